@@ -121,3 +121,8 @@ export function temporaryFile(
   writeFileSync(file, text, { mode })
   return file
 }
+
+/** The `STORE_URL` of a new SQLite file, deleted after the test. */
+export function temporaryStore(t: ExecutionContext): string {
+  return `sqlite:${join(temporaryFolder(t), 'entrepot.db')}`
+}

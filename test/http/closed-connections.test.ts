@@ -56,13 +56,14 @@ test('closed connections: counted as 499 and not logged as faults', async (t) =>
 })
 
 test('closed connections: a body that ends early is counted as 499', async (t) => {
-  const { url, lines, counted } = await start(t)
+  const { url, get, lines, counted } = await start(t)
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   await once(socket, 'connect')
   socket.write('POST /listings HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"listing_id"')
   socket.destroy()
   await counted('route="/listings",method="POST",status="499"} 1')
+  t.is((await get('/publishers')).json().count, 0)
   t.deepEqual(
     lines.filter(({ level }) => level > 30),
     [],

@@ -287,18 +287,3 @@ test('ETag: with a cursor it lasts half an hour, and for the key that sealed it'
   clock.advance(HALF_HOUR_MS)
   t.is(await statusFor(one, etag), 200)
 })
-
-test('response cache: a filtered response is dropped with the filter of the upstream', async (t) => {
-  const clock = manualClock()
-  const filter = { name: 'flavour', op: 'in', path: 'flavour', value_type: 'string' }
-  const fake = await startFake(t, { filterSpec: { etag: 'one', filters: [filter] } })
-  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
-  const path = '/listings?sources=local&flavour=sweet'
-  while ((await get(path)).status !== 200); // the upstream's filter spec is read in the background
-  for (let n = 0; n < 2; n++) t.is((await get(path)).status, 200)
-  fake.filterSpec = { etag: 'two', filters: [] }
-  clock.advance(120_000)
-  // The filter spec is fetched again in the background.
-  while ((await get(path, { 'Cache-Control': 'no-cache' })).status !== 400);
-  t.is((await get(path)).status, 400)
-})

@@ -60,9 +60,9 @@ const ALLOWED: [path: string, allow: string][] = [
   ['/api/v1/listings/validate-publish', 'OPTIONS, POST'],
 ]
 
-for (const [path, allow] of ALLOWED) {
-  test(`methods: OPTIONS and 405 of ${path} name the allowed ones`, async (t) => {
-    const { url } = await startRegistry(t)
+test('methods: OPTIONS and 405 name the allowed ones', async (t) => {
+  const { url } = await startRegistry(t)
+  for (const [path, allow] of ALLOWED) {
     const refused = await fetch(`${url}${path}`, { method: 'PATCH' })
     t.is(refused.status, 405)
     t.is(refused.headers.get('allow'), allow)
@@ -70,9 +70,9 @@ for (const [path, allow] of ALLOWED) {
     const asked = await fetch(`${url}${path}`, { method: 'OPTIONS' })
     t.is(asked.status, 204)
     t.is(asked.headers.get('allow'), allow)
-    t.is((await fetch(`${url}/nowhere`, { method: 'OPTIONS' })).status, 404)
-  })
-}
+  }
+  t.is((await fetch(`${url}/nowhere`, { method: 'OPTIONS' })).status, 404)
+})
 
 const GETS = [
   '/live',
@@ -91,10 +91,10 @@ const GETS = [
   '/admin/api-keys',
 ]
 
-for (const path of GETS) {
-  test(`methods: HEAD ${path} has status and headers of GET, also with a trailing slash`, async (t) => {
-    const { url, get } = await startRegistry(t)
-    await publish(url, ALICE, { listing_id: 'one' })
+test('methods: HEAD has status and headers of GET, also with a trailing slash', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: 'one' })
+  for (const path of GETS) {
     const full = await get(path)
     for (const [method, suffix] of [
       ['HEAD', ''],
@@ -102,13 +102,13 @@ for (const path of GETS) {
       ['GET', '/'],
     ]) {
       const reply = await fetch(`${url}${path}${suffix}`, { method: method! })
-      t.is(reply.status, full.status)
+      t.is(reply.status, full.status, path)
       t.is(reply.headers.get('content-type'), full.headers.get('content-type'))
       t.is(reply.headers.get('content-length'), full.headers.get('content-length'))
       t.is(await reply.text(), method === 'HEAD' ? '' : full.text)
     }
-  })
-}
+  }
+})
 
 test('health: liveness, readiness and health need no key', async (t) => {
   const { get } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
@@ -217,13 +217,17 @@ async function askRaw(url: string, text: string): Promise<string> {
   return answer
 }
 
-for (const [name, text, status] of RAW) {
-  test(`raw request, ${name}: answered, and the service continues`, async (t) => {
-    const { url, get } = await startRegistry(t)
-    t.regex(await askRaw(url, text), status)
+test('raw requests: answered whatever they are, and the service continues', async (t) => {
+  const { url, get } = await startRegistry(t)
+  for (const [name, text, status] of RAW) {
+    t.regex(await askRaw(url, text), status, name)
     t.is((await get('/health')).status, 200)
-  })
-}
+  }
+  const [head = '', body = ''] = (await askRaw(url, 'no HTTP at all\r\n\r\n')).split('\r\n\r\n')
+  t.regex(head, /\r\nContent-Type: application\/problem\+json/)
+  t.regex(head, /\r\nX-Content-Type-Options: nosniff/)
+  t.like(JSON.parse(body), { type: 'urn:entrepot:problem:bad_request', status: 400 })
+})
 
 for (const isLogged of [false, true])
   test(`paths: an invalid URL gets a problem with the common headers, log ${isLogged ? 'on' : 'off'}`, async (t) => {
@@ -239,15 +243,6 @@ for (const isLogged of [false, true])
       if (name !== 'keep-alive') t.true(head.toLowerCase().includes(`\r\n${name}: `), name)
     t.like(JSON.parse(body), { status: 400, detail: 'The request target is not a valid URL' })
   })
-
-test('invalid bytes: answered with a problem', async (t) => {
-  const { url } = await startRegistry(t)
-  const [head = '', body = ''] = (await askRaw(url, 'no HTTP at all\r\n\r\n')).split('\r\n\r\n')
-  t.regex(head, /^HTTP\/1.1 400 /)
-  t.regex(head, /\r\nContent-Type: application\/problem\+json/)
-  t.regex(head, /\r\nX-Content-Type-Options: nosniff/)
-  t.like(JSON.parse(body), { type: 'urn:entrepot:problem:bad_request', status: 400 })
-})
 
 async function* slowly(chunk: Uint8Array, times: number): AsyncGenerator<Uint8Array> {
   for (let n = 0; n < times; n++) {
@@ -265,15 +260,4 @@ test('body: one larger than the limit is refused before it is complete', async (
   await reply.body?.cancel()
   t.is((await postJson(`${url}/listings`, JSON.stringify('x'.repeat(2_000_000)))).status, 413)
   t.is((await get('/health')).status, 200)
-})
-
-test('body: one that ends early changes nothing', async (t) => {
-  const { url, get } = await startRegistry(t)
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  socket.write('POST /listings HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"listing_id"')
-  socket.end()
-  for await (const _ of socket);
-  t.is((await get('/health')).status, 200)
-  t.is((await get('/listings?status=')).json().count, 0)
 })

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
-import { type Reply, startRegistry } from '../helpers/registry.ts'
+import type { Reply } from '../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -75,38 +75,5 @@ test('security headers: pages load nothing foreign, run nothing inline, cannot b
       t.notRegex(sources, /unsafe-|\*|https?:/, `${path}: ${name}`)
       if (name !== 'img-src') t.notRegex(sources, /data:/, `${path}: ${name}`)
     }
-  }
-})
-
-test('security headers: a cached response has those of the first', async (t) => {
-  const { url, get } = await startRegistry(t)
-  await publish(url, ALICE, { listing_id: 'mine' })
-  const own = new Set(['date', 'server-timing', 'x-request-id'])
-  const lasting = ({ headers }: Reply) => [...headers].filter(([name]) => !own.has(name))
-  const [first, second, third] = [await get('/listings'), await get('/listings'), await get('/listings')]
-  t.deepEqual(lasting(second), lasting(first))
-  t.deepEqual(lasting(third), lasting(first))
-  t.is(third.headers.get('content-security-policy'), NOTHING)
-})
-
-test('CORS: preflights of writes and of reads with a key pass browser checks', async (t) => {
-  const { url } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
-  for (const [method, headers] of [
-    ['POST', 'content-type'],
-    ['GET', 'authorization'],
-  ] as const) {
-    const { status, headers: answered } = await fetch(`${url}/listings`, {
-      method: 'OPTIONS',
-      headers: {
-        Origin: 'https://page.example',
-        'Access-Control-Request-Method': method,
-        'Access-Control-Request-Headers': headers,
-      },
-    })
-    t.is(status, 200)
-    t.is(answered.get('access-control-allow-origin'), '*')
-    t.true(answered.get('access-control-allow-methods')?.includes(method))
-    t.is(answered.get('access-control-allow-headers'), headers)
-    t.is(answered.get('cross-origin-resource-policy'), 'cross-origin')
   }
 })

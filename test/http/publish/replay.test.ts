@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
 import { type Reply, send } from '../../helpers/registry.ts'
+import { temporaryStore } from '../../helpers/run-cli.ts'
 import { ALICE, BOB, postJson, publishBody, sign } from '../../helpers/seller.ts'
 
 /** The replay guard over HTTP: a repeat is answered with what is true now, or refused. */
@@ -213,9 +211,7 @@ test('replay: a clock set back does not reopen a forgotten signature', async (t)
 })
 
 test('replay: a process with a wrong clock reopens no used signature', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-clock-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const environment = { STORE_URL: `sqlite:${join(folder, 'entrepot.db')}` }
+  const environment = { STORE_URL: temporaryStore(t) }
   const right = await openMarket(t, { environment, nowSeconds: () => FIXED_TIME + 10 })
   await useSignatures(right)
   for (const hours of [-1, 1]) {

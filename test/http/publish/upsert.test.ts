@@ -16,7 +16,8 @@ const { listing_id: _, ...FIELDS } = FULL
 test('upsert: a new listing gets defaults for absent and null members', async (t) => {
   const { publish, listing } = await openMarket(t)
   const nulls = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, null]))
-  await publish({ listing_id: 'absent' })
+  const receipt = (await publish({ listing_id: 'absent' })).json()
+  t.deepEqual(Object.keys(receipt), ['listing_id', 'publisher_id', 'status', 'created_at', 'updated_at'])
   await publish({ listing_id: 'null', ...nulls })
   for (const id of ['absent', 'null']) {
     t.like(await listing(id), {
@@ -127,14 +128,18 @@ test('upsert: an empty storefront URL is served if the publisher has no other', 
 })
 
 test('upsert: a string of JSON is its content, other strings are empty', async (t) => {
-  const { publish, listing } = await openMarket(t)
+  const { publish, listing, get } = await openMarket(t)
+  const offer = '{"gpu_model":"H200","sla":99.0,"big":1180591620717411303424}'
   await publish({
     listing_id: 'one',
-    offer_resource: '{"gpu_model":"H200","big":1180591620717411303424}',
+    offer_resource: offer,
     accepted_escrows: '[{"chain_name":"anvil"}]',
     demands: 'no JSON',
+    max_duration_seconds: '3600',
   })
   t.like(await listing('one'), { accepted_escrows: [{ chain_name: 'anvil' }], demands: [] })
+  const { text } = await get('/listings?gpu_model=H200')
+  t.true(text.includes(`"offer_resource":${offer},`) && text.includes('"max_duration_seconds":3600,'))
   await publish({ listing_id: 'one', offer_resource: 'null' }, FIXED_TIME - 1)
   t.deepEqual((await listing('one'))?.offer_resource, {})
 })

@@ -19,21 +19,6 @@ test('GET /listings: published fields are served with their exact bytes', async 
   )
 })
 
-test('GET /listings: a field published as a string of JSON is served as its content', async (t) => {
-  const { url, get } = await startRegistry(t)
-  const offer = '{"gpu_model":"H200","sla":99.0}'
-  await publish(url, ALICE, {
-    listing_id: 'one',
-    offer_resource: offer,
-    accepted_escrows: 'junk',
-    max_duration_seconds: '3600',
-  })
-  const { text } = await get('/listings/one')
-  t.true(text.includes(`"offer_resource":${offer},"accepted_escrows":[],`))
-  t.true(text.includes('"max_duration_seconds":3600,'))
-  t.is((await get('/listings?gpu_model=H200')).json().count, 1)
-})
-
 test('GET /listings: the envelope of a plain Registry has three members', async (t) => {
   const { url, get } = await startRegistry(t)
   await publish(url, ALICE, { listing_id: 'one', offer_resource: H200, storefront_url: 'https://a.example/' })
@@ -99,18 +84,18 @@ const REFUSED_READS: [query: string, status: number, detail: RegExp][] = [
   ['offset=-1', 422, /greater than or equal to 0/],
 ]
 
-for (const [query, status, detail] of REFUSED_READS) {
-  test(`GET /listings: ?${query} is ${status}`, async (t) => {
-    const { get } = await startRegistry(t)
+test('GET /listings: a query that is wrong is refused with its parameter and reason', async (t) => {
+  const { get } = await startRegistry(t)
+  for (const [query, status, detail] of REFUSED_READS) {
     const reply = await get(`/listings?${query}`)
-    t.is(reply.status, status)
+    t.is(reply.status, status, query)
     t.is(reply.headers.get('content-type'), 'application/problem+json; charset=utf-8')
     const problem = reply.json()
-    t.regex(problem.detail as string, detail)
+    t.regex(problem.detail as string, detail, query)
     t.is(problem.status, status)
     if (status === 422) t.is((problem.errors as { path: string }[])[0]?.path, `query.${query.split('=')[0]}`)
-  })
-}
+  }
+})
 
 test('GET /listings: an unknown filter is refused with the nearest name, or all names', async (t) => {
   const { get } = await startRegistry(t)
@@ -154,17 +139,4 @@ test('listing ids: slashes, spaces and non-ASCII work percent-encoded', async (t
     t.is((reply.json().listing as { listing_id: string }).listing_id, listing_id)
   }
   t.is((await get('/listings/nope')).json().detail, 'Listing not found')
-})
-
-test('methods: HEAD works like GET, 405 names the allowed ones', async (t) => {
-  const { url, get } = await startRegistry(t)
-  const head = await fetch(`${url}/listings`, { method: 'HEAD' })
-  t.is(head.status, 200)
-  t.true(Number(head.headers.get('content-length')) > 0)
-  t.is((await get('/listings/')).status, 200)
-  const patch = await fetch(`${url}/listings`, { method: 'PATCH' })
-  t.is(patch.status, 405)
-  t.is(patch.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
-  t.is(((await patch.json()) as { detail: string }).detail, 'Method Not Allowed')
-  t.is((await get('/nowhere')).json().detail, 'Not Found')
 })
