@@ -6,7 +6,7 @@ import type { Logger } from '../log.ts'
 import { namesEtag } from './etag.ts'
 import { readJsonBody } from './middleware/body.ts'
 import { compress } from './middleware/compression.ts'
-import { answerErrors, CLIENT_CLOSED } from './middleware/errors.ts'
+import { CLIENT_CLOSED } from './middleware/errors.ts'
 import { setCommonHeaders } from './middleware/headers.ts'
 import type { RateLimit } from './middleware/rate-limit.ts'
 import { type OnAnswered, observeRequests } from './middleware/request-log.ts'
@@ -32,7 +32,6 @@ export function createApp({ traceOf = traceOfHeaders, onAnswered = () => {}, ...
     router.register(route.path, [route.method.toLowerCase()], createHandler(route, { ...options, traceOf }))
   app.use(setCommonHeaders)
   app.use(observeRequests(onAnswered, traceOf))
-  app.use(answerErrors)
   app.use(requireUrl)
   app.use(router.routes())
   app.use(answerUnrouted)

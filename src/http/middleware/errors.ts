@@ -7,8 +7,8 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 /** Why a request's signal is aborted when its connection closes; nothing is answered then. */
 export const CLIENT_CLOSED = new Error('the client closed the connection')
 
-/** Every error becomes a problem. Resolves with it, and with `null` for other answers. */
-export const answerErrors: Koa.Middleware = async (context, next): Promise<EntrepotError | null> => {
+/** Every error becomes a problem. Returns it, and `null` for other answers. */
+export async function answerErrors(context: Koa.Context, next: Koa.Next): Promise<EntrepotError | null> {
   try {
     await next()
     return null

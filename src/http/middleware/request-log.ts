@@ -5,6 +5,7 @@ import { randomId } from '../../domain/random-id.ts'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
+import { answerErrors } from './errors.ts'
 import { recordedStatus, type traceOf as traceOfHeaders } from './tracing.ts'
 
 /** Only with a status: the HTTP parser refused it. */
@@ -20,14 +21,14 @@ type AnsweredRequest = {
 /** `error`: why it was refused, where its answer is a problem. */
 export type OnAnswered = (request: AnsweredRequest, error: EntrepotError | null) => void
 
-/** Sets `X-Request-Id`, and reports every request. The inner middleware resolves with the error that it answered. */
+/** Sets `X-Request-Id`, answers errors, and reports every request. */
 export const observeRequests =
   (onAnswered: OnAnswered, traceOf: typeof traceOfHeaders): Koa.Middleware =>
   async (context, next) => {
     const requestId = requestIdOf(context.req)
     context.set('X-Request-Id', requestId)
     const startedAt = performance.now()
-    const error: EntrepotError | null = await next()
+    const error = await answerErrors(context, next)
     const { method, req, res } = context
     const ms = Math.round(performance.now() - startedAt)
     const traceId = traceOf(req)?.traceId
