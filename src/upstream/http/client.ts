@@ -32,8 +32,8 @@ export async function send(
 ): Promise<HttpResponse> {
   const { origin, path, method = 'GET', headers, body = null, maxBytes } = request
   const response = await new Promise<HttpResponse>((resolve, reject) => {
-    const collector = new Collector({ request, name, resolve, reject, lines })
     // A plain object without a signal costs least; the collector aborts by itself.
+    const collector = collect({ request, name, lines, resolve, reject })
     dispatcher.dispatch({ origin, path, method, headers, body }, collector)
   })
   return decompress(response, maxBytes, name)
@@ -48,7 +48,7 @@ export type LinesOptions = {
   onLine: (line: Buffer) => void
 }
 
-type CollectorOptions = {
+type CollectOptions = {
   request: HttpRequest
   name: string
   resolve: (response: HttpResponse) => void
@@ -57,103 +57,82 @@ type CollectorOptions = {
 }
 
 /** undici calls the methods in the order below. */
-class Collector implements Dispatcher.DispatchHandler {
-  readonly #options: CollectorOptions
-  readonly #splitter: LineSplitter | null
-  readonly #timer: NodeJS.Timeout
-  #controller: Dispatcher.DispatchController | null = null
-  readonly #startedAt = performance.now()
-  #isDone = false
-  #status = 0
-  #headers: IncomingHttpHeaders = {}
-  #chunks: Buffer[] = []
-  #size = 0
-
-  constructor(options: CollectorOptions) {
-    this.#options = options
-    const { name, lines, request } = options
-    const { timeoutMs } = request
-    this.#splitter = lines === undefined ? null : new LineSplitter(name, lines)
-    this.#timer = setTimeout(
-      () => this.#fail(new SourceError('timeout', `${name}: no answer within ${timeoutMs} ms`)),
-      timeoutMs,
-    )
+function collect({ request, name, lines, resolve, reject }: CollectOptions): Dispatcher.DispatchHandler {
+  const { maxBytes, timeoutMs } = request
+  const split = lines && splitLines(name, lines)
+  const startedAt = performance.now()
+  let controller: Dispatcher.DispatchController | null = null
+  let isDone = false
+  let status = 0
+  let headers: IncomingHttpHeaders = {}
+  let chunks: Buffer[] = []
+  let size = 0
+  const timer = setTimeout(
+    () => fail(new SourceError('timeout', `${name}: no answer within ${timeoutMs} ms`)),
+    timeoutMs,
+  )
+  return {
+    onRequestStart: (started) => {
+      controller = started
+      if (isDone) started.abort(new Error('timed out before it was sent'))
+    },
+    onResponseStart: (_controller, received, receivedHeaders) => {
+      if (received < 200) return
+      status = received
+      headers = receivedHeaders
+      const hasLines = /ndjson/i.test(headers['content-type'] ?? '')
+      if (status === 200 && split && !hasLines) succeed()
+    },
+    onResponseData: (_controller, chunk) => {
+      if (isDone) return
+      size += chunk.length
+      try {
+        if (status === 200 && size > maxBytes)
+          throw new SourceError('too_large', `${name}: the answer is longer than ${maxBytes} bytes`)
+        if (status === 200 && split) takeLines(split, chunk)
+        else chunks.push(chunk)
+        if (status !== 200 && size > MAX_ERROR_BYTES) succeed()
+      } catch (error) {
+        fail(error)
+      }
+    },
+    onResponseEnd: () => {
+      controller = null
+      try {
+        if (status === 200 && !isDone) split?.(null)
+        if (!isDone) succeed()
+      } catch (error) {
+        fail(error)
+      }
+    },
+    onResponseError: (_controller, error) => fail(error),
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#isDone) controller.abort(new Error('timed out before it was sent'))
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    if (status < 200) return
-    this.#status = status
-    this.#headers = headers
-    const hasLines = /ndjson/i.test(headers['content-type'] ?? '')
-    if (status === 200 && this.#splitter !== null && !hasLines) this.#succeed()
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isDone) return
-    const { name, request } = this.#options
-    const { maxBytes } = request
-    const isOk = this.#status === 200
-    this.#size += chunk.length
-    try {
-      if (isOk && this.#size > maxBytes)
-        throw new SourceError('too_large', `${name}: the answer is longer than ${maxBytes} bytes`)
-      if (isOk && this.#splitter !== null) this.#split(this.#splitter, chunk)
-      else this.#chunks.push(chunk)
-      if (!isOk && this.#size > MAX_ERROR_BYTES) this.#succeed()
-    } catch (error) {
-      this.#fail(error)
-    }
-  }
-
-  onResponseEnd(): void {
-    this.#controller = null
-    try {
-      if (this.#status === 200 && !this.#isDone) this.#splitter?.end()
-      if (!this.#isDone) this.#succeed()
-    } catch (error) {
-      this.#fail(error)
-    }
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(error)
-  }
-
-  #split(splitter: LineSplitter, chunk: Buffer): void {
-    const { lines, name } = this.#options
+  function takeLines(split: SplitLines, chunk: Buffer): void {
     const { maxStreamMs } = lines!
-    splitter.push(chunk)
-    if (performance.now() - this.#startedAt >= maxStreamMs)
+    split(chunk)
+    if (performance.now() - startedAt >= maxStreamMs)
       throw new SourceError('timeout', `${name}: the stream took longer than ${maxStreamMs} ms`)
-    this.#timer.refresh()
+    timer.refresh()
   }
 
   /** With what was received. */
-  #succeed(): void {
-    this.#options.resolve({ status: this.#status, headers: this.#headers, body: join(this.#chunks) })
-    this.#finish()
+  function succeed(): void {
+    resolve({ status, headers, body: join(chunks) })
+    finish()
   }
 
-  #fail(error: unknown): void {
-    this.#options.reject(toSourceError(error, this.#options.name))
-    this.#finish()
+  function fail(error: unknown): void {
+    reject(toSourceError(error, name))
+    finish()
   }
 
   /** Ends the response, if it has not ended. */
-  #finish(): void {
-    this.#isDone = true
-    this.#chunks = []
-    clearTimeout(this.#timer)
-    if (this.#controller?.aborted === false) this.#controller.abort(new Error('the rest is not needed'))
+  function finish(): void {
+    isDone = true
+    chunks = []
+    clearTimeout(timer)
+    if (controller?.aborted === false) controller.abort(new Error('the rest is not needed'))
   }
 }
 
@@ -166,40 +145,35 @@ function join(chunks: readonly Buffer[]): Buffer {
   return whole
 }
 
-class LineSplitter {
-  readonly #name: string
-  readonly #options: LinesOptions
-  #rest: Buffer[] = []
-  #restSize = 0
+/** `null`: the end. */
+type SplitLines = (chunk: Buffer | null) => void
 
-  constructor(name: string, options: LinesOptions) {
-    this.#name = name
-    this.#options = options
-  }
-
-  push(chunk: Buffer): void {
+function splitLines(name: string, { maxLineBytes, onLine }: LinesOptions): SplitLines {
+  let rest: Buffer[] = []
+  let size = 0
+  return (chunk) => {
+    if (chunk === null) return endLine()
     let start = 0
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      this.#add(chunk.subarray(start, end))
-      this.end()
+      add(chunk.subarray(start, end))
+      endLine()
       start = end + 1
     }
-    this.#add(chunk.subarray(start))
+    add(chunk.subarray(start))
   }
 
-  end(): void {
-    if (this.#restSize > 0) this.#options.onLine(join(this.#rest))
-    this.#rest = []
-    this.#restSize = 0
-  }
-
-  #add(part: Buffer): void {
+  function add(part: Buffer): void {
     if (part.length === 0) return
-    const { maxLineBytes } = this.#options
-    this.#restSize += part.length
-    if (this.#restSize > maxLineBytes)
-      throw new SourceError('too_large', `${this.#name}: a line is longer than ${maxLineBytes} bytes`)
-    this.#rest.push(part)
+    size += part.length
+    if (size > maxLineBytes)
+      throw new SourceError('too_large', `${name}: a line is longer than ${maxLineBytes} bytes`)
+    rest.push(part)
+  }
+
+  function endLine(): void {
+    if (size > 0) onLine(join(rest))
+    rest = []
+    size = 0
   }
 }
 

@@ -4,7 +4,7 @@ import { addReporter, type MissingSource, readMissing } from '../../domain/sourc
 import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import { isJsonObject, type JsonObject, parseObject } from '../../json/value.ts'
+import { isJsonObject, parseObject } from '../../json/value.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
 import { createGet, rejectKeyEcho } from '../http/get.ts'
 import { queryParameters, readVia } from '../page/fetch-page.ts'
@@ -103,70 +103,46 @@ async function pullStream(
   { upstream, agent, maxBytes }: PullOptions,
   query: ListingQuery & { via: readonly string[] },
 ): Promise<Pull | null> {
-  const { kind } = upstream
-  const stream = new StreamReader(upstream, query, maxBytes())
-  const get = createGet(upstream, agent, query.via)
-  const response = await get(`/listings?${queryParameters(query)}`, {
+  const { name, kind, key } = upstream
+  const most = maxBytes()
+  const listings = new Map<string, Item>()
+  const lines: Buffer[] = []
+  let invalid = 0
+  let bytes = 0
+  const response = await createGet(
+    upstream,
+    agent,
+    query.via,
+  )(`/listings?${queryParameters(query)}`, {
     maxBytes: MAX_STREAM_BYTES,
     headers: { accept: 'application/x-ndjson', 'accept-encoding': 'identity' },
-    lines: {
-      maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
-      maxStreamMs: MAX_STREAM_MS,
-      onLine: (line) => stream.add(line),
-    },
+    lines: { maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES, maxStreamMs: MAX_STREAM_MS, onLine },
   })
   if (!/ndjson/i.test(response.headers['content-type'] ?? '')) return null
-  const { missing: options, gatewayId } = readVia(query, response.headers, kind)
-  const missing = readMissing(stream.end(), options) ?? undefined
-  return { listings: stream.listings, invalid: stream.invalid, missing, gatewayId }
-}
+  const last = lines.pop()
+  readPage()
+  const { _meta: meta } = last === undefined ? {} : parseObject(last.toString())
+  if (!isJsonObject(meta) || typeof meta.complete !== 'boolean')
+    throw new SourceError('bad_envelope', `${name}: the stream ended early`)
+  const { missing, gatewayId } = readVia(query, response.headers, kind)
+  return { listings, invalid, missing: readMissing(meta, missing) ?? undefined, gatewayId }
 
-/** Reads batches of lines as pages. */
-class StreamReader {
-  readonly listings = new Map<string, Item>()
-  invalid = 0
-  readonly #upstream: UpstreamOptions
-  readonly #query: ListingQuery
-  readonly #maxBytes: number
-  #lines: Buffer[] = []
-  #last: Buffer | null = null
-  #bytes = 0
-
-  constructor(upstream: UpstreamOptions, query: ListingQuery, maxBytes: number) {
-    this.#upstream = upstream
-    this.#query = query
-    this.#maxBytes = maxBytes
-  }
-
-  add(line: Buffer): void {
-    rejectKeyEcho(line, this.#upstream.key)
+  function onLine(line: Buffer): void {
+    rejectKeyEcho(line, key)
+    lines.push(line)
+    bytes += line.length
+    refuseTooLarge(bytes, listings.size, most)
     // Only the last line is not a listing.
-    if (this.#last !== null) this.#lines.push(this.#last)
-    this.#last = line
-    this.#bytes += line.length
-    refuseTooLarge(this.#bytes, this.listings.size, this.#maxBytes)
-    if (this.#lines.length === MAX_PAGE_ITEMS) this.#flush()
+    if (lines.length > MAX_PAGE_ITEMS) readPage()
   }
 
-  /** @throws SourceError without a last line */
-  end(): JsonObject {
-    this.#flush()
-    const { _meta: meta } = this.#last === null ? {} : parseObject(this.#last.toString())
-    if (isJsonObject(meta) && typeof meta.complete === 'boolean') return meta
-    throw new SourceError('bad_envelope', `${this.#upstream.name}: the stream ended early`)
-  }
-
-  #flush(): void {
-    const lines = this.#lines.splice(0)
-    if (lines.length === 0) return
-    const { kind } = this.#upstream
-    const { items } = new ListingPage(renderEnvelope(lines, lines.length), {
-      kind,
-      scanner: scannerOf(this.#query),
-      offset: 0,
-    })
+  function readPage(): void {
+    const rows = lines.splice(0, MAX_PAGE_ITEMS)
+    if (rows.length === 0) return
+    const envelope = renderEnvelope(rows, rows.length)
+    const { items } = new ListingPage(envelope, { kind, scanner: scannerOf(query), offset: 0 })
     const matches = items.filter(({ isMatch }) => isMatch)
-    this.invalid += lines.length - items.length + addItems(this.listings, matches, this.#upstream)
-    refuseTooMany(this.listings.size, this.#upstream)
+    invalid += rows.length - items.length + addItems(listings, matches, upstream)
+    refuseTooMany(listings.size, upstream)
   }
 }
