@@ -37,7 +37,8 @@ export type Caching = 'no-cache' | 'only-if-cached'
 export const DEFAULT_LIMIT = 50
 export const MAX_LIMIT = 200
 
-export const ALL_OPEN: ListingQuery = { status: 'open', publisher: null, criteria: [], filters: [] }
+export const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
+export const ALL_OPEN: ListingQuery = { ...ANY_STATUS, status: 'open' }
 
 export type PageQuery = ListingQuery & {
   /** 1 to 200. */

@@ -1,8 +1,7 @@
 import type { Reader } from '../domain/api-key.ts'
-import type { ListingStatus } from '../domain/listing.ts'
 import { type PriceTexts, parsePriceQuestion } from '../domain/price/price-parameters.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import { ALL_OPEN } from '../domain/query.ts'
+import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Trace } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
@@ -31,13 +30,8 @@ export type Discovery = {
   sources: (signal: AbortSignal) => Promise<Completeness>
 }
 
-export type Question = {
-  /** `null`: every status. */
-  status: ListingStatus | null
-  /** Lower-cased; `null`: every publisher. */
-  publisher: string | null
-  /** As in the query string of `GET /listings`. */
-  filters: readonly (readonly [name: string, value: string])[]
+/** `filters`: as in the query string of `GET /listings`. */
+export type Question = Pick<ListingQuery, 'status' | 'publisher' | 'filters'> & {
   prices: PriceTexts
   /** `null`: all. */
   sources: readonly string[] | null
@@ -115,8 +109,8 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
     },
     find: async (listingId, source, signal) => {
       const named = source === null ? null : [source.split('/', 1)[0]!]
-      const query = { ...ONE, listingId, ...path }
-      const { merged, complete, sources } = await gateway.find(query, { reader, signal, options: { named } })
+      const request = { reader, signal, options: { named } }
+      const { merged, complete, sources } = await gateway.find({ listingId, ...path }, request)
       return { item: merged === null ? null : renderItem(merged).toString(), complete, sources }
     },
     market: async ({ by, sources: named, prices, ...question }, signal) => {
@@ -125,11 +119,8 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
       const criteria = parseCriteria(vocabulary, question.filters)
       const fields = facetFields(by, vocabulary.filters)
       const query = { ...question, criteria, priceLimit, by: fields, per, ...path }
-      const { outcomes: _, ...market } = await gateway.readFacets(query, {
-        reader,
-        signal,
-        options: { named },
-      })
+      const request = { reader, signal, options: { named } }
+      const { outcomes: _, ...market } = await gateway.readFacets(query, request)
       return market
     },
     filters: async (signal, isCounted) => {
@@ -184,8 +175,6 @@ function allowedOf(shape: JsonValue, path: string): readonly string[] | undefine
 
 /** Longest wait for upstreams without a filter spec yet. */
 const within = (caller: AbortSignal) => ({ ms: 4000, caller })
-
-const ONE = { status: null, publisher: null, criteria: [], filters: [] }
 
 function notesOnHealth(status: SourceStatus): SourceNote[] {
   const { filters: _, gaps = [], ...report } = reportStatus(status)

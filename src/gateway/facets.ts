@@ -13,11 +13,10 @@ import { type JsonValue, parseJson } from '../json/value.ts'
 import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
 import { addPriceCounts } from '../listing-index/key-union.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
-import type { SourceReport } from '../wire/source.ts'
 import { type Copy, isReadable, qualifiedName } from './merged-item.ts'
 import { type SelectedSource, selectSources, sharedCopies } from './selected-source.ts'
-import { assertAnswerable, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
+import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
+import { type MergeRequest, type MergeSettings, visibleSources, withBudget } from './sources.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */
 export const REGISTRY_FACET = 'registry'
@@ -33,13 +32,10 @@ export type FacetsQuery = ListingQuery & {
   per: PricePer
 }
 
-export type MergedFacets = {
+export type MergedFacets = Reports & {
   total: number
   facets: Readonly<Record<string, FacetJson>>
   prices: readonly PriceRangeJson[]
-  complete: boolean
-  sources: readonly SourceReport[]
-  outcomes: readonly Outcome[]
 }
 
 /** Those that a vocabulary has are counted where none are named. */
@@ -84,10 +80,9 @@ export function createReadFacets({
     const fields = by.filter((field) => field !== REGISTRY_FACET)
     const counted = await countAll(selected, fields, per, turns)
     const { hidden, excess, registries } = await compareCopies(selected, fields, per, turns)
-    const outcomes = selected.map(({ outcome }) => outcome)
     const total = sum(selected, (one) => one.total) - hidden
-    const reports = reportOutcomes(outcomes, new Map(), clock.now(), query.explain)
-    assertAnswerable({ ...reports, outcomes, total }, options)
+    const reports = reportOutcomes(selected, new Map(), clock.now(), query.explain)
+    assertAnswerable({ ...reports, total }, options)
     const facets = by.map((field) => {
       if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
       const n = fields.indexOf(field)
@@ -98,7 +93,6 @@ export function createReadFacets({
       total,
       facets: Object.fromEntries(facets),
       prices: priceRanges(mergePrices(counted, excess), per, tokens),
-      outcomes,
       ...reports,
     }
   }
@@ -121,7 +115,7 @@ async function countAll(
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       // The index may lack a field.
-      if (selection.total > MEMORY_SCAN_LIMIT) one.fail(error)
+      if (selection.total > MEMORY_SCAN_LIMIT) one.result = error
       else counted.push(await countOneByOne(one, fields, per, turns))
     }
     await turns.next()

@@ -1,11 +1,17 @@
-import type { ListingQuery } from '../domain/query.ts'
+import { ANY_STATUS, type ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item, Range } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import type { SourceReport } from '../wire/source.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
-import { countReturned, incompleteError, isComplete, noSourceError, reportOutcomes } from './source-report.ts'
+import {
+  countReturned,
+  incompleteError,
+  isComplete,
+  noSourceError,
+  type Reports,
+  reportOutcomes,
+} from './source-report.ts'
 import {
   askSource,
   type MergeRequest,
@@ -16,19 +22,15 @@ import {
   withBudget,
 } from './sources.ts'
 
-/** `merged` is `null` only where every visible source has no such listing. */
-export type MergedLookup = {
-  merged: MergedItem | null
-  /** Whether every source that could have a better copy has answered. */
-  complete: boolean
-  outcomes: readonly Outcome[]
-  sources: readonly SourceReport[]
-}
+/**
+ * `merged` is `null` only where every visible source has no such listing. `complete`: every source that could
+ * have a better copy has answered.
+ */
+export type MergedLookup = Reports & { merged: MergedItem | null }
 
-export type FindListing = (
-  query: ListingQuery & { listingId: string },
-  request: MergeRequest,
-) => Promise<MergedLookup>
+type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string }
+
+export type FindListing = (lookup: Lookup, request: MergeRequest) => Promise<MergedLookup>
 
 const ONE: Range = { after: null, offsetHint: 0, count: 50 }
 
@@ -37,7 +39,8 @@ const ONE: Range = { after: null, offsetHint: 0, count: 50 }
  * was found and a source failed: with `source_incomplete`, or as `noSourceError` where all failed.
  */
 export function createFindListing({ sources, budgetMs, clock }: MergeSettings): FindListing {
-  return async (query, { reader, signal: caller, options = {} }) => {
+  return async (lookup, { reader, signal: caller, options = {} }) => {
+    const query = { ...ANY_STATUS, ...lookup }
     const visible = visibleSources(sources, reader, options)
     const ranked = rankSources(visible)
     const answers = await withBudget(budgetMs, caller, (signal) => readUntilFound(ranked, query, signal))
@@ -45,10 +48,10 @@ export function createFindListing({ sources, budgetMs, clock }: MergeSettings): 
     const outcomes = visible.flatMap(({ name }) => byRank.filter(({ source }) => source.name === name))
     const merged = mergeCopies(answers)
     const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), clock.now())
-    if (merged === null && !options.isLoop) rejectUnknown(outcomes, reports.sources)
+    if (merged === null && !options.isLoop) rejectUnknown(reports)
     const rank = ranked.findIndex(({ name }) => name === merged?.registry)
     const better = merged === null ? byRank : byRank.slice(0, rank + 1)
-    return { merged, outcomes, sources: reports.sources, complete: better.every(isComplete) }
+    return { ...reports, merged, complete: better.every(isComplete) }
   }
 }
 
@@ -84,7 +87,7 @@ async function readSource(source: NamedSource, query: ListingQuery, signal: Abor
   return { outcome: { source, elapsedMs, result: info }, items }
 }
 
-function rejectUnknown(outcomes: readonly Outcome[], sources: readonly SourceReport[]): void {
+function rejectUnknown({ outcomes, sources }: Reports): void {
   const failed = outcomes.filter((outcome) => !isComplete(outcome))
   if (failed.length === 0 && outcomes.length > 0) return
   if (failed.length === outcomes.length) throw noSourceError(failed, sources)

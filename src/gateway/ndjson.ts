@@ -35,10 +35,9 @@ export function createStreamListings({
     // A listing whose price rises meanwhile would come again.
     const seen = options.byPrice && new SeenListings()
     const first = await next()
-    const { outcomes } = sequence
-    const reports = reportOutcomes(outcomes, new Map(), clock.now())
-    assertAnswerable({ ...reports, outcomes, total: first.length }, options)
-    return { outcomes, lines: renderLines() }
+    const reports = reportOutcomes(sequence.outcomes, new Map(), clock.now())
+    assertAnswerable({ ...reports, total: first.length }, options)
+    return { outcomes: reports.outcomes, lines: renderLines() }
 
     async function* renderLines(): AsyncGenerator<Buffer> {
       const returned = new Map<string, number>()
@@ -47,7 +46,8 @@ export function createStreamListings({
         countReturned(items, returned)
         yield* renderChunks(withPrices(items, sequence, query, tokens))
       }
-      const _meta = reportOutcomes(sequence.outcomes, returned, clock.now(), query.explain)
+      const reports = reportOutcomes(sequence.outcomes, returned, clock.now(), query.explain)
+      const _meta = { ...reports, outcomes: undefined }
       yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
     }
   }

@@ -3,32 +3,19 @@ import type { PageQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
-import type { SourceReport } from '../wire/source.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
 import type { MergedItem } from './merged-item.ts'
 import { openSequence, withPrices } from './sequence.ts'
-import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
-import {
-  type MergeRequest,
-  type MergeSettings,
-  type Outcome,
-  rankSources,
-  visibleSources,
-  withBudget,
-} from './sources.ts'
+import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
+import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
 
 /** Last listing for pages by offset with a live source, or by price, where all listings before have to be read. */
 const MAX_LIVE_PREFIX = 2000
 
-export type MergedPage = {
+export type MergedPage = Reports & {
   items: readonly MergedItem[]
   total: number
-  /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
-  complete: boolean
-  /** In the order of the configuration, each followed by those that it reported as missing. */
-  sources: readonly SourceReport[]
-  outcomes: readonly Outcome[]
   nextCursor: string | undefined
 }
 
@@ -78,12 +65,11 @@ export function createReadPage({
     const total = from?.total ?? Math.max(sequence.total, merged.length)
     const items = withPrices(merged.slice(skipped), sequence, query, tokens)
     const hasMore = items.length > 0 && cursors !== null && !options.isLoop && sequence.hasMore()
-    const { outcomes } = sequence
-    const reports = reportOutcomes(outcomes, countReturned(items), clock.now(), page.explain)
-    assertAnswerable({ ...reports, outcomes, total: from === null ? total : items.length }, options)
+    const reports = reportOutcomes(sequence.outcomes, countReturned(items), clock.now(), page.explain)
+    assertAnswerable({ ...reports, total: from === null ? total : items.length }, options)
     const nextCursor =
       hasMore && resumePoint !== null ? cursors.seal({ ...resumePoint, total }, question) : undefined
-    return { items, total, outcomes, nextCursor, ...reports }
+    return { items, total, nextCursor, ...reports }
   }
 }
 

@@ -25,11 +25,11 @@ export async function selectSources(
   )
 }
 
-export class SelectedSource {
+export class SelectedSource implements Outcome {
   readonly source: NamedSource
   readonly rank: number
-  readonly #elapsedMs: number
-  #result: Selection | SourceError
+  readonly elapsedMs: number
+  result: Selection | SourceError
 
   constructor(
     source: NamedSource,
@@ -38,20 +38,16 @@ export class SelectedSource {
   ) {
     this.source = source
     this.rank = rank
-    this.#result = result
-    this.#elapsedMs = elapsedMs
+    this.result = result
+    this.elapsedMs = elapsedMs
   }
 
   get selection(): Selection | null {
-    return this.#result instanceof SourceError ? null : this.#result
+    return this.result instanceof SourceError ? null : this.result
   }
 
   get total(): number {
     return this.selection?.total ?? 0
-  }
-
-  get outcome(): Outcome {
-    return { source: this.source, elapsedMs: this.#elapsedMs, result: this.#result }
   }
 
   get isStale(): boolean {
@@ -61,17 +57,12 @@ export class SelectedSource {
   addInvalid(): void {
     const { selection } = this
     if (selection === null) return
-    this.#result = { ...selection, total: selection.total - 1, invalid: (selection.invalid ?? 0) + 1 }
+    this.result = { ...selection, total: selection.total - 1, invalid: (selection.invalid ?? 0) + 1 }
   }
 
   copiesOf(listingId: string): Copy[] {
     const found = this.selection?.find(listingId) ?? []
     return found.map((item) => ({ item, reader: this }))
-  }
-
-  /** Nothing of it counts. */
-  fail(reason: SourceError): void {
-    this.#result = reason
   }
 }
 

@@ -6,13 +6,21 @@ import { EntrepotError } from '../errors.ts'
 import type { SourceReport, SourceStatusJson } from '../wire/source.ts'
 import type { MergeOptions, Outcome } from './sources.ts'
 
+export type Reports = {
+  /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
+  complete: boolean
+  /** In the order of the configuration, each followed by those that it reported as missing. */
+  sources: readonly SourceReport[]
+  outcomes: readonly Outcome[]
+}
+
 /** @param now ms since the Unix epoch */
 export function reportOutcomes(
   outcomes: readonly Outcome[],
   returned: ReadonlyMap<string, number>,
   now: number,
   explain = false,
-): { complete: boolean; sources: SourceReport[] } {
+): Reports {
   const sources = outcomes.flatMap((outcome) => {
     const { name } = outcome.source
     const answer = reportOutcome(outcome, returned.get(name) ?? 0, now)
@@ -20,7 +28,7 @@ export function reportOutcomes(
     const { missing = [] } = outcome.result
     return [report, ...missing.map((entry) => reportMissing(name, entry))]
   })
-  return { complete: outcomes.every(isComplete), sources }
+  return { complete: outcomes.every(isComplete), sources, outcomes }
 }
 
 export function countReturned(items: readonly { registry: string }[], counts = new Map<string, number>()) {
@@ -116,15 +124,13 @@ export function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }
 
-type Merged = { total: number; sources: readonly SourceReport[]; outcomes: readonly Outcome[] }
-
 /**
  * Refuses an answer that a reader could mistake for "nothing found": from no source, or empty without any
  * upstream.
  * @throws EntrepotError `source_incomplete`, `unavailable` or `timeout`, with `sources` among its members
  */
 export function assertAnswerable(
-  { total, sources, outcomes }: Merged,
+  { total, sources, outcomes }: Omit<Reports, 'complete'> & { total: number },
   { requireAll = false, isLoop = false }: MergeOptions,
 ): void {
   if (requireAll && sources.some(({ state }) => state !== 'loaded'))

@@ -140,7 +140,7 @@ export async function findInRegistries(
   const sources = namedSources(registries, timeoutMs, open, failures)
   const findListing = createFindListing({ sources, budgetMs: timeoutMs, clock: systemClock })
   const request = { reader: ANONYMOUS, signal: NEVER_ABORTED }
-  const settled = await settle(findListing({ ...ANY_STATUS, listingId: id }, request), failures)
+  const settled = await settle(findListing({ listingId: id }, request), failures)
   const { answer } = settled
   if (answer === null) return settled
   const { merged, complete } = answer
@@ -157,8 +157,6 @@ export async function findInRegistries(
 }
 
 const NEVER_ABORTED = new AbortController().signal
-
-const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
 
 /** An error with the reports of its sources is a result: each Registry failed for a reason of its own. */
 const settle = <Answer extends { sources: readonly SourceReport[] }>(

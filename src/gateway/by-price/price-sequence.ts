@@ -66,8 +66,8 @@ export class PriceSequence {
     this.#after = from?.after ?? null
   }
 
-  get outcomes(): Outcome[] {
-    return (this.#selected ?? []).map(({ outcome }) => outcome)
+  get outcomes(): readonly Outcome[] {
+    return this.#selected ?? []
   }
 
   get order(): PriceOrder {

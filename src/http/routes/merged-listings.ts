@@ -220,7 +220,7 @@ const getMergedListing = (gateway: MergedListings): Route => ({
 async function readOne(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
   const { params, query, reader, signal } = request
   const { isLoop, ...asked } = readPath(request, gateway.gatewayId)
-  const lookup = { ...ANY_LISTING, listingId: params.id ?? '', ...asked }
+  const lookup = { listingId: params.id ?? '', ...asked }
   // `eu/curated` belongs to the source `eu`.
   const source = (query.registry || null)?.split('/', 1)[0]
   const named = source === undefined ? null : [source]
@@ -232,8 +232,6 @@ async function readOne(request: RequestContext, gateway: MergedListings): Promis
     headers: oneListingHeaders(found, reader, gateway),
   }
 }
-
-const ANY_LISTING = { status: null, publisher: null, criteria: [], filters: [] }
 
 const OPEN_LISTING = Buffer.from('{"listing":')
 
