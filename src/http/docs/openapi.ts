@@ -204,11 +204,9 @@ const operation = (route: Route, schemaOf: SchemaOf, example: RouteExample): Ope
 
 /** `getListingsById` of `GET /listings/:id`. */
 function operationIdOf({ method, path }: Route): string {
-  const words = path
+  const name = path
     .split(/[/._-]/)
     .flatMap((step) => (step.startsWith(':') ? ['by', step.slice(1)] : [step]))
-  const name = words
-    .flatMap((word) => word.split('_'))
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
   return method.toLowerCase() + (name.join('') || 'Root')
 }

@@ -40,12 +40,7 @@ export function docsRoutes(
       // Addresses in the page are relative to the root.
       const depth = path.split('/').length - 2
       if (depth > 0) return { status: 308, headers: { Location: `${'../'.repeat(depth)}docs` } }
-      const { etag, ...content } = await page()
-      const { policy } = await site()
-      return {
-        ...content,
-        headers: { ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache', 'Content-Security-Policy': policy },
-      }
+      return page()
     },
   }
   return [openApi, docs, ...OTHER_PATHS.map((path) => ({ ...docs, path, isUnlisted: true }))]

@@ -19,7 +19,6 @@ export type RouteText = {
   description: string
   curl: string
   /** JSON of the example, indented. */
-  body: string | null
   answer: string | null
   statuses: { success: string[]; problems: string[] }
   tables: DocsTable[]
@@ -98,7 +97,6 @@ function routeText(method: string, path: string, operation: OpenApiOperation): R
     access: ACCESS[operation['x-gate']],
     description,
     curl: sample.source,
-    body: body?.example === undefined ? null : indented(body.example),
     answer: first?.example === undefined ? null : indented(first.example),
     statuses: {
       success: answers.flatMap(({ status, isProblem }) => (isProblem ? [] : [status])),

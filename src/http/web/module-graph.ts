@@ -1,11 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
-import { libraryPath } from './assets.ts'
 
 /** `src/` in a checkout, `dist/` in a package. */
 const ROOT = new URL('../..', import.meta.url)
 const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
+
+/** The only ones that pages may import, with their paths. */
+export const LIBRARIES: ReadonlyMap<string, string> = new Map([
+  ['preact', 'libraries/preact.js'],
+  ['preact/hooks', 'libraries/preact-hooks.js'],
+  ['htm', 'libraries/htm.js'],
+])
 
 /** `from '…'`, `import '…'` and `import('…')`; types are stripped before. */
 const IMPORT = /(?:\bfrom\s*|\bimport\s*(\()?\s*)(['"])([^'"\n]+)\2/g
@@ -30,9 +36,9 @@ export async function moduleGraph(entry: string): Promise<ModuleGraph> {
     const source = await readSource(path)
     modules.set(path, source)
     for (const [, isLater, , specifier = ''] of source.matchAll(IMPORT)) {
-      const library = libraryPath(specifier)
+      const library = LIBRARIES.get(specifier)
       if (specifier.startsWith('.')) open.push(pathOf(specifier, path))
-      else if (library === null) throw new Error(`${path} imports ${specifier}, which no page is served`)
+      else if (library === undefined) throw new Error(`${path} imports ${specifier}, which no page is served`)
       else if (isLater === undefined) libraries.add(library)
     }
   }

@@ -3,8 +3,7 @@ import { EntrepotError } from '../../errors.ts'
 import { lazy } from '../lazy.ts'
 import { wantsHtml } from '../middleware/accept.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
-import type { HandlerResponse, Route } from '../route.ts'
-import type { Asset } from './assets.ts'
+import type { Route } from '../route.ts'
 import { PAGES, type Page, renderShell } from './pages.ts'
 import type { Site } from './site.ts'
 
@@ -38,13 +37,8 @@ function pageRoute(page: Page, site: ReadSite): Route {
       // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
       if (path !== '/' && request.path.endsWith('/'))
         return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
-      const { policy } = await site()
-      return send(await shell(), {
-        ...VARY_ACCEPT,
-        'Content-Security-Policy': policy,
-        // A shell and its files are of one version.
-        'Cache-Control': 'no-cache',
-      })
+      const { headers, ...content } = await shell()
+      return { ...content, headers: { ...VARY_ACCEPT, ...headers } }
     },
   }
 }
@@ -64,14 +58,6 @@ const assetRoute = (site: ReadSite): Route => ({
     const version = `/${assets}/`
     const asset = request.path.startsWith(version) ? files.get(request.path.slice(version.length)) : undefined
     if (asset === undefined) throw new EntrepotError('not_found', 'Not Found')
-    return send(asset, IMMUTABLE)
+    return asset
   },
-})
-
-/** For a year (RFC 8246): another version has another path. */
-const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable' }
-
-const send = ({ etag, ...content }: Asset, headers: Readonly<Record<string, string>>): HandlerResponse => ({
-  ...content,
-  headers: { ...headers, ETag: `W/"${etag}"` },
 })
