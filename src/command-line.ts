@@ -8,7 +8,7 @@ import { version } from './config/version.ts'
 export async function runCommandLine(terminal: Terminal, args: readonly string[]): Promise<number> {
   let exitCode = 0
   const services: Services = {
-    openRegistryClient: async () => (await import('./context/buyer.ts')).openRegistryClient(),
+    openRegistryClient: async (options) => (await import('./context/buyer.ts')).openRegistryClient(options),
     serveAgents: async (discovery, agents, onError) =>
       (await import('./mcp/stdio.ts')).serveStdio(discovery, agents, { version: version(), onError }),
     serve: async () => (await import('./service.ts')).serve(),

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Discovery } from '../gateway/discovery.ts'
 import type { Terminal } from './output/terminal.ts'
-import type { RegistryClient } from './registries/registry-client.ts'
+import type { ClientOptions, RegistryClient } from './registries/registry-client.ts'
 
 /** A file of `commands/` exports one. It is loaded when the command is named on the command line. */
 export type CommandDefinition<Options = never> = {
@@ -19,7 +19,7 @@ export type CommandGroup = { summary: string; subcommands: Readonly<Record<strin
 export type CommandContext = {
   terminal: Terminal
   /** The client is closed after the command. */
-  openClient: () => Promise<RegistryClient>
+  openClient: (options?: ClientOptions) => Promise<RegistryClient>
   services: Pick<Services, 'serve' | 'serveAgents' | 'checkStore' | 'backupStore' | 'restoreStore'>
   /** With all commands defined. */
   loadProgram: () => Promise<Command>
@@ -29,7 +29,7 @@ export type StoreCounts = { listings: number; publishers: number; keys: number }
 
 /** What the process provides. */
 export type Services = {
-  openRegistryClient: () => Promise<RegistryClient>
+  openRegistryClient: (options?: ClientOptions) => Promise<RegistryClient>
   serveAgents: (discovery: Discovery, terminal: Terminal, onError: (cause: unknown) => void) => Promise<void>
   serve: () => Promise<number>
   /** Gives warnings. @throws ConfigError or EntrepotError for a store that cannot be used */

@@ -104,8 +104,8 @@ function createRunner(terminal: Terminal, services: Services): RunCommand {
       terminal: { ...terminal, isQuiet: options.quiet === true },
       services,
       loadProgram: () => createProgram(terminal, services),
-      openClient: async () => {
-        const client = await services.openRegistryClient()
+      openClient: async (options) => {
+        const client = await services.openRegistryClient(options)
         clients.push(client)
         return client
       },

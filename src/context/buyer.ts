@@ -1,12 +1,18 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import type { ApiRequest, ApiResponse, RegistryClient } from '../cli/registries/registry-client.ts'
+import type {
+  ApiRequest,
+  ApiResponse,
+  ClientOptions,
+  RegistryClient,
+} from '../cli/registries/registry-client.ts'
 import type { Registry } from '../cli/registries/select-registries.ts'
-import { systemClock } from '../domain/clock.ts'
+import { type Clock, systemClock } from '../domain/clock.ts'
 import { isLocalUrl } from '../domain/private-address.ts'
 import type { Source } from '../domain/source/reading.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
+import { CircuitBreaker } from '../upstream/call/circuit-breaker.ts'
 import { limitConcurrency } from '../upstream/call/limit-concurrency.ts'
 import { pushDownFilters } from '../upstream/filter-pushdown.ts'
 import { createAgent } from '../upstream/http/agent.ts'
@@ -19,22 +25,47 @@ import { readRun } from '../upstream/reading/read-run.ts'
 
 type Agent = ReturnType<typeof createAgent>
 
-export function openRegistryClient(): RegistryClient {
+export function openRegistryClient({
+  hasBreakers = false,
+  clock = systemClock,
+}: ClientOptions & { clock?: Clock } = {}): RegistryClient {
   const limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxInFlight: MAX_IN_FLIGHT }
   // Users name their Registries; storefront URLs come from sellers and are not trusted.
   const trusted = createAgent({ ...limits, allowPrivateAddresses: true }, lookup as LookupFunction)
   const publicOnly = createAgent({ ...limits, allowPrivateAddresses: false }, lookup as LookupFunction)
   const agentOf = ({ referredBy }: ApiRequest): Agent =>
     referredBy === undefined || isLocalUrl(referredBy.url) ? trusted : publicOnly
+  const breakers = new Map<string, CircuitBreaker>()
+  const breakerOf = (registry: Registry, timeoutMs: number): CircuitBreaker | null => {
+    const { url: name } = registry
+    if (hasBreakers && !breakers.has(name)) {
+      const probe = createFetchPage(upstreamOptions(registry, timeoutMs), trusted)
+      const options = { name, probe, log: NO_LOG, shared: null, clock, random: Math.random }
+      breakers.set(name, new CircuitBreaker(options))
+    }
+    return breakers.get(name) ?? null
+  }
   return {
     source: (registry, timeoutMs, spec) => {
-      const source = openSource(upstreamOptions(registry, timeoutMs), trusted)
+      const breaker = breakerOf(registry, timeoutMs)
+      const source = openSource(upstreamOptions(registry, timeoutMs), trusted, breaker)
       return spec === undefined ? source : pushDownFilters({ name: registry.url, spec, schema: null }, source)
     },
-    send: (request) => sendRequest(agentOf(request), request),
-    close: async () => void (await Promise.all([trusted.destroy(), publicOnly.destroy()])),
+    send: async (request) => {
+      const { registry, timeoutMs } = request
+      const breaker = registry === undefined ? null : breakerOf(registry, timeoutMs)
+      const call = () => sendRequest(agentOf(request), request)
+      return breaker === null ? call() : breaker.guardCall(call)
+    },
+    close: async () => {
+      for (const breaker of breakers.values()) breaker.close()
+      await Promise.all([trusted.destroy(), publicOnly.destroy()])
+    },
   }
 }
+
+/** Every answer names the Registries that it lacks, with the reason. */
+const NO_LOG = { info: () => {}, warn: () => {} }
 
 const CONNECT_TIMEOUT_MS = 3000
 const MAX_IN_FLIGHT = 8
@@ -59,8 +90,9 @@ const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOpt
   allowPrivateAddresses: true,
 })
 
-function openSource(upstream: UpstreamOptions, agent: Agent): Source {
-  const fetch = limitConcurrency(upstream, createFetchPage(upstream, agent))
+function openSource(upstream: UpstreamOptions, agent: Agent, breaker: CircuitBreaker | null): Source {
+  const fetchPage = limitConcurrency(upstream, createFetchPage(upstream, agent))
+  const fetch = breaker?.guard(fetchPage) ?? fetchPage
   const publishers = new PublisherDirectory(createGet(upstream, agent), systemClock)
   const check = refuseLongScan(upstream)
   const runs = {

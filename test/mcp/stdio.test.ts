@@ -1,7 +1,19 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
-import { deadUrl, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { discoverRegistries } from '../../src/cli/registries/discover-registries.ts'
+import { openRegistryClient } from '../../src/context/buyer.ts'
+import { TokenTable } from '../../src/domain/price/token.ts'
+import { MAX_FAILURES_IN_A_ROW, OPEN_JITTER, OPEN_MS } from '../../src/domain/source/breaker.ts'
+import type { EntrepotError } from '../../src/errors.ts'
+import type { SourceNote } from '../../src/wire/source.ts'
+import { eventually } from '../helpers/eventually.ts'
+import { deadUrl, envelopeText, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { runProcess } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
@@ -74,6 +86,70 @@ test.serial('stdio: unreachable sources are described, also those of a gateway',
   const none = await beside.call('search_listings', { sources: [dead] })
   t.true(none.isError)
   t.regex(none.notice, /^Not answered: .*INCOMPLETE/)
+})
+
+test.serial('stdio: a hanging Registry is asked a few times, then named as not asked', async (t) => {
+  const hanging = await startFake(t, { script: [{ kind: 'hang' }] })
+  const agent = await agentOver(t, ['-r', hanging.url, '--discovery-timeout', '0.2'])
+  const search = async (): Promise<string> => {
+    const { isError, notice } = await agent.call('search_listings')
+    t.true(isError)
+    return /INCOMPLETE: .* \((\w+)\)/.exec(notice)?.[1] ?? notice
+  }
+  const reasons = new Set<string>()
+  for (let call = 0; call < 12; call++) reasons.add(await search())
+  t.deepEqual([...reasons], ['timeout', 'circuit_open'])
+  const { notice, value } = await agent.call('list_sources')
+  t.is(value.sources[0]?.reason, 'circuit_open')
+  t.regex(notice, / is unavailable: it failed repeatedly and is not requested for a moment/)
+  // A call may begin while the last failure is counted, and a probe may be sent meanwhile.
+  t.true(hanging.requests.length <= MAX_FAILURES_IN_A_ROW + 2)
+})
+
+test('discovery: a Registry that was paused is asked again after the pause', async (t) => {
+  let asked = 0
+  const server = createServer((request, response) => {
+    if (++asked <= MAX_FAILURES_IN_A_ROW) response.destroy()
+    else response.end(request.url?.startsWith('/listings?') ? envelopeText([listingText()], 1) : '{}')
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const clock = manualClock()
+  const client = openRegistryClient({ hasBreakers: true, clock })
+  t.teardown(client.close)
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const selected = { registries: [{ url, key: null }], discoveryTimeoutMs: 5000, tokens: new TokenTable([]) }
+  const discovery = discoverRegistries(client, selected)
+  const newest = {
+    status: 'open',
+    publisher: null,
+    sources: null,
+    limit: 20,
+    cursor: null,
+    prices: {},
+  } as const
+  /** A source's reason, or the number of listings. */
+  const search = (filters: [string, string][] = []): Promise<unknown> =>
+    discovery.search({ ...newest, filters }, new AbortController().signal).then(
+      ({ items }) => items.length,
+      ({ members }: EntrepotError) => (members.sources as SourceNote[])[0]?.reason,
+    )
+  for (let call = 0; call < MAX_FAILURES_IN_A_ROW; call++) {
+    // By turns a page and a filter spec.
+    t.is(await search(call % 2 === 0 ? [] : [['gpu_model', 'H100']]), 'connection_reset')
+  }
+  t.is(await search(), 'circuit_open')
+  clock.advance(OPEN_MS * (1 + OPEN_JITTER))
+  t.is(await search(), 'circuit_open')
+  // Two probes close the circuit breaker.
+  await eventually(() => clock.pending() === 1)
+  clock.advance(0)
+  let found: unknown
+  do {
+    await setImmediate()
+    found = await search()
+  } while (found === 'circuit_open')
+  t.is(found, 1)
 })
 
 test.serial('stdio: pages by cursor', async (t) => {

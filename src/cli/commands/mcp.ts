@@ -14,7 +14,7 @@ export const mcpCommand: CommandDefinition<RegistryOptions> = {
       terminal,
       `[mcp] serving ${selected.registries.map(({ url }) => url).join(', ')} on stdin and stdout`,
     )
-    const discovery = discoverRegistries(await openClient(), selected)
+    const discovery = discoverRegistries(await openClient({ hasBreakers: true }), selected)
     const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
     await services.serveAgents(discovery, terminal, onError)
     return EXIT.ok

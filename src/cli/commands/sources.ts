@@ -32,7 +32,7 @@ export const sourcesCommand: CommandDefinition<JsonOptions> = {
 }
 
 const exitCodeOfInspection = (report: Inspection): ExitCode =>
-  'error' in report ? exitCodeOfFailedRead(report.unauthorized === true) : EXIT.ok
+  'error' in report ? exitCodeOfFailedRead(report.reason === 'unauthorized') : EXIT.ok
 
 const COLUMNS = [
   { title: 'AT', keepsEnd: true },

@@ -164,15 +164,10 @@ const MAX_SOURCE_NAMES = 100
 
 function sourceNotesOf(inspection: Inspection): SourceNote[] {
   const { registry } = inspection
-  if ('error' in inspection)
-    return [
-      {
-        registry,
-        state: 'unavailable',
-        ...(inspection.unauthorized && { reason: 'unauthorized' }),
-        detail: inspection.error,
-      },
-    ]
+  if ('error' in inspection) {
+    const { error: detail, reason } = inspection
+    return [{ registry, state: 'unavailable', ...(reason && { reason }), detail }]
+  }
   const { kind, sources } = inspection
   if (kind === 'registry') return [{ registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }]
   const gaps = readMissingList(withMissingSources(sources)).map((gap) => ({

@@ -1,4 +1,5 @@
 import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceReason } from '../../domain/source/source-reason.ts'
 import { at, isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import {
   type ApiResponse,
@@ -15,7 +16,7 @@ import type { Registry } from './select-registries.ts'
 export type Inspection =
   | { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue[] }
   | InspectionFailure
-export type InspectionFailure = { registry: string; error: string; unauthorized?: boolean }
+export type InspectionFailure = { registry: string; error: string; reason?: SourceReason | undefined }
 
 /** A plain Registry has no `/sources`: checks its health and one read. */
 export async function inspectRegistry(
@@ -33,19 +34,22 @@ export async function inspectRegistry(
       return { registry: url, error: 'GET /sources: not a list of sources' }
     }
     if (response.status !== 404)
-      return { registry: url, error: describeErrorResponse(response), unauthorized: isUnauthorized(response) }
+      return { registry: url, error: describeErrorResponse(response), reason: reasonOf(response) }
     const [health, read] = await Promise.all([get('/health'), get(READ_PROBE)])
     const error = readProbeProblem(read)
-    if (error !== null) return { registry: url, error, unauthorized: isUnauthorized(read) }
+    if (error !== null) return { registry: url, error, reason: reasonOf(read) }
     if (health.status !== 200 && health.status !== 503)
       return { registry: url, error: describeErrorResponse(health) }
     const state = health.status === 200 ? 'loaded' : 'unavailable'
     return { registry: url, kind: 'registry', sources: [{ registry: url, mode: 'local', state }] }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    return { registry: url, error: describeSourceError(cause) }
+    return { registry: url, error: describeSourceError(cause), reason: cause.reason }
   }
 }
+
+const reasonOf = (response: ApiResponse): SourceReason | undefined =>
+  isUnauthorized(response) ? 'unauthorized' : undefined
 
 export const READ_PROBE = '/listings?status=open&limit=1'
 

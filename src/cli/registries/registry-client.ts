@@ -13,11 +13,18 @@ export type ApiRequest = {
   /** JSON text. */
   body?: string | Uint8Array
   timeoutMs: number
+  /** The circuit breaker of this Registry applies. */
+  registry?: Registry
   /** Set for URLs from a Registry: they may lead to public addresses only. */
   referredBy?: Registry
 }
 
 export type ApiResponse = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
+
+export type ClientOptions = {
+  /** For a process that asks again and again: pauses requests to a Registry that keeps failing, as `circuit_open`. */
+  hasBreakers?: boolean
+}
 
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {
@@ -37,7 +44,7 @@ export const getEndpoint = (
   path: string,
   timeoutMs: number,
 ): Promise<ApiResponse> =>
-  client.send({ method: 'GET', url: endpointUrl(registry, path), key: registry.key, timeoutMs })
+  client.send({ method: 'GET', url: endpointUrl(registry, path), key: registry.key, timeoutMs, registry })
 
 export const isUnauthorized = ({ status }: Pick<ApiResponse, 'status'>): boolean =>
   status === 401 || status === 403

@@ -38,8 +38,8 @@ type CircuitBreakerOptions = {
 
 /**
  * Rejects calls while the upstream fails (`circuit_open`), rejects our key, or sent `Retry-After`, until a
- * background probe succeeds. Only plain first pages and probes count: other questions are chosen by readers,
- * so their failures only trigger a probe. If one listing may be the cause, the probe looks for a page without
+ * background probe succeeds. Plain first pages, probes and fixed calls count: other questions are chosen by
+ * readers, so their failures only trigger a probe. If one listing may be the cause, the probe looks for a page without
  * it.
  */
 export class CircuitBreaker {
@@ -96,6 +96,17 @@ export class CircuitBreaker {
         if (error instanceof SourceError) this.#judge(error, isPlain(query, request))
         throw error
       }
+    }
+  }
+
+  /** Of a route that no reader chooses: its failures count, its answers prove nothing about listings. */
+  async guardCall<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    this.throwIfOpen()
+    try {
+      return await call()
+    } catch (error) {
+      if (error instanceof SourceError) this.#judge(error, true)
+      throw error
     }
   }
 
