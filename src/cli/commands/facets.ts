@@ -63,21 +63,22 @@ async function marketTables(terminal: Terminal, { total, facets, prices }: Merge
 }
 
 function priceTable(terminal: Terminal, prices: readonly PriceRangeJson[]): Promise<string> {
-  const titles = ['PRICES IN', 'ON', 'OFFERS', 'GPUS', 'LEAST', 'MEDIAN', 'MOST']
-  const rows = prices.map(({ chain, token, symbol = null, unit, price_per: per, ...range }) => {
-    const { offers, gpus, least, median, most } = range
-    const amounts = [least, median, most].map((amount) => readableAmount(amount, symbol !== null))
-    return [priceBasis({ symbol, token, unit, per }), chain, String(offers), String(gpus), ...amounts]
-  })
-  const columns = titles.map(
-    (title, n) =>
-      ({
-        title,
-        align: n < 2 ? 'left' : 'right',
-        minWidth: n < 2 ? 4 : 10,
-      }) as const,
-  )
-  return tableText(terminal, columns, rows)
+  const right = (title: string, cell: (price: PriceRangeJson) => string) =>
+    ({ title, align: 'right', minWidth: 10, cell }) as const
+  const amount = (title: string, name: 'least' | 'median' | 'most') =>
+    right(title, (price) => readableAmount(price[name], price.symbol !== undefined))
+  return tableText(terminal, prices, [
+    {
+      title: 'PRICES IN',
+      cell: ({ symbol = null, token, unit, price_per: per }) => priceBasis({ symbol, token, unit, per }),
+    },
+    { title: 'ON', cell: ({ chain }) => chain },
+    right('OFFERS', ({ offers }) => String(offers)),
+    right('GPUS', ({ gpus }) => String(gpus)),
+    amount('LEAST', 'least'),
+    amount('MEDIAN', 'median'),
+    amount('MOST', 'most'),
+  ])
 }
 
 function facetTable(
@@ -85,9 +86,11 @@ function facetTable(
   name: string,
   { values, other, missing }: FacetJson,
 ): Promise<string> {
-  const rows = values.map(({ value, count }) => [value, String(count)])
-  if (other > 0) rows.push(['(other values)', String(other)])
-  if (missing > 0) rows.push(['(no value)', String(missing)])
-  const columns = [{ title: safeText(name.toUpperCase()) }, { title: 'LISTINGS', align: 'right' }] as const
-  return tableText(terminal, columns, rows)
+  const rows = [...values]
+  if (other > 0) rows.push({ value: '(other values)', count: other })
+  if (missing > 0) rows.push({ value: '(no value)', count: missing })
+  return tableText(terminal, rows, [
+    { title: safeText(name.toUpperCase()), cell: ({ value }) => value },
+    { title: 'LISTINGS', align: 'right', cell: ({ count }) => String(count) },
+  ])
 }

@@ -3,7 +3,7 @@ import type { KnownFilter } from '../../gateway/discovery.ts'
 import { describeMissing } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
-import { tableText } from '../output/table.ts'
+import { type ColumnOf, tableText } from '../output/table.ts'
 import { printData, printStatus, type Terminal } from '../output/terminal.ts'
 import { knownFilters } from '../registries/discover-registries.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
@@ -43,17 +43,14 @@ function filterTable(
   filters: readonly KnownFilter[],
   hasSeveral: boolean,
 ): Promise<string> {
-  const titles = ['FILTER', 'KIND', 'VALUES', ...(hasSeveral ? ['REGISTRIES'] : [])]
-  const rows = filters.map((filter) => {
-    const { name, value_type, allowed = [], registries = [] } = filter
-    const values = allowed.length > 0 ? allowed.join(', ') : syntaxOf(filter)
-    return [name, value_type, values, ...(hasSeveral ? [registries.join(', ')] : [])]
-  })
-  return tableText(
-    terminal,
-    titles.map((title, n) => ({ title, minWidth: n === 0 ? 20 : 8 })),
-    rows,
-  )
+  const columns: ColumnOf<KnownFilter>[] = [
+    { title: 'FILTER', minWidth: 20, cell: ({ name }) => name },
+    { title: 'KIND', minWidth: 8, cell: ({ value_type }) => value_type },
+    { title: 'VALUES', minWidth: 8, cell: (filter) => filter.allowed?.join(', ') || syntaxOf(filter) },
+  ]
+  if (hasSeveral)
+    columns.push({ title: 'REGISTRIES', minWidth: 8, cell: ({ registries = [] }) => registries.join(', ') })
+  return tableText(terminal, filters, columns)
 }
 
 /** What may follow `NAME=`. */

@@ -9,8 +9,8 @@ import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
 import { type CommandDefinition, type CommandGroup, collect, count, JSON_OPTION } from '../command.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
-import { tableText } from '../output/table.ts'
-import { print, printData, printJson, printReport, type Terminal } from '../output/terminal.ts'
+import { type ColumnOf, tableText } from '../output/table.ts'
+import { printData, printReport, type Terminal } from '../output/terminal.ts'
 import { type ApiRequest, readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
 import { splitList, urlProblem } from '../registries/select-registries.ts'
 
@@ -42,12 +42,13 @@ const mintCommand: CommandDefinition<MintOptions> = {
     const body = JSON.stringify({ name, scope: options.scope, expires_in_days: options.expiresInDays })
     const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
     const minted = readJsonObject(await sendOrFail(await openClient(), request, KEY))
-    if (options.json || !terminal.stdout.isTTY) {
-      await printJson(terminal, minted)
-      return EXIT.ok
-    }
-    printReport(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
-    await print(terminal, `${safeText(textAt(minted, 'key') ?? '')}\n`)
+    await printData(terminal, options.json, minted, () => {
+      printReport(
+        terminal,
+        `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`,
+      )
+      return `${safeText(textAt(minted, 'key') ?? '')}\n`
+    })
     return EXIT.ok
   },
 }
@@ -60,7 +61,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
     const request = { ...adminRequest(terminal, options), method: 'GET' } as const
     const value = readJson(await sendOrFail(await openClient(), request, KEYS))
     const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
-    await printData(terminal, options.json, keys, () => tableText(terminal, COLUMNS, keys.map(cellsOf)))
+    await printData(terminal, options.json, keys, () => tableText(terminal, keys, COLUMNS))
     return EXIT.ok
   },
 }
@@ -121,18 +122,17 @@ function adminKey(env: Environment): string {
 /** Times are UTC without a suffix; tables show minutes and the `Z`. */
 const SECONDS = /:\d\d\.\d{6}$/
 
-const COLUMNS = [
-  { title: 'ID', align: 'right' },
-  { title: 'NAME' },
-  { title: 'SCOPE' },
-  { title: 'CREATED' },
-  { title: 'EXPIRES' },
-  { title: 'LAST USED' },
-  { title: 'REVOKED' },
-] as const
+const time =
+  (name: string) =>
+  (key: JsonObject): string | null =>
+    textAt(key, name)?.replace(SECONDS, 'Z').replace('T', ' ') ?? null
 
-const cellsOf = (key: JsonObject): (string | null)[] =>
-  ['id', 'name', 'scope', 'created_at', 'expires_at', 'last_used_at', 'revoked_at'].map((name) => {
-    const text = textAt(key, name)
-    return (name.endsWith('_at') && text?.replace(SECONDS, 'Z').replace('T', ' ')) || text
-  })
+const COLUMNS: readonly ColumnOf<JsonObject>[] = [
+  { title: 'ID', align: 'right', cell: (key) => textAt(key, 'id') },
+  { title: 'NAME', cell: (key) => textAt(key, 'name') },
+  { title: 'SCOPE', cell: (key) => textAt(key, 'scope') },
+  { title: 'CREATED', cell: time('created_at') },
+  { title: 'EXPIRES', cell: time('expires_at') },
+  { title: 'LAST USED', cell: time('last_used_at') },
+  { title: 'REVOKED', cell: time('revoked_at') },
+]

@@ -2,7 +2,7 @@ import { formatAgeSince } from '../../domain/timestamp.ts'
 import { textAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
-import { type TableColumn, tableText } from '../output/table.ts'
+import { tableText } from '../output/table.ts'
 import { printData, type Terminal } from '../output/terminal.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 import { readAddress } from '../signing/wallet.ts'
@@ -37,23 +37,14 @@ const rowOf = ({ registry, listingId, status, listing }: OwnListing) => ({
   updated_at: textAt(listing, 'updated_at'),
 })
 
-const hostOf = (url: string): string => url.replace(/^https?:\/\//, '')
-
-async function table(terminal: Terminal, rows: readonly ReturnType<typeof rowOf>[]): Promise<string> {
+function table(terminal: Terminal, rows: readonly ReturnType<typeof rowOf>[]): Promise<string> | string {
   if (rows.length === 0) return 'no listings\n'
   // Ids are needed in full to go on.
   const idWidth = Math.max(...rows.map(({ listing_id: id }) => id.length))
-  const columns: TableColumn[] = [
-    { title: 'ID', minWidth: idWidth },
-    { title: 'STATUS', minWidth: 7 },
-    { title: 'CHANGED', align: 'right' },
-    { title: 'REGISTRY' },
-  ]
-  const cells = rows.map(({ listing_id, status, updated_at, registry }) => [
-    listing_id,
-    status,
-    formatAgeSince(updated_at),
-    hostOf(registry),
+  return tableText(terminal, rows, [
+    { title: 'ID', minWidth: idWidth, cell: ({ listing_id: id }) => id },
+    { title: 'STATUS', minWidth: 7, cell: ({ status }) => status },
+    { title: 'CHANGED', align: 'right', cell: ({ updated_at }) => formatAgeSince(updated_at) },
+    { title: 'REGISTRY', cell: ({ registry }) => registry.replace(/^https?:\/\//, '') },
   ])
-  return tableText(terminal, columns, cells)
 }

@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
 import { formatAge } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { tableText } from '../output/table.ts'
-import { printData, printStatus, type Terminal } from '../output/terminal.ts'
+import { type ColumnOf, tableText } from '../output/table.ts'
+import { printData, printStatus } from '../output/terminal.ts'
 import {
   type Inspection,
   type InspectionFailure,
@@ -24,7 +24,9 @@ export const sourcesCommand: CommandDefinition<JsonOptions> = {
     )
     const answers = reports.filter((report) => 'sources' in report)
     if (answers.length > 0)
-      await printData(terminal, options.json, answers, () => sourceTable(terminal, answers))
+      await printData(terminal, options.json, answers, () =>
+        tableText(terminal, answers.flatMap(rowsOf), COLUMNS),
+      )
     const failures = reports.filter((report) => 'error' in report)
     for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
     return combineExitCodes(reports.map(exitCodeOfInspection), EXIT.noAnswer)
@@ -34,40 +36,28 @@ export const sourcesCommand: CommandDefinition<JsonOptions> = {
 const exitCodeOfInspection = (report: Inspection): ExitCode =>
   'error' in report ? exitCodeOfFailedRead(report.reason === 'unauthorized') : EXIT.ok
 
-const COLUMNS = [
-  { title: 'AT', keepsEnd: true },
-  { title: 'SOURCE' },
-  { title: 'MODE' },
-  { title: 'STATE' },
-  { title: 'AGE', align: 'right' },
-  { title: 'LAST ERROR' },
-] as const
+type SourceRow = { at: string; source: JsonObject }
 
-function sourceTable(
-  terminal: Terminal,
-  reports: readonly Exclude<Inspection, InspectionFailure>[],
-): Promise<string> {
-  const rows = reports.flatMap(({ registry, sources }) =>
-    withMissingSources(sources)
-      .filter(isJsonObject)
-      .map((source) => [
-        registry,
-        nameOf(source, registry),
-        textAt(source, 'mode'),
-        textAt(source, 'state'),
-        ageOf(source),
-        textAt(source, 'reason') ?? textAt(source, 'last_error'),
-      ]),
-  )
-  return tableText(terminal, COLUMNS, rows)
-}
+const COLUMNS: readonly ColumnOf<SourceRow>[] = [
+  { title: 'AT', keepsEnd: true, cell: ({ at }) => at },
+  { title: 'SOURCE', cell: nameOf },
+  { title: 'MODE', cell: ({ source }) => textAt(source, 'mode') },
+  { title: 'STATE', cell: ({ source }) => textAt(source, 'state') },
+  { title: 'AGE', align: 'right', cell: ageOf },
+  { title: 'LAST ERROR', cell: ({ source }) => textAt(source, 'reason') ?? textAt(source, 'last_error') },
+]
+
+const rowsOf = ({ registry: at, sources }: Exclude<Inspection, InspectionFailure>): SourceRow[] =>
+  withMissingSources(sources)
+    .filter(isJsonObject)
+    .map((source) => ({ at, source }))
 
 /** `null` for a plain Registry, which is its only source. */
-function nameOf(source: JsonObject, registry: string): string | null {
+function nameOf({ at, source }: SourceRow): string | null {
   const name = textAt(source, 'registry') ?? textAt(source, 'name')
-  return name === registry ? null : name
+  return name === at ? null : name
 }
 
-function ageOf({ age_seconds: age }: JsonObject): string | null {
+function ageOf({ source: { age_seconds: age } }: SourceRow): string | null {
   return typeof age === 'number' ? formatAge(age) : null
 }

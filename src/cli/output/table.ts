@@ -32,13 +32,18 @@ export async function renderTable(
   return [line(columns.map(({ title }) => title)), ...rows.map(line)]
 }
 
-/** As wide as the terminal; `null` is shown as `-`. */
-export async function tableText(
+export type ColumnOf<Row> = TableColumn & {
+  /** `null` is shown as `-`. */
+  cell: (row: Row) => string | null
+}
+
+/** As wide as the terminal. */
+export async function tableText<Row>(
   { stdout }: Terminal,
-  columns: readonly TableColumn[],
-  rows: readonly (readonly (string | null)[])[],
+  rows: readonly Row[],
+  columns: readonly ColumnOf<Row>[],
 ): Promise<string> {
-  const cells = rows.map((row) => row.map((cell) => safeText(cell ?? '-')))
+  const cells = rows.map((row) => columns.map(({ cell }) => safeText(cell(row) ?? '-')))
   return `${(await renderTable(columns, cells, stdout.columns || 80)).join('\n')}\n`
 }
 
