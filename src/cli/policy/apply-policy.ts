@@ -20,17 +20,21 @@ export type PolicyOptions = {
 const DEFAULT_POLICY_SECONDS = 10
 const MAX_POLICY_BYTES = 64 * 1024 * 1024
 
+/** Orders that the query has itself, over all that matches. */
 const SORT_OF: ReadonlyMap<string, Sort> = new Map([
   ['cheapest', 'price'],
   ['newest', 'newest'],
 ])
+/** Newest first within a Registry. */
+const REGISTRY_ORDER = 'registry-order'
 
-/** The order of a built-in policy that the query has itself: over all that matches. */
+export const POLICY_NAMES = [...SORT_OF.keys(), REGISTRY_ORDER]
+
 export const policySort = ({ policy = '' }: PolicyOptions): Sort | undefined => SORT_OF.get(policy)
 
 /** Whether listings beyond those of the query would change the result. */
 export const wantsEverything = ({ policy, policyCmd }: PolicyOptions): boolean =>
-  policyCmd !== undefined || (policy !== undefined && policySort({ policy }) === undefined)
+  policyCmd !== undefined || (policy !== undefined && !SORT_OF.has(policy))
 
 /** @throws CliError for a policy that fails, is late or returns no array */
 export async function applyPolicy(
@@ -42,8 +46,8 @@ export async function applyPolicy(
   const limits = { timeoutMs: policyTimeout * 1000, maxBytes: MAX_POLICY_BYTES }
   const run = async (runner: RunPolicy, name: string): Promise<ListingJson[]> =>
     restore(await runner(`[${rows.join()}]`, limits, terminal), rows, name)
-  if (policy !== undefined && isBuiltIn(policy)) rows = BUILT_IN_POLICIES[policy](rows)
-  else if (policy !== undefined) {
+  if (policy === REGISTRY_ORDER) rows = [...Map.groupBy(rows, registryOf).values()].flat()
+  else if (policy !== undefined && !SORT_OF.has(policy)) {
     const { runPolicyModule } = await import('./external-policy.ts')
     rows = await run(runPolicyModule(resolvePolicy(policy)), policy)
   }
@@ -52,7 +56,7 @@ export async function applyPolicy(
   return run(runPolicyCommand(policyCmd), policyCmd)
 }
 
-const isBuiltIn = (name: string): name is PolicyName => Object.hasOwn(BUILT_IN_POLICIES, name)
+const registryOf = (row: ListingJson): string | null => textAt(parseListingJson(row), '_meta', 'registry')
 
 function resolvePolicy(file: string): string {
   const path = resolve(file)
@@ -86,17 +90,3 @@ function parseArray(output: string, name: string): unknown[] {
   if (!Array.isArray(value)) throw new CliError(EXIT.failure, `policy ${name} did not return an array`)
   return value
 }
-
-type PolicyName = 'cheapest' | 'newest' | 'registry-order'
-
-const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly ListingJson[]) => ListingJson[]>> = {
-  // The query has these orders: see `policySort`.
-  cheapest: (rows) => [...rows],
-  newest: (rows) => [...rows],
-  /** Newest first within a Registry. */
-  'registry-order': (rows) => [...Map.groupBy(rows, registryOf).values()].flat(),
-}
-
-const registryOf = (row: ListingJson): string | null => textAt(parseListingJson(row), '_meta', 'registry')
-
-export const POLICY_NAMES = Object.keys(BUILT_IN_POLICIES)
