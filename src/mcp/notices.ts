@@ -31,17 +31,20 @@ export function describeFound(
   return [answer, ...ages, ...warnings].join(' ')
 }
 
-/** Begins with a blank. The values of filters that no listing can have. */
-export async function describeNoMatch(
+/** With `count` in words, or else the values of filters that no listing can have. */
+export async function describeMatches(
   discovery: Discovery,
   { filters }: Pick<Question, 'filters'>,
+  { total, ...answer }: Completeness & { total: number },
+  count: string,
   signal: AbortSignal,
 ): Promise<string> {
-  if (filters.length === 0) return ''
-  const known = await discovery.filters(signal, false)
-  return describeUnknownValues(known.filters, filters)
-    .map((note) => ` ${note.replace(/[^?]$/, '$&.')}`)
-    .join('')
+  const where = answer.complete ? '' : ' in the sources that answered'
+  const completeness = describeCompleteness(answer)
+  if (total > 0) return `${completeness} ${count}${where}.`
+  const known = filters.length === 0 ? [] : (await discovery.filters(signal, false)).filters
+  const notes = describeUnknownValues(known, filters).map((note) => note.replace(/[^?]$/, '$&.'))
+  return [completeness, `No listing matches${where}.`, ...notes].join(' ')
 }
 
 const missingOf = (sources: readonly SourceNote[]): string =>

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { describeFilter } from '../../filter-spec/parameters.ts'
 import type { KnownFilter } from '../../gateway/discovery.ts'
-import type { FacetJson } from '../../wire/facets.ts'
 import { describeCompleteness } from '../notices.ts'
-import { COMPLETENESS, defineTool } from '../tool.ts'
+import { COMPLETENESS, defineTool, topValues } from '../tool.ts'
 
 export const describeFiltersTool = defineTool({
   name: 'describe_filters',
@@ -50,11 +49,6 @@ const MAX_ALLOWED = 100
 /** Per filter. */
 const MAX_VALUES = 20
 
-function topValues({ values, other }: FacetJson) {
-  const cut = values.slice(MAX_VALUES).reduce((sum, { count }) => sum + count, 0)
-  return { values: values.slice(0, MAX_VALUES), other: other + cut }
-}
-
 const onWire = (filter: KnownFilter) => ({
   name: filter.name,
   meaning: describeFilter(filter),
@@ -63,6 +57,6 @@ const onWire = (filter: KnownFilter) => ({
   path: filter.path,
   // A part of them would look like all.
   allowed: filter.allowed && filter.allowed.length <= MAX_ALLOWED ? filter.allowed : undefined,
-  ...(filter.counts && topValues(filter.counts)),
+  ...(filter.counts && topValues(filter.counts, MAX_VALUES)),
   registries: filter.registries,
 })

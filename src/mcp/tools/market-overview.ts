@@ -3,9 +3,16 @@ import { plural } from '../../domain/plural.ts'
 import type { Market } from '../../gateway/discovery.ts'
 import { MAX_FACETS } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
-import { MARKET_INPUT, MAX_TEXT, marketQuestion } from '../market-input.ts'
-import { describeCompleteness, describeNoMatch } from '../notices.ts'
-import { COMPLETENESS, defineTool, STRANGERS_TEXT } from '../tool.ts'
+import { describeMatches } from '../notices.ts'
+import {
+  COMPLETENESS,
+  defineTool,
+  MARKET_INPUT,
+  MAX_TEXT,
+  marketQuestion,
+  STRANGERS_TEXT,
+  topValues,
+} from '../tool.ts'
 
 /** Per facet: an agent reads few of a hundred. */
 const MAX_VALUES = 25
@@ -33,26 +40,17 @@ export const marketOverviewTool = defineTool({
   run: async (discovery, { by, ...input }, signal) => {
     const question = { ...marketQuestion(input), by: by ?? null }
     const market = await discovery.market(question, signal)
-    const note = market.total === 0 ? await describeNoMatch(discovery, question, signal) : ''
-    return { notice: describe(market) + note, json: JSON.stringify(shortened(market)) }
+    const count = plural(market.total, 'listing matches', 'listings match')
+    const notice = await describeMatches(discovery, question, market, count, signal)
+    return { notice, json: JSON.stringify(shortened(market)) }
   },
 })
 
-function describe(market: Market): string {
-  const { total, complete } = market
-  const where = complete ? '' : ' in the sources that answered'
-  const count =
-    total === 0
-      ? `No listing matches${where}.`
-      : `${plural(total, 'listing matches', 'listings match')}${where}.`
-  return `${describeCompleteness(market)} ${count}`
-}
-
 /** Completeness comes first, since clients may cut the end. */
 function shortened({ complete, sources, total, facets, prices }: Market): object {
-  const shown = Object.entries(facets).map(([name, { values, other, missing }]) => {
-    const cut = values.slice(MAX_VALUES).reduce((sum, { count }) => sum + count, 0)
-    return [name, { values: values.slice(0, MAX_VALUES), other: other + cut, missing }]
-  })
+  const shown = Object.entries(facets).map(([name, { missing, ...facet }]) => [
+    name,
+    { ...topValues(facet, MAX_VALUES), missing },
+  ])
   return { complete, sources, total, prices: prices.slice(0, MAX_PRICES), facets: Object.fromEntries(shown) }
 }

@@ -3,9 +3,15 @@ import { SORTS } from '../../domain/price/price-parameters.ts'
 import { MAX_LIMIT } from '../../domain/query.ts'
 import { MAX_CURSOR_LENGTH } from '../../gateway/cursor.ts'
 import type { SearchResult } from '../../gateway/discovery.ts'
-import { MARKET_INPUT, marketQuestion } from '../market-input.ts'
-import { describeCompleteness, describeNoMatch } from '../notices.ts'
-import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
+import { describeMatches } from '../notices.ts'
+import {
+  COMPLETENESS,
+  defineTool,
+  listingItem,
+  MARKET_INPUT,
+  marketQuestion,
+  UNTRUSTED_TEXT,
+} from '../tool.ts'
 
 /** A listing takes about 300 tokens of an agent's context. */
 const DEFAULT_LIMIT = 20
@@ -47,21 +53,13 @@ export const searchListingsTool = defineTool({
   run: async (discovery, { sort, limit, cursor, ...input }, signal) => {
     const search = { ...marketQuestion(input, sort), limit, cursor: cursor ?? null }
     const found = await discovery.search(search, signal)
-    const note = found.total === 0 ? await describeNoMatch(discovery, search, signal) : ''
-    return { notice: describe(found) + note, json: render(found) }
+    const count = `${found.items.length} of ${found.total} matching listings`
+    const matches = await describeMatches(discovery, search, found, count, signal)
+    const more =
+      found.nextCursor === undefined ? '' : ' More listings match: call again with next_cursor as cursor.'
+    return { notice: matches + more, json: render(found) }
   },
 })
-
-function describe(found: SearchResult): string {
-  const { items, total, complete, nextCursor } = found
-  const where = complete ? '' : ' in the sources that answered'
-  const count =
-    total === 0 && items.length === 0
-      ? `No listing matches${where}.`
-      : `${items.length} of ${total} matching listings${where}.`
-  const more = nextCursor === undefined ? '' : ' More listings match: call again with next_cursor as cursor.'
-  return `${describeCompleteness(found)} ${count}${more}`
-}
 
 /** Clients may cut the end, so completeness comes first. */
 function render({ items, total, complete, sources, nextCursor }: SearchResult): string {
