@@ -1,11 +1,11 @@
-import { at, isJsonObject, type JsonValue, textAt } from '../json/value.ts'
+import { at, isJsonObject, type JsonValue, listAt, textAt } from '../json/value.ts'
 import type { FacetsJson } from '../wire/facets.ts'
 import type { FilterSpecJson } from '../wire/filter-spec.ts'
 import type { PublishReceiptJson, UpdateReceiptJson } from '../wire/listing.ts'
 import type { SourceReport } from '../wire/source.ts'
 import type { Listing, ListingDraft } from './listing.ts'
 import { notAList, PageWalk, readPageReport } from './page-walk.ts'
-import { IncompleteError, ProblemError } from './problem-error.ts'
+import { IncompleteError, ProblemError, readReports } from './problem-error.ts'
 import { type CallOptions, type ConnectOptions, connect, type RawAnswer, sendRequest } from './request.ts'
 import {
   DELETED,
@@ -23,7 +23,6 @@ import {
   signedUpdate,
   updateReceipt,
 } from './signed-write.ts'
-import { listAt, readReports } from './source-report.ts'
 
 export type { SourceReport } from '../wire/source.ts'
 export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft } from './listing.ts'

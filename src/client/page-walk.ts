@@ -1,8 +1,7 @@
 import { SeenListings } from '../domain/listing-identity.ts'
-import { at, type JsonValue, textAt } from '../json/value.ts'
+import { at, type JsonValue, numberAt, textAt } from '../json/value.ts'
 import type { SourceReport } from '../wire/source.ts'
-import { ProblemError } from './problem-error.ts'
-import { numberAt, readReports } from './source-report.ts'
+import { ProblemError, readReports } from './problem-error.ts'
 
 export type PageReport = {
   total: number

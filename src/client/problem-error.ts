@@ -1,7 +1,6 @@
-import { isJsonObject, type JsonValue, parseObject, textAt } from '../json/value.ts'
+import { isJsonObject, type JsonValue, listAt, numberAt, parseObject, textAt } from '../json/value.ts'
 import { describeMissing } from '../wire/describe-missing.ts'
 import type { SourceReport } from '../wire/source.ts'
-import { listAt, readReports } from './source-report.ts'
 
 type Problem = {
   detail: string
@@ -59,6 +58,21 @@ const readViolation = (entry: JsonValue) => ({
   path: textAt(entry, 'path') ?? '',
   message: textAt(entry, 'message') ?? '',
 })
+
+/** How each source of a gateway answered. */
+export const readReports = (body: JsonValue): SourceReport[] => listAt(body, 'sources').map(readReport)
+
+const readReport = (entry: JsonValue): SourceReport => ({
+  registry: textAt(entry, 'registry') ?? '?',
+  state: STATES.find((state) => state === textAt(entry, 'state')) ?? 'unavailable',
+  reason: textAt(entry, 'reason') ?? undefined,
+  filters: listAt(entry, 'filters').map(String),
+  matched: numberAt(entry, 'matched'),
+  age_seconds: numberAt(entry, 'age_seconds') ?? undefined,
+  invalid: numberAt(entry, 'invalid') ?? undefined,
+})
+
+const STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded', 'skipped'] as const
 
 /** A walk came to its end, but sources are missing, or listings between its pages: there may be more. */
 export class IncompleteError extends Error {

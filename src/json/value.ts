@@ -38,11 +38,13 @@ const keepInteger = (_name: string, value: unknown, context: { source: string })
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Empty for anything but an object. */
+export const objectOrEmpty = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {})
+
 /** Empty for a text that is no JSON object. */
 export function parseObject(text: string): JsonObject {
   try {
-    const value = parseJson(text)
-    return isJsonObject(value) ? value : {}
+    return objectOrEmpty(parseJson(text))
   } catch {
     return {}
   }
@@ -84,4 +86,15 @@ export function textAt(value: JsonValue | undefined, ...path: readonly (string |
     typeof found === 'boolean'
     ? String(found)
     : null
+}
+
+/** Empty where there is no list. */
+export function listAt(value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue[] {
+  const found = at(value, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+export function numberAt(value: JsonValue | undefined, ...path: readonly (string | number)[]): number | null {
+  const found = at(value, ...path)
+  return typeof found === 'number' ? found : null
 }

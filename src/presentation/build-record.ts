@@ -1,14 +1,7 @@
 import { formatTimestamp, parseTimestamp } from '../domain/timestamp.ts'
-import type { JsonObject } from '../json/value.ts'
+import { at, type JsonObject, type JsonValue, listAt, objectOrEmpty } from '../json/value.ts'
 import { advertisedRate, apiCreditsDetails, notStarted, virtualMachineDetails } from './details.ts'
-import {
-  firstObject,
-  nonBlank,
-  type ObservedListing,
-  objectOrEmpty,
-  type StorefrontView,
-  wholeNumber,
-} from './observation.ts'
+import { nonBlank, type ObservedListing, type StorefrontView, wholeNumber } from './observation.ts'
 import type { LifecycleStep, ListingKind, NegotiationEntry, PresentationRecord, Quantity } from './record.ts'
 
 export class UnpresentableError extends Error {}
@@ -81,7 +74,7 @@ function pricingOf(
 
 /** Storefronts publish their strategy; without one, the listed price is fixed. */
 function negotiates({ status }: StorefrontView): boolean {
-  const strategy = nonBlank(objectOrEmpty(status?.checks).negotiation_strategy)
+  const strategy = nonBlank(at(status, 'checks', 'negotiation_strategy'))
   return strategy !== null && strategy !== 'unconfigured'
 }
 
@@ -95,20 +88,14 @@ function constraintsOf(listing: JsonObject): string[] {
   const oracle = nonBlank(listing.oracle_address)
   return [
     ...(seconds === null ? [] : [`duration at most ${seconds} seconds`]),
-    ...objects(listing.accepted_escrows).map(
-      (escrow) => `escrow ${nonBlank(escrow.escrow_address) ?? 'without address'} on ${chainOf(escrow)}`,
-    ),
-    ...objects(listing.demands).map(
-      (demand) => `demand by arbiter ${nonBlank(demand.arbiter) ?? 'without address'} on ${chainOf(demand)}`,
-    ),
+    ...listAt(listing, 'accepted_escrows').map((escrow) => `escrow ${place(escrow, 'escrow_address')}`),
+    ...listAt(listing, 'demands').map((demand) => `demand by arbiter ${place(demand, 'arbiter')}`),
     ...(oracle === null ? [] : [`oracle ${oracle}`]),
   ]
 }
 
-const objects = (value: JsonObject[string] | undefined): JsonObject[] =>
-  Array.isArray(value) ? value.map(objectOrEmpty) : []
-
-const chainOf = ({ chain_name: chain }: JsonObject): string => nonBlank(chain) ?? 'any chain'
+const place = (entry: JsonValue, address: string): string =>
+  `${nonBlank(at(entry, address)) ?? 'without address'} on ${nonBlank(at(entry, 'chain_name')) ?? 'any chain'}`
 
 /** Registries mean UTC without stating it. */
 function publicationTime({ listing }: ObservedListing): string {
@@ -147,11 +134,11 @@ const NOT_SHOWN = {
 } as const
 
 function settlementOf({ listing }: ObservedListing): PresentationRecord['settlement'] {
-  const escrow = firstObject(listing.accepted_escrows)
-  const address = nonBlank(escrow.escrow_address)
+  const escrow = at(listing, 'accepted_escrows', 0)
+  const address = nonBlank(at(escrow, 'escrow_address'))
   return {
-    asset_class: nonBlank(objectOrEmpty(escrow.literal_fields).token) === null ? null : 'ERC-20 token',
-    network: nonBlank(escrow.chain_name),
+    asset_class: nonBlank(at(escrow, 'literal_fields', 'token')) === null ? null : 'ERC-20 token',
+    network: nonBlank(at(escrow, 'chain_name')),
     mechanism: address === null ? null : `on-chain escrow ${address}`,
   }
 }

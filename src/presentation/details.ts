@@ -1,13 +1,5 @@
-import type { JsonObject } from '../json/value.ts'
-import {
-  firstObject,
-  joinKnown,
-  nonBlank,
-  objectOrEmpty,
-  type StorefrontView,
-  wholeNumber,
-  withUnit,
-} from './observation.ts'
+import { at, type JsonObject } from '../json/value.ts'
+import { joinKnown, nonBlank, type StorefrontView, wholeNumber, withUnit } from './observation.ts'
 import type { LifecycleStep, Money, PresentationRecord, Quantity } from './record.ts'
 
 type RecordDetails = (
@@ -101,11 +93,11 @@ function capacity({ status }: StorefrontView): LifecycleStep {
 
 /** The first rate of the first escrow, in base units: listings do not hold the token's decimals. */
 export function advertisedRate(listing: JsonObject): { rate: Money; unit: string } | null {
-  const escrow = firstObject(listing.accepted_escrows)
-  const { value, per } = firstObject(escrow.rates)
+  const escrow = at(listing, 'accepted_escrows', 0)
+  const value = at(escrow, 'rates', 0, 'value')
   const decimal = typeof value === 'string' && /^\d+$/.test(value) ? value : wholeNumber(value)
-  const unit = nonBlank(per)
-  const currency = nonBlank(objectOrEmpty(escrow.literal_fields).token)
+  const unit = nonBlank(at(escrow, 'rates', 0, 'per'))
+  const currency = nonBlank(at(escrow, 'literal_fields', 'token'))
   if (decimal === null || unit === null || currency === null) return null
   return { rate: { decimal, currency, display: `${decimal} base units of ${currency} per ${unit}` }, unit }
 }

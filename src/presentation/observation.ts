@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json/value.ts'
+import type { JsonObject, JsonValue } from '../json/value.ts'
 
 export type ObservedListing = {
   listing: JsonObject
@@ -17,12 +17,6 @@ export type StorefrontView = {
 }
 
 export const NO_STOREFRONT_ANSWER: StorefrontView = { status: null, listing: null }
-
-/** Empty for anything but an object: storefronts serve some objects as JSON text. */
-export const objectOrEmpty = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {})
-
-export const firstObject = (value: JsonValue | undefined): JsonObject =>
-  Array.isArray(value) ? objectOrEmpty(value[0]) : {}
 
 export const nonBlank = (value: JsonValue | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value : null

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { readReports } from '../../src/client/source-report.ts'
+import { readReports } from '../../src/client/problem-error.ts'
 import { parseJson } from '../../src/json/value.ts'
 import { joinSources } from '../../src/web/board/state/sources.ts'
 

@@ -6,7 +6,7 @@ import { serviceUrl } from '../../config/settings.ts'
 import { KEY_SCOPES } from '../../domain/api-key.ts'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
-import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
+import { isJsonObject, type JsonObject, listAt, textAt } from '../../json/value.ts'
 import { type CommandDefinition, type CommandGroup, collect, count, JSON_OPTION } from '../command.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
@@ -59,8 +59,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
   example: 'entrepot keys list -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options) {
     const request = { ...adminRequest(terminal, options), method: 'GET' } as const
-    const value = readJson(await sendOrFail(await openClient(), request, KEYS))
-    const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
+    const keys = listAt(readJson(await sendOrFail(await openClient(), request, KEYS))).filter(isJsonObject)
     await printData(terminal, options.json, keys, () => tableText(terminal, keys, COLUMNS))
     return EXIT.ok
   },

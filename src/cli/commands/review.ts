@@ -1,11 +1,10 @@
 import { SourceError } from '../../domain/source/source-error.ts'
-import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
+import { isJsonObject, type JsonObject, parseObject, textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
 import { describeReason } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_ARGUMENT } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
-import { parseListingJson } from '../listing-json.ts'
 import { listingSheet } from '../output/print-listings.ts'
 import { printData, printStatus, type Terminal } from '../output/terminal.ts'
 import { lookUpListing } from '../registries/look-up-listing.ts'
@@ -25,7 +24,7 @@ export const reviewCommand: CommandDefinition<JsonOptions> = {
     const { client, found, exitCode } = await lookUpListing(context, selected, id)
     if (found === null) return exitCode
     const { row, registry } = found
-    const listing = parseListingJson(row)
+    const listing = parseObject(row)
     const storefront = textAt(listing, 'storefront_url')
     const listingId = textAt(listing, 'listing_id') ?? id
     const view = await visit(terminal, client, {

@@ -1,6 +1,6 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { JsonValue } from '../../json/value.ts'
+import { type JsonValue, listAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type DraftListing, draftJson, readListingFile } from '../listing-file.ts'
@@ -76,9 +76,9 @@ async function judge(
       const errors = (await fetchListingCheck(client, registry, timeoutMs)).violations(draft)
       return judged(errors.length === 0, errors)
     }
-    const { valid, errors } = readJsonObject(response)
-    if (response.status === 200 && typeof valid === 'boolean')
-      return judged(valid, Array.isArray(errors) ? errors : [])
+    const verdict = readJsonObject(response)
+    if (response.status === 200 && typeof verdict.valid === 'boolean')
+      return judged(verdict.valid, listAt(verdict, 'errors'))
     if (response.status === 422) {
       const violations = violationsIn(response)
       return judged(false, violations.length > 0 ? violations : [describeErrorResponse(response)])

@@ -1,9 +1,9 @@
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
-import { type JsonObject, textAt } from '../../json/value.ts'
+import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
 import type { PresentationRecord } from '../../presentation/record.ts'
-import { type ListingJson, parseListingJson } from '../listing-json.ts'
+import type { ListingJson } from '../listing-json.ts'
 import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
 import { GAP, renderTable, type TableColumn } from './table.ts'
 import { bold, escapeForTerminal, isInteractive, print, printText, type Terminal } from './terminal.ts'
@@ -91,7 +91,7 @@ function listingTable(
   width: number | null,
 ): Promise<string[]> {
   const cells = rows.map((row) => {
-    const listing = parseListingJson(row)
+    const listing = parseObject(row)
     return COLUMNS.map(({ show }) => safeText(show(listing, tokens) ?? '-'))
   })
   const widest = (n: number): number => cells.reduce((most, row) => Math.max(most, row[n]!.length), 0)
@@ -125,7 +125,7 @@ export async function listingSheet(
   members?: PresentationRecord,
 ): Promise<string> {
   const { stringify } = await import('yaml')
-  const listing = parseListingJson(row)
+  const listing = parseObject(row)
   const prices = allPrices(listing, tokens).map(priceText).join(' or ') || 'no price advertised'
   const age = formatAgeSince(textAt(listing, 'created_at'))
   const headline = `${textAt(listing, 'listing_id') ?? ''}  ${prices}  published ${age} ago`

@@ -1,6 +1,6 @@
 import { plural } from '../../domain/plural.ts'
 import { safeText } from '../../domain/safe-text.ts'
-import { isJsonObject, textAt } from '../../json/value.ts'
+import { isJsonObject, listAt, textAt } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { describeViolation } from '../registries/registry-client.ts'
 import { DONE, exitCodeOfWrite, type WriteResult } from '../writes/write-result.ts'
@@ -63,13 +63,12 @@ function textOf({ registry, listing_id, action, outcome, error, answer }: WriteR
 }
 
 function notesOf({ listing_id, action, answer }: WriteResult): string[] {
-  const warnings = answer?.warnings
-  const listed = Array.isArray(warnings) ? warnings.filter(isJsonObject).map(describeViolation) : []
+  const warnings = listAt(answer, 'warnings').filter(isJsonObject).map(describeViolation)
   const state = textAt(answer, 'status')
   // Publishing again keeps the status.
   const isHidden = action === 'publish' && state !== null && state !== 'open'
   return [
-    ...listed.map((warning) => `accepted, but ${warning}`),
+    ...warnings.map((warning) => `accepted, but ${warning}`),
     ...(isHidden
       ? [`it is ${state}, so buyers do not see it: entrepot update ${listing_id} --status open`]
       : []),

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Sort } from '../../domain/price/price-parameters.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
-import { sameJson, textAt } from '../../json/value.ts'
+import { parseObject, sameJson, textAt } from '../../json/value.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
-import { type ListingJson, parseListingJson, toListingJson } from '../listing-json.ts'
+import { type ListingJson, toListingJson } from '../listing-json.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { RunPolicy } from './external-policy.ts'
 
@@ -56,7 +56,7 @@ export async function applyPolicy(
   return run(runPolicyCommand(policyCmd), policyCmd)
 }
 
-const registryOf = (row: ListingJson): string | null => textAt(parseListingJson(row), '_meta', 'registry')
+const registryOf = (row: ListingJson): string | null => textAt(parseObject(row), '_meta', 'registry')
 
 function resolvePolicy(file: string): string {
   const path = resolve(file)
@@ -76,7 +76,7 @@ function restore(output: string, rows: readonly ListingJson[], name: string): Li
 }
 
 function identity(row: ListingJson): string {
-  const listing = parseListingJson(row)
+  const listing = parseObject(row)
   return `${textAt(listing, 'listing_id')}\n${textAt(listing, '_meta', 'registry')}\n${textAt(listing, '_meta', 'publisher')}`
 }
 

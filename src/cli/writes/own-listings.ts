@@ -1,5 +1,5 @@
 import { qualifiedName } from '../../gateway/merged-item.ts'
-import { isJsonObject, type JsonObject, parseJson, textAt } from '../../json/value.ts'
+import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { printSourceReports } from '../output/source-reports.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -51,8 +51,7 @@ export async function readOwnListings(
   const isGateway = items.some(({ item }) => item.origin !== undefined)
   const localName = isGateway ? await nameOfLocalSource(client, registry) : null
   const listings = items.map(({ item, bytes }) => {
-    const value = parseJson(Buffer.from(bytes).toString('utf8'))
-    const listing = isJsonObject(value) ? value : {}
+    const listing = parseObject(Buffer.from(bytes).toString('utf8'))
     return {
       listing,
       listingId: item.listingId,

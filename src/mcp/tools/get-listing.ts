@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { at, parseJson, textAt } from '../../json/value.ts'
+import { at, listAt, parseJson, textAt } from '../../json/value.ts'
 import { describeCompleteness, describeFound } from '../notices.ts'
 import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
 
@@ -38,7 +38,5 @@ export const getListingTool = defineTool({
 
 function provenanceOf(item: string): [registry: string, disputed: readonly string[]] {
   const meta = at(parseJson(item), '_meta')
-  const disputed = at(meta, 'disputed')
-  const registry = textAt(meta, 'registry') ?? ''
-  return [registry, Array.isArray(disputed) ? disputed.map(String) : []]
+  return [textAt(meta, 'registry') ?? '', listAt(meta, 'disputed').map(String)]
 }

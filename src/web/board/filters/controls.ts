@@ -1,5 +1,4 @@
-import { listAt } from '../../../client/source-report.ts'
-import { at, type JsonValue, textAt } from '../../../json/value.ts'
+import { at, type JsonValue, listAt, textAt } from '../../../json/value.ts'
 import { labelOf } from '../members.ts'
 
 export type Control = {

@@ -1,9 +1,15 @@
-import { listAt, numberAt } from '../../../client/source-report.ts'
 import { gpuCount, type PaymentOption, paymentOptions } from '../../../domain/price/payment-option.ts'
 import { parseTimestamp } from '../../../domain/timestamp.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
-import { at, type JsonValue, parseJson, textAt } from '../../../json/value.ts'
-import { objectOrEmpty } from '../../../presentation/observation.ts'
+import {
+  at,
+  type JsonValue,
+  listAt,
+  numberAt,
+  objectOrEmpty,
+  parseJson,
+  textAt,
+} from '../../../json/value.ts'
 import { formatMember } from '../members.ts'
 
 /** All text is untrusted. */
