@@ -8,20 +8,15 @@ import { notAList, PageWalk, readPageReport } from './page-walk.ts'
 import { IncompleteError, ProblemError, readReports } from './problem-error.ts'
 import { type CallOptions, type ConnectOptions, connect, type RawAnswer, sendRequest } from './request.ts'
 import {
-  DELETED,
+  deleteWrite,
   type ListingChanges,
+  type ListingWrite,
   listingPath,
   notReceipt,
   nowSeconds,
-  publishClaim,
-  publishReceipt,
-  type Receipt,
-  type SignedWrite,
+  publishWrite,
   type Signer,
-  signedDelete,
-  signedPublish,
-  signedUpdate,
-  updateReceipt,
+  updateWrite,
 } from './signed-write.ts'
 
 export type { SourceReport } from '../wire/source.ts'
@@ -89,17 +84,13 @@ export function createClient(options: ConnectOptions) {
     }
   }
 
-  async function write<Json>(
-    sign: (timestamp: number) => Promise<SignedWrite>,
-    receipt: Receipt,
-    call: CallOptions,
-  ): Promise<Json> {
+  async function write<Json>(listing: ListingWrite, call: CallOptions): Promise<Json> {
     for (let ahead = 0; ; ahead++) {
-      const { method, path, body } = await sign(nowSeconds() + ahead)
+      const { method, path, body } = await listing.sign(nowSeconds() + ahead)
       try {
         const answer = await sendRequest(connection, path, { ...call, method, body })
-        if (receipt.isReceipt(answer)) return parseBody(answer) as Json
-        throw new ProblemError(answer.status, { detail: notReceipt(answer, receipt) })
+        if (listing.isReceipt(answer)) return parseBody(answer) as Json
+        throw new ProblemError(answer.status, { detail: notReceipt(answer, listing) })
       } catch (cause) {
         // The signature of a second is accepted for one change of a listing.
         const isUsed = cause instanceof ProblemError && cause.type === 'urn:entrepot:problem:signature_reused'
@@ -140,22 +131,14 @@ export function createClient(options: ConnectOptions) {
     filterSpec: (call: CallOptions = {}) => readJson<FilterSpecJson>('filter-spec', call),
 
     /** `account` is one of viem, or anything with its `address` and `signMessage`. */
-    publish: <Offer>(listing: ListingDraft<Offer>, account: Signer, call: CallOptions = {}) =>
-      write<PublishReceiptJson>(
-        async (timestamp) => signedPublish(JSON.stringify(listing), await publishClaim(account, timestamp)),
-        publishReceipt(listing.listing_id),
-        call,
-      ),
+    publish: async <Offer>(listing: ListingDraft<Offer>, account: Signer, call: CallOptions = {}) =>
+      write<PublishReceiptJson>(publishWrite(account, listing.listing_id, JSON.stringify(listing)), call),
 
     update: (id: string, changes: ListingChanges, account: Signer, call: CallOptions = {}) =>
-      write<UpdateReceiptJson>(
-        (timestamp) => signedUpdate(account, id, changes, timestamp),
-        updateReceipt(id, changes),
-        call,
-      ),
+      write<UpdateReceiptJson>(updateWrite(account, id, changes), call),
 
     delete: (id: string, account: Signer, call: CallOptions = {}) =>
-      write<void>((timestamp) => signedDelete(account, id, timestamp), DELETED, call),
+      write<void>(deleteWrite(account, id), call),
   }
 }
 

@@ -50,39 +50,6 @@ export function publishClaim(signer: Signer, timestamp: number): Promise<Publish
   return claim
 }
 
-/** @param listing JSON text of an object with a `listing_id` */
-export function signedPublish(listing: string, claim: PublishClaim): SignedWrite {
-  const body = `${listing.slice(0, -1)},${JSON.stringify(claim).slice(1)}`
-  return { timestamp: claim.timestamp, method: 'POST', path: 'listings', body }
-}
-
-/** The members that are not `undefined` replace the stored ones. */
-export async function signedUpdate(
-  signer: Signer,
-  listingId: string,
-  changes: ListingChanges,
-  timestamp: number,
-): Promise<SignedWrite> {
-  const signature = await signOperation(signer, 'update_listing', listingId, timestamp)
-  const body = JSON.stringify({ ...changes, signature, timestamp })
-  return { timestamp, method: 'PUT', path: listingPath(listingId), body }
-}
-
-export async function signedDelete(
-  signer: Signer,
-  listingId: string,
-  timestamp: number,
-): Promise<SignedWrite> {
-  const signature = await signOperation(signer, 'delete_listing', listingId, timestamp)
-  const path = `${listingPath(listingId)}?signature=${signature}&timestamp=${timestamp}`
-  return { timestamp, method: 'DELETE', path }
-}
-
-export const listingPath = (listingId: string): string => `listings/${encodeURIComponent(listingId)}`
-
-/** Unix time: Registries accept 300 s around theirs. */
-export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
-
 /** The success that only a Registry answers with. */
 export type Receipt = {
   /** What a Registry answers, for messages. */
@@ -90,12 +57,33 @@ export type Receipt = {
   isReceipt: (answer: RawAnswer) => boolean
 }
 
-export const publishReceipt = (listingId: string): Receipt => ({
+/** A write of one listing, and its receipt. */
+export type ListingWrite = Receipt & {
+  listingId: string
+  /** @param timestamp Unix seconds */
+  sign: (timestamp: number) => Promise<SignedWrite>
+}
+
+/** @param listing JSON text of an object with this `listing_id` */
+export const publishWrite = (signer: Signer, listingId: string, listing: string): ListingWrite => ({
+  listingId,
+  sign: async (timestamp) => {
+    const claim = await publishClaim(signer, timestamp)
+    const body = `${listing.slice(0, -1)},${JSON.stringify(claim).slice(1)}`
+    return { timestamp, method: 'POST', path: 'listings', body }
+  },
   expected: '201 with the listing_id',
   isReceipt: ({ status, body }) => status === 201 && membersOf(body).listing_id === listingId,
 })
 
-export const updateReceipt = (listingId: string, changes: ListingChanges): Receipt => ({
+/** The members that are not `undefined` replace the stored ones. */
+export const updateWrite = (signer: Signer, listingId: string, changes: ListingChanges): ListingWrite => ({
+  listingId,
+  sign: async (timestamp) => {
+    const signature = await signOperation(signer, 'update_listing', listingId, timestamp)
+    const body = JSON.stringify({ ...changes, signature, timestamp })
+    return { timestamp, method: 'PUT', path: listingPath(listingId), body }
+  },
   expected: '200 with the listing_id and the status',
   isReceipt: ({ status: code, body }) => {
     const { listing_id, status } = membersOf(body)
@@ -104,7 +92,22 @@ export const updateReceipt = (listingId: string, changes: ListingChanges): Recei
   },
 })
 
+export const deleteWrite = (signer: Signer, listingId: string): ListingWrite => ({
+  listingId,
+  sign: async (timestamp) => {
+    const signature = await signOperation(signer, 'delete_listing', listingId, timestamp)
+    const path = `${listingPath(listingId)}?signature=${signature}&timestamp=${timestamp}`
+    return { timestamp, method: 'DELETE', path }
+  },
+  ...DELETED,
+})
+
 export const DELETED: Receipt = { expected: '204', isReceipt: ({ status }) => status === 204 }
+
+export const listingPath = (listingId: string): string => `listings/${encodeURIComponent(listingId)}`
+
+/** Unix time: Registries accept 300 s around theirs. */
+export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
 const membersOf = (body: Uint8Array) => parseObject(new TextDecoder().decode(body))
 

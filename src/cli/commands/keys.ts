@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Receipt } from '../../client/signed-write.ts'
+import { DELETED, type Receipt } from '../../client/signed-write.ts'
 import type { Environment } from '../../config/environment.ts'
 import { readSecretFile } from '../../config/secret-files.ts'
 import { serviceUrl } from '../../config/settings.ts'
@@ -73,7 +73,7 @@ const revokeCommand: CommandDefinition<AdminOptions> = {
     if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
     const request = adminRequest(terminal, options)
     const url = `${request.url}/${id}`
-    await sendOrFail(await openClient(), { ...request, url, method: 'DELETE' }, REVOKED)
+    await sendOrFail(await openClient(), { ...request, url, method: 'DELETE' }, DELETED)
     printReport(terminal, `key ${id} is revoked`)
     return EXIT.ok
   },
@@ -93,8 +93,6 @@ const KEYS: Receipt = {
   expected: '200 with the keys',
   isReceipt: (response) => response.status === 200 && Array.isArray(readJson(response)),
 }
-
-const REVOKED: Receipt = { expected: '204', isReceipt: ({ status }) => status === 204 }
 
 /** The admin key goes to one Registry, and never to those that a buyer has configured. */
 function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {

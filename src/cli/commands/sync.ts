@@ -1,3 +1,4 @@
+import { updateWrite } from '../../client/signed-write.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
@@ -18,7 +19,7 @@ import { publishListings } from '../writes/publish-listings.ts'
 import { requireValid } from '../writes/require-valid.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 import { planSync, type SyncPlan } from '../writes/sync-plan.ts'
-import { updateWrite } from '../writes/write-own-listing.ts'
+import type { Write } from '../writes/write-result.ts'
 
 type SyncOptions = WriteOptions & { dryRun?: boolean; force?: boolean }
 
@@ -67,11 +68,16 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
           write: async (writer, { due, plan }, signal) => {
             const results = await publishListings(due, { writer, wallet, signal })
             for (const id of plan.clearOracle)
-              results.push(await writer.write(updateWrite(wallet, id, { oracle_address: null })))
+              results.push(
+                await writer.write({
+                  ...updateWrite(wallet, id, { oracle_address: null }),
+                  action: 'update',
+                }),
+              )
             // What is closed may be replaced by what is published.
             const mayClose = results.every(({ outcome }) => outcome === 'accepted')
             for (const id of plan.close) {
-              const close = updateWrite(wallet, id, { status: 'closed' })
+              const close: Write = { ...updateWrite(wallet, id, { status: 'closed' }), action: 'close' }
               results.push(mayClose ? await writer.write(close) : writer.skip(close, NOT_CLOSED))
             }
             return results

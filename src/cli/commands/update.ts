@@ -1,9 +1,10 @@
 import { Option } from 'commander'
+import { updateWrite } from '../../client/signed-write.ts'
 import { LISTING_STATUSES } from '../../domain/listing.ts'
 import { addSigning, type CommandDefinition, OWN_LISTING_ARGUMENT } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
 import type { WriteOptions } from '../writes/run-writes.ts'
-import { updateWrite, writeOwnListing } from '../writes/write-own-listing.ts'
+import { writeOwnListing } from '../writes/write-own-listing.ts'
 
 type UpdateOptions = WriteOptions & {
   status?: string
@@ -21,7 +22,11 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
   example: 'entrepot update example-h200-1 --status closed --key-file seller.key -r https://open.example',
   async run(context, options, [id = '']) {
     const changes = readChanges(options)
-    return writeOwnListing(context, options, id, (...listing) => updateWrite(...listing, changes))
+    const action = changes.status === 'closed' ? 'close' : 'update'
+    return writeOwnListing(context, options, id, (wallet, listingId) => ({
+      ...updateWrite(wallet, listingId, changes),
+      action,
+    }))
   },
 }
 

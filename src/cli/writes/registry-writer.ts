@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SignedWrite } from '../../client/signed-write.ts'
+import { nowSeconds, type SignedWrite } from '../../client/signed-write.ts'
 import { raceAbort } from '../../domain/clock.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceReason } from '../../domain/source/source-reason.ts'
@@ -15,7 +15,7 @@ import {
   isFailureOfRegistry,
   judgeWrite,
   mayHaveArrived,
-  type WriteReceipt,
+  type Write,
   type WriteResult,
 } from './write-result.ts'
 
@@ -36,13 +36,6 @@ type WriterOptions = {
 
 /** 10,000 listings take 33 minutes at a limit of 300 a minute. */
 const DEFAULT_DEADLINE_SECONDS = 3600
-
-export type Write = {
-  listingId: string
-  /** With the current second. */
-  sign: () => Promise<SignedWrite>
-  receipt: WriteReceipt
-}
 
 /** The Registry recovers a signature and makes the write durable. */
 const ATTEMPT_MS = 10_000
@@ -89,9 +82,9 @@ export class RegistryWriter {
     return this.#settle(write, { outcome: null, mayBeApplied: false, note })
   }
 
-  #settle({ listingId, receipt }: Write, attempts: Attempts): WriteResult {
+  #settle(write: Write, attempts: Attempts): WriteResult {
     const { registry, signer, onResult } = this.#options
-    const result = judgeWrite(attempts, { registry, listingId, receipt, signer })
+    const result = judgeWrite(attempts, write, registry, signer)
     if (result.outcome !== 'not_sent')
       this.#failuresInARow = isFailureOfRegistry(result) ? this.#failuresInARow + 1 : 0
     onResult(result, ++this.#done)
@@ -116,7 +109,7 @@ export class RegistryWriter {
       const end = await this.#turn()
       if (end !== null) return { ...attempts, note: end }
       if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS)
-        signed = await sign()
+        signed = await sign(nowSeconds())
       const outcome = await this.#attempt(signed)
       attempts.outcome = outcome
       if (outcome === null) return { ...attempts, mayBeApplied: true, note: 'interrupted' }

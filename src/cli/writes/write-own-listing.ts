@@ -1,12 +1,4 @@
-import {
-  DELETED,
-  type ListingChanges,
-  nowSeconds,
-  type Signer,
-  signedDelete,
-  signedUpdate,
-  updateReceipt,
-} from '../../client/signed-write.ts'
+import type { Signer } from '../../client/signed-write.ts'
 import type { CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -15,8 +7,8 @@ import type { RegistryClient } from '../registries/registry-client.ts'
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
 import { readOwnListings } from './own-listings.ts'
-import type { Write } from './registry-writer.ts'
 import { runWrites, type WriteOptions } from './run-writes.ts'
+import type { Write } from './write-result.ts'
 
 /** One write to every selected Registry, about the listing whose id is `text` or begins so. */
 export async function writeOwnListing(
@@ -38,21 +30,6 @@ export async function writeOwnListing(
     write: async (writer) => [await writer.write(writeTo(wallet, listingId))],
   })
 }
-
-export const updateWrite = (signer: Signer, listingId: string, changes: ListingChanges): Write => ({
-  listingId,
-  sign: () => signedUpdate(signer, listingId, changes, nowSeconds()),
-  receipt: {
-    action: changes.status === 'closed' ? 'close' : 'update',
-    ...updateReceipt(listingId, changes),
-  },
-})
-
-export const deleteWrite = (signer: Signer, listingId: string): Write => ({
-  listingId,
-  sign: () => signedDelete(signer, listingId, nowSeconds()),
-  receipt: { action: 'delete', ...DELETED, provesSuccess: ({ status }) => status === 404 },
-})
 
 const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 const BEGINNING_OF_UUID = /^[0-9a-f]{8}[0-9a-f-]*$/i

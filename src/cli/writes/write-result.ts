@@ -1,4 +1,4 @@
-import { notReceipt, type Receipt } from '../../client/signed-write.ts'
+import { type ListingWrite, notReceipt } from '../../client/signed-write.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
 import { EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
@@ -37,7 +37,7 @@ export type WriteResult = {
   answer?: JsonObject
 }
 
-export type WriteReceipt = Receipt & {
+export type Write = ListingWrite & {
   action: WriteAction
   /** Whether a refusal proves that an earlier attempt, whose answer was lost, succeeded. */
   provesSuccess?: (response: ApiResponse) => boolean
@@ -53,13 +53,13 @@ export type Attempts = {
   note?: string | undefined
 }
 
-type Judged = { registry: Registry; listingId: string; receipt: WriteReceipt; signer: string }
-
 export function judgeWrite(
   { outcome, mayBeApplied, note }: Attempts,
-  { registry, listingId, receipt, signer }: Judged,
+  write: Write,
+  registry: Registry,
+  signer: string,
 ): WriteResult {
-  const { action } = receipt
+  const { listingId, action } = write
   const subject = { registry: registry.url, listing_id: listingId, action }
   const failed = (as: WriteResult['outcome'], status: number | null, error: string): WriteResult => ({
     ...subject,
@@ -79,11 +79,11 @@ export function judgeWrite(
     return mayBeApplied ? lost(null, error) : failed('no_answer', null, error)
   }
   const { status } = outcome
-  if (receipt.isReceipt(outcome))
+  if (write.isReceipt(outcome))
     return { ...subject, outcome: 'accepted', status, answer: readJsonObject(outcome) }
-  if (mayBeApplied && receipt.provesSuccess?.(outcome))
+  if (mayBeApplied && write.provesSuccess?.(outcome))
     return { ...subject, outcome: 'accepted', status: 204, answer: {} }
-  if (status < 300) return failed('invalid_answer', status, notReceipt(outcome, receipt))
+  if (status < 300) return failed('invalid_answer', status, notReceipt(outcome, write))
   const error = describeErrorResponse(outcome) + hint(outcome, registry, signer)
   return mayBeApplied && (status >= 500 || status === 429)
     ? lost(status, error)
