@@ -46,6 +46,8 @@ RUN chmod 755 dist/bin.js \
     && ln -s /app/dist/bin.js /usr/local/bin/entrepot \
     && install --directory --owner=1000 --group=1000 data \
     && rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /opt/yarn*
+# The store outlives its container also where no volume is named.
+VOLUME ["/app/data"]
 # `node` of the base image, as a number: an orchestrator can verify that it is not root.
 USER 1000:1000
 EXPOSE 8080

@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import test from 'ava'
 import { validate } from 'dockerfile-utils'
-import { DOCKERFILE, readStages } from './dockerfile.ts'
+import { readEnvironment } from '../../src/config/settings.ts'
+import { DOCKERFILE, readStages, wordsOf } from './dockerfile.ts'
 
 const text = readFileSync(DOCKERFILE, 'utf8')
 const problems = (dockerfile: string): string[] => validate(dockerfile).map(({ message }) => String(message))
@@ -41,6 +43,17 @@ test('Dockerfile: the default stage is an unprivileged gateway with a health che
   t.regex(runtime.find(({ name }) => name === 'HEALTHCHECK')!.text, /\/ready'/)
   // Instructions after USER cannot write to the root; those before must not leave it writable.
   t.true(names.lastIndexOf('RUN') < names.indexOf('USER'))
+})
+
+test('Dockerfile: the default store is in a volume, which the documents name', (t) => {
+  const { storeUrl } = readEnvironment({}, [])
+  const folder = join('/app', dirname(storeUrl.slice('sqlite:'.length)))
+  t.deepEqual(wordsOf(runtime, 'VOLUME'), [folder])
+  // A volume takes the owner that its folder has when it is declared.
+  const names = runtime.map(({ name }) => name)
+  t.true(names.lastIndexOf('RUN') < names.indexOf('VOLUME'))
+  for (const document of ['README.md', 'docs/operations.md'])
+    t.true(readFileSync(document, 'utf8').includes(`--volume market:${folder} `), document)
 })
 
 test('Dockerfile: every copied file exists and reaches the builder', (t) => {

@@ -13,7 +13,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm ci && npm run demo': 'installs packages and does not end; the market here is the one of the demo',
   'npm ci && npm test': 'this test is a part of it',
   'deploy/make-secrets.sh && docker compose up --build --detach --wait': DOCKER,
-  'docker run --rm --volume DATA:/app/data --volume "$PWD:/backups" entrepot:0.2.0 backup /backups/market.db':
+  'docker build --tag entrepot:0.2.0 .': DOCKER,
+  'docker run --detach --publish 127.0.0.1:8080:8080 --volume market:/app/data entrepot:0.2.0': DOCKER,
+  'docker run --rm --volume market:/app/data --volume "$PWD:/backups" entrepot:0.2.0 backup /backups/market.db':
     DOCKER,
   'docker run --rm --network entrepot_back --volume "$PWD/deploy/secrets/store_url:/store_url:ro" --env STORE_URL_FILE=/store_url --volume "$PWD:/backups" entrepot:0.2.0 backup /backups/market.db':
     DOCKER,
