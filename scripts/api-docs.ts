@@ -5,7 +5,7 @@ import { loadConfig } from '../src/config/config.ts'
 import { createContext } from '../src/context/context.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { renderMarkdown } from '../src/http/docs/markdown.ts'
-import { describeRoutes } from '../src/http/docs/routes.ts'
+import { openApiDocument } from '../src/http/docs/openapi.ts'
 
 /** `npm run docs` writes `docs/api.md` from the route table of a gateway with a Registry and an upstream. */
 
@@ -21,7 +21,7 @@ export async function renderApiDocs(): Promise<string> {
   const { routes } = context
   await context.close()
   rmSync(folder, { recursive: true })
-  return renderMarkdown(describeRoutes(routes, readFilterSpec(config.filterSpecPath).listingShape))
+  return renderMarkdown(openApiDocument(routes, readFilterSpec(config.filterSpecPath).listingShape))
 }
 
 export const readApiDocs = (): string => readFileSync(API_DOCS, 'utf8')

@@ -1,46 +1,15 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
+import { version } from '../../config/version.ts'
 import { problemSchema } from '../../wire/problem.ts'
 import { NDJSON_TYPE } from '../middleware/accept.ts'
 import type { Gate, ResponseShape, Route } from '../route.ts'
 import { type RouteExample, routeExample } from './examples.ts'
-import { PROBLEMS } from './problems.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-export type OpenApiDocument = {
-  openapi: '3.1.1'
-  info: { title: string; version: string; description: string; license: { name: string; identifier: string } }
-  servers: { url: string }[]
-  tags: { name: Tag; description: string }[]
-  paths: Record<string, Record<string, OpenApiOperation>>
-  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, JsonSchema> }
-}
-
-export type OpenApiOperation = {
-  operationId: string
-  tags: [Tag]
-  summary: string
-  description?: string | undefined
-  'x-gate': Gate
-  security: Record<string, string[]>[]
-  parameters?:
-    | {
-        name: string
-        in: string
-        description: string
-        required?: boolean
-        schema: JsonSchema
-        example?: string | undefined
-      }[]
-    | undefined
-  requestBody?: { required: true; content: Content } | undefined
-  responses: Record<string, { description: string; content?: Content | undefined }>
-  /** As several tools show them. */
-  'x-codeSamples': [{ lang: 'Shell'; label: 'curl'; source: string }]
-}
-
-type Content = Record<string, { schema: JsonSchema; example?: unknown }>
+export type OpenApiDocument = ReturnType<typeof openApiDocument>
+export type OpenApiOperation = ReturnType<typeof operation>
 
 /** Who uses a route. */
 type Tag = keyof typeof TAGS
@@ -57,30 +26,21 @@ const PROBLEM_TYPE = 'application/problem+json'
 export const EXAMPLE_BASE = 'http://localhost:8080'
 
 /** @param listingShape JSON Schema of a listing, from the filter spec */
-export function openApiDocument(
-  routes: readonly Route[],
-  version: string,
-  listingShape: JsonSchema,
-): OpenApiDocument {
+export function openApiDocument(all: readonly Route[], listingShape: JsonSchema) {
+  const routes = all.filter(({ isUnlisted }) => isUnlisted !== true)
   const { schemaOf, components } = convertSchemas(routes)
   const isGateway = routes.some(({ path }) => path === '/sources')
-  const paths: OpenApiDocument['paths'] = {}
+  const paths: Record<string, Record<string, OpenApiOperation>> = {}
   for (const route of routes) {
-    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
-    paths[path] = {
-      ...paths[path],
-      [route.method.toLowerCase()]: operation(
-        route,
-        schemaOf,
-        routeExample(route.method, route.path, isGateway),
-      ),
-    }
+    const example = routeExample(route.method, route.path, isGateway)
+    const path = openApiPath(route)
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, schemaOf, example) }
   }
   return {
     openapi: '3.1.1',
     info: {
       title: 'entrepot',
-      version,
+      version: version(),
       description:
         'A Registry of market listings, and a gateway to many Registries. HEAD works wherever GET does. A request line with ' +
         'its headers may have 64 KiB (else 431), a body 256 KiB (else 413).',
@@ -172,35 +132,60 @@ function listingShapes({ $defs = {}, $schema, $id, ...shape }: JsonSchema): Reco
   )
 }
 
-const operation = (route: Route, schemaOf: SchemaOf, example: RouteExample): OpenApiOperation => ({
-  operationId: operationIdOf(route),
-  tags: [tagOf(route)],
-  summary: route.summary,
-  description: route.description,
-  'x-gate': route.gate,
-  security: SECURITY[route.gate],
-  parameters: route.parameters?.map((one) => ({
+const openApiPath = ({ path }: Route): string => path.replaceAll(/:(\w+)/g, '{$1}')
+
+function operation(route: Route, schemaOf: SchemaOf, example: RouteExample) {
+  const parameters = route.parameters?.map((one) => ({
     ...one,
     ...(one.in === 'path' && { required: true }),
     example: example.parameters?.[one.name],
-  })),
-  requestBody: route.body && {
-    required: true,
-    content: { 'application/json': { schema: schemaOf(route.body), example: example.body } },
-  },
-  responses: {
-    ...Object.fromEntries(
-      Object.entries(route.responses).map(([status, answer], n) => [
-        status,
-        response(answer, schemaOf, n === 0 ? example.answer : undefined),
-      ]),
-    ),
-    ...Object.fromEntries(
-      problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problemSchema))]),
-    ),
-  },
-  'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: curlOf(route, example) }],
-})
+  }))
+  const inOrder = Object.keys(example.parameters ?? {}).flatMap(
+    (name) => parameters?.filter((one) => one.name === name) ?? [],
+  )
+  const address = exampleAddress(openApiPath(route), inOrder)
+  return {
+    operationId: operationIdOf(route),
+    tags: [tagOf(route)] as const,
+    summary: route.summary,
+    description: route.description,
+    'x-gate': route.gate,
+    security: SECURITY[route.gate],
+    parameters,
+    requestBody: route.body && {
+      required: true,
+      content: { 'application/json': { schema: schemaOf(route.body), example: example.body } },
+    },
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(route.responses).map(([status, answer], n) => [
+          status,
+          response(answer, schemaOf, n === 0 ? example.answer : undefined),
+        ]),
+      ),
+      ...Object.fromEntries(
+        problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problemSchema))]),
+      ),
+    },
+    // As several tools show them.
+    'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: curlOf(route, address, example) }] as const,
+  }
+}
+
+/** Below the root, with the values of the example. */
+export function exampleAddress(
+  path: string,
+  parameters: readonly { name: string; in: string; example: string | undefined }[],
+): string {
+  const query = new URLSearchParams()
+  let address = path
+  for (const { name, in: place, example } of parameters) {
+    if (example === undefined) continue
+    if (place === 'query') query.append(name, example)
+    else address = address.replace(`{${name}}`, encodeURIComponent(example))
+  }
+  return query.size === 0 ? address : `${address}?${query}`
+}
 
 /** `getListingsById` of `GET /listings/:id`. */
 function operationIdOf({ method, path }: Route): string {
@@ -220,13 +205,7 @@ function tagOf({ method, path, gate }: Route): Tag {
     : 'Read'
 }
 
-function curlOf({ method, path, gate, parameters = [] }: Route, example: RouteExample): string {
-  const values = Object.entries(example.parameters ?? {})
-  const query = values.filter(([name]) => parameters.some((one) => one.name === name && one.in === 'query'))
-  const address = values.reduce(
-    (text, [name, value]) => text.replace(`:${name}`, encodeURIComponent(value)),
-    path,
-  )
+function curlOf({ method, gate }: Route, address: string, example: RouteExample): string {
   const headers = {
     ...example.headers,
     ...(KEYS[gate] !== undefined && { Authorization: `Bearer ${KEYS[gate]}` }),
@@ -237,7 +216,7 @@ function curlOf({ method, path, gate, parameters = [] }: Route, example: RouteEx
     ...(method === 'GET' ? [] : [`-X ${method}`]),
     // In double quotes, where the shell inserts a variable.
     ...Object.entries(headers).map(([name, value]) => `-H "${name}: ${value}"`),
-    quoted(EXAMPLE_BASE + address + (query.length === 0 ? '' : `?${new URLSearchParams(query)}`)),
+    quoted(EXAMPLE_BASE + address),
     ...(example.body === undefined ? [] : [`-d ${quoted(JSON.stringify(example.body))}`]),
   ].join(' ')
 }
@@ -261,11 +240,16 @@ const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
   admin: [{ adminKey: [] }],
 }
 
+type Answer = {
+  description: string
+  content?: Record<string, { schema: JsonSchema; example?: unknown }> | undefined
+}
+
 const response = (
   { description, schema, type = 'application/json', isStreamed = false }: ResponseShape,
   schemaOf: SchemaOf,
   example: unknown,
-) => ({
+): Answer => ({
   description,
   content: schema && {
     [type]: { schema: schemaOf(schema), example },
@@ -273,10 +257,29 @@ const response = (
   },
 })
 
-const problemResponse = (status: number, schema: JsonSchema) => ({
+const problemResponse = (status: number, schema: JsonSchema): Answer => ({
   description: PROBLEMS[status] ?? STATUS_CODES[status] ?? String(status),
   content: { [PROBLEM_TYPE]: { schema } },
 })
+
+/** What each status of a problem means for the caller, and what to do. */
+export const PROBLEMS: Readonly<Record<number, string>> = {
+  400: 'A parameter, filter or member is unknown or malformed. `detail` names it.',
+  401: 'No API key, or one that is unknown, revoked or expired. Send `Authorization: Bearer KEY`.',
+  403: 'The key’s scope does not allow it, or a limit of the publisher is reached (`quota_exceeded`).',
+  404: 'It does not exist here.',
+  406: '`Accept` names no type that the route can send.',
+  409: 'The signature was used for another request. Sign again with a new timestamp.',
+  412: 'The filter spec has changed. Read `GET /filter-spec`, and send its etag in `If-Match`.',
+  413: 'The body is too large.',
+  415: '`Content-Type` or `Content-Encoding` of the body is not supported. Send plain JSON.',
+  422: 'Members or parameters have a wrong type or value. `errors` lists each with its path.',
+  429: 'Too many requests. Wait as many seconds as `Retry-After` says.',
+  502: 'No source gave a usable answer, or `require=all` and one of them did not. `sources` has the reasons.',
+  503: 'Sources, keys or the store cannot be used at the moment. Try again after `Retry-After`, or in a moment.',
+  504: 'No source answered within the time budget. Try again, or raise `timeout_ms`.',
+  508: 'The query has passed this gateway before. Gateways that list each other need `kind = "gateway"` and ids of their own.',
+}
 
 const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
   none: [],

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { version } from '../../config/version.ts'
 import { lazy } from '../lazy.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
 import type { Route } from '../route.ts'
 import type { Site } from '../web/site.ts'
-import { type JsonSchema, type OpenApiDocument, openApiDocument } from './openapi.ts'
+import { type JsonSchema, openApiDocument } from './openapi.ts'
 import { DOCS, renderDocs } from './page.ts'
 
 /** Paths of the deployed protocol, with the same page as `/docs`. */
@@ -15,7 +14,7 @@ export function docsRoutes(
   site: () => Promise<Site>,
   listingShape: JsonSchema,
 ): Route[] {
-  const document = lazy((): OpenApiDocument => describeRoutes([...routes, openApi, docs], listingShape))
+  const document = lazy(() => openApiDocument([...routes, openApi, docs], listingShape))
   const json = lazy(() => JSON.stringify(document()))
   const page = lazy(async () => (await site()).render(DOCS, renderDocs(document())))
   const openApi: Route = {
@@ -45,10 +44,3 @@ export function docsRoutes(
   }
   return [openApi, docs, ...OTHER_PATHS.map((path) => ({ ...docs, path, isUnlisted: true }))]
 }
-
-export const describeRoutes = (routes: readonly Route[], listingShape: JsonSchema): OpenApiDocument =>
-  openApiDocument(
-    routes.filter(({ isUnlisted }) => isUnlisted !== true),
-    version(),
-    listingShape,
-  )

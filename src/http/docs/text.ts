@@ -1,32 +1,14 @@
-import type { JsonSchema, OpenApiDocument, OpenApiOperation } from './openapi.ts'
-import { PROBLEMS } from './problems.ts'
+import {
+  exampleAddress,
+  type JsonSchema,
+  type OpenApiDocument,
+  type OpenApiOperation,
+  PROBLEMS,
+} from './openapi.ts'
 
-/** What the page and `docs/api.md` show. Texts hold `code` in backticks. */
-type DocsText = {
-  groups: { name: string; description: string; routes: RouteText[] }[]
-  /** By status, for all routes. */
-  problems: DocsTable
-  schemas: SchemaText[]
-}
+export type RouteText = ReturnType<typeof routeText>
 
-export type RouteText = {
-  /** Anchor: the operation's id. */
-  id: string
-  method: string
-  path: string
-  summary: string
-  access: string
-  description: string
-  curl: string
-  /** JSON of the example, indented. */
-  answer: string | null
-  statuses: { success: string[]; problems: string[] }
-  tables: DocsTable[]
-  /** For a GET of data: the example's address below the root, without a leading slash. */
-  tryAddress: string | null
-}
-
-export type SchemaText = { name: string; description: string; table: DocsTable }
+export type SchemaText = ReturnType<typeof schemaText>
 
 export type DocsTable = {
   title: string
@@ -35,7 +17,8 @@ export type DocsTable = {
   isLong?: boolean
 }
 
-export function docsText({ tags, paths, components }: OpenApiDocument): DocsText {
+/** What the page and `docs/api.md` show. Texts hold `code` in backticks. */
+export function docsText({ tags, paths, components }: OpenApiDocument) {
   const routes = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({
       tag: operation.tags[0],
@@ -48,16 +31,22 @@ export function docsText({ tags, paths, components }: OpenApiDocument): DocsText
       description,
       routes: routes.flatMap(({ tag, text }) => (tag === name ? [text] : [])),
     })),
+    /** By status, for all routes. */
     problems: { title: 'Problems', head: ['Status', 'Meaning'], rows: Object.entries(PROBLEMS) },
-    schemas: Object.entries(components.schemas).map(([name, schema]) => ({
-      name,
-      description: typeof schema.description === 'string' ? schema.description : '',
-      table: { title: '', head: ['Member', 'Type', 'Required', 'Meaning'], rows: memberRows(schema) },
-    })),
+    schemas: Object.entries(components.schemas).map(([name, schema]) => schemaText(name, schema)),
   }
 }
 
-function routeText(method: string, path: string, operation: OpenApiOperation): RouteText {
+const schemaText = (name: string, schema: JsonSchema) => ({
+  name,
+  description: descriptionOf(schema),
+  table: { title: '', head: ['Member', 'Type', 'Required', 'Meaning'], rows: memberRows(schema) },
+})
+
+const descriptionOf = ({ description }: JsonSchema): string =>
+  typeof description === 'string' ? description : ''
+
+function routeText(method: string, path: string, operation: OpenApiOperation) {
   const { summary, description = '', parameters = [], requestBody, responses } = operation
   const [body] = Object.values(requestBody?.content ?? {})
   const answers = Object.entries(responses).map(([status, response]) => answerText(status, response))
@@ -90,6 +79,7 @@ function routeText(method: string, path: string, operation: OpenApiOperation): R
   ]
   const isPage = answers.some(({ type }) => type === 'text/html')
   return {
+    /** The anchor. */
     id: operation.operationId,
     method,
     path,
@@ -97,13 +87,15 @@ function routeText(method: string, path: string, operation: OpenApiOperation): R
     access: ACCESS[operation['x-gate']],
     description,
     curl: sample.source,
+    /** JSON of the example. */
     answer: first?.example === undefined ? null : indented(first.example),
     statuses: {
       success: answers.flatMap(({ status, isProblem }) => (isProblem ? [] : [status])),
       problems: answers.flatMap(({ status, isProblem }) => (isProblem ? [status] : [])),
     },
     tables: tables.filter(({ rows }) => rows.length > 0),
-    tryAddress: method === 'GET' && !isPage ? exampleAddress(path, parameters) : null,
+    /** For a GET of data: the example's address below the root, without a leading slash. */
+    tryAddress: method === 'GET' && !isPage ? exampleAddress(path, parameters).slice(1) : null,
   }
 }
 
@@ -130,16 +122,6 @@ function answerText(status: string, response: OpenApiOperation['responses'][stri
   }
 }
 
-function exampleAddress(path: string, parameters: NonNullable<OpenApiOperation['parameters']>): string {
-  const given = parameters.filter(({ example }) => example !== undefined)
-  const query = given.filter((one) => one.in === 'query').map(({ name, example = '' }) => [name, example])
-  const address = given.reduce(
-    (text, { name, example = '' }) => text.replace(`{${name}}`, encodeURIComponent(example)),
-    path.slice(1),
-  )
-  return query.length === 0 ? address : `${address}?${new URLSearchParams(query)}`
-}
-
 const code = (text: string): string => `\`${text}\``
 
 type Properties = [name: string, schema: JsonSchema][]
@@ -153,9 +135,9 @@ function memberRows(schema: JsonSchema, prefix = ''): string[][] {
   return propertiesOf(schema).flatMap(([name, member]) => {
     const isArray = member.type === 'array'
     const inner = isArray ? ((member.items ?? {}) as JsonSchema) : member
-    const description = typeof member.description === 'string' ? member.description : ''
+    const isRequired = required.includes(name) ? 'yes' : 'no'
     return [
-      [code(prefix + name), code(typeText(member)), required.includes(name) ? 'yes' : 'no', description],
+      [code(prefix + name), code(typeText(member)), isRequired, descriptionOf(member)],
       ...memberRows(inner, `${prefix}${name}${isArray ? '[]' : ''}.`),
     ]
   })
