@@ -1,15 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv, promisify } from 'node:util'
 import type { ExecutionContext } from 'ava'
@@ -19,6 +9,7 @@ import { Redis } from 'ioredis'
 import { loadConfig } from '../../src/config/config.ts'
 import { openRedisStore } from '../../src/store/redis/open.ts'
 import { startRedis } from '../helpers/redis.ts'
+import { temporaryFolder } from '../helpers/run-cli.ts'
 import { addressOf, COMPOSE_FILE, type ComposeService, namesIn, readComposeFile } from './compose-file.ts'
 import { MAKE_SECRETS, makeSecrets } from './secrets.ts'
 
@@ -43,8 +34,7 @@ type Linted = { messages: { rule: string; message: string }[] }
 
 /** The linter's findings after an edit, which must change the file. */
 function lintEdited(t: ExecutionContext, edit: (text: string) => string): string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-compose-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const text = readFileSync(COMPOSE_FILE, 'utf8')
   const edited = edit(text)
   t.not(edited, text)

@@ -6,17 +6,15 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
+import { temporaryFolder } from '../helpers/run-cli.ts'
 import { readStages, wordsOf } from './dockerfile.ts'
 
 const run = promisify(execFile)
@@ -33,8 +31,7 @@ const asUnprivileged = await run('test', ['-r', resolve('package.json')], UNPRIV
  * The image's `/app`, made by the steps of its stages without an engine. `node_modules` is this checkout's. It is read-only.
  */
 async function makeApp(t: ExecutionContext): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-image-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   chmodSync(folder, 0o755)
   const [build, app] = [join(folder, 'build'), join(folder, 'app')]
   for (const made of [build, app]) mkdirSync(made)

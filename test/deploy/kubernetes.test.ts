@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import type { Deployment } from 'kubernetes-types/apps/v1.js'
 import { parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config/config.ts'
+import { temporaryFolder } from '../helpers/run-cli.ts'
 
 const run = promisify(execFile)
 const FILE = 'deploy/kubernetes/entrepot.yaml'
@@ -22,8 +22,7 @@ function manifest<Type extends Manifest>(kind: string): Type {
 
 /** Errors of the compiler for the manifests as literals of the API's types. */
 async function typeErrors(t: ExecutionContext, manifests: readonly Manifest[]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-kubernetes-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
   const lines = manifests.map(({ apiVersion, kind, ...rest }, n) => {
     const api = apiVersion.includes('/') ? apiVersion : `core/${apiVersion}`
@@ -67,8 +66,7 @@ test('kubernetes: liveness checks only the process, readiness the replica', (t) 
 })
 
 test('kubernetes: the settings are accepted, with both gates on', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-kubernetes-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const { data } = manifest<Manifest & { data: Record<string, string> }>('ConfigMap')
   writeFileSync(join(folder, 'gateway.toml'), data['gateway.toml']!)
   for (const name of ['admin_key', 'bootstrap_key']) writeFileSync(join(folder, name), 'a'.repeat(64))

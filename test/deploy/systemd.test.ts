@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import test from 'ava'
 import { EXIT } from '../../src/cli/exit-codes.ts'
 import { installedProgram } from '../helpers/debian.ts'
+import { temporaryFile } from '../helpers/run-cli.ts'
 
 const run = promisify(execFile)
 const UNIT = 'deploy/systemd/entrepot.service'
@@ -18,10 +17,7 @@ async function complaints(t: { teardown: (clean: () => void) => void }, text: st
     package: 'systemd',
     otherwise: 'put it on PATH',
   })
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-unit-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'entrepot.service')
-  writeFileSync(file, text)
+  const file = temporaryFile(t, 'entrepot.service', text)
   return run(program, ['verify', '--man=no', file]).then(
     ({ stderr }) => stderr,
     ({ stderr }: { stderr: string }) => stderr,

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { type ServiceProcess, startProcess } from '../e2e/service-process.ts'
 import { freePorts } from '../helpers/free-port.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
+import { temporaryFolder } from '../helpers/run-cli.ts'
 import { addressOf, readComposeFile } from './compose-file.ts'
 import { startProxy } from './nginx.ts'
 import { makeSecrets } from './secrets.ts'
@@ -31,8 +31,7 @@ const file = readComposeFile({ GATEWAY_FILE: 'demo.toml' })
 export async function startTopology(t: ExecutionContext): Promise<Topology> {
   const secrets = makeSecrets(t)
   const secret = (name: string): string => readFileSync(join(secrets, name), 'utf8').trim()
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-topology-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const registries = await startRegistries(t, secret('curated_key'))
   const redis = await startRedis({ include: join(secrets, 'redis.conf') })
   t.teardown(() => redis.dispose())

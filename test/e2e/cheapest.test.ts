@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { type FakeRegistry, listingText } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
 import { seededRandom } from '../oracle/random.ts'
@@ -158,7 +158,7 @@ test('the cheapest H200 of two live upstreams and a snapshot is what a plain scr
     { name: 'b', url: b.url, settings: 'priority = 2' },
     { name: 'c', url: c.url, settings: 'priority = 3\nmode = "snapshot"' },
   ])
-  while ((await gateway.get('/ready')).status !== 200) await c.requested()
+  await whenReady(gateway)
 
   const expected = cheapest([a, b, c])
   const whole = await read(gateway, `${QUESTION}&limit=200`)

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import test from 'ava'
+import { temporaryFile, temporaryStore } from '../helpers/run-cli.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
 import { readAll } from './read-all.ts'
 import { startProcess } from './service-process.ts'
@@ -12,11 +10,8 @@ const BUSY = 24
 const SLOW = 8
 
 test('drain: SIGTERM under load cuts no request, and acknowledged publishes remain', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-drain-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'gateway.toml')
-  writeFileSync(file, '[limits]\npublish_per_minute = 0\n')
-  const storeUrl = `sqlite:${join(folder, 'entrepot.db')}`
+  const file = temporaryFile(t, 'gateway.toml', '[limits]\npublish_per_minute = 0\n')
+  const storeUrl = temporaryStore(t)
   const service = await startProcess(storeUrl, { ENTREPOT_CONFIG: file })
   t.teardown(() => service.end('SIGKILL'))
   const signed = await publishBody(ALICE, {})

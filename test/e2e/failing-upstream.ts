@@ -2,13 +2,13 @@ import type { LookupFunction } from 'node:net'
 import type { ExecutionContext } from 'ava'
 import { TRUSTED, UNTRUSTED } from '../helpers/certificates.ts'
 import { type FakeRegistry, listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
-import { FAULTS, type Fault, type FaultName } from './fault-cases.ts'
+import { FAULTS, type Fault } from './fault-cases.ts'
 
 /** More than one page, so that repeated pages are noticed. */
 const LISTINGS = 220
 
 export type FailingUpstream = {
-  fault: FaultName
+  fault: string
   name: string
   url: string
   fake: FakeRegistry
@@ -33,12 +33,11 @@ export class TestDns {
 /** A Registry that works until the test makes it fail. */
 export async function startFailingUpstream(
   t: ExecutionContext,
-  fault: FaultName,
+  fault: string,
   directory: TestDns,
 ): Promise<FailingUpstream> {
   const name = fault.toLowerCase().replace(/[^a-z0-9]+/g, '-')
-  const how: Fault = FAULTS[fault]
-  const way = 'way' in how ? how.way : null
+  const { way, behaviour, change } = FAULTS.get(fault)!
   const fake = await startFakeRegistry({
     items: listingTexts(name, LISTINGS),
     ...(way === 'tls' ? { certificate: TRUSTED } : {}),
@@ -55,7 +54,7 @@ export async function startFailingUpstream(
   directory.names.add(host)
   const isNamed = way === 'dns' || way === 'private'
   const url = isNamed ? fake.url.replace('127.0.0.1', host) : fake.url
-  const failing: Record<Way, () => unknown> = {
+  const failing: Record<NonNullable<Fault['way']>, () => unknown> = {
     refused: close,
     dns: () => {
       directory.names.delete(host)
@@ -65,11 +64,9 @@ export async function startFailingUpstream(
     private: () => {},
   }
   const fail = async (): Promise<void> => {
-    if ('behaviour' in how) fake.script = [how.behaviour]
-    else if ('change' in how) how.change(fake)
-    else await failing[how.way]()
+    if (behaviour !== undefined) fake.script = [behaviour]
+    change?.(fake)
+    if (way !== undefined) await failing[way]()
   }
   return { fault, name, url, fake, fail, callsBefore: 0 }
 }
-
-type Way = Extract<Fault, { way: unknown }>['way']

@@ -19,25 +19,48 @@ const PAST_BUDGET_MS = 60_000
 
 const BOMB_BYTES = 50 * 1024 * 1024
 
-/** How an upstream of the matrix fails. */
-export type Fault =
-  /** What it answers. `outlasts`: the answer takes longer than the test. */
-  | { behaviour: Behaviour; timeoutMs?: number; outlasts?: true }
+/** How an upstream of the matrix fails, and what readers see of it. */
+export type Fault = {
+  /** What it answers. */
+  behaviour?: Behaviour
+  timeoutMs?: number
+  /** The answer takes longer than the test. */
+  outlasts?: true
   /** What happens to its listings. */
-  | { change: (fake: FakeRegistry) => void }
+  change?: (fake: FakeRegistry) => void
   /** Nothing listens; its name is unknown; its certificate is not trusted; its name leads to a private address. */
-  | { way: 'refused' | 'dns' | 'tls' | 'private' }
+  way?: 'refused' | 'dns' | 'tls' | 'private'
+  /** Why it cannot be read. `null`: it can, but for one listing. */
+  reason: string | null
+  /** Requests for listings until the answer, live and for a snapshot. `null`: they cannot be counted. */
+  calls: readonly [live: Calls, snapshot: Calls] | null
+  /** A refusal also hides what was read before. */
+  hides?: 'always' | 'live'
+  /** A snapshot is pulled all the same. */
+  onlyLive?: true
+}
 
-const status = (code: number, headers: Record<string, string> = {}): Fault => ({
-  behaviour: { kind: 'status', status: code, headers },
-})
+/** The count includes probes in the background. */
+type Calls = number | `≤ ${number}`
+
+const ONCE = [1, 1] as const
+const TWICE = { calls: [2, 2] } as const
+const A_FEW = { calls: ['≤ 12', '≤ 12'] } as const
+
+function answers(behaviour: Behaviour, reason: string, more: Partial<Fault> = {}): Fault {
+  return { behaviour, reason, calls: ONCE, ...more }
+}
+
+function status(code: number, reason: string, more: Partial<Fault> = {}): Fault {
+  return answers({ kind: 'status', status: code }, reason, more)
+}
+
+function body(text: string | Uint8Array, reason: string, headers: Record<string, string> = {}): Fault {
+  return answers({ kind: 'body', body: text, headers }, reason)
+}
 
 /** More than `scan_limit`: too many to be sorted for a query. */
 const UNSORTED = 2200
-
-const body = (text: string | Uint8Array, headers: Record<string, string> = {}): Fault => ({
-  behaviour: { kind: 'body', body: text, headers },
-})
 
 function poisonOne(fake: FakeRegistry): void {
   fake.failing = new Set([idOf(fake.items[7]!)])
@@ -53,234 +76,91 @@ function splitInTwo(fake: FakeRegistry): void {
   }
 }
 
-/** By name of the row. */
-export const FAULTS = {
-  'delay past timeout': { behaviour: { kind: 'delay', ms: PAST_TIMEOUT_MS }, timeoutMs: SHORT_TIMEOUT_MS },
-  'delay past budget': {
-    behaviour: { kind: 'delay', ms: PAST_BUDGET_MS },
-    timeoutMs: 2 * PAST_BUDGET_MS,
-    outlasts: true,
-  },
-  'connection refused': { way: 'refused' },
-  'reset before headers': { behaviour: { kind: 'reset_before_headers' } },
-  'reset mid-body': { behaviour: { kind: 'reset_mid_body' } },
-  'slow drip': { behaviour: { kind: 'drip', everyMs: 50 }, timeoutMs: SHORT_TIMEOUT_MS },
-  '200 HTML': body('<!doctype html><title>It works!</title>', { 'content-type': 'text/html' }),
-  'truncated JSON': body(envelopeText([listingText()], 1).slice(0, -40)),
-  'wrong envelope': body('{"listings":[]}'),
-  'wrong item types': body(envelopeText(['7', '[]', 'null', '{"listing_id":7}'], 4)),
-  '401': status(401),
-  '401, signed requests only': {
-    behaviour: { kind: 'status', status: 401, body: '{"detail":{"code":"context_mismatch"}}' },
-  },
-  '403': status(403),
-  '404': status(404),
-  '412': status(412),
-  '429 with Retry-After': status(429, { 'retry-after': '30' }),
-  '500': status(500),
-  '503': status(503),
-  redirect: status(302, { location: 'http://127.0.0.1:1/' }),
-  '50 MB body': { behaviour: { kind: 'huge', bytes: BOMB_BYTES } },
-  'gzip bomb': body(gzipSync(Buffer.alloc(BOMB_BYTES, ' ')), { 'content-encoding': 'gzip' }),
-  'one listing answers 500': { change: poisonOne },
-  'pages of two Registries': { change: splitInTwo },
-  'oldest first': {
-    change: (fake) => {
-      fake.items = listingTexts('unsorted', UNSORTED).reverse()
-    },
-  },
-  'repeated pages': { behaviour: { kind: 'same_page', total: 900 } },
-  'DNS failure': { way: 'dns' },
-  'TLS failure': { way: 'tls' },
-  'private address': { way: 'private' },
-} as const satisfies Record<string, Fault>
+function reverse(fake: FakeRegistry): void {
+  fake.items = listingTexts('unsorted', UNSORTED).reverse()
+}
 
-export type FaultName = keyof typeof FAULTS
+const SIGNED_ONLY = '{"detail":{"code":"context_mismatch"}}'
+const BOMB = gzipSync(Buffer.alloc(BOMB_BYTES, ' '))
+const IMPATIENT = { timeoutMs: SHORT_TIMEOUT_MS }
+const OUTLASTS = { timeoutMs: 2 * PAST_BUDGET_MS, outlasts: true } as const
+const HIDES = { hides: 'always' } as const
+const MOVED = { location: 'http://127.0.0.1:1/' }
+
+/** By name of the row. */
+export const FAULTS = new Map<string, Fault>([
+  ['delay past timeout', answers({ kind: 'delay', ms: PAST_TIMEOUT_MS }, 'timeout', IMPATIENT)],
+  ['delay past budget', answers({ kind: 'delay', ms: PAST_BUDGET_MS }, 'timeout', OUTLASTS)],
+  ['connection refused', { way: 'refused', reason: 'connection_refused', calls: null }],
+  ['reset before headers', answers({ kind: 'reset_before_headers' }, 'connection_reset', TWICE)],
+  ['reset mid-body', answers({ kind: 'reset_mid_body' }, 'connection_reset', TWICE)],
+  ['slow drip', answers({ kind: 'drip', everyMs: 50 }, 'timeout', IMPATIENT)],
+  ['200 HTML', body('<!doctype html><title>It works!</title>', 'not_json', { 'content-type': 'text/html' })],
+  ['truncated JSON', body(envelopeText([listingText()], 1).slice(0, -40), 'not_json')],
+  ['wrong envelope', body('{"listings":[]}', 'bad_envelope')],
+  ['wrong item types', body(envelopeText(['7', '[]', 'null', '{"listing_id":7}'], 4), 'bad_envelope')],
+  ['401', status(401, 'unauthorized', HIDES)],
+  [
+    '401, signed requests only',
+    answers({ kind: 'status', status: 401, body: SIGNED_ONLY }, 'signed_requests_required', HIDES),
+  ],
+  ['403', status(403, 'unauthorized', HIDES)],
+  ['404', status(404, 'http_404')],
+  ['412', status(412, 'http_412', { hides: 'live' })],
+  [
+    '429 with Retry-After',
+    answers({ kind: 'status', status: 429, headers: { 'retry-after': '30' } }, 'rate_limited'),
+  ],
+  ['500', status(500, 'http_500', A_FEW)],
+  ['503', status(503, 'http_503', TWICE)],
+  ['redirect', answers({ kind: 'status', status: 302, headers: MOVED }, 'http_302')],
+  ['50 MB body', answers({ kind: 'huge', bytes: BOMB_BYTES }, 'too_large', A_FEW)],
+  ['gzip bomb', { ...body(BOMB, 'too_large', { 'content-encoding': 'gzip' }), ...A_FEW }],
+  ['one listing answers 500', { change: poisonOne, reason: null, calls: ['≤ 60', '≤ 60'] }],
+  ['pages of two Registries', { change: splitInTwo, reason: 'unstable', calls: [21, 22] }],
+  ['oldest first', { change: reverse, reason: 'unsorted', calls: [1, 12], onlyLive: true }],
+  ['repeated pages', answers({ kind: 'same_page', total: 900 }, 'bad_envelope', { calls: [4, 5] })],
+  ['DNS failure', { way: 'dns', reason: 'dns', calls: null }],
+  ['TLS failure', { way: 'tls', reason: 'tls', calls: null }],
+  ['private address', { way: 'private', reason: 'private_address', calls: null }],
+])
 
 /** The age of the cached Reading when it fails; `none`: it fails from the start. */
 export type Kept = 'none' | 'fresh' | 'stale'
 
 /** One row: the answer to a query of this upstream alone. */
-export type FaultCase = readonly [
-  mode: 'live' | 'snapshot',
-  kept: Kept,
-  fault: FaultName,
+export type FaultCase = readonly [mode: 'live' | 'snapshot', kept: Kept, fault: string, ...Answer]
+
+export const FAULT_CASES: readonly FaultCase[] = (['live', 'snapshot'] as const).flatMap((mode) =>
+  (['none', 'fresh', 'stale'] as const).flatMap((kept) =>
+    // Nothing is kept of a private address.
+    [...FAULTS]
+      .filter(([, { way }]) => kept === 'none' || way !== 'private')
+      .map(([name, fault]) => [mode, kept, name, ...answerTo(mode, kept, fault)] as const),
+  ),
+)
+
+type Answer = readonly [
   status: number,
   complete: boolean | null,
   state: string,
   reason: string | null,
   items: number,
-  /** Requests for listings from its failure to the answer; `null` where they cannot be counted. */
-  calls: number | AtMost | null,
+  calls: Calls | null,
 ]
 
-/** The count includes probes in the background. */
-type AtMost = `≤ ${number}`
-
-// biome-ignore format: a table, one row a case.
-export const FAULT_CASES: readonly FaultCase[] = [
-  ['live', 'none', 'delay past timeout', 504, null, 'unavailable', 'timeout', 0, 1],
-  ['live', 'none', 'delay past budget', 504, null, 'unavailable', 'timeout', 0, 1],
-  ['live', 'none', 'connection refused', 503, null, 'unavailable', 'connection_refused', 0, null],
-  ['live', 'none', 'reset before headers', 503, null, 'unavailable', 'connection_reset', 0, 2],
-  ['live', 'none', 'reset mid-body', 503, null, 'unavailable', 'connection_reset', 0, 2],
-  ['live', 'none', 'slow drip', 504, null, 'unavailable', 'timeout', 0, 1],
-  ['live', 'none', '200 HTML', 503, null, 'unavailable', 'not_json', 0, 1],
-  ['live', 'none', 'truncated JSON', 503, null, 'unavailable', 'not_json', 0, 1],
-  ['live', 'none', 'wrong envelope', 503, null, 'unavailable', 'bad_envelope', 0, 1],
-  ['live', 'none', 'wrong item types', 503, null, 'unavailable', 'bad_envelope', 0, 1],
-  ['live', 'none', '401', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['live', 'none', '401, signed requests only', 503, null, 'unavailable', 'signed_requests_required', 0, 1],
-  ['live', 'none', '403', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['live', 'none', '404', 503, null, 'unavailable', 'http_404', 0, 1],
-  ['live', 'none', '412', 503, null, 'unavailable', 'http_412', 0, 1],
-  ['live', 'none', '429 with Retry-After', 503, null, 'unavailable', 'rate_limited', 0, 1],
-  ['live', 'none', '500', 503, null, 'unavailable', 'http_500', 0, '≤ 12'],
-  ['live', 'none', '503', 503, null, 'unavailable', 'http_503', 0, 2],
-  ['live', 'none', 'redirect', 503, null, 'unavailable', 'http_302', 0, 1],
-  ['live', 'none', '50 MB body', 503, null, 'unavailable', 'too_large', 0, '≤ 12'],
-  ['live', 'none', 'gzip bomb', 503, null, 'unavailable', 'too_large', 0, '≤ 12'],
-  ['live', 'none', 'one listing answers 500', 200, true, 'loaded', null, 199, '≤ 60'],
-  ['live', 'none', 'pages of two Registries', 503, null, 'unavailable', 'unstable', 0, 21],
-  ['live', 'none', 'oldest first', 503, null, 'unavailable', 'unsorted', 0, 1],
-  ['live', 'none', 'repeated pages', 503, null, 'unavailable', 'bad_envelope', 0, 4],
-  ['live', 'none', 'DNS failure', 503, null, 'unavailable', 'dns', 0, null],
-  ['live', 'none', 'TLS failure', 503, null, 'unavailable', 'tls', 0, null],
-  ['live', 'none', 'private address', 503, null, 'unavailable', 'private_address', 0, null],
-  ['live', 'fresh', 'delay past timeout', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'delay past budget', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'connection refused', 200, true, 'loaded', null, 200, null],
-  ['live', 'fresh', 'reset before headers', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'reset mid-body', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'slow drip', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '200 HTML', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'truncated JSON', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'wrong envelope', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'wrong item types', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '401', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '401, signed requests only', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '403', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '404', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '412', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '429 with Retry-After', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '500', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '503', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'redirect', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', '50 MB body', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'gzip bomb', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'one listing answers 500', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'pages of two Registries', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'oldest first', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'repeated pages', 200, true, 'loaded', null, 200, 0],
-  ['live', 'fresh', 'DNS failure', 200, true, 'loaded', null, 200, null],
-  ['live', 'fresh', 'TLS failure', 200, true, 'loaded', null, 200, null],
-  ['live', 'stale', 'delay past timeout', 200, true, 'stale', 'timeout', 200, 1],
-  ['live', 'stale', 'delay past budget', 200, true, 'stale', 'timeout', 200, 1],
-  ['live', 'stale', 'connection refused', 200, true, 'stale', 'connection_refused', 200, null],
-  ['live', 'stale', 'reset before headers', 200, true, 'stale', 'connection_reset', 200, 2],
-  ['live', 'stale', 'reset mid-body', 200, true, 'stale', 'connection_reset', 200, 2],
-  ['live', 'stale', 'slow drip', 200, true, 'stale', 'timeout', 200, 1],
-  ['live', 'stale', '200 HTML', 200, true, 'stale', 'not_json', 200, 1],
-  ['live', 'stale', 'truncated JSON', 200, true, 'stale', 'not_json', 200, 1],
-  ['live', 'stale', 'wrong envelope', 200, true, 'stale', 'bad_envelope', 200, 1],
-  ['live', 'stale', 'wrong item types', 200, true, 'stale', 'bad_envelope', 200, 1],
-  ['live', 'stale', '401', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['live', 'stale', '401, signed requests only', 503, null, 'unavailable', 'signed_requests_required', 0, 1],
-  ['live', 'stale', '403', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['live', 'stale', '404', 200, true, 'stale', 'http_404', 200, 1],
-  ['live', 'stale', '412', 503, null, 'unavailable', 'http_412', 0, 1],
-  ['live', 'stale', '429 with Retry-After', 200, true, 'stale', 'rate_limited', 200, 1],
-  ['live', 'stale', '500', 200, true, 'stale', 'http_500', 200, '≤ 12'],
-  ['live', 'stale', '503', 200, true, 'stale', 'http_503', 200, 2],
-  ['live', 'stale', 'redirect', 200, true, 'stale', 'http_302', 200, 1],
-  ['live', 'stale', '50 MB body', 200, true, 'stale', 'too_large', 200, '≤ 12'],
-  ['live', 'stale', 'gzip bomb', 200, true, 'stale', 'too_large', 200, '≤ 12'],
-  ['live', 'stale', 'one listing answers 500', 200, true, 'loaded', null, 199, '≤ 60'],
-  ['live', 'stale', 'pages of two Registries', 200, true, 'stale', 'unstable', 200, 21],
-  ['live', 'stale', 'oldest first', 200, true, 'stale', 'unsorted', 200, 1],
-  ['live', 'stale', 'repeated pages', 200, true, 'stale', 'bad_envelope', 200, 4],
-  ['live', 'stale', 'DNS failure', 200, true, 'stale', 'dns', 200, null],
-  ['live', 'stale', 'TLS failure', 200, true, 'stale', 'tls', 200, null],
-  ['snapshot', 'none', 'delay past timeout', 504, null, 'unavailable', 'timeout', 0, 1],
-  ['snapshot', 'none', 'delay past budget', 503, null, 'not_yet_loaded', null, 0, 1],
-  ['snapshot', 'none', 'connection refused', 503, null, 'unavailable', 'connection_refused', 0, null],
-  ['snapshot', 'none', 'reset before headers', 503, null, 'unavailable', 'connection_reset', 0, 2],
-  ['snapshot', 'none', 'reset mid-body', 503, null, 'unavailable', 'connection_reset', 0, 2],
-  ['snapshot', 'none', 'slow drip', 504, null, 'unavailable', 'timeout', 0, 1],
-  ['snapshot', 'none', '200 HTML', 503, null, 'unavailable', 'not_json', 0, 1],
-  ['snapshot', 'none', 'truncated JSON', 503, null, 'unavailable', 'not_json', 0, 1],
-  ['snapshot', 'none', 'wrong envelope', 503, null, 'unavailable', 'bad_envelope', 0, 1],
-  ['snapshot', 'none', 'wrong item types', 503, null, 'unavailable', 'bad_envelope', 0, 1],
-  ['snapshot', 'none', '401', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['snapshot', 'none', '401, signed requests only', 503, null, 'unavailable', 'signed_requests_required', 0, 1],
-  ['snapshot', 'none', '403', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['snapshot', 'none', '404', 503, null, 'unavailable', 'http_404', 0, 1],
-  ['snapshot', 'none', '412', 503, null, 'unavailable', 'http_412', 0, 1],
-  ['snapshot', 'none', '429 with Retry-After', 503, null, 'unavailable', 'rate_limited', 0, 1],
-  ['snapshot', 'none', '500', 503, null, 'unavailable', 'http_500', 0, '≤ 12'],
-  ['snapshot', 'none', '503', 503, null, 'unavailable', 'http_503', 0, 2],
-  ['snapshot', 'none', 'redirect', 503, null, 'unavailable', 'http_302', 0, 1],
-  ['snapshot', 'none', '50 MB body', 503, null, 'unavailable', 'too_large', 0, '≤ 12'],
-  ['snapshot', 'none', 'gzip bomb', 503, null, 'unavailable', 'too_large', 0, '≤ 12'],
-  ['snapshot', 'none', 'one listing answers 500', 200, true, 'loaded', null, 199, '≤ 60'],
-  ['snapshot', 'none', 'pages of two Registries', 503, null, 'unavailable', 'unstable', 0, 22],
-  ['snapshot', 'none', 'oldest first', 200, true, 'loaded', null, 200, 12],
-  ['snapshot', 'none', 'repeated pages', 503, null, 'unavailable', 'bad_envelope', 0, 5],
-  ['snapshot', 'none', 'DNS failure', 503, null, 'unavailable', 'dns', 0, null],
-  ['snapshot', 'none', 'TLS failure', 503, null, 'unavailable', 'tls', 0, null],
-  ['snapshot', 'none', 'private address', 503, null, 'unavailable', 'private_address', 0, null],
-  ['snapshot', 'fresh', 'delay past timeout', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', 'delay past budget', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', 'connection refused', 200, true, 'loaded', null, 200, null],
-  ['snapshot', 'fresh', 'reset before headers', 200, true, 'loaded', null, 200, 2],
-  ['snapshot', 'fresh', 'reset mid-body', 200, true, 'loaded', null, 200, 2],
-  ['snapshot', 'fresh', 'slow drip', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', '200 HTML', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', 'truncated JSON', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', 'wrong envelope', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', 'wrong item types', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', '401', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['snapshot', 'fresh', '401, signed requests only', 503, null, 'unavailable', 'signed_requests_required', 0, 1],
-  ['snapshot', 'fresh', '403', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['snapshot', 'fresh', '404', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', '412', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', '429 with Retry-After', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', '500', 200, true, 'loaded', null, 200, '≤ 12'],
-  ['snapshot', 'fresh', '503', 200, true, 'loaded', null, 200, 2],
-  ['snapshot', 'fresh', 'redirect', 200, true, 'loaded', null, 200, 1],
-  ['snapshot', 'fresh', '50 MB body', 200, true, 'loaded', null, 200, '≤ 12'],
-  ['snapshot', 'fresh', 'gzip bomb', 200, true, 'loaded', null, 200, '≤ 12'],
-  ['snapshot', 'fresh', 'one listing answers 500', 200, true, 'loaded', null, 199, '≤ 60'],
-  ['snapshot', 'fresh', 'pages of two Registries', 200, true, 'loaded', null, 200, 22],
-  ['snapshot', 'fresh', 'oldest first', 200, true, 'loaded', null, 200, 12],
-  ['snapshot', 'fresh', 'repeated pages', 200, true, 'loaded', null, 200, 5],
-  ['snapshot', 'fresh', 'DNS failure', 200, true, 'loaded', null, 200, null],
-  ['snapshot', 'fresh', 'TLS failure', 200, true, 'loaded', null, 200, null],
-  ['snapshot', 'stale', 'delay past timeout', 200, true, 'stale', 'timeout', 200, 1],
-  ['snapshot', 'stale', 'delay past budget', 200, true, 'stale', null, 200, 1],
-  ['snapshot', 'stale', 'connection refused', 200, true, 'stale', 'connection_refused', 200, null],
-  ['snapshot', 'stale', 'reset before headers', 200, true, 'stale', 'connection_reset', 200, 2],
-  ['snapshot', 'stale', 'reset mid-body', 200, true, 'stale', 'connection_reset', 200, 2],
-  ['snapshot', 'stale', 'slow drip', 200, true, 'stale', 'timeout', 200, 1],
-  ['snapshot', 'stale', '200 HTML', 200, true, 'stale', 'not_json', 200, 1],
-  ['snapshot', 'stale', 'truncated JSON', 200, true, 'stale', 'not_json', 200, 1],
-  ['snapshot', 'stale', 'wrong envelope', 200, true, 'stale', 'bad_envelope', 200, 1],
-  ['snapshot', 'stale', 'wrong item types', 200, true, 'stale', 'bad_envelope', 200, 1],
-  ['snapshot', 'stale', '401', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['snapshot', 'stale', '401, signed requests only', 503, null, 'unavailable', 'signed_requests_required', 0, 1],
-  ['snapshot', 'stale', '403', 503, null, 'unavailable', 'unauthorized', 0, 1],
-  ['snapshot', 'stale', '404', 200, true, 'stale', 'http_404', 200, 1],
-  ['snapshot', 'stale', '412', 200, true, 'stale', 'http_412', 200, 1],
-  ['snapshot', 'stale', '429 with Retry-After', 200, true, 'stale', 'rate_limited', 200, 1],
-  ['snapshot', 'stale', '500', 200, true, 'stale', 'http_500', 200, '≤ 12'],
-  ['snapshot', 'stale', '503', 200, true, 'stale', 'http_503', 200, 2],
-  ['snapshot', 'stale', 'redirect', 200, true, 'stale', 'http_302', 200, 1],
-  ['snapshot', 'stale', '50 MB body', 200, true, 'stale', 'too_large', 200, '≤ 12'],
-  ['snapshot', 'stale', 'gzip bomb', 200, true, 'stale', 'too_large', 200, '≤ 12'],
-  ['snapshot', 'stale', 'one listing answers 500', 200, true, 'loaded', null, 199, '≤ 60'],
-  ['snapshot', 'stale', 'pages of two Registries', 200, true, 'stale', 'unstable', 200, 22],
-  ['snapshot', 'stale', 'oldest first', 200, true, 'loaded', null, 200, 12],
-  ['snapshot', 'stale', 'repeated pages', 200, true, 'stale', 'bad_envelope', 200, 5],
-  ['snapshot', 'stale', 'DNS failure', 200, true, 'stale', 'dns', 200, null],
-  ['snapshot', 'stale', 'TLS failure', 200, true, 'stale', 'tls', 200, null],
-]
+function answerTo(mode: 'live' | 'snapshot', kept: Kept, fault: Fault): Answer {
+  const { reason, hides, outlasts, onlyLive } = fault
+  const [live, snapshot] = fault.calls ?? [null, null]
+  const calls = mode === 'live' ? live : snapshot
+  const isPending = mode === 'snapshot' && outlasts === true
+  const isHidden = hides === 'always' || (hides === 'live' && mode === 'live')
+  if (mode === 'live' && kept === 'fresh') return [200, true, 'loaded', null, 200, calls && 0]
+  if (reason === null) return [200, true, 'loaded', null, 199, calls]
+  if (mode === 'snapshot' && onlyLive === true) return [200, true, 'loaded', null, 200, calls]
+  if (kept === 'none' && isPending) return [503, null, 'not_yet_loaded', null, 0, calls]
+  if (kept === 'none' || isHidden)
+    return [reason === 'timeout' ? 504 : 503, null, 'unavailable', reason, 0, calls]
+  if (kept === 'fresh') return [200, true, 'loaded', null, 200, calls]
+  return [200, true, 'stale', isPending ? null : reason, 200, calls]
+}

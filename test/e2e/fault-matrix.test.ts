@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { readReliability, renderReliability } from '../../scripts/reliability-docs.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
@@ -10,8 +7,9 @@ import { eventually } from '../helpers/eventually.ts'
 import { startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 import type { RunningService } from '../helpers/registry.ts'
+import { temporaryStore } from '../helpers/run-cli.ts'
 import { type FailingUpstream, startFailingUpstream, TestDns } from './failing-upstream.ts'
-import { BUDGET_MS, FAULT_CASES, FAULTS, type Fault, type FaultCase, TIMEOUT_MS } from './fault-cases.ts'
+import { BUDGET_MS, FAULT_CASES, FAULTS, type FaultCase, TIMEOUT_MS } from './fault-cases.ts'
 
 /** Reaches into the second page of an upstream. */
 const QUERY = 'offset=20&limit=200'
@@ -61,7 +59,7 @@ const inBounds = (calls: number | null, expected: FaultCase[8]): FaultCase[8] =>
 async function observe(gateway: RunningService, upstream: FailingUpstream): Promise<Observed> {
   const { fault, name, fake, callsBefore } = upstream
   const { status, complete, state, reason, items } = await queryUpstream(gateway, name)
-  const calls = 'way' in FAULTS[fault] ? null : fake.requests.length - callsBefore
+  const calls = FAULTS.get(fault)?.calls === null ? null : fake.requests.length - callsBefore
   return { observed: [status, complete, state, reason, items], calls }
 }
 
@@ -88,9 +86,6 @@ async function stage(
   const pulls = pullsOn(clock)
   const directory = new TestDns()
   const upstreams = await Promise.all(cases.map(([, , fault]) => startFailingUpstream(t, fault, directory)))
-  const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
-  t.teardown(() => rm(folder, { recursive: true }))
-  const database = join(folder, 'entrepot.db')
   if (kept === 'none') await Promise.all(upstreams.map(({ fail }) => fail()))
   const gateway = await startGateway(
     t,
@@ -100,11 +95,11 @@ async function stage(
       lookup: directory.lookup,
       random: () => 0.5,
       more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n`,
-      environment: { STORE_URL: `sqlite:${database}` },
+      environment: { STORE_URL: temporaryStore(t) },
     },
   )
   const ending = (requested: readonly FailingUpstream[]): number =>
-    mode === 'live' ? 0 : requested.filter(({ fault }) => !('outlasts' in FAULTS[fault])).length
+    mode === 'live' ? 0 : requested.filter(({ fault }) => FAULTS.get(fault)?.outlasts !== true).length
   if (kept === 'none') {
     await eventually(() => pulls.waiting() >= ending(upstreams))
     return { gateway, upstreams }
@@ -147,11 +142,9 @@ function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {
 }
 
 function upstreamEntry({ name, url, fault }: FailingUpstream, mode: Mode): UpstreamEntry {
-  const how: Fault = FAULTS[fault]
-  const timeoutMs = 'behaviour' in how ? (how.timeoutMs ?? TIMEOUT_MS) : TIMEOUT_MS
+  const { timeoutMs = TIMEOUT_MS, way } = FAULTS.get(fault)!
   const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\n`
-  const isPrivate = 'way' in how && how.way === 'private'
-  return { name, url, settings, allowPrivateAddresses: !isPrivate }
+  return { name, url, settings, allowPrivateAddresses: way !== 'private' }
 }
 
 type Answer = {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import test from 'ava'
 import { Redis } from 'ioredis'
@@ -10,6 +7,7 @@ import { deadUrl } from '../helpers/fake-registry.ts'
 import { gatewayToml } from '../helpers/gateway.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
+import { temporaryFile } from '../helpers/run-cli.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -18,10 +16,7 @@ const READER = { Authorization: 'Bearer reader' }
 test('fleet: replicas on one Redis are shown as one, and alone without Redis', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-fleet-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'gateway.toml')
-  writeFileSync(file, gatewayToml([{ name: 'gone', url: deadUrl() }]))
+  const file = temporaryFile(t, 'gateway.toml', gatewayToml([{ name: 'gone', url: deadUrl() }]))
   const environment = {
     ENTREPOT_CONFIG: file,
     REGISTRY_ADMIN_API_KEY: 'admin',

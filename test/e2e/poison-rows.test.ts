@@ -1,6 +1,6 @@
 import test from 'ava'
 import { type FakeOptions, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startPatientGateway } from '../helpers/gateway.ts'
+import { startFake, startPatientGateway, whenReady } from '../helpers/gateway.ts'
 
 type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Record<string, unknown>[] }
 
@@ -63,7 +63,7 @@ for (const mode of ['live', 'snapshot'])
       const fake = await startFake(t, { items, ...options })
       const settings = `mode = "${mode}"`
       const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
-      while ((await get('/ready')).status !== 200) await fake.requested()
+      await whenReady({ get })
       for (const path of PATHS) {
         const { status, json } = await get(path, { 'Cache-Control': 'no-cache' })
         const { sources, complete, items } = json() as Answer

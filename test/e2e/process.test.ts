@@ -1,13 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import test from 'ava'
+import { temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 
 const run = promisify(execFile)
 
@@ -22,8 +21,7 @@ const entrepot = (args: string[], env: Record<string, string>): Promise<Ended> =
 const SERVE = ['src/bin.ts', 'serve']
 
 test('process: an invalid configuration ends the start with 78, one line a problem', async (t) => {
-  const file = join(mkdtempSync(join(tmpdir(), 'entrepot-')), 'gateway.toml')
-  writeFileSync(file, '[gateway]\nbudget = 5\n')
+  const file = temporaryFile(t, 'gateway.toml', '[gateway]\nbudget = 5\n')
   const { code, stdout, stderr } = await entrepot(SERVE, { ENTREPOT_CONFIG: file, PORT: 'http' })
   t.is(code, 78)
   t.is(stdout, '')
@@ -34,8 +32,7 @@ test('process: an invalid configuration ends the start with 78, one line a probl
 })
 
 test('process: in an empty folder a Registry starts, and says what it uses and what is doubtful', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-empty-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const child = spawn(process.execPath, [resolve('src/bin.ts'), 'serve'], {
     cwd: folder,
     env: { PATH: process.env.PATH, PORT: '0', HOST: '0.0.0.0', REGISTRY_REQUIRE_WRITE_KEY: 'true' },
@@ -88,31 +85,6 @@ test('process: a port in use is named, with what to do', async (t) => {
   const demo = await entrepot(['demo/demo.ts'], { PORT: String(port) })
   t.is(demo.code, 78)
   t.regex(demo.stderr, /^demo: port \d+ on 127.0.0.1 is in use; .*PORT=9090 npm run demo/)
-})
-
-test('process: SIGTERM answers the in-flight request and exits with 0', async (t) => {
-  const child = spawn(process.execPath, SERVE, {
-    env: { ...process.env, PORT: '0', STORE_URL: 'sqlite::memory:' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const lines = createInterface({ input: child.stderr })
-  const { url } = JSON.parse((await once(lines, 'line'))[0]) as { url: string }
-  // A body in two halves keeps the request in flight.
-  const { request } = await import('node:http')
-  const posting = request(`${url}/listings`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-  })
-  posting.write('{"identifier"')
-  await fetch(`${url}/health`)
-  child.kill('SIGTERM')
-  await once(lines, 'line')
-  posting.end(':1}')
-  const [response] = await once(posting, 'response')
-  t.is(response.statusCode, 400)
-  response.resume()
-  const [code] = await once(child, 'exit')
-  t.is(code, 0)
 })
 
 test('process: the demo prints exactly the merged envelope', async (t) => {

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import test from 'ava'
 import { startRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
+import { temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, BOB, postJson, publish, publishBody } from '../helpers/seller.ts'
 import { beforePoll } from './before-poll.ts'
 import { readAll } from './read-all.ts'
@@ -15,10 +13,7 @@ const ADMIN = { Authorization: 'Bearer admin' }
 test('Redis outage: replicas keep reading, refuse writes, and catch up by themselves', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-away-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'gateway.toml')
-  writeFileSync(file, '[limits]\nread_key_per_minute = 4\n')
+  const file = temporaryFile(t, 'gateway.toml', '[limits]\nread_key_per_minute = 4\n')
   const environment = {
     ENTREPOT_CONFIG: file,
     REGISTRY_ADMIN_API_KEY: 'admin',

@@ -1,11 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { Agent, request } from 'undici'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake, type UpstreamEntry } from '../helpers/gateway.ts'
 import { send } from '../helpers/registry.ts'
+import { temporaryFolder } from '../helpers/run-cli.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
 import { readAll } from './read-all.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
@@ -30,8 +30,7 @@ async function start(
     reload: (answer?: string, lines?: number) => Promise<Record<string, unknown>[]>
   } & Files
 > {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-reload-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const gateway = join(folder, 'gateway.toml')
   const spec = join(folder, 'filter-spec.yaml')
   const setGateway: Files['setGateway'] = (upstreams, more = '') =>

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { startRedis } from '../helpers/redis.ts'
 import { type Reply, send } from '../helpers/registry.ts'
-import { postJson, publish, publishBody, sign, unixNow } from '../helpers/seller.ts'
+import { postJson, publish, publishBody, remove, unixNow, update } from '../helpers/seller.ts'
 import { beforePoll } from './before-poll.ts'
 import { startProcess } from './service-process.ts'
 
@@ -70,26 +70,13 @@ for (const [name, { urls }] of Object.entries(pairs)) {
         () => read(there, id),
         ({ status }) => status === 200,
       )
-      const timestamp = unixNow()
-      const update = {
-        status: 'closed',
-        timestamp,
-        signature: await sign(seller, 'update_listing', id, timestamp),
-      }
-      const updated = await send(`${there}/listings/${id}`, {
-        method: 'PUT',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(update),
-      })
-      t.is(updated.status, 200)
+      t.is((await update(there, id, { status: 'closed' }, { seller })).status, 200)
       await soon(
         t,
         () => read(here, id),
         ({ text }) => text.includes('"status":"closed"'),
       )
-      const signature = await sign(seller, 'delete_listing', id, timestamp)
-      const query = `signature=${signature}&timestamp=${timestamp}`
-      t.is((await send(`${here}/listings/${id}?${query}`, { method: 'DELETE' })).status, 204)
+      t.is((await remove(here, id, { seller })).status, 204)
       await soon(
         t,
         () => read(there, id),
@@ -100,22 +87,15 @@ for (const [name, { urls }] of Object.entries(pairs)) {
 
   test(`replicas on ${name}: the other process accepts an update at once`, async (t) => {
     const seller = newSeller()
-    const timestamp = unixNow()
     for (let n = 0; n < 5; n++) {
       const id = newId()
       await publish(a, seller, { listing_id: id })
-      const signature = await sign(seller, 'delete_listing', id, timestamp)
-      const query = `signature=${signature}&timestamp=${timestamp}`
-      t.is((await send(`${b}/listings/${id}?${query}`, { method: 'DELETE' })).status, 204)
+      t.is((await remove(b, id, { seller })).status, 204)
     }
   })
 
   test(`replicas on ${name}: a key works, and is revoked, on both without a poll`, async (t) => {
-    const minted = await send(`${a}/admin/api-keys`, {
-      method: 'POST',
-      headers: { ...ADMIN, 'Content-Type': 'application/json' },
-      body: '{"name":"short-lived"}',
-    })
+    const minted = await postJson(`${a}/admin/api-keys`, '{"name":"short-lived"}', ADMIN)
     t.is(minted.status, 201)
     const { key, id } = minted.json()
     const headers = { Authorization: `Bearer ${key}` }
@@ -127,12 +107,7 @@ for (const [name, { urls }] of Object.entries(pairs)) {
   })
 
   test(`replicas on ${name}: ids of concurrent keys and publishers never collide`, async (t) => {
-    const mint = (url: string) =>
-      send(`${url}/admin/api-keys`, {
-        method: 'POST',
-        headers: { ...ADMIN, 'Content-Type': 'application/json' },
-        body: '{"name":"one of many"}',
-      })
+    const mint = (url: string) => postJson(`${url}/admin/api-keys`, '{"name":"one of many"}', ADMIN)
     const minted = await Promise.all(Array.from({ length: 40 }, (_, n) => mint(urls[n % 2]!)))
     const ids = new Set(minted.map((reply) => reply.json().id))
     t.is(ids.size, 40)
@@ -169,11 +144,10 @@ for (const [name, { urls }] of Object.entries(pairs)) {
     t.deepEqual(again.json(), taken.json(), 'the very same request is answered as the first time')
 
     const timestamp = unixNow()
-    const query = `signature=${await sign(seller, 'delete_listing', id, timestamp)}&timestamp=${timestamp}`
-    const remove = (url: string) => send(`${url}/listings/${id}?${query}`, { method: 'DELETE' })
-    t.is((await remove(a)).status, 204)
+    const removeAt = (url: string) => remove(url, id, { seller, timestamp })
+    t.is((await removeAt(a)).status, 204)
     t.is((await publish(b, seller, { listing_id: id }, { timestamp: timestamp + 5 })).status, 201)
-    t.is((await remove(b)).status, 409)
+    t.is((await removeAt(b)).status, 409)
     t.is((await read(b, id)).status, 200, 'a used delete takes nothing that came after it')
   })
 }

@@ -1,11 +1,10 @@
 import type { RequestListener } from 'node:http'
 import test from 'ava'
-import { LruCache } from '../../src/cache/lru.ts'
 import { createGateway, createMcpHandler } from '../../src/context/runtime.ts'
 import type { Reader } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import type { NamedSource } from '../../src/domain/source/named-source.ts'
-import { type Item, isAfter, type Reading, type Source } from '../../src/domain/source/reading.ts'
+import { isAfter, type Reading, type Source } from '../../src/domain/source/reading.ts'
 import type { SourceReason } from '../../src/domain/source/source-reason.ts'
 import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
 import { parseTimestamp } from '../../src/domain/timestamp.ts'
@@ -20,13 +19,15 @@ import { ApiKeys } from '../../src/registry/api-keys.ts'
 import { KeyUsage } from '../../src/registry/key-usage.ts'
 import { Replica } from '../../src/registry/replica.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import type { StoredRun } from '../../src/upstream/reading/stored-run.ts'
 import { createUpstream, type Upstream, UpstreamState } from '../../src/upstream/upstream.ts'
 import { envelopeText, listingText } from '../helpers/fake-registry.ts'
+import { fakeItem } from '../helpers/fake-source.ts'
 import { type Injected, inject } from '../helpers/inject.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
+import { KEY_READER } from '../helpers/pages.ts'
 import { ScriptedDispatcher, type ScriptedReply } from '../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
+import { POLICY, runCache, upstreamOptions } from '../helpers/upstream.ts'
 import { seededRandom } from '../oracle/random.ts'
 
 const MIXES = 4000
@@ -215,7 +216,11 @@ function createWorld(): World {
       identities: [{ scheme: 'eip191', identifier }],
     }))
     return {
-      options: { ...OPTIONS, ...options, ...upstreamAt(options.name, isPrivate) },
+      options: upstreamOptions({
+        ...options,
+        url: `http://${options.name}`,
+        visibility: isPrivate ? 'private' : 'public',
+      }),
       listings: texts,
       spec: specBody(`etag-${options.name}`, filters, isPrivate ? `${MARK}.schema` : 'vms.compute'),
       publishers,
@@ -251,32 +256,10 @@ function createWorld(): World {
     ]),
   ]
   const world: World = { clock: clockOf(), failing: new Map(), upstreams: [], answers: new Map() }
-  const runs = new LruCache<StoredRun>({
-    maxBytes: 2 ** 24,
-    sizeOf: (run) => run.retainedBytes,
-    now: world.clock.now,
-  })
+  const runs = runCache(world.clock)
   for (const one of registries) world.upstreams.push(sharedUpstream(world, openUpstream(world, one, runs)))
   return world
 }
-
-const OPTIONS: Omit<UpstreamOptions, 'name' | 'url' | 'visibility' | 'priority'> = {
-  kind: 'registry',
-  mode: 'live',
-  key: null,
-  timeoutMs: 2500,
-  connectTimeoutMs: 1000,
-  maxInFlight: 8,
-  refreshSeconds: 15,
-  scanLimit: 2000,
-  maxListings: 10_000,
-  allowPrivateAddresses: true,
-}
-
-const upstreamAt = (name: string, isPrivate: boolean): Pick<UpstreamOptions, 'url' | 'visibility'> => ({
-  url: `http://${name}`,
-  visibility: isPrivate ? 'private' : 'public',
-})
 
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -366,31 +349,16 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   return responseCache.listener({ authorize, rateLimit, counter: () => () => {} }, app.callback())
 }
 
-const POLICY = { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 }
-
-const KEY_READER: Reader = {
-  kind: 'key',
-  key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, expiresAt: null, revokedAt: null },
-}
-
 const keyOf = (reader: Reader) => (reader.kind === 'key' ? reader.key : null)
 
 /** The local Registry with one listing. */
 function localSource(clock: ManualClock): NamedSource {
-  const createdAt = parseTimestamp('2026-11-20T10:00:12')!
-  const fields = {
-    listing_id: 'local-1',
-    created_at: '2026-11-20T10:00:12',
-    storefront_url: 'http://s.example/',
-  }
-  const item: Item = {
+  const created_at = '2026-11-20T10:00:12'
+  const fields = { listing_id: 'local-1', created_at, storefront_url: 'http://s.example/' }
+  const item = fakeItem('local-1', parseTimestamp(created_at)!, {
     bytes: Buffer.from(listingText(fields)),
-    listingId: 'local-1',
-    createdAt,
-    position: createdAt,
     storefrontUrl: fields.storefront_url,
-    publisher: null,
-  }
+  })
   const read: Source = async ({ listingId, status, criteria }, { after }): Promise<Reading> => {
     const isMatch =
       listingId === undefined ? status === 'open' && criteria.length === 0 : listingId === item.listingId
@@ -420,7 +388,7 @@ const localStatus = () => ({
   listings: 1,
 })
 
-function openUpstream(world: World, registry: Registry, runs: LruCache<StoredRun>): Upstream {
+function openUpstream(world: World, registry: Registry, runs: ReturnType<typeof runCache>): Upstream {
   const { clock, failing } = world
   const { options } = registry
   const agent = new ScriptedDispatcher((url) => {

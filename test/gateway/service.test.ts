@@ -7,7 +7,7 @@ import {
   listingText,
   listingTexts,
 } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../helpers/gateway.ts'
 import { jsonText } from '../helpers/json-text.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
@@ -132,7 +132,7 @@ for (const mode of ['live', 'snapshot'] as const)
     const filterSpec = specBody('one', [filterOf('gpu_model')])
     const { url, fake } = await open(t, { items: listingTexts('a', 3000), filterSpec })
     const outer = await openOuter(t, url, { settings: `mode = "${mode}"\nscan_limit = 10000` })
-    while ((await outer.get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
+    await whenReady(outer)
     const lines = await linesOf(outer)
     t.is(new Set(lines.map(({ listing_id }) => listing_id)).size, 3001)
     t.like(lines.at(-1)?._meta, { complete: true, sources: [{ registry: 'eu', state: 'loaded' }] })

@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import type { Overrides } from '../../src/context/process.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
-import { type RunningService, startRegistry, type Teardown } from './registry.ts'
+import { type Reply, type RunningService, startRegistry, type Teardown } from './registry.ts'
 
 /** An upstream of a gateway under test. `settings`: further lines of its `[[upstreams]]` table. */
 export type UpstreamEntry = { name: string; url: string; settings?: string; allowPrivateAddresses?: boolean }
@@ -42,4 +43,26 @@ export async function startFake(t: ExecutionContext, options: FakeOptions = {}):
   const fake = await startFakeRegistry(options)
   t.teardown(() => fake.close())
   return fake
+}
+
+/** Resolves when every snapshot upstream was pulled or has failed. */
+export async function whenReady({ get }: Pick<RunningService, 'get'>): Promise<void> {
+  while ((await get('/ready')).status !== 200) await setImmediate()
+}
+
+/** The answer of a gateway once it is ready, which is stopped then. With the same store, the next one is its restart. */
+export async function askBriefly(
+  upstream: UpstreamEntry,
+  path: string,
+  environment: Record<string, string>,
+): Promise<Reply> {
+  const closers: (() => unknown)[] = []
+  const own: Teardown = { teardown: (close: () => unknown) => void closers.unshift(close) }
+  try {
+    const service = await startGateway(own, [upstream], { environment })
+    await whenReady(service)
+    return await service.get(path)
+  } finally {
+    for (const close of closers) await close()
+  }
 }

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
-import { type Reply, type RunningService, send, startRegistry } from './registry.ts'
-import { ALICE, postJson, publishBody, sign, unixNow } from './seller.ts'
+import { type Reply, type RunningService, startRegistry } from './registry.ts'
+import { ALICE, publish, remove, unixNow, update } from './seller.ts'
 
 /** When these tests began. */
 export const FIXED_TIME = unixNow()
@@ -24,23 +24,12 @@ export async function openMarket(t: ExecutionContext, options: Options = {}): Pr
     ...options,
   })
   const { url, get } = registry
-  const listingUrl = (id: string): string => `${url}/listings/${encodeURIComponent(id)}`
   return {
     ...registry,
-    publish: async (fields, at = FIXED_TIME, seller = ALICE) =>
-      postJson(`${url}/listings`, JSON.stringify(await publishBody(seller, fields, at))),
-    update: async (id, fields, at = FIXED_TIME, seller = ALICE) => {
-      const signature = await sign(seller, 'update_listing', id, at)
-      return send(listingUrl(id), {
-        method: 'PUT',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ ...fields, signature, timestamp: at }),
-      })
-    },
-    remove: async (id, at = FIXED_TIME, seller = ALICE) =>
-      send(`${listingUrl(id)}?signature=${await sign(seller, 'delete_listing', id, at)}&timestamp=${at}`, {
-        method: 'DELETE',
-      }),
+    publish: (fields, timestamp = FIXED_TIME, seller = ALICE) => publish(url, seller, fields, { timestamp }),
+    update: (id, fields, timestamp = FIXED_TIME, seller = ALICE) =>
+      update(url, id, fields, { seller, timestamp }),
+    remove: (id, timestamp = FIXED_TIME, seller = ALICE) => remove(url, id, { seller, timestamp }),
     listing: async (id) => {
       const reply = await get(`/listings/${encodeURIComponent(id)}`)
       return reply.status === 404 ? null : (reply.json().listing as Record<string, unknown>)

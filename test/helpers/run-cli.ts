@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import type { ExecutionContext } from 'ava'
 import type { Terminal } from '../../src/cli/output/terminal.ts'
 import { runCommandLine } from '../../src/command-line.ts'
+import type { Teardown } from './registry.ts'
 
 export const BIN = new URL('../../src/bin.ts', import.meta.url).pathname
 
@@ -104,25 +104,20 @@ const BARE = {
 }
 
 /** A folder that is deleted after the test. */
-export function temporaryFolder(t: ExecutionContext): string {
+export function temporaryFolder(t: Teardown): string {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-cli-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
 /** A file in its own folder; the default mode is that of a secret. */
-export function temporaryFile(
-  t: ExecutionContext,
-  name: string,
-  text: string | Uint8Array,
-  mode = 0o600,
-): string {
+export function temporaryFile(t: Teardown, name: string, text: string | Uint8Array, mode = 0o600): string {
   const file = join(temporaryFolder(t), name)
   writeFileSync(file, text, { mode })
   return file
 }
 
 /** The `STORE_URL` of a new SQLite file, deleted after the test. */
-export function temporaryStore(t: ExecutionContext): string {
+export function temporaryStore(t: Teardown): string {
   return `sqlite:${join(temporaryFolder(t), 'entrepot.db')}`
 }

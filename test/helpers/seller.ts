@@ -39,5 +39,33 @@ export const publish = async (
 ): Promise<Reply> =>
   postJson(`${url}/listings`, JSON.stringify(await publishBody(seller, fields, timestamp)), headers)
 
+type Signed = { seller?: typeof ALICE; timestamp?: number; headers?: Record<string, string> }
+
+/** A signed update of a listing, by default of Alice's and signed now. */
+export async function update(
+  url: string,
+  id: string,
+  fields: Record<string, unknown>,
+  { seller = ALICE, timestamp = unixNow(), headers = {} }: Signed = {},
+): Promise<Reply> {
+  const signature = await sign(seller, 'update_listing', id, timestamp)
+  return send(`${url}/listings/${encodeURIComponent(id)}`, {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify({ ...fields, signature, timestamp }),
+  })
+}
+
+/** A signed deletion likewise. */
+export async function remove(
+  url: string,
+  id: string,
+  { seller = ALICE, timestamp = unixNow(), headers = {} }: Signed = {},
+): Promise<Reply> {
+  const signature = await sign(seller, 'delete_listing', id, timestamp)
+  const query = `signature=${signature}&timestamp=${timestamp}`
+  return send(`${url}/listings/${encodeURIComponent(id)}?${query}`, { method: 'DELETE', headers })
+}
+
 export const postJson = (url: string, body: string, headers: Record<string, string> = {}): Promise<Reply> =>
   send(url, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })

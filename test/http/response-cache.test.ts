@@ -10,7 +10,7 @@ import { ResponseCache } from '../../src/http/response-cache.ts'
 import type { Route } from '../../src/http/route.ts'
 import { createLogger } from '../../src/log.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
-import { gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
+import { gatewayToml, startFake, startGateway, whenReady } from '../helpers/gateway.ts'
 import { inject } from '../helpers/inject.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRegistry } from '../helpers/registry.ts'
@@ -219,7 +219,7 @@ test('response cache: a client that leaves during a refresh keeps no configurati
     clock,
     environment: { METRICS_PUBLIC: 'true', REGISTRY_FILTER_SPEC_PATH: spec },
   })
-  while ((await get('/ready')).status !== 200);
+  await whenReady({ get })
   for (let n = 0; n < 3; n++) await get('/listings')
   clock.advance(20_000)
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()

@@ -9,7 +9,7 @@ import { type ServiceProcess, startProcess } from '../e2e/service-process.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 import { CLI, type Run, runCli, runShell, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
-import { ALICE, postJson, publishBody, sign, unixNow } from '../helpers/seller.ts'
+import { ALICE, postJson, publishBody, unixNow, update } from '../helpers/seller.ts'
 import { blockOf } from './operations-page.ts'
 
 const ADMIN = 'admin-secret'
@@ -89,13 +89,7 @@ async function savesAndRestores(t: ExecutionContext, from: string, to: string): 
   const bob = await mint(live, 'bob')
   await send(`${live.url}/admin/api-keys/${bob.id}`, { method: 'DELETE', headers: bearer() })
   const { ids, captured, stop } = await publishing(live, alice.key)
-  const closing = { status: 'closed', timestamp: unixNow() }
-  const signature = await sign(ALICE, 'update_listing', 'before-1', closing.timestamp)
-  await send(`${live.url}/listings/before-1`, {
-    method: 'PUT',
-    headers: { 'Content-Type': 'application/json', ...bearer(alice.key) },
-    body: JSON.stringify({ ...closing, signature }),
-  })
+  await update(live.url, 'before-1', { status: 'closed' }, { headers: bearer(alice.key) })
   const before = [...ids]
   const saved = (await run(t, 'backup', { STORE_URL: from, BACKUP })) as Record<string, number>
   await stop()

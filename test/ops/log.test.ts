@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
 import { freePort } from '../helpers/free-port.ts'
 import { limitFileSize } from '../helpers/process-limits.ts'
 import { type Reply, send } from '../helpers/registry.ts'
+import { temporaryFolder } from '../helpers/run-cli.ts'
 
 type Service = { url: string; child: ChildProcess; metric: (name: string) => Promise<number> }
 
@@ -59,8 +59,7 @@ test('log: with stderr closed lines are dropped, and the service answers', async
 })
 
 test('log: after a full disk it continues with the number of missing lines', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'entrepot-log-'))
-  t.teardown(() => rmSync(directory, { recursive: true }))
+  const directory = temporaryFolder(t)
   const file = join(directory, 'log')
   const { url, child, metric } = await start(t, openSync(file, 'a'))
   await limitFileSize(child.pid!, statSync(file).size + 1000)

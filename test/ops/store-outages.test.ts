@@ -1,5 +1,4 @@
-import { mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
@@ -12,6 +11,7 @@ import { manualClock } from '../helpers/manual-clock.ts'
 import { limitFileSize } from '../helpers/process-limits.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { type Reply, type RunningService, send, startRegistry } from '../helpers/registry.ts'
+import { temporaryFolder } from '../helpers/run-cli.ts'
 import { ALICE, postJson, publish } from '../helpers/seller.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { keyNamed } from '../store/contract/subject.ts'
@@ -51,8 +51,7 @@ const answers = async ({ get }: RunningService, path: string, status: number): P
   (await get(path)).status === status
 
 function directory(t: ExecutionContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'entrepot-outages-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder(t)
   return path
 }
 

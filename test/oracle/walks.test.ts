@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { type FakeRegistry, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startPatientGateway } from '../helpers/gateway.ts'
+import { startFake, startPatientGateway, whenReady } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { idsIn, idsOf, readPage, streamAll, walkAll } from '../helpers/sequence.ts'
@@ -45,10 +45,6 @@ function startOver(
     Object.entries(fakes).map(([name, { url }]) => ({ name, url })),
     options,
   )
-}
-
-async function whenReady(service: RunningService): Promise<void> {
-  while ((await service.get('/ready')).status !== 200) await setImmediate()
 }
 
 async function sourceOf(service: RunningService, name: string): Promise<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../helpers/gateway.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
 
 const KEY = `${'k'.repeat(20)}-0123456789abcdef`
@@ -18,7 +18,7 @@ test('own key: an answer that contains our key is refused', async (t) => {
         environment,
       },
     )
-    while ((await get('/ready')).status !== 200) await fake.requested()
+    await whenReady({ get })
     const { text, json } = await get('/listings')
     t.false(text.includes(KEY))
     t.regex(text, /"reason":"bad_envelope"/, mode)

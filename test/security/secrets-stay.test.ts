@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
@@ -9,6 +8,7 @@ import { listingTexts } from '../helpers/fake-registry.ts'
 import { startFake } from '../helpers/gateway.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
+import { temporaryFolder } from '../helpers/run-cli.ts'
 import { publishBody } from '../helpers/seller.ts'
 import { failToStartInManyWays, reloadBadFiles } from './bad-settings.ts'
 import { startEchoes } from './echoing-upstreams.ts'
@@ -27,8 +27,7 @@ import { startCaptured } from './process-output.ts'
 const random = (): string => generatePrivateKey().slice(2)
 
 function makeFolder(t: ExecutionContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-stay-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   return folder
 }
 

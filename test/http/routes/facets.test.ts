@@ -1,6 +1,6 @@
 import test from 'ava'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 
@@ -145,7 +145,7 @@ test('facets: a gateway counts each listing once over live sources and snapshots
     { name: 'mirror', url: mirror.url, settings: 'mode = "snapshot"' },
     { name: 'large', url: large.url, settings: 'scan_limit = 3' },
   ])
-  while ((await gateway.get('/ready')).status !== 200) await mirror.requested()
+  await whenReady(gateway)
   const { total, facets, prices, complete, sources } = (
     await gateway.get('/facets?by=gpu_model,registry')
   ).json() as {

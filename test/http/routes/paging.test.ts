@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { type FarCopies, startFarCopies } from '../../helpers/far-copies.ts'
-import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 import { idsIn, idsOf, readPage, streamAll, walkAll } from '../../helpers/sequence.ts'
@@ -50,8 +50,7 @@ test('cursor: over snapshots loses and repeats nothing, loses nothing on a repli
     await startPatientGateway(t, snapshots, { environment }),
     await startPatientGateway(t, snapshots, { environment }),
   ]
-  for (const { get } of services)
-    while ((await get('/ready')).status !== 200) await copies.fakes[0].requested()
+  await Promise.all(services.map(whenReady))
   for (const service of services)
     t.deepEqual((await walkAll(service, 'limit=70')).toSorted(), [...copies.ids])
   checkAtLeastOnce(t, await walkAll(services, 'limit=70'), copies)
@@ -165,7 +164,7 @@ test('order: a listing is at its newest copy, and shown as the local copy', asyn
     listingText({ listing_id: 'shared', created_at: '2126-01-01T00:00:00', ...fields })
   const fake = await startFake(t, { items: [text({}), ...listingTexts('a', 3)] })
   const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
-  while ((await service.get('/ready')).status !== 200) await fake.requested()
+  await whenReady(service)
   const storefront_url = 'http://storefront.example/'
   for (const listing_id of ['shared', 'b-1', 'b-2', 'b-3'])
     await publish(service.url, ALICE, { listing_id, storefront_url, offer_resource: { gpu_model: 'H100' } })

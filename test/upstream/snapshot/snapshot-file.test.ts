@@ -1,27 +1,20 @@
-import { mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
-import { loadConfig } from '../../../src/config/config.ts'
-import { createContext } from '../../../src/context/context.ts'
 import type { Item } from '../../../src/domain/source/reading.ts'
-import { recoverAddress } from '../../../src/registry/signature/recover-address.ts'
-import { startService } from '../../../src/service.ts'
 import { snapshotFile } from '../../../src/upstream/snapshot/snapshot-file.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
 import { fakeItem } from '../../helpers/fake-source.ts'
-import { gatewayToml, startFake } from '../../helpers/gateway.ts'
+import { askBriefly, startFake } from '../../helpers/gateway.ts'
 import { jsonObjectText } from '../../helpers/json-text.ts'
-import { send } from '../../helpers/registry.ts'
+import { temporaryFolder, temporaryStore } from '../../helpers/run-cli.ts'
 
 const IDENTITY = 'one upstream, one key'
 const TAKEN_AT = 1_790_000_000_000
 
 async function folderOf(t: ExecutionContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
-  t.teardown(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   return join(folder, 'snapshots')
 }
 
@@ -94,20 +87,14 @@ test('a file that is cut off anywhere, or is no snapshot, is an error', async (t
 
 test('a snapshot that was saved for one key is not shown under another', async (t) => {
   const fake = await startFake(t, { items: listingTexts('secret', 3) })
-  const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
-  t.teardown(() => rm(folder, { recursive: true }))
   const settings = 'mode = "snapshot"\napi_key_env = "KEY"'
-  const file = join(folder, 'gateway.toml')
-  await writeFile(file, gatewayToml([{ name: 'club', url: fake.url, settings }]))
-  /** What a gateway with that key answers once it is ready. */
-  const ask = async (key: string) => {
-    const environment = { PORT: '0', LOG_LEVEL: 'silent', STORE_URL: `sqlite:${folder}/a.db`, KEY: key }
-    const config = loadConfig({ ...environment, ENTREPOT_CONFIG: file })
-    const service = await startService(await createContext(config, { recover: recoverAddress }))
-    while ((await send(`${service.url}/ready`)).status !== 200) await setImmediate()
-    const reply = await send(`${service.url}/listings`)
-    await service.close()
-    return [reply.status, reply.json().count]
+  const STORE_URL = temporaryStore(t)
+  const ask = async (KEY: string) => {
+    const { status, json } = await askBriefly({ name: 'club', url: fake.url, settings }, '/listings', {
+      STORE_URL,
+      KEY,
+    })
+    return [status, json().count]
   }
   t.deepEqual(await ask('key-a'), [200, 3])
   fake.script = [{ kind: 'status', status: 503 }]
