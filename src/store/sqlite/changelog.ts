@@ -1,7 +1,8 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ApiKey } from '../../domain/api-key.ts'
+import type { ListingRecord, Publisher } from '../../domain/listing.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { Change, ChangelogPosition } from '../store.ts'
-import { LISTING_COLUMNS, listingAt, prepareArrays, type SqliteRecords, type SqliteRow } from './records.ts'
+import { API_KEY, LISTING, PUBLISHER, type Sql } from './sql.ts'
 
 type EntryKind = 'publisher' | 'listing' | 'key'
 
@@ -10,32 +11,24 @@ const POSITION = /^\d{1,15}$/
 
 /** Its newest row is also the store's clock. Call everything inside a transaction. */
 export class SqliteChangelog {
-  readonly #newest: StatementSync
-  readonly #oldest: StatementSync
-  readonly #insert: StatementSync
-  readonly #forget: StatementSync
-  readonly #after: StatementSync
+  readonly #sql: Sql
   readonly #length: number
   readonly #now: () => Micros
-  readonly #records: SqliteRecords
   #seq = 0
   #at: Micros = 0
 
-  constructor(database: DatabaseSync, records: SqliteRecords, length: number, now: () => Micros) {
-    this.#newest = database.prepare('SELECT seq, at FROM changelog ORDER BY seq DESC LIMIT 1')
-    this.#oldest = database.prepare('SELECT min(seq) AS seq FROM changelog')
-    this.#insert = database.prepare('INSERT INTO changelog (seq, kind, id, at) VALUES (?, ?, ?, ?)')
-    this.#forget = database.prepare('DELETE FROM changelog WHERE seq <= ?')
-    this.#after = prepareArrays(database, AFTER)
-    this.#records = records
+  constructor(sql: Sql, length: number, now: () => Micros) {
+    this.#sql = sql
     this.#length = length
     this.#now = now
   }
 
   resume(): { position: ChangelogPosition; at: Micros } {
-    const newest = this.#newest.get()
-    this.#seq = Number(newest?.seq ?? 0)
-    this.#at = Number(newest?.at ?? 0)
+    const newest = this.#sql.get<{ seq: number; at: Micros }>(
+      'SELECT seq, at FROM changelog ORDER BY seq DESC LIMIT 1',
+    )
+    this.#seq = newest?.seq ?? 0
+    this.#at = newest?.at ?? 0
     return { position: this.position, at: this.#at }
   }
 
@@ -50,12 +43,12 @@ export class SqliteChangelog {
   append(kind: EntryKind, id: string | number, at: Micros): void {
     this.#at = at
     this.#seq++
-    this.#insert.run(this.#seq, kind, id, at)
+    this.#sql.run('INSERT INTO changelog (seq, kind, id, at) VALUES (?, ?, ?, ?)', this.#seq, kind, id, at)
   }
 
   prune(): void {
-    const oldest = Number(this.#oldest.get()?.seq ?? 0)
-    if (this.#seq - oldest >= this.#length + PRUNE_STEP) this.#forget.run(this.#seq - this.#length)
+    if (this.#seq - (this.#oldest() ?? 0) >= this.#length + PRUNE_STEP)
+      this.#sql.run('DELETE FROM changelog WHERE seq <= ?', this.#seq - this.#length)
   }
 
   /** `lost` if the log does not reach back to the position, or has never reached it. */
@@ -65,25 +58,36 @@ export class SqliteChangelog {
   ): { changes: Change[]; position: ChangelogPosition } | 'lost' {
     this.resume()
     const start = POSITION.test(position) ? Number(position) : Number.POSITIVE_INFINITY
-    const oldest = Number(this.#oldest.get()?.seq ?? this.#seq + 1)
-    if (start > this.#seq || start + 1 < oldest) return 'lost'
-    const rows = this.#after.all(start, limit)
-    const end = rows.length < limit ? this.#seq : rows.at(-1)?.[0]
-    return { changes: rows.map((row) => this.#change(row)), position: String(end) }
+    if (start > this.#seq || start + 1 < (this.#oldest() ?? this.#seq + 1)) return 'lost'
+    const entries = this.#sql.all<Entry>(AFTER, start, limit)
+    const end = entries.length < limit ? this.#seq : entries.at(-1)?.seq
+    return { changes: entries.map((entry) => this.#change(entry)), position: String(end) }
   }
 
-  #change(row: SqliteRow): Change {
-    const kind = row[1] as EntryKind
-    if (kind === 'publisher') return { kind, publisher: this.#records.publisher(Number(row[2]))! }
-    if (kind === 'key') return { kind, key: this.#records.key(Number(row[2]))! }
-    if (row[3] === null) return { kind: 'listing_removed', listingId: String(row[2]) }
-    return { kind, record: listingAt(row, 3) }
+  #oldest(): number | null {
+    return this.#sql.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM changelog')!.seq
+  }
+
+  #change({ seq: _, kind, id, ...record }: Entry): Change {
+    if (kind === 'publisher') {
+      const text = `SELECT ${PUBLISHER} FROM publisher WHERE publisher_id = ?`
+      return { kind, publisher: this.#sql.get<Publisher>(text, id)! }
+    }
+    if (kind === 'key')
+      return { kind, key: this.#sql.get<ApiKey>(`SELECT ${API_KEY} FROM api_key WHERE id = ?`, id)! }
+    return record.listingId === null
+      ? { kind: 'listing_removed', listingId: String(id) }
+      : { kind, record: record as ListingRecord }
   }
 }
 
+type Entry = { seq: number; kind: EntryKind; id: string | number } & Omit<ListingRecord, 'listingId'> & {
+    listingId: string | null
+  }
+
 /** Leaves out entries overtaken by a later one of the same listing: its publisher may not be known yet. */
 const AFTER = `
-SELECT seq, kind, id, ${LISTING_COLUMNS}
+SELECT seq, kind, id, ${LISTING}
 FROM changelog LEFT JOIN listing ON kind = 'listing' AND listing_id = id
 WHERE seq > ? AND (updated_at IS NULL OR updated_at = at)
 ORDER BY seq LIMIT ?`

@@ -1,6 +1,6 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ApiKey } from '../../domain/api-key.ts'
 import {
+  fieldsOf,
   type ListingRecord,
   MAX_LISTING_BYTES,
   NEW_LISTING_FIELDS,
@@ -13,7 +13,6 @@ import type {
   Expected,
   NewKey,
   PublishCommand,
-  PublisherIdentity,
   PublishOutcome,
   RemoveCommand,
   RemoveOutcome,
@@ -25,62 +24,68 @@ import type {
   UseKey,
 } from '../store.ts'
 import type { SqliteChangelog } from './changelog.ts'
-import type { SqliteRecords } from './records.ts'
+import { API_KEY, COLUMNS, LISTING, PUBLISHER, type Sql } from './sql.ts'
+
+const MAX_FORGOTTEN_PER_WRITE = 100
 
 /**
  * Each member is one mutation in the caller's transaction. All check in this order before the first write: repeat of an
  * earlier use, `not_found`, `not_owner`, `signature_reused`, `changed`, `too_many_listings`, `too_large`.
  */
 export class SqliteMutations {
-  readonly #records: SqliteRecords
+  readonly #sql: Sql
   readonly #changelog: SqliteChangelog
-  readonly #guard: SqliteReplayGuard
 
-  constructor(database: DatabaseSync, records: SqliteRecords, changelog: SqliteChangelog) {
-    this.#records = records
+  constructor(sql: Sql, changelog: SqliteChangelog) {
+    this.#sql = sql
     this.#changelog = changelog
-    this.#guard = new SqliteReplayGuard(database)
   }
 
   publish(command: PublishCommand): PublishOutcome {
     const { identity, listingId, use } = command
-    const { key, earlier, existing } = this.#find('publish', listingId, use)
-    if (earlier?.body === use.body) {
-      const record: PublishReceipt = JSON.parse(earlier.answer)
-      return isUnchangedSince(existing, record) ? { outcome: 'published', record } : SIGNATURE_REUSED
-    }
-    const publisher = this.#records.publisherOf(identity)
-    if (existing !== null && existing.publisherId !== publisher?.publisherId) return NOT_OWNER
-    const boundUrl = this.#guard.storefrontOf(use.signature)
-    if (this.#isReused(earlier, use) || movesStorefront(boundUrl, command)) return SIGNATURE_REUSED
+    const { existing, signer, isRepeat, receipt, refusal } = this.#check<PublishReceipt>('publish', command)
+    if (refusal !== null) return refusal
+    if (isRepeat) return { outcome: 'published', record: receipt }
+    const bound = this.#sql.get<{ url: string | null }>(
+      `SELECT storefront_url AS url FROM signature_use WHERE signature = ? AND operation = 'publish' LIMIT 1`,
+      use.signature,
+    )
+    // A captured signature cannot move a storefront: it is bound to the URL of its first use, or to none.
+    if (bound !== null && command.storefrontUrl && command.storefrontUrl !== bound.url)
+      return SIGNATURE_REUSED
     if (!isExpected(existing, command)) return CHANGED
-    if (existing === null && publisher !== null && this.#hasReachedLimit(publisher, command))
+    if (existing === null && signer !== null && this.#hasReachedLimit(signer, command))
       return { outcome: 'too_many_listings' }
 
     const at = this.#changelog.nextTime()
-    const publisherId = publisher?.publisherId ?? this.#records.nextPublisherId()
+    const publisherId = signer?.publisherId ?? this.#nextPublisherId()
+    const storefrontUrl =
+      signer === null || command.storefrontUrl ? command.storefrontUrl : signer.storefrontUrl
     const record = mergedListing(existing, command, publisherId, at)
-    if (rowBytes(record, urlAfter(publisher, command)) > MAX_LISTING_BYTES) return TOO_LARGE
-    this.#upsertPublisher(publisher, command, at)
-    this.#records.putListing(record)
+    if (rowBytes(record, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
+    if (signer === null) {
+      const { scheme, identifier } = identity
+      const times = { createdAt: at, updatedAt: at }
+      this.#sql.put('publisher', { publisherId, scheme, identifier, storefrontUrl, ...times })
+    } else if (storefrontUrl !== signer.storefrontUrl) {
+      const text = 'UPDATE publisher SET storefront_url = ?, updated_at = ? WHERE publisher_id = ?'
+      this.#sql.run(text, storefrontUrl, at, publisherId)
+    }
+    if (storefrontUrl !== signer?.storefrontUrl) this.#changelog.append('publisher', publisherId, at)
+    this.#sql.run(PUT_LISTING, ...fieldsOf(record))
     this.#changelog.append('listing', listingId, at)
     const { status, createdAt } = record
-    const receipt = { listingId, publisherId, status, createdAt, updatedAt: at }
-    const storefrontUrl = boundUrl === undefined ? command.storefrontUrl || null : boundUrl
-    this.#guard.remember(key, use, { answer: JSON.stringify(receipt), storefrontUrl })
-    return { outcome: 'published', record: receipt }
+    const answer = { listingId, publisherId, status, createdAt, updatedAt: at }
+    this.#remember('publish', command, answer, bound === null ? command.storefrontUrl || null : bound.url)
+    return { outcome: 'published', record: answer }
   }
 
   update(command: UpdateCommand): UpdateOutcome {
-    const { identity, listingId, use } = command
-    const { key, earlier, existing } = this.#find('update', listingId, use)
-    if (earlier?.body === use.body) {
-      const record: UpdateReceipt = JSON.parse(earlier.answer)
-      return isUnchangedSince(existing, record) ? { outcome: 'updated', record } : SIGNATURE_REUSED
-    }
+    const { listingId } = command
+    const { existing, signer, isRepeat, receipt, refusal } = this.#check<UpdateReceipt>('update', command)
+    if (isRepeat) return refusal ?? { outcome: 'updated', record: receipt }
     if (existing === null) return NOT_FOUND
-    if (!this.#owns(identity, existing)) return NOT_OWNER
-    if (this.#isReused(earlier, use)) return SIGNATURE_REUSED
+    if (refusal !== null) return refusal
     if (!isExpected(existing, command)) return CHANGED
 
     const at = this.#changelog.nextTime()
@@ -88,80 +93,118 @@ export class SqliteMutations {
     const oracleAddress = command.oracleAddress ?? existing.oracleAddress
     const record = { listingId, status, updatedAt: at }
     const listing = { ...existing, ...record, oracleAddress }
-    if (command.oracleAddress !== undefined) {
-      const { storefrontUrl } = this.#records.publisherOf(identity)!
-      if (rowBytes(listing, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
-    }
-    this.#records.putListing(listing)
+    if (command.oracleAddress !== undefined && rowBytes(listing, signer!.storefrontUrl) > MAX_LISTING_BYTES)
+      return TOO_LARGE
+    this.#sql.run(PUT_LISTING, ...fieldsOf(listing))
     this.#changelog.append('listing', listingId, at)
-    this.#guard.remember(key, use, { answer: JSON.stringify(record), storefrontUrl: null })
+    this.#remember('update', command, record)
     return { outcome: 'updated', record }
   }
 
-  remove({ identity, listingId, use }: RemoveCommand): RemoveOutcome {
-    const { key, earlier, existing } = this.#find('remove', listingId, use)
-    if (earlier?.body === use.body) return existing === null ? { outcome: 'removed' } : SIGNATURE_REUSED
+  remove(command: RemoveCommand): RemoveOutcome {
+    const { existing, isRepeat, refusal } = this.#check('remove', command)
+    if (isRepeat) return refusal ?? { outcome: 'removed' }
     if (existing === null) return NOT_FOUND
-    if (!this.#owns(identity, existing)) return NOT_OWNER
-    if (this.#isReused(earlier, use)) return SIGNATURE_REUSED
+    if (refusal !== null) return refusal
 
-    this.#records.removeListing(existing.createdAt)
-    this.#changelog.append('listing', listingId, this.#changelog.nextTime())
-    this.#guard.remember(key, use, { answer: '', storefrontUrl: null })
+    this.#sql.run('DELETE FROM listing WHERE created_at = ?', existing.createdAt)
+    this.#changelog.append('listing', command.listingId, this.#changelog.nextTime())
+    this.#remember('remove', command, null)
     return { outcome: 'removed' }
   }
 
-  hasUse(key: UseKey): boolean {
-    return this.#guard.find(key) !== null
+  hasUse({ signature, operation, listingId }: UseKey): boolean {
+    return this.#sql.get(USE, signature, operation, listingId) !== null
   }
 
   addKey(key: NewKey): ApiKey {
-    const at = this.#changelog.nextTime()
-    const id = this.#records.addKey(key, at)
-    this.#changelog.append('key', id, at)
-    return { ...key, id, createdAt: at, revokedAt: null }
+    const createdAt = this.#changelog.nextTime()
+    const { id } = this.#sql.get<{ id: number }>('SELECT coalesce(max(id), 0) + 1 AS id FROM api_key')!
+    const added = { ...key, id, createdAt, revokedAt: null }
+    this.#sql.put('api_key', added)
+    this.#changelog.append('key', id, createdAt)
+    return added
   }
 
   seedKey(key: NewKey): ApiKey | null {
-    return this.#records.hasKeys() ? null : this.addKey(key)
+    return this.#sql.get('SELECT 1 FROM api_key LIMIT 1') === null ? this.addKey(key) : null
   }
 
   revokeKey(id: number): ApiKey | null {
-    const key = this.#records.key(id)
+    const key = this.#sql.get<ApiKey>(`SELECT ${API_KEY} FROM api_key WHERE id = ?`, id)
     if (key === null || key.revokedAt !== null) return key
-    const at = this.#changelog.nextTime()
-    this.#records.revokeKey(id, at)
-    this.#changelog.append('key', id, at)
-    return { ...key, revokedAt: at }
+    const revoked = { ...key, revokedAt: this.#changelog.nextTime() }
+    this.#sql.put('api_key', revoked)
+    this.#changelog.append('key', id, revoked.revokedAt)
+    return revoked
   }
 
-  #find(operation: SignedOperation, listingId: string, use: UsedSignature) {
-    this.#guard.forgetExpired(use)
-    const key: UseKey = { operation, listingId, signature: use.signature }
-    return { key, earlier: this.#guard.find(key), existing: this.#records.listing(listingId) }
-  }
-
-  #owns(identity: PublisherIdentity, { publisherId }: ListingRecord): boolean {
-    return this.#records.publisherOf(identity)?.publisherId === publisherId
-  }
-
-  #isReused(earlier: EarlierUse | null, use: UsedSignature): boolean {
-    return earlier !== null || this.#guard.mayBeForgotten(use)
+  /** A repeat is refused as well, if the listing has changed since. */
+  #check<Receipt extends Pick<ListingRecord, 'updatedAt'>>(
+    operation: SignedOperation,
+    { identity, listingId, use }: RemoveCommand,
+  ) {
+    this.#forgetExpired(use)
+    const existing = this.#sql.get<ListingRecord>(LISTING_OF, listingId)
+    const signer = this.#sql.get<Publisher>(PUBLISHER_OF, identity.scheme, identity.identifier)
+    const earlier = this.#sql.get<{ body: string; answer: string }>(USE, use.signature, operation, listingId)
+    const isRepeat = earlier?.body === use.body
+    const receipt: Receipt = isRepeat && operation !== 'remove' ? JSON.parse(earlier.answer) : undefined
+    const known = { existing, signer, isRepeat, receipt }
+    // Times rise with every mutation, so an equal time means an unchanged listing.
+    if (isRepeat)
+      return { ...known, refusal: existing?.updatedAt === receipt?.updatedAt ? null : SIGNATURE_REUSED }
+    if (existing !== null && existing.publisherId !== signer?.publisherId)
+      return { ...known, refusal: NOT_OWNER }
+    const isReused = earlier !== null || this.#mayBeForgotten(use)
+    return { ...known, refusal: isReused ? SIGNATURE_REUSED : null }
   }
 
   #hasReachedLimit({ publisherId }: Publisher, { maxListings }: PublishCommand): boolean {
-    return maxListings > 0 && this.#records.countListings(publisherId, maxListings) === maxListings
+    if (maxListings === 0) return false
+    const text = 'SELECT count(*) AS count FROM (SELECT 1 FROM listing WHERE publisher_id = ? LIMIT ?)'
+    return this.#sql.get<{ count: number }>(text, publisherId, maxListings)!.count === maxListings
   }
 
-  #upsertPublisher(publisher: Publisher | null, command: PublishCommand, at: Micros): void {
-    const storefrontUrl = urlAfter(publisher, command)
-    if (publisher === null) {
-      const id = this.#records.addPublisher(command.identity, storefrontUrl, at)
-      this.#changelog.append('publisher', id, at)
-    } else if (storefrontUrl !== null && storefrontUrl !== publisher.storefrontUrl) {
-      this.#records.moveStorefront(publisher.publisherId, storefrontUrl, at)
-      this.#changelog.append('publisher', publisher.publisherId, at)
-    }
+  #nextPublisherId(): number {
+    return this.#sql.get<{ id: number }>('SELECT coalesce(max(publisher_id), 0) + 1 AS id FROM publisher')!.id
+  }
+
+  #remember(
+    operation: SignedOperation,
+    { listingId, use: { signature, body, expiresAt } }: RemoveCommand,
+    receipt: object | null,
+    storefrontUrl: string | null = null,
+  ): void {
+    const answer = receipt === null ? '' : JSON.stringify(receipt)
+    this.#sql.run(
+      `INSERT OR REPLACE INTO signature_use
+       (signature, operation, listing_id, body, storefront_url, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      signature,
+      operation,
+      listingId,
+      body,
+      storefrontUrl,
+      answer,
+      expiresAt,
+    )
+  }
+
+  /** Records the latest forgotten expiry, so that a clock that is set back changes nothing. */
+  #forgetExpired({ now }: UsedSignature): void {
+    const { latest } = this.#sql.get<{ latest: Micros | null }>(LATEST_EXPIRED, now)!
+    if (latest === null) return
+    this.#sql.run(
+      `INSERT INTO forgotten_use (id, expires_at) VALUES (1, ?)
+       ON CONFLICT DO UPDATE SET expires_at = max(expires_at, excluded.expires_at)`,
+      latest,
+    )
+    this.#sql.run('DELETE FROM signature_use WHERE expires_at <= ?', latest)
+  }
+
+  /** Whether an unknown use may be a forgotten one. */
+  #mayBeForgotten({ expiresAt }: UsedSignature): boolean {
+    return this.#sql.get('SELECT 1 FROM forgotten_use WHERE expires_at >= ?', expiresAt) !== null
   }
 }
 
@@ -171,22 +214,23 @@ const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
 const CHANGED = { outcome: 'changed' } as const
 const TOO_LARGE = { outcome: 'too_large' } as const
 
-/** Times rise with every mutation, so an equal time means an unchanged listing. */
-function isUnchangedSince(listing: ListingRecord | null, receipt: Pick<ListingRecord, 'updatedAt'>): boolean {
-  return listing?.updatedAt === receipt.updatedAt
-}
+/** Leaves the indexes of a known listing as they are. */
+const PUT_LISTING = `
+INSERT INTO listing (${COLUMNS.listing}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (created_at) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,
+  offer_resource = excluded.offer_resource, accepted_escrows = excluded.accepted_escrows, demands = excluded.demands,
+  max_duration_seconds = excluded.max_duration_seconds, oracle_address = excluded.oracle_address`
+
+const LISTING_OF = `SELECT ${LISTING} FROM listing WHERE listing_id = ?`
+const PUBLISHER_OF = `SELECT ${PUBLISHER} FROM publisher WHERE scheme = ? AND identifier = ?`
+const USE = 'SELECT body, answer FROM signature_use WHERE signature = ? AND operation = ? AND listing_id = ?'
+
+const LATEST_EXPIRED = `
+SELECT max(expires_at) AS latest FROM
+(SELECT expires_at FROM signature_use WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MAX_FORGOTTEN_PER_WRITE})`
 
 function isExpected(listing: ListingRecord | null, { expected }: { expected?: Expected }): boolean {
   return expected === undefined || expected === (listing?.updatedAt ?? null)
-}
-
-/** A captured signature cannot move a storefront: it is bound to the URL of its first use, or to none. */
-function movesStorefront(boundUrl: string | null | undefined, { storefrontUrl }: PublishCommand): boolean {
-  return boundUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== boundUrl
-}
-
-function urlAfter(publisher: Publisher | null, { storefrontUrl }: PublishCommand): string | null {
-  return publisher === null || storefrontUrl ? storefrontUrl : publisher.storefrontUrl
 }
 
 const mergedListing = (
@@ -203,72 +247,3 @@ const mergedListing = (
   createdAt: existing?.createdAt ?? at,
   updatedAt: at,
 })
-
-type EarlierUse = { body: string; answer: string }
-
-const MAX_FORGOTTEN_PER_WRITE = 100
-
-/** Call everything inside a transaction. */
-class SqliteReplayGuard {
-  readonly #find: StatementSync
-  readonly #storefront: StatementSync
-  readonly #remember: StatementSync
-  readonly #expired: StatementSync
-  readonly #forget: StatementSync
-  readonly #forgottenUntil: StatementSync
-  readonly #setForgottenUntil: StatementSync
-
-  constructor(database: DatabaseSync) {
-    this.#find = database.prepare(
-      `SELECT body, answer FROM signature_use WHERE signature = ? AND operation = ? AND listing_id = ?`,
-    )
-    this.#storefront = database.prepare(
-      `SELECT storefront_url AS url FROM signature_use
-       WHERE signature = ? AND operation = 'publish' LIMIT 1`,
-    )
-    this.#remember = database.prepare(
-      `INSERT OR REPLACE INTO signature_use
-       (signature, operation, listing_id, body, storefront_url, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#expired = database.prepare(
-      `SELECT max(expires_at) AS latest FROM
-       (SELECT expires_at FROM signature_use WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MAX_FORGOTTEN_PER_WRITE})`,
-    )
-    this.#forget = database.prepare('DELETE FROM signature_use WHERE expires_at <= ?')
-    this.#forgottenUntil = database.prepare('SELECT expires_at FROM forgotten_use')
-    this.#setForgottenUntil = database.prepare(
-      `INSERT INTO forgotten_use (id, expires_at) VALUES (1, ?)
-       ON CONFLICT DO UPDATE SET expires_at = max(expires_at, excluded.expires_at)`,
-    )
-  }
-
-  find({ signature, operation, listingId }: UseKey): EarlierUse | null {
-    const row = this.#find.get(signature, operation, listingId)
-    return row === undefined ? null : { body: String(row.body), answer: String(row.answer) }
-  }
-
-  storefrontOf(signature: string): string | null | undefined {
-    return this.#storefront.get(signature)?.url as string | null | undefined
-  }
-
-  remember(
-    { operation, listingId }: UseKey,
-    { signature, body, expiresAt }: UsedSignature,
-    { answer, storefrontUrl }: { answer: string; storefrontUrl: string | null },
-  ): void {
-    this.#remember.run(signature, operation, listingId, body, storefrontUrl, answer, expiresAt)
-  }
-
-  /** Records the latest forgotten expiry, so that a clock that is set back changes nothing. */
-  forgetExpired({ now }: UsedSignature): void {
-    const latest = this.#expired.get(now)?.latest
-    if (typeof latest !== 'number') return
-    this.#setForgottenUntil.run(latest)
-    this.#forget.run(latest)
-  }
-
-  mayBeForgotten({ expiresAt }: UsedSignature): boolean {
-    const until = this.#forgottenUntil.get()
-    return until !== undefined && expiresAt <= Number(until.expires_at)
-  }
-}

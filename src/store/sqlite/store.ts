@@ -1,5 +1,6 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { ApiKey, KeyUseStorage } from '../../domain/api-key.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import type { ApiKey, KeyUse, KeyUseStorage } from '../../domain/api-key.ts'
+import { FIELD_END, LISTING_END, type Publisher } from '../../domain/listing.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
   type ChangelogPosition,
@@ -27,7 +28,7 @@ import {
 } from './database.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteMutations } from './mutations.ts'
-import { SqliteRecords } from './records.ts'
+import { API_KEY, COLUMNS, PUBLISHER, Sql } from './sql.ts'
 
 export type SqliteOptions = {
   /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
@@ -44,6 +45,20 @@ const BUSY_RETRY_DELAY_MS = 50
 const BUSY_TRIES = 50
 /** Bytes that a ping writes after a failed write: more than any listing. */
 const PROBE_BYTES = 128 * 1024
+const PUT_PING = 'INSERT OR REPLACE INTO ping (id, at, padding) VALUES (1, ?, zeroblob(?))'
+const ADD_KEY_USE = `
+INSERT INTO key_use (key_id, calls, last_used_at) VALUES (?, ?, ?)
+ON CONFLICT (key_id) DO UPDATE SET calls = calls + excluded.calls, last_used_at = max(last_used_at, excluded.last_used_at)`
+const KEY_USES = 'SELECT key_id AS keyId, calls, last_used_at AS lastUsedAt FROM key_use'
+const KEYS_AFTER = `SELECT ${API_KEY} FROM api_key WHERE id > ? ORDER BY id LIMIT ?`
+const PUBLISHERS_AFTER = `SELECT ${PUBLISHER} FROM publisher WHERE publisher_id > ? ORDER BY publisher_id LIMIT ?`
+/** SQLite joins the texts: strings would double the time, and so would an order in `group_concat`. */
+const LISTINGS_BETWEEN = `
+SELECT count(*) AS count, CAST(group_concat(packed, '') AS BLOB) AS bytes, max(created_at) AS last FROM (
+  SELECT created_at, concat_ws(char(${FIELD_END}), ${COLUMNS.listing}) || char(${LISTING_END}) AS packed
+  FROM listing WHERE created_at > ? AND created_at <= ? ORDER BY created_at LIMIT ?
+)`
+type ListingsPage = { count: number; bytes: Uint8Array<ArrayBuffer> | null; last: Micros }
 const LATEST_USE = `
 SELECT max(expires_at) AS latest
 FROM (SELECT expires_at FROM signature_use UNION ALL SELECT expires_at FROM forgotten_use)`
@@ -60,18 +75,17 @@ export const readSqliteStore = (path: string): SqliteStore => new SqliteStore(re
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #checkFile: (() => void) | null
-  readonly #putPing: StatementSync
   #hasFailed = false
-  readonly #records: SqliteRecords
+  readonly #sql: Sql
   readonly #changelog: SqliteChangelog
   readonly #mutations: SqliteMutations
   /** Outside the changelog: other replicas read it when they need it. */
   readonly keyUses: KeyUseStorage = {
     add: (uses) =>
       this.#mutate(() => {
-        for (const use of uses) this.#records.addKeyUse(use)
+        for (const { keyId, calls, lastUsedAt } of uses) this.#sql.run(ADD_KEY_USE, keyId, calls, lastUsedAt)
       }),
-    read: async () => this.#read(() => this.#records.keyUses()),
+    read: async () => this.#read(() => this.#sql.all<KeyUse>(KEY_USES)),
   }
   readonly #group: GroupCommit
   readonly #listeners = new Set<() => void>()
@@ -83,13 +97,10 @@ class SqliteStore implements Store {
   constructor(database: DatabaseSync, checkFile: (() => void) | null, options: SqliteOptions) {
     const { changelogLength = CHANGELOG_LENGTH, now = nowMicros } = options
     this.#database = database
-    this.#records = new SqliteRecords(database)
-    this.#changelog = new SqliteChangelog(database, this.#records, changelogLength, now)
-    this.#mutations = new SqliteMutations(database, this.#records, this.#changelog)
+    this.#sql = new Sql(database)
+    this.#changelog = new SqliteChangelog(this.#sql, changelogLength, now)
+    this.#mutations = new SqliteMutations(this.#sql, this.#changelog)
     this.#checkFile = checkFile
-    this.#putPing = database.prepare(
-      'INSERT OR REPLACE INTO ping (id, at, padding) VALUES (1, ?, zeroblob(?))',
-    )
     this.#group = new GroupCommit(this.#transaction())
     this.#seenVersion = this.#dataVersion()
   }
@@ -112,7 +123,7 @@ class SqliteStore implements Store {
 
   /** Latest expiry of all used signatures, forgotten ones included; 0 without any. */
   async latestUse(): Promise<Micros> {
-    return this.#read(() => Number(this.#database.prepare(LATEST_USE).get()?.latest ?? 0))
+    return this.#read(() => this.#sql.get<{ latest: Micros | null }>(LATEST_USE)?.latest ?? 0)
   }
 
   addKey(key: NewKey): Promise<ApiKey> {
@@ -130,28 +141,28 @@ class SqliteStore implements Store {
   /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_BYTES`. */
   async ping(): Promise<void> {
     const size = this.#hasFailed ? PROBE_BYTES : 0
-    await this.#mutate(() => this.#putPing.run(nowMicros(), size))
+    await this.#mutate(() => this.#sql.run(PUT_PING, nowMicros(), size))
     this.#hasFailed = false
   }
 
   async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
     // Read first: changes during the load come after this position.
     const { position, at } = this.#read(() => this.#changelog.resume())
-    await this.#visitPages(0, (after) => {
-      const keys = this.#read(() => this.#records.keysAfter(after, LOAD_PAGE))
+    await this.#visitPages((after) => {
+      const keys = this.#read(() => this.#sql.all<ApiKey>(KEYS_AFTER, after, LOAD_PAGE))
       for (const key of keys) visitor.change({ kind: 'key', key })
       return keys.length < LOAD_PAGE ? null : keys.at(-1)!.id
     })
-    await this.#visitPages(0, (after) => {
-      const publishers = this.#read(() => this.#records.publishersAfter(after, LOAD_PAGE))
+    await this.#visitPages((after) => {
+      const publishers = this.#read(() => this.#sql.all<Publisher>(PUBLISHERS_AFTER, after, LOAD_PAGE))
       for (const publisher of publishers) visitor.change({ kind: 'publisher', publisher })
       return publishers.length < LOAD_PAGE ? null : publishers.at(-1)!.publisherId
     })
     // Leaves later listings to the changelog: their publishers may not have been visited.
-    await this.#visitPages(0, async (after) => {
-      const { page, last } = this.#read(() => this.#records.listingsBetween(after, at, LOAD_PAGE))
-      if (page.count > 0) await visitor.listings(page)
-      return page.count < LOAD_PAGE ? null : last
+    await this.#visitPages(async (after) => {
+      const page = this.#read(() => this.#sql.get<ListingsPage>(LISTINGS_BETWEEN, after, at, LOAD_PAGE)!)
+      if (page.bytes !== null) await visitor.listings({ count: page.count, bytes: page.bytes })
+      return page.count < LOAD_PAGE ? null : page.last
     })
     return position
   }
@@ -202,18 +213,14 @@ class SqliteStore implements Store {
     }
   }
 
-  async #visitPages(
-    first: number,
-    visitPage: (after: number) => number | null | Promise<number | null>,
-  ): Promise<void> {
-    for (let after: number | null = first; after !== null; ) {
+  async #visitPages(visitPage: (after: number) => number | null | Promise<number | null>): Promise<void> {
+    for (let after: number | null = 0; after !== null; ) {
       after = await visitPage(after)
       if (after !== null) await new Promise(setImmediate)
     }
   }
 
   #transaction(): Transaction {
-    const commit = this.#database.prepare('COMMIT')
     let before: ChangelogPosition
     return {
       begin: () => {
@@ -223,7 +230,7 @@ class SqliteStore implements Store {
       },
       commit: () => {
         this.#changelog.prune()
-        commit.run()
+        this.#sql.run('COMMIT')
         if (this.#changelog.position !== before) queueMicrotask(() => this.#notify())
       },
       rollback: () => this.#rollback(),
@@ -262,7 +269,7 @@ class SqliteStore implements Store {
 
   /** Changes only when another connection commits. */
   #dataVersion(): number {
-    return Number(this.#database.prepare('PRAGMA data_version').get()?.data_version)
+    return this.#sql.get<{ data_version: number }>('PRAGMA data_version')!.data_version
   }
 
   #stopPolling(): void {
