@@ -12,7 +12,7 @@ nodeModule.enableCompileCache()
 const [{ runCommandLine }, { EXIT }, { environment }] = await Promise.all([
   import('./command-line.ts'),
   import('./cli/exit-codes.ts'),
-  import('./config/environment.ts'),
+  import('./config/settings.ts'),
 ])
 
 // `entrepot listings | head` closes the pipe early, which is not an error.

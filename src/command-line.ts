@@ -2,7 +2,7 @@ import { CommanderError } from 'commander'
 import type { Services } from './cli/command.ts'
 import type { Terminal } from './cli/output/terminal.ts'
 import { createProgram } from './cli/program.ts'
-import { version } from './config/version.ts'
+import { version } from './config/shipped-files.ts'
 
 /** Runs one command of `entrepot`; its further modules are loaded when it needs them. Gives the exit code. */
 export async function runCommandLine(terminal: Terminal, args: readonly string[]): Promise<number> {

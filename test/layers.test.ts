@@ -203,7 +203,7 @@ test('the environment is read in one place', (t) => {
   const readers = files.filter((file) =>
     /process\.env\b|import \{[^}]*\benv\b[^}]*\} from 'node:process'/.test(sourceOf(file)),
   )
-  t.deepEqual(readers, ['config/environment.ts'])
+  t.deepEqual(readers, ['config/settings.ts'])
 })
 
 test('relative imports name the .ts file', (t) => {

@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Violation } from '../errors.ts'
-import { type Environment, environment as processEnvironment } from './environment.ts'
 import { type GatewayFile, parseGatewayFile } from './gateway-file.ts'
 import { withSecretFiles } from './secret-files.ts'
-import { readEnvironment, type Settings } from './settings.ts'
+import {
+  type Environment,
+  environment as processEnvironment,
+  readEnvironment,
+  type Settings,
+} from './settings.ts'
 import { configWarnings } from './warnings.ts'
 
 /** All settings, checked and frozen. Meanings and defaults: docs/contract.md#1-settings. */

@@ -6,36 +6,22 @@ import { suggestName } from '../domain/nearest-name.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
-import type { Environment } from './environment.ts'
+import type { Environment } from './settings.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
 import { lineOf } from './toml-lines.ts'
-
-export type GatewayFile = {
-  gateway: { id: string; budgetMs: number; schema: string | null }
-  registry: { name: string; enabled: boolean; listingShape: ListingShapeMode }
-  cache: {
-    freshSeconds: number
-    staleWhileRevalidateSeconds: number
-    staleIfErrorSeconds: number
-    maxBytes: number
-  }
-  limits: {
-    anonymousPerMinute: number
-    readKeyPerMinute: number
-    publishPerMinute: number
-    listingsPerPublisher: number
-    trustedProxies: readonly string[]
-  }
-  /** Of the file, or else of `config/tokens.toml`. */
-  tokens: TokenTable
-  /** In the order of the file, which is the order that readers see. */
-  upstreams: readonly UpstreamOptions[]
-}
 
 const LISTING_SHAPE_MODES = ['off', 'warn', 'enforce'] as const
 export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
 
 const MAX_UPSTREAMS = 100
+
+/** The tables of the file, with members in camel case. */
+export type GatewayFile = Omit<InCamelCase<Document>, 'tokens' | 'upstreams'> & {
+  /** Of the file, or else of `config/tokens.toml`. */
+  tokens: TokenTable
+  /** In the order of the file, which is the order that readers see. */
+  upstreams: readonly UpstreamOptions[]
+}
 
 type FileContext = { file: string; environment: Environment; problems: Violation[] }
 
@@ -48,15 +34,16 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
   const isGood = parsed.success && found.length === 0
   const document = isGood ? parsed.data : gatewayFile.parse({})
-  const tokens = document.tokens?.map((entry, n) => ({ ...entry, path: `tokens[${n}]` }))
-  const settings = arrange(document, source)
-  const table = tokens === undefined ? defaultTokens(problems) : readTokens(tokens, found)
+  const { tokens, upstreams, ...tables } = document
+  const opened = upstreams.map((entry, n) => upstreamOptions(entry, n, source))
+  const entries = tokens?.map((entry, n) => ({ ...entry, path: `tokens[${n}]` }))
+  const table = entries === undefined ? defaultTokens(problems) : readTokens(entries, found)
   for (const { path, message } of found) {
     const line = path === '' ? null : lineOf(text, path)
     const place = line === null ? file : `${file}:${line}`
     problems.push({ path: path ? `${place}: ${path}` : place, message })
   }
-  return { ...settings, tokens: table }
+  return { ...inCamelCase(tables), tokens: table, upstreams: opened }
 }
 
 const text = z.string().min(1)
@@ -116,7 +103,7 @@ const gatewayFile = z.strictObject({
       .regex(/^[A-Za-z0-9._-]{1,64}$/, 'expected 1 to 64 characters of A-Z, a-z, 0-9, ., _ and -')
       .default('entrepot'),
     budget_ms: count(4000, 1),
-    schema: text.optional(),
+    schema: text.nullable().default(null),
   }),
   registry: table({
     name: sourceName.default('local'),
@@ -233,13 +220,8 @@ function settingsAt([section]: readonly PropertyKey[]): string[] {
   if (section === 'tokens') return Object.keys(token.shape)
   const { shape } = gatewayFile
   if (section === undefined) return Object.keys(shape)
-  const tables: Readonly<Record<string, { shape: object }>> = {
-    gateway: shape.gateway.unwrap(),
-    registry: shape.registry.unwrap(),
-    cache: shape.cache.unwrap(),
-    limits: shape.limits.unwrap(),
-  }
-  return Object.keys(tables[String(section)]?.shape ?? {})
+  const inner = shape[section as keyof typeof shape]
+  return inner instanceof z.ZodPrefault ? Object.keys(inner.unwrap().shape) : []
 }
 
 /** `['upstreams', 0, 'url']` → `upstreams[0].url`. */
@@ -265,44 +247,15 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
     })
 }
 
-const arrange = (
-  { gateway, registry, cache, limits, upstreams }: Document,
-  source: FileContext,
-): Omit<GatewayFile, 'tokens'> => ({
-  gateway: { id: gateway.id, budgetMs: gateway.budget_ms, schema: gateway.schema ?? null },
-  registry: { name: registry.name, enabled: registry.enabled, listingShape: registry.listing_shape },
-  cache: {
-    freshSeconds: cache.fresh_seconds,
-    staleWhileRevalidateSeconds: cache.stale_while_revalidate_seconds,
-    staleIfErrorSeconds: cache.stale_if_error_seconds,
-    maxBytes: cache.max_bytes,
-  },
-  limits: {
-    anonymousPerMinute: limits.anonymous_per_minute,
-    readKeyPerMinute: limits.read_key_per_minute,
-    publishPerMinute: limits.publish_per_minute,
-    listingsPerPublisher: limits.listings_per_publisher,
-    trustedProxies: limits.trusted_proxies,
-  },
-  upstreams: upstreams.map((entry, n) => ({
-    name: entry.name,
-    url: entry.url.replace(/\/+$/, ''),
-    kind: entry.kind,
-    visibility: entry.visibility,
-    mode: entry.mode,
-    key: upstreamKey(entry, `upstreams[${n}]`, source),
-    priority: entry.priority ?? n + 1,
-    timeoutMs: entry.timeout_ms,
-    connectTimeoutMs: entry.connect_timeout_ms,
-    maxInFlight: entry.max_in_flight,
-    refreshSeconds: entry.refresh_seconds,
-    scanLimit: entry.scan_limit,
-    maxListings: entry.max_listings,
-    allowPrivateAddresses: entry.allow_private_addresses,
-  })),
-})
+function upstreamOptions(entry: z.infer<typeof upstream>, n: number, source: FileContext): UpstreamOptions {
+  const { api_key_env, api_key_file, priority = n + 1, ...rest } = entry
+  const key = upstreamKey({ api_key_env, api_key_file }, `upstreams[${n}]`, source)
+  return { ...inCamelCase(rest), url: rest.url.replace(/\/+$/, ''), key, priority }
+}
 
-function upstreamKey(entry: z.infer<typeof upstream>, path: string, source: FileContext): string | null {
+type KeyPlace = Pick<z.infer<typeof upstream>, 'api_key_env' | 'api_key_file'>
+
+function upstreamKey(entry: KeyPlace, path: string, source: FileContext): string | null {
   const { environment, problems } = source
   if (entry.api_key_env !== undefined) {
     const key = environment[entry.api_key_env]?.trim()
@@ -334,4 +287,25 @@ function checkedKey(key: string | undefined, path: string, problems: Violation[]
       message: 'the key has characters that cannot be sent in a header, such as spaces; correct it',
     })
   return key || null
+}
+
+type CamelCase<Name> = Name extends `${infer Word}_${infer Rest}`
+  ? `${Word}${Capitalize<CamelCase<Rest>>}`
+  : Name
+
+type InCamelCase<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { [Name in keyof Value as CamelCase<Name>]: InCamelCase<Value[Name]> }
+    : Value
+
+/** `{ budget_ms: 1 }` → `{ budgetMs: 1 }`, at every depth outside arrays. */
+function inCamelCase<Value>(value: Value): InCamelCase<Value> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as InCamelCase<Value>
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      inCamelCase(member),
+    ]),
+  ) as InCamelCase<Value>
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Violation } from '../errors.ts'
-import type { Environment } from './environment.ts'
+import type { Environment } from './settings.ts'
 
 export const SECRETS = ['REGISTRY_ADMIN_API_KEY', 'REGISTRY_BOOTSTRAP_API_KEY', 'STORE_URL'] as const
 

@@ -1,5 +1,4 @@
 import type { Violation } from '../errors.ts'
-import type { Environment } from './environment.ts'
 import { ownOrShippedFile } from './shipped-files.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -147,3 +146,8 @@ function readTracing(environment: Environment, complain: Complain): TracingSetti
 }
 
 const PROTOCOLS = ['http/json'] as const
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The only read of `process.env`. */
+export const environment: Environment = process.env

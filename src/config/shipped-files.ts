@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** Path of a file in the package's `config`, which is beside both `src` and `dist`. */
@@ -11,3 +11,6 @@ export function ownOrShippedFile(name: string): string {
   const own = `config/${name}`
   return existsSync(own) ? own : shippedFile(name)
 }
+
+export const version = (): string =>
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version

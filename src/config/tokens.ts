@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
+import { z } from 'zod'
 import { type Token, TokenTable } from '../domain/price/token.ts'
 import type { Violation } from '../errors.ts'
 import { shippedFile } from './shipped-files.ts'
@@ -25,13 +26,13 @@ export function readTokens(entries: readonly TokenEntry[], problems: Violation[]
   const decimalsOf = new Map<string, number>()
   if (entries.length > MAX_TOKENS) complain('tokens', `at most ${MAX_TOKENS} tokens; remove some`)
   for (const { path, ...entry } of entries.slice(0, MAX_TOKENS)) {
-    const [member, expected] =
-      Object.entries(MEMBERS).find(([name, { test }]) => !test(entry[name as keyof Token])) ?? []
-    if (member !== undefined) {
-      complain(`${path}.${member}`, `expected ${expected!.text}`)
+    const { data, error } = tokenSchema.safeParse(entry)
+    if (error !== undefined) {
+      const [problem] = error.issues
+      complain(`${path}.${String(problem!.path[0])}`, problem!.message)
       continue
     }
-    const { chain, address, symbol, decimals } = entry as Token
+    const { chain, address, symbol, decimals } = data
     const key = `${chain}:${address.toLowerCase()}`
     const known = decimalsOf.get(symbol.toLowerCase())
     if (tokens.has(key)) complain(path, `${key} is named twice; remove one`)
@@ -45,20 +46,17 @@ export function readTokens(entries: readonly TokenEntry[], problems: Violation[]
   return new TokenTable([...tokens.values()])
 }
 
-type Member = { text: string; test: (value: unknown) => boolean }
+const DECIMALS = 'expected a whole number from 0 to 36'
 
-const MEMBERS: Readonly<Record<keyof Token, Member>> = {
-  chain: pattern(/^[\w.-]{1,64}$/, '1 to 64 characters of A-Z, a-z, 0-9, _, . and -'),
-  address: pattern(/^0x[0-9a-f]{40}$/i, '0x and 40 hex digits'),
-  symbol: pattern(/^[A-Za-z0-9.$-]{1,32}$/, '1 to 32 characters of A-Z, a-z, 0-9, ., $ and -'),
-  decimals: {
-    text: 'a whole number from 0 to 36',
-    test: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 36,
-  },
-}
+const tokenSchema = z.object({
+  chain: textLike(/^[\w.-]{1,64}$/, '1 to 64 characters of A-Z, a-z, 0-9, _, . and -'),
+  address: textLike(/^0x[0-9a-f]{40}$/i, '0x and 40 hex digits'),
+  symbol: textLike(/^[A-Za-z0-9.$-]{1,32}$/, '1 to 32 characters of A-Z, a-z, 0-9, ., $ and -'),
+  decimals: z.int(DECIMALS).min(0, DECIMALS).max(36, DECIMALS),
+}) satisfies z.ZodType<Token>
 
-function pattern(expression: RegExp, text: string): Member {
-  return { text, test: (value) => typeof value === 'string' && expression.test(value) }
+function textLike(pattern: RegExp, expected: string) {
+  return z.string(`expected ${expected}`).regex(pattern, `expected ${expected}`)
 }
 
 function entriesOf(file: string, problems: Violation[]): TokenEntry[] {

@@ -1,10 +1,9 @@
 import { suggestName } from '../domain/nearest-name.ts'
 import { isLocalHost, isLocalUrl } from '../domain/private-address.ts'
 import type { Violation } from '../errors.ts'
-import type { Environment } from './environment.ts'
 import type { GatewayFile } from './gateway-file.ts'
 import { SECRETS } from './secret-files.ts'
-import type { Settings } from './settings.ts'
+import type { Environment, Settings } from './settings.ts'
 
 /** What is valid and probably not intended, each with what to do. No message holds a secret. */
 export function configWarnings(config: Settings & GatewayFile, environment: Environment): Violation[] {

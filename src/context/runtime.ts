@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
-import { version } from '../config/version.ts'
+import { version } from '../config/shipped-files.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'

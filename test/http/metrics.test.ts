@@ -1,5 +1,5 @@
 import test from 'ava'
-import { version } from '../../src/config/version.ts'
+import { version } from '../../src/config/shipped-files.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { send, startRegistry } from '../helpers/registry.ts'

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Environment } from '../../config/environment.ts'
+import type { Environment } from '../../config/settings.ts'
 import { safeJson, safeText } from '../../domain/safe-text.ts'
 
 export type Terminal = {

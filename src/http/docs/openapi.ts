@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
-import { version } from '../../config/version.ts'
+import { version } from '../../config/shipped-files.ts'
 import { problemSchema } from '../../wire/problem.ts'
 import { NDJSON_TYPE } from '../middleware/accept.ts'
 import type { Gate, ResponseShape, Route } from '../route.ts'

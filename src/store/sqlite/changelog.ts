@@ -2,7 +2,7 @@ import type { ApiKey } from '../../domain/api-key.ts'
 import type { ListingRecord, Publisher } from '../../domain/listing.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { Change, ChangelogPosition } from '../store.ts'
-import { API_KEY, LISTING, PUBLISHER, type Sql } from './sql.ts'
+import { API_KEY_ROW, LISTING_ROW, PUBLISHER_ROW, type Sql } from './sql.ts'
 
 type EntryKind = 'publisher' | 'listing' | 'key'
 
@@ -70,11 +70,11 @@ export class SqliteChangelog {
 
   #change({ seq: _, kind, id, ...record }: Entry): Change {
     if (kind === 'publisher') {
-      const text = `SELECT ${PUBLISHER} FROM publisher WHERE publisher_id = ?`
+      const text = `SELECT ${PUBLISHER_ROW} FROM publisher WHERE publisher_id = ?`
       return { kind, publisher: this.#sql.get<Publisher>(text, id)! }
     }
     if (kind === 'key')
-      return { kind, key: this.#sql.get<ApiKey>(`SELECT ${API_KEY} FROM api_key WHERE id = ?`, id)! }
+      return { kind, key: this.#sql.get<ApiKey>(`SELECT ${API_KEY_ROW} FROM api_key WHERE id = ?`, id)! }
     return record.listingId === null
       ? { kind: 'listing_removed', listingId: String(id) }
       : { kind, record: record as ListingRecord }
@@ -87,7 +87,7 @@ type Entry = { seq: number; kind: EntryKind; id: string | number } & Omit<Listin
 
 /** Leaves out entries overtaken by a later one of the same listing: its publisher may not be known yet. */
 const AFTER = `
-SELECT seq, kind, id, ${LISTING}
+SELECT seq, kind, id, ${LISTING_ROW}
 FROM changelog LEFT JOIN listing ON kind = 'listing' AND listing_id = id
 WHERE seq > ? AND (updated_at IS NULL OR updated_at = at)
 ORDER BY seq LIMIT ?`

@@ -24,7 +24,7 @@ import type {
   UseKey,
 } from '../store.ts'
 import type { SqliteChangelog } from './changelog.ts'
-import { API_KEY, COLUMNS, LISTING, PUBLISHER, type Sql } from './sql.ts'
+import { API_KEY_ROW, COLUMNS, LISTING_ROW, PUBLISHER_ROW, type Sql } from './sql.ts'
 
 const MAX_FORGOTTEN_PER_WRITE = 100
 
@@ -131,7 +131,7 @@ export class SqliteMutations {
   }
 
   revokeKey(id: number): ApiKey | null {
-    const key = this.#sql.get<ApiKey>(`SELECT ${API_KEY} FROM api_key WHERE id = ?`, id)
+    const key = this.#sql.get<ApiKey>(`SELECT ${API_KEY_ROW} FROM api_key WHERE id = ?`, id)
     if (key === null || key.revokedAt !== null) return key
     const revoked = { ...key, revokedAt: this.#changelog.nextTime() }
     this.#sql.put('api_key', revoked)
@@ -221,8 +221,8 @@ ON CONFLICT (created_at) DO UPDATE SET status = excluded.status, updated_at = ex
   offer_resource = excluded.offer_resource, accepted_escrows = excluded.accepted_escrows, demands = excluded.demands,
   max_duration_seconds = excluded.max_duration_seconds, oracle_address = excluded.oracle_address`
 
-const LISTING_OF = `SELECT ${LISTING} FROM listing WHERE listing_id = ?`
-const PUBLISHER_OF = `SELECT ${PUBLISHER} FROM publisher WHERE scheme = ? AND identifier = ?`
+const LISTING_OF = `SELECT ${LISTING_ROW} FROM listing WHERE listing_id = ?`
+const PUBLISHER_OF = `SELECT ${PUBLISHER_ROW} FROM publisher WHERE scheme = ? AND identifier = ?`
 const USE = 'SELECT body, answer FROM signature_use WHERE signature = ? AND operation = ? AND listing_id = ?'
 
 const LATEST_EXPIRED = `

@@ -9,9 +9,9 @@ export const COLUMNS = {
 }
 
 // What a `SELECT` reads as `ListingRecord`, `Publisher` and `ApiKey`.
-export const LISTING = asMembers(COLUMNS.listing)
-export const PUBLISHER = asMembers(COLUMNS.publisher)
-export const API_KEY = asMembers(COLUMNS.api_key)
+export const LISTING_ROW = asMembers(COLUMNS.listing)
+export const PUBLISHER_ROW = asMembers(COLUMNS.publisher)
+export const API_KEY_ROW = asMembers(COLUMNS.api_key)
 
 const PUT = {
   listing: putInto('listing'),

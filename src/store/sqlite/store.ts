@@ -28,7 +28,7 @@ import {
 } from './database.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteMutations } from './mutations.ts'
-import { API_KEY, COLUMNS, PUBLISHER, Sql } from './sql.ts'
+import { API_KEY_ROW, COLUMNS, PUBLISHER_ROW, Sql } from './sql.ts'
 
 export type SqliteOptions = {
   /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
@@ -50,8 +50,8 @@ const ADD_KEY_USE = `
 INSERT INTO key_use (key_id, calls, last_used_at) VALUES (?, ?, ?)
 ON CONFLICT (key_id) DO UPDATE SET calls = calls + excluded.calls, last_used_at = max(last_used_at, excluded.last_used_at)`
 const KEY_USES = 'SELECT key_id AS keyId, calls, last_used_at AS lastUsedAt FROM key_use'
-const KEYS_AFTER = `SELECT ${API_KEY} FROM api_key WHERE id > ? ORDER BY id LIMIT ?`
-const PUBLISHERS_AFTER = `SELECT ${PUBLISHER} FROM publisher WHERE publisher_id > ? ORDER BY publisher_id LIMIT ?`
+const KEYS_AFTER = `SELECT ${API_KEY_ROW} FROM api_key WHERE id > ? ORDER BY id LIMIT ?`
+const PUBLISHERS_AFTER = `SELECT ${PUBLISHER_ROW} FROM publisher WHERE publisher_id > ? ORDER BY publisher_id LIMIT ?`
 /** SQLite joins the texts: strings would double the time, and so would an order in `group_concat`. */
 const LISTINGS_BETWEEN = `
 SELECT count(*) AS count, CAST(group_concat(packed, '') AS BLOB) AS bytes, max(created_at) AS last FROM (
