@@ -4,7 +4,7 @@ import { parseBasis } from '../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import { addTo, FacetCounter } from '../domain/source/facet-counter.ts'
+import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
 import type { Facets, PriceCounts } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
@@ -76,10 +76,9 @@ export function createReadFacets({
     const selected = await withBudget(options.budgetMs ?? budgetMs, caller, (signal) =>
       selectSources(visible, query, signal),
     )
-    const turns = new Turns(caller)
     const fields = by.filter((field) => field !== REGISTRY_FACET)
-    const counted = await countAll(selected, fields, per, turns)
-    const { hidden, excess, registries } = await compareCopies(selected, fields, per, turns)
+    const counted = await countAll(selected, fields, per, caller)
+    const { hidden, excess, registries } = await inTurns(compareCopies(selected, fields, per), caller)
     const total = sum(selected, (one) => one.total) - hidden
     const reports = reportOutcomes(selected, new Map(), clock.now(), query.explain)
     assertAnswerable({ ...reports, total }, options)
@@ -102,7 +101,7 @@ async function countAll(
   selected: readonly SelectedSource[],
   fields: readonly Filter[],
   per: PricePer,
-  turns: Turns,
+  caller: AbortSignal,
 ): Promise<Facets[]> {
   const counted: Facets[] = []
   for (const one of selected) {
@@ -110,31 +109,30 @@ async function countAll(
     if (selection === null) continue
     try {
       // A live source has no index that counts at once.
-      if (source.mode === 'live') counted.push(await countOneByOne(one, fields, per, turns))
+      if (source.mode === 'live') counted.push(await inTurns(countOneByOne(one, fields, per), caller))
       else counted.push(await selection.facets(fields, per))
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       // The index may lack a field.
       if (selection.total > MEMORY_SCAN_LIMIT) one.result = error
-      else counted.push(await countOneByOne(one, fields, per, turns))
+      else counted.push(await inTurns(countOneByOne(one, fields, per), caller))
     }
-    await turns.next()
+    await nextTurn(caller)
   }
   return counted
 }
 
-async function countOneByOne(
+function* countOneByOne(
   one: SelectedSource,
   fields: readonly Filter[],
   per: PricePer,
-  turns: Turns,
-): Promise<Facets> {
+): Generator<void, Facets> {
   const counter = new FacetCounter(fields, per)
   for (const id of new Set(one.selection!.ids()))
     for (const copy of one.copiesOf(id)) {
-      if (turns.isOver()) await turns.next()
       if (isReadable(copy)) counter.add(documentOf(copy))
       else one.addInvalid()
+      yield
     }
   return counter.facets
 }
@@ -154,12 +152,11 @@ type Overlap = {
 }
 
 /** Looks up the ids that several sources may have. */
-async function compareCopies(
+function* compareCopies(
   selected: readonly SelectedSource[],
   fields: readonly Filter[],
   per: PricePer,
-  turns: Turns,
-): Promise<Overlap> {
+): Generator<void, Overlap> {
   let hidden = 0
   const excess = new FacetCounter(fields, per)
   const registries = new Map<string, number>()
@@ -167,19 +164,19 @@ async function compareCopies(
     if (!one.source.mayRepeat) registries.set(one.source.name, one.total)
     else
       for (const id of new Set(one.selection?.ids())) {
-        if (turns.isOver()) await turns.next()
         for (const copy of one.copiesOf(id)) if (isReadable(copy)) addTo(registries, nameOf(copy), 1)
+        yield
       }
   }
   for (const groups of sharedCopies(selected)) {
-    if (turns.isOver()) await turns.next()
     for (const [, ...others] of groups)
       for (const copy of others) {
-        if (turns.isOver()) await turns.next()
         hidden++
         excess.add(documentOf(copy))
         addTo(registries, nameOf(copy), -1)
+        yield
       }
+    yield
   }
   return { hidden, excess: excess.facets, registries }
 }
@@ -217,10 +214,6 @@ function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJso
     other: all - shown,
     missing: Math.max(0, missing),
   }
-}
-
-function byCount([a, count]: [string, number], [b, other]: [string, number]): number {
-  return other - count || (a < b ? -1 : a > b ? 1 : 0)
 }
 
 function mergePrices(counted: readonly Facets[], excess: Facets): [basis: string, counts: PriceCounts][] {
@@ -281,23 +274,19 @@ const TURN_MS = 8
 const CHECK_EVERY = 32
 
 /** Divides long work, so that other requests are answered meanwhile. */
-class Turns {
-  readonly #signal: AbortSignal
-  #started = performance.now()
-  #steps = 0
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal
+async function inTurns<T>(steps: Generator<void, T>, caller: AbortSignal): Promise<T> {
+  let started = performance.now()
+  for (let count = 1; ; count++) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (count % CHECK_EVERY !== 0 || performance.now() - started <= TURN_MS) continue
+    await nextTurn(caller)
+    started = performance.now()
   }
+}
 
-  isOver(): boolean {
-    return ++this.#steps % CHECK_EVERY === 0 && performance.now() - this.#started > TURN_MS
-  }
-
-  /** @throws the signal's reason once it has aborted */
-  async next(): Promise<void> {
-    await setImmediate()
-    this.#signal.throwIfAborted()
-    this.#started = performance.now()
-  }
+/** Rejects once the caller has left. */
+async function nextTurn(caller: AbortSignal): Promise<void> {
+  await setImmediate()
+  caller.throwIfAborted()
 }

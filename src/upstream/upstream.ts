@@ -10,7 +10,7 @@ import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { selectAll } from '../listing-index/item-selection.ts'
-import { CallStats, traceCall } from './call/call-stats.ts'
+import { CallStats } from './call/call-stats.ts'
 import { CircuitBreaker, type SharedBreakerState } from './call/circuit-breaker.ts'
 import { limitConcurrency } from './call/limit-concurrency.ts'
 import { retry } from './call/retry.ts'
@@ -89,8 +89,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   const { upstream, agent, state, gatewayId, schema, clock } = parts
   const { name, kind, visibility, priority, timeoutMs } = upstream
   const { stats } = state
-  const observed = stats.instrument(clock, traceCall(upstream, createFetchPage(upstream, agent)))
-  const limited = limitConcurrency(upstream, observed)
+  const counted = stats.instrument(upstream, clock, createFetchPage(upstream, agent))
+  const limited = limitConcurrency(upstream, counted)
   const breaker = new CircuitBreaker({ ...parts, name, probe: limited, shared: parts.sharedBreaker })
   const fetch = breaker.guard(retry({ ...parts, onRetry: () => stats.calls.retried++ }, limited))
   const rawGet = createGet(upstream, agent, [gatewayId])

@@ -2,6 +2,7 @@ import { basisOf, parseBasis } from '../../domain/price/payment-option.ts'
 import type { PricePer } from '../../domain/price/price-key.ts'
 import type { Token } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
+import { addTo, byCount } from '../../domain/source/facet-counter.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 
 /** `sort=price`. `tokens`: `null` for all, which compare per token. */
@@ -25,7 +26,7 @@ export function nameGroups(offers: readonly ReadonlyMap<string, number>[], { tok
   for (const source of offers)
     for (const [basis, count] of source) {
       const label = labelOf(basis, tokens)
-      if (label !== null) counts.set(label, (counts.get(label) ?? 0) + count)
+      if (label !== null) addTo(counts, label, count)
     }
   const labels = [...counts].sort(byCount).slice(0, MAX_GROUPS)
   let bytes = 0
@@ -51,8 +52,4 @@ function labelOf(basis: string, tokens: readonly Token[] | null): string | null 
   if (tokens === null) return basis
   const { chain, token, unit } = parseBasis(basis)
   return tokens.some((one) => one.chain === chain && one.address === token) ? unit : null
-}
-
-function byCount([a, countA]: [string, number], [b, countB]: [string, number]): number {
-  return countB - countA || (a < b ? -1 : 1)
 }

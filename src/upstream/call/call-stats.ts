@@ -1,11 +1,13 @@
 import type { Clock } from '../../domain/clock.ts'
 import { MinuteCounts } from '../../domain/minutes.ts'
+import type { ListingQuery } from '../../domain/query.ts'
 import type { MissingSource } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { isAboutQuestion } from '../../domain/source/source-reason.ts'
 import type { Failure } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
+import type { ListingPage } from '../page/listing-page.ts'
 
 const MAX_FAILURES = 20
 
@@ -30,33 +32,53 @@ export class CallStats {
   listings: number | null = null
   missing: readonly MissingSource[] | undefined
 
-  instrument(clock: Clock, fetch: FetchPage): FetchPage {
+  /** Counts the calls, and traces them as OpenTelemetry's HTTP conventions do. */
+  instrument({ url }: Pick<UpstreamOptions, 'url'>, clock: Clock, fetch: FetchPage): FetchPage {
+    const { hostname, port, protocol, href } = new URL(`${url}/listings`)
+    const attributes = {
+      'http.request.method': 'GET',
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+      'url.full': href,
+    }
     return async (query, request) => {
+      const span = query.trace?.begin?.('GET', 'client', attributes)
       this.calls.made++
       const started = clock.now()
-      let hasFailed = true
+      let failure: string | undefined = 'fault'
       try {
-        const page = await fetch(query, request)
-        hasFailed = false
-        this.isAnswering = true
-        this.answeredAt = clock.now()
-        this.items.received += page.received
-        this.items.invalid += page.received - page.items.length
-        if (query.listingId !== undefined) return page
-        this.missing = page.missing
-        const isPlain = query.filters.length === 0 && query.publisher === null && query.status === 'open'
-        if (isPlain) this.listings = page.total
+        const page = await fetch(span === undefined ? query : { ...query, trace: span }, request)
+        span?.set({ 'http.response.status_code': 200, 'entrepot.source.items': page.items.length })
+        failure = undefined
+        this.#addAnswer(query, page, clock.now())
         return page
       } catch (error) {
-        if (error instanceof SourceError) this.#addFailure(error, clock.now())
+        if (error instanceof SourceError) {
+          failure = error.reason
+          this.#addFailure(error, clock.now())
+        }
+        const status = /^http_(\d+)$/.exec(failure ?? '')?.[1]
+        if (status !== undefined) span?.set({ 'http.response.status_code': Number(status) })
         throw error
       } finally {
+        span?.end(failure)
         this.calls.ended++
         const elapsedMs = Math.max(0, clock.now() - started)
         this.calls.elapsedMs += elapsedMs
-        this.minutes.addRequest(clock.now(), elapsedMs, hasFailed)
+        this.minutes.addRequest(clock.now(), elapsedMs, failure !== undefined)
       }
     }
+  }
+
+  #addAnswer(query: ListingQuery, { received, items, missing, total }: ListingPage, at: number): void {
+    this.isAnswering = true
+    this.answeredAt = at
+    this.items.received += received
+    this.items.invalid += received - items.length
+    if (query.listingId !== undefined) return
+    this.missing = missing
+    const isPlain = query.filters.length === 0 && query.publisher === null && query.status === 'open'
+    if (isPlain) this.listings = total
   }
 
   #addFailure({ reason }: SourceError, at: number): void {
@@ -68,32 +90,5 @@ export class CallStats {
     if (isAboutQuestion(reason)) return
     this.isAnswering = false
     this.lastError = { reason, at }
-  }
-}
-
-/** Follows OpenTelemetry's HTTP conventions. */
-export function traceCall(upstream: Pick<UpstreamOptions, 'url'>, fetch: FetchPage): FetchPage {
-  const { hostname, port, protocol, href } = new URL(`${upstream.url}/listings`)
-  const attributes = {
-    'http.request.method': 'GET',
-    'server.address': hostname,
-    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
-    'url.full': href,
-  }
-  return async (query, request) => {
-    if (query.trace?.begin === undefined) return fetch(query, request)
-    const span = query.trace.begin('GET', 'client', attributes)
-    try {
-      const page = await fetch({ ...query, trace: span }, request)
-      span.set({ 'http.response.status_code': 200, 'entrepot.source.items': page.items.length })
-      span.end()
-      return page
-    } catch (error) {
-      const reason = error instanceof SourceError ? error.reason : 'fault'
-      const status = /^http_(\d+)$/.exec(reason)?.[1]
-      if (status !== undefined) span.set({ 'http.response.status_code': Number(status) })
-      span.end(reason)
-      throw error
-    }
   }
 }

@@ -57,7 +57,6 @@ class RunReader {
   /** Pages in a row without new listings. */
   #repeated = 0
   #furthest: number
-  #cursor: string | undefined
   #lookahead = new Map<number, Promise<ListingPage>>()
   /** Offsets that were just skipped, without `to`: the next page cannot overlap them. */
   #skipped: { from: number; to: number } | null = null
@@ -69,7 +68,6 @@ class RunReader {
     this.#isReadOn = base !== undefined
     this.#run = base ?? this.#start(range.after)
     this.#furthest = this.#run.end
-    this.#cursor = base?.pages.at(-1)?.nextCursor
   }
 
   async read(): Promise<Run> {
@@ -140,7 +138,6 @@ class RunReader {
     const isEnd = isLast(page)
     const isNew = run.add(page)
     this.#received += page.received
-    this.#cursor = page.nextCursor
     this.#skipped = null
     if (!isNew && !isEnd) this.#countRepeated(page)
     if (isNew) this.#fruitless = this.#repeated = 0
@@ -185,7 +182,6 @@ class RunReader {
     const { isSorted } = this.#run
     this.#run = this.#start(null)
     this.#run.isSorted = isSorted
-    this.#cursor = undefined
     this.#lookahead.clear()
     return { offset: 0, limit: this.#maxLimit }
   }
@@ -193,9 +189,13 @@ class RunReader {
   /** Further with every attempt: deletions moved the rest up. */
   #stepBack(page: ListingPage): PageRequest {
     this.#lookahead.clear()
-    this.#cursor = undefined
     const step = Math.max(2 * OVERLAP, page.received) * 2 ** Math.min(this.#fruitless++, 6)
     return { offset: Math.max(0, Math.min(page.offset, page.total) - step), limit: this.#maxLimit }
+  }
+
+  /** Of a gateway, behind the last page. */
+  get #cursor(): string | undefined {
+    return this.#run.pages.at(-1)?.nextCursor
   }
 
   get #lastRead(): PageItem | undefined {
