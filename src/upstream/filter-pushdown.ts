@@ -24,7 +24,9 @@ const MAX_ATTEMPTS = 4
  */
 export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, source: Source): Source {
   return async (query, range, signal) => {
-    if (schema === null && query.criteria.length === 0) return source(withoutFilters(query), range, signal)
+    // Filters without a value have no effect, and the upstream may not know them.
+    if (schema === null && query.criteria.length === 0)
+      return source({ ...query, filters: [] }, range, signal)
     await raceAbort(known.loaded, signal)
     let spec = known.current
     let refused: ReadonlySet<string> = new Set()
@@ -51,13 +53,6 @@ export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, 
     }
   }
 }
-
-/** Filters without a value have no effect, and the upstream may not know them. */
-function withoutFilters(query: ListingQuery): ListingQuery {
-  return query.filters.length === 0 ? query : { ...query, filters: NO_FILTERS }
-}
-
-const NO_FILTERS: ListingQuery['filters'] = []
 
 /** @throws SourceError `schema_mismatch`; an upstream may declare no schema */
 export function requireSchema(name: string, spec: UpstreamSpec | null, schema: string | null): void {

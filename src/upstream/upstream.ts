@@ -1,13 +1,7 @@
-import type { Dispatcher } from 'undici'
-import type { LruCache } from '../cache/lru.ts'
-import type { RedisCache } from '../cache/redis.ts'
-import type { Clock } from '../domain/clock.ts'
 import type { CachePolicy } from '../domain/source/freshness.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { SnapshotStorage } from '../domain/source/saved-snapshot.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
-import type { Filter } from '../filter-spec/filter.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { selectAll } from '../listing-index/item-selection.ts'
 import { CallStats } from './call/call-stats.ts'
@@ -21,10 +15,9 @@ import { liveSource, refuseLongScan } from './live-source.ts'
 import { createFetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { readRun } from './reading/read-run.ts'
-import { type ReadRun, RunCache, RunCacheState } from './reading/run-cache.ts'
-import type { StoredRun } from './reading/stored-run.ts'
-import { pull } from './snapshot/pull.ts'
-import { SnapshotPuller, SnapshotState } from './snapshot/puller.ts'
+import { type ReadRun, RunCache, type RunCacheOptions, RunCacheState } from './reading/run-cache.ts'
+import { type PullOptions, pull } from './snapshot/pull.ts'
+import { type PullerOptions, SnapshotPuller, SnapshotState } from './snapshot/puller.ts'
 import { SnapshotSource } from './snapshot/snapshot-source.ts'
 
 /** What was learnt of an upstream under one credential. The same upstream of the next runtime continues with it. */
@@ -58,29 +51,17 @@ export type Upstream = {
   close: () => Promise<void>
 }
 
-export type UpstreamParts = {
-  upstream: UpstreamOptions
-  agent: Dispatcher
-  state: UpstreamState
-  gatewayId: string
-  /** Required of upstreams that declare a schema id; `null` accepts all. */
-  schema: string | null
-  budgetMs: number
-  runs: LruCache<StoredRun>
-  policy: CachePolicy
-  /** `null` without Redis. */
-  sharedRuns: RedisCache | null
-  sharedBreaker: SharedBreakerState | null
-  snapshots: {
-    storage: SnapshotStorage | null
-    filters: () => readonly Filter[]
-    maxBytes: () => number
-    onResize: (bytes: number) => void
+export type UpstreamParts = Pick<RunCacheOptions, 'runs' | 'sharedRuns' | 'policy' | 'clock' | 'random'> &
+  Pick<PullOptions, 'upstream' | 'agent' | 'gatewayId'> & {
+    state: UpstreamState
+    /** Required of upstreams that declare a schema id; `null` accepts all. */
+    schema: string | null
+    budgetMs: number
+    /** `null` without Redis. */
+    sharedBreaker: SharedBreakerState | null
+    snapshots: Pick<PullerOptions, 'storage' | 'filters' | 'onResize'> & Pick<PullOptions, 'maxBytes'>
+    log: SourceLog
   }
-  log: SourceLog
-  clock: Clock
-  random: () => number
-}
 
 /** In `timeoutMs`: two attempts, and the queue before them. */
 const ATTEMPTS_AND_QUEUE = 3

@@ -7,8 +7,6 @@ const FRESH_MS = 10_000
 const PATIENCE_MS = 200
 const HANGING_MS = 1000
 
-type Answer = { error: NodeJS.ErrnoException | null; addresses: LookupAddress[] }
-
 /**
  * Uses the system's resolver, for `/etc/hosts` and search domains. A silent name server holds one of its two
  * threads for many seconds. So a name has one lookup at a time, and only one hung name is looked up at a
@@ -77,7 +75,7 @@ export class NameResolver {
 }
 
 class Name {
-  last: Answer | null = null
+  last: { error: NodeJS.ErrnoException | null; addresses: LookupAddress[] } | null = null
   resolvedAt = 0
   isRunning = false
   hung = false

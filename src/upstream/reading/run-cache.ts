@@ -29,7 +29,7 @@ export type ServedRun = {
   isCurrent: (now?: number) => boolean
 }
 
-type RunCacheOptions = {
+export type RunCacheOptions = {
   upstream: Identity & Pick<UpstreamOptions, 'name' | 'timeoutMs' | 'scanLimit'>
   read: ReadRun
   runs: LruCache<StoredRun>

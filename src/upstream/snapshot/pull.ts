@@ -36,7 +36,7 @@ export class TooLargeToHold extends Error {
   }
 }
 
-type PullOptions = {
+export type PullOptions = {
   upstream: UpstreamOptions
   agent: Dispatcher
   publishers: PublisherDirectory

@@ -2,7 +2,7 @@ import { type Clock, raceAbort } from '../../domain/clock.ts'
 import { isSameListing } from '../../domain/listing-identity.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { coversRegistry, describeAllMissing, type MissingSource } from '../../domain/source/missing-source.ts'
-import type { PersistedMissing, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
+import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { isRefusal } from '../../domain/source/source-reason.ts'
 import type { SourceLog, SourceStatus } from '../../domain/source/source-status.ts'
@@ -17,7 +17,7 @@ const PULL_JITTER = 0.1
 export const PULL_AGAIN_SECONDS = 15
 export const SAVE_EVERY_MS = 60_000
 
-type PullerOptions = {
+export type PullerOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds' | 'maxListings'>
   pull: () => Promise<Pull>
   filters: () => readonly Filter[]
@@ -30,16 +30,12 @@ type PullerOptions = {
   log: SourceLog
 }
 
-/** `takenAt`: start of the pull, in ms since the Unix epoch. `isRestored`: pulled by another process. */
-export type HeldSnapshot = {
-  snapshot: Snapshot
-  takenAt: number
-  invalid: number
-  isRestored: boolean
-  /** Their earlier listings are retained. */
-  missing?: readonly PersistedMissing[] | undefined
-  gatewayId?: string | undefined
-}
+/**
+ * `takenAt`: start of the pull. `isRestored`: pulled by another process. Earlier listings of `missing` sources
+ * are retained.
+ */
+export type HeldSnapshot = Omit<SavedSnapshot, 'listings'> &
+  Pick<Pull, 'invalid' | 'gatewayId'> & { snapshot: Snapshot; isRestored: boolean }
 
 /** What is held of an upstream, and how the latest pull ended. The puller of the next runtime continues with it. */
 export class SnapshotState {

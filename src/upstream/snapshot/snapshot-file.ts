@@ -7,8 +7,12 @@ import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../../domain
 export function snapshotFile(path: string, identity: string): SnapshotStorage {
   return {
     load: async () => {
-      const bytes = await readIfPresent(path)
-      return bytes === null ? null : readSnapshot(bytes, identity)
+      try {
+        return readSnapshot(await readFile(path), identity)
+      } catch (cause) {
+        if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
+        throw cause
+      }
     },
     save: async (snapshot) => {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -22,14 +26,5 @@ export function snapshotFile(path: string, identity: string): SnapshotStorage {
         throw cause
       }
     },
-  }
-}
-
-async function readIfPresent(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path)
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw cause
   }
 }
