@@ -1,5 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { parseFilterSpec } from '../../src/filter-spec/load.ts'
 import { compilePath, MAX_PATH_CHARACTERS, resolvePath } from '../../src/filter-spec/path.ts'
 import type { JsonValue } from '../../src/json/value.ts'
 
@@ -43,6 +44,17 @@ for (const [path, document, values] of found) {
     t.deepEqual(find(path, document), values)
   })
 }
+
+test('path: `a.b` is the place of `$.a.b`, under another etag', (t) => {
+  const spec = (path: string) =>
+    parseFilterSpec(
+      `version: 1\nlisting_shape: {}\nfilters: [{name: f, path: ${path}, op: in, value_type: string}]`,
+      'spec.yaml',
+    )
+  const [short, long] = [spec('a.b'), spec('$.a.b')]
+  t.deepEqual(short.filters.get('f')?.compiled, long.filters.get('f')?.compiled)
+  t.not(short.etag, long.etag)
+})
 
 const refused: [path: string, part: string][] = [
   ['$a', "'a'"],

@@ -4,6 +4,7 @@ import test from 'ava'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startGateway, startPatientGateway } from '../../helpers/gateway.ts'
+import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 
 const NDJSON = { Accept: 'application/x-ndjson' }
@@ -143,6 +144,16 @@ test('Accept: the preferred media type is sent', async (t) => {
     [`application/x-ndjson;x="${',""'.repeat(5000)}`, 'application/x-ndjson'],
   ] as const)
     t.is((await get('/listings', { Accept: accept })).headers.get('content-type'), type, accept)
+})
+
+test('Accept: a plain Registry answers JSON, and Vary does not name it', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: 'own' })
+  for (const path of ['/listings', '/listings?sort=price', '/listings/own']) {
+    const { status, headers } = await get(path, NDJSON)
+    t.deepEqual([status, headers.get('content-type')], [200, 'application/json; charset=utf-8'], path)
+    t.notRegex(headers.get('vary') ?? '', /accept(?!-)/i, path)
+  }
 })
 
 test('Accept: a repeated request gets the media type that the first one got', async (t) => {
