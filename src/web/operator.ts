@@ -1,6 +1,89 @@
 import { render } from 'preact'
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { ProblemError } from '../client/problem-error.ts'
+import { KeyForm, SessionKey } from './common/key-form.ts'
 import { html } from './html.ts'
-import { OperatorPage } from './operator/operator-page.ts'
+import { Overview } from './operator/overview.ts'
+import { createAdminApi, useLifetime } from './operator/panel.ts'
+
+const OPERATOR_KEY = new SessionKey('entrepot.operator-key')
+
+/** Locked while the gateway has not accepted the key. */
+function OperatorPage() {
+  const [key, setKey] = useState(() => OPERATOR_KEY.read())
+  const [problem, setProblem] = useState('')
+  const lifetime = useLifetime()
+  const api = useMemo(() => (key === null ? null : createAdminApi(key)), [key])
+  const change = useCallback((next: string | null, why = ''): void => {
+    OPERATOR_KEY.write(next)
+    setProblem(why)
+    setKey(next)
+  }, [])
+  const main = useRef<HTMLElement>(null)
+  const shownKey = useRef(key)
+  // The form that had the focus is gone.
+  useLayoutEffect(() => {
+    if (shownKey.current !== key) main.current?.focus()
+    shownKey.current = key
+  }, [key])
+  /** Tries the key first: a mistyped one fails at once. */
+  const enter = async (entered: string): Promise<void> => {
+    try {
+      await createAdminApi(entered).keys(lifetime)
+      change(entered)
+    } catch (error) {
+      setProblem(messageOf(error))
+    }
+  }
+  const onError = useCallback(
+    (error: unknown): string => {
+      if (!(error instanceof ProblemError)) throw error
+      if (error.status === 401) change(null, messageOf(error))
+      return error.message
+    },
+    [change],
+  )
+  return html`
+    <header class="top row">
+      <h1>entrepot operator</h1>
+      <nav aria-label="Other pages"><a href="./">Board</a> <a href="docs">API docs</a></nav>
+      ${api !== null && html`<${KeyForm} label="Admin key" isSet onChange=${() => change(null)} />`}
+    </header>
+    <main class="operator stack" tabindex="-1" ref=${main}>
+      ${
+        api === null
+          ? html`<section class="stack box" aria-labelledby="locked-title">
+              <h2 id="locked-title">Operator sign-in</h2>
+              <p>
+                Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>). It is kept in this tab only.
+              </p>
+              <${KeyForm} label="Admin key" isSet=${false} onChange=${enter} />
+              <p class="fault" role="alert">${problem}</p>
+            </section>`
+          : html`<nav class="row" aria-label="Sections">
+                ${SECTIONS.map(([id, title]) => html`<a href=${`#${id}`}>${title}</a>`)}
+              </nav>
+              <${Overview} api=${api} onError=${onError} />`
+      }
+    </main>
+  `
+}
+
+const SECTIONS = [
+  ['sources', 'Sources'],
+  ['traffic', 'Traffic'],
+  ['replicas', 'Replicas'],
+  ['changes', 'Changes of state'],
+  ['keys', 'API keys'],
+] as const
+
+/** The gateway's detail distinguishes a wrong key from closed admin routes. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof ProblemError)) throw error
+  return error.status === 401
+    ? `Wrong key: ${error.message}.`
+    : `The key could not be tried: ${error.message}`
+}
 
 const container = document.querySelector('#app')!
 const show = (): void => render(html`<${OperatorPage} />`, container)

@@ -1,8 +1,9 @@
+import { parseAnswer } from '../common/gateway.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { filterWords } from './filter-words.ts'
 import type { Navigation } from './navigation.ts'
-import { parseAnswer, useAnswers } from './state/answer.ts'
+import { useAnswers } from './state/answer.ts'
 import { filtersOf, queryString, withValue } from './view.ts'
 
 type ChipsProps = {

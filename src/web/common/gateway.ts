@@ -9,3 +9,6 @@ export async function request(
   const gateway = connect({ url: new URL('.', document.baseURI), apiKey: key })
   return (await sendRequest(gateway, path, options)).body
 }
+
+/** Unchecked: the gateway's own answer. */
+export const parseAnswer = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes))

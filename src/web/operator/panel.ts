@@ -1,7 +1,39 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { AdminApi } from './admin-api.ts'
+import type { KeyScope } from '../../domain/api-key.ts'
+import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
+import type { FleetJson } from '../../wire/fleet.ts'
+import type { SourceDetailsJson } from '../../wire/source.ts'
+import { parseAnswer, request } from '../common/gateway.ts'
 
-export type PanelProps = { api: AdminApi; onError: (error: unknown) => string }
+export type PanelProps = {
+  api: ReturnType<typeof createAdminApi>
+  onError: (error: unknown) => string
+}
+
+export type FleetSource = FleetJson['sources'][number]
+
+export type KeyRequest = { name: string; scope: KeyScope; expires_in_days: number | null }
+
+/** Every call rejects as `request` does. */
+export function createAdminApi(key: string) {
+  const send = (method: 'GET' | 'POST' | 'DELETE', path: string, signal: AbortSignal, body?: object) =>
+    request(path, key, { signal, method, body: body && JSON.stringify(body) })
+  const sourcePath = (registry: string): string => `admin/sources/${encodeURIComponent(registry)}`
+  return {
+    fleet: async (signal: AbortSignal): Promise<FleetJson> =>
+      parseAnswer(await send('GET', 'admin/replicas', signal)),
+    /** Gives its state afterwards. */
+    probe: async (registry: string, signal: AbortSignal): Promise<SourceDetailsJson> =>
+      parseAnswer(await send('POST', `${sourcePath(registry)}/probe`, signal)),
+    refresh: (registry: string, signal: AbortSignal) =>
+      send('POST', `${sourcePath(registry)}/refresh`, signal),
+    keys: async (signal: AbortSignal): Promise<readonly ApiKeyJson[]> =>
+      parseAnswer(await send('GET', 'admin/api-keys', signal)),
+    mint: async (wanted: KeyRequest, signal: AbortSignal): Promise<MintedKeyJson> =>
+      parseAnswer(await send('POST', 'admin/api-keys', signal, wanted)),
+    revoke: (id: number, signal: AbortSignal) => send('DELETE', `admin/api-keys/${id}`, signal),
+  }
+}
 
 /** Aborted when the component is removed. */
 export function useLifetime(): AbortSignal {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ProblemError } from '../../../client/problem-error.ts'
-import { request } from '../../common/gateway.ts'
+import { parseAnswer, request } from '../../common/gateway.ts'
 
 export type Answers<T> = {
   state: 'loading' | 'ready' | 'failed'
@@ -50,11 +50,9 @@ const toProblemError = (cause: unknown): ProblemError =>
 
 export type Answer<T> = { state: Answers<T>['state']; value: T | null }
 
-/** The answer to one address. `null` is not requested. Unchecked: the gateway's own. */
+/** The answer to one address. `null` is not requested. */
 export function useAnswer<T>(address: string | null, options: AnswerOptions): Answer<T> {
   const { state, byAddress } = useAnswers<T>(address === null ? [] : [address], parseAnswer, options)
   const value = byAddress.get(address ?? '')
   return { state, value: value === undefined || isError(value) ? null : value }
 }
-
-export const parseAnswer = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes))

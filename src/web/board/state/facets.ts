@@ -1,7 +1,8 @@
 import { useMemo } from 'preact/hooks'
 import type { FacetJson, FacetsJson, PriceRangeJson } from '../../../wire/facets.ts'
+import { parseAnswer } from '../../common/gateway.ts'
 import { filtersOf, parameterOf, type Query, queryString, withValue } from '../view.ts'
-import { type Answers, isError, parseAnswer, useAnswers } from './answer.ts'
+import { type Answers, isError, useAnswers } from './answer.ts'
 
 export type FacetCounts = {
   state: Answers<never>['state']

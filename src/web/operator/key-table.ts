@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { parseTimestamp } from '../../../domain/timestamp.ts'
-import type { ApiKeyJson } from '../../../wire/api-key.ts'
-import { type DataColumn, DataTable } from '../../common/data-table.ts'
-import { TimeAgo } from '../../common/time.ts'
-import { untrustedText } from '../../common/untrusted-text.ts'
-import { html } from '../../html.ts'
+import { parseTimestamp } from '../../domain/timestamp.ts'
+import type { ApiKeyJson } from '../../wire/api-key.ts'
+import { type DataColumn, DataTable } from '../common/data-table.ts'
+import { TimeAgo } from '../common/time.ts'
+import { untrustedText } from '../common/untrusted-text.ts'
+import { html } from '../html.ts'
 
 /** @param now milliseconds since the Unix epoch; NaN where unknown */
 export const isActive = ({ revoked_at, expires_at }: ApiKeyJson, now: number): boolean =>

@@ -1,10 +1,10 @@
-import { describeReason } from '../../../wire/describe-missing.ts'
-import { ClockTime } from '../../common/time.ts'
-import { stateWords } from '../../common/tone.ts'
-import { untrustedText } from '../../common/untrusted-text.ts'
-import { html } from '../../html.ts'
-import { formatCount, TrafficCharts } from '../chart.ts'
-import type { FleetSource } from './words.ts'
+import { describeReason } from '../../wire/describe-missing.ts'
+import { ClockTime } from '../common/time.ts'
+import { stateWords } from '../common/tone.ts'
+import { untrustedText } from '../common/untrusted-text.ts'
+import { html } from '../html.ts'
+import { formatCount, TrafficCharts } from './chart.ts'
+import type { FleetSource } from './panel.ts'
 
 export function SourceDetailsView({ source }: { source: FleetSource }) {
   const { registry, traffic, settings = {}, failures = [], gaps = [] } = source

@@ -1,0 +1,232 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { describeReason } from '../../wire/describe-missing.ts'
+import type { FleetJson } from '../../wire/fleet.ts'
+import { type DataColumn, DataTable } from '../common/data-table.ts'
+import { TimeAgo } from '../common/time.ts'
+import { SourceState, stateWords, Tone, type ToneName } from '../common/tone.ts'
+import { html } from '../html.ts'
+import { formatCount, formatMs, formatShare, Sparkbars } from './chart.ts'
+import { type FleetSource, type PanelProps, useLifetime, useNews } from './panel.ts'
+import { SourceDetailsView } from './source-details.ts'
+
+type SourcesPanelProps = PanelProps & { fleet: FleetJson; onChange: () => void }
+
+export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProps) {
+  const [wanted, setWanted] = useState('')
+  const [isWhole, setWhole] = useState(false)
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  const [news, setNews] = useNews()
+  const lifetime = useLifetime()
+  const now = Date.parse(fleet.at)
+  const act = async (what: string, action: () => Promise<string>): Promise<void> => {
+    try {
+      setNews(await action())
+      onChange()
+    } catch (error) {
+      if (!lifetime.aborted) setNews(`${what} failed: ${onError(error)}`)
+    }
+  }
+  const refresh = ({ registry }: FleetSource) =>
+    act(`Refreshing ${registry}`, async () => {
+      await api.refresh(registry, lifetime)
+      return `${registry}: cache cleared, fetching…`
+    })
+  const probe = ({ registry }: FleetSource) =>
+    act(`Probing ${registry}`, async () => {
+      const { state, last_error } = await api.probe(registry, lifetime)
+      const why = state === 'loaded' || last_error === null ? '' : `, it ${describeReason(last_error.reason)}`
+      return `${registry}: ${stateWords(state)}${why}`
+    })
+  const toggle = ({ registry }: FleetSource): void =>
+    setOpened((before) => before.symmetricDifference(new Set([registry])))
+  const { sources } = fleet
+  const found = byTrouble(sources).filter(({ registry }) => registry.includes(wanted.trim().toLowerCase()))
+  const shown = isWhole ? found : found.slice(0, SHOWN_AT_FIRST)
+  return html`<section id="sources" class="stack box" aria-labelledby="sources-title">
+    <h2 id="sources-title">Sources</h2>
+    ${
+      sources.length === 0
+        ? html`<p>This is a plain Registry: it has no upstreams.</p>`
+        : html`<p class="summary row">
+              <strong>${summaryOf(sources)}</strong>
+              <label class="row">
+                Filter
+                <input
+                  type="search"
+                  value=${wanted}
+                  onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setWanted(currentTarget.value)}
+                />
+              </label>
+            </p>
+            <p role="status">${news}</p>
+            ${shown.length === 0 && html`<p>No source has this in its name.</p>`}
+            ${
+              shown.length > 0 &&
+              html`<${DataTable}
+                label="All sources"
+                name="sources"
+                columns=${COLUMNS}
+                rows=${shown.map((source) => ({
+                  key: source.registry,
+                  cells: sourceCells(source, {
+                    now,
+                    isOpen: opened.has(source.registry),
+                    onToggle: () => toggle(source),
+                    onRefresh: () => void refresh(source),
+                    onProbe: () => void probe(source),
+                  }),
+                  details: opened.has(source.registry)
+                    ? html`<${SourceDetailsView} source=${source} />`
+                    : undefined,
+                }))}
+              />`
+            }
+            ${
+              found.length > shown.length &&
+              html`<p>
+                <button type="button" onClick=${() => setWhole(true)}>Show all ${found.length}</button>
+              </p>`
+            }`
+    }
+  </section>`
+}
+
+const SHOWN_AT_FIRST = 12
+
+const COLUMNS: readonly DataColumn[] = [
+  { title: 'Source', isHeader: true },
+  { title: 'State' },
+  { title: 'Calls' },
+  { title: 'Last answer' },
+  { title: 'Listings', isNumber: true },
+  { title: 'Latency' },
+  { title: 'Cache' },
+  { title: 'Failures' },
+  { title: 'Actions', isHidden: true },
+]
+
+type RowOptions = {
+  /** By the gateway's clock. */
+  now: number
+  isOpen: boolean
+  onToggle: () => void
+  onRefresh: () => void
+  onProbe: () => void
+}
+
+function sourceCells(source: FleetSource, options: RowOptions): ComponentChildren[] {
+  const { registry, mode, visibility, age_seconds: age, listings, breaker, items } = source
+  const { now, isOpen, onToggle, onProbe, onRefresh } = options
+  const ofRegistry = html`<span class="unseen">${registry}</span>`
+  return [
+    html`<button type="button" class="quiet expand" aria-expanded=${isOpen} onClick=${onToggle}>
+        <span aria-hidden="true">${isOpen ? '▾' : '▸'}</span> ${registry}
+      </button>
+      <small>${mode}${visibility === 'private' && ', private'}</small>`,
+    stateOf(source),
+    breaker === undefined
+      ? '–'
+      : html`<${Tone} of=${toneOfCalls(breaker)} text=${describeCalls(breaker, now)} />
+          ${breaker.failures_in_a_row > 0 && html`<small>${breaker.failures_in_a_row} failures in a row</small>`}`,
+    mode === 'local' || age === null ? '–' : html`<${TimeAgo} at=${now - age * 1000} now=${now} />`,
+    html`${listings === null ? '–' : formatCount(listings)}
+      ${
+        items !== undefined &&
+        items.invalid > 0 &&
+        html`<small class="fault">${formatCount(items.invalid)} of ${formatCount(items.received)} received were invalid</small>`
+      }`,
+    latencyOf(source),
+    cacheWords(source),
+    failuresOf(source, now),
+    mode === 'local'
+      ? ''
+      : html`<div class="row">
+          <button type="button" title="Send one request now" onClick=${onProbe}>Probe ${ofRegistry}</button>
+          <button type="button" title="Clear its cache and fetch it again" onClick=${onRefresh}>Refresh ${ofRegistry}</button>
+        </div>`,
+  ]
+}
+
+function stateOf({ state, replicas }: FleetSource) {
+  const all = Object.values(replicas)
+  const same = all.filter((other) => other === state).length
+  return html`<${SourceState} state=${state} />
+    ${same < all.length && html`<small>at ${same} of ${all.length} replicas</small>`}`
+}
+
+function latencyOf({ calls, traffic }: FleetSource) {
+  if (calls === undefined || traffic === undefined) return '–'
+  if (calls.ended === 0) return 'not used yet'
+  const { p50_ms, p95_ms } = traffic.total
+  return html`<${Sparkbars} values=${traffic.minutes.p95_ms} />
+    <small>
+      ${
+        p50_ms === null
+          ? `no calls in 60 min; ${formatMs(Math.round(calls.elapsed_ms / calls.ended))} on average before`
+          : `p50 ${formatMs(p50_ms)}, p95 ${formatMs(p95_ms!)}`
+      }
+    </small>`
+}
+
+function cacheWords({ cache }: FleetSource): string {
+  if (cache === undefined) return '–'
+  const hits = cache.fresh + cache.stale
+  const lookups = hits + cache.miss
+  if (lookups === 0) return 'not used yet'
+  return `${formatShare(hits / lookups)} hits (${formatCount(lookups)} ${lookups === 1 ? 'lookup' : 'lookups'})`
+}
+
+function failuresOf({ last_error: last, traffic }: FleetSource, now: number) {
+  if (last === null) return 'none'
+  const { errors = 0, requests = 0 } = traffic?.total ?? {}
+  return html`<span>${describeReason(last.reason)}, <${TimeAgo} at=${Date.parse(last.at)} now=${now} /></span>
+    <small>${errors === 0 ? 'none in 60 min' : `${formatCount(errors)} of ${formatCount(requests)} calls in 60 min`}</small>`
+}
+
+export const BREAKER_WORDS: Readonly<Record<string, string>> = {
+  closed: 'normal',
+  open: 'paused',
+  half_open: 'testing',
+}
+
+/** Sources that need attention first; otherwise in configuration order. */
+function byTrouble(sources: readonly FleetSource[]): FleetSource[] {
+  return sources.toSorted((one, other) => troubleOf(other) - troubleOf(one))
+}
+
+function troubleOf({ state, breaker }: FleetSource): number {
+  if (state === 'unavailable') return 4
+  if (breaker !== undefined && (breaker.state !== 'closed' || breaker.suspended !== null)) return 3
+  if (state === 'stale') return 2
+  return breaker !== undefined && breaker.failures_in_a_row > 0 ? 1 : 0
+}
+
+/** `28 of 31 well · 3 down`. */
+function summaryOf(sources: readonly FleetSource[]): string {
+  const count = (state: FleetSource['state']): number =>
+    sources.filter((source) => source.state === state).length
+  const parts = [
+    [count('unavailable'), 'down'],
+    [count('stale'), 'with a cached copy'],
+    [count('not_yet_loaded'), 'not contacted yet'],
+  ] as const
+  const others = parts.filter(([number]) => number > 0).map(([number, words]) => `${number} ${words}`)
+  return [`${count('loaded')} of ${sources.length} well`, ...others].join(' · ')
+}
+
+/** `normal`, `paused, retries in 12 s`, `testing`. */
+function describeCalls(breaker: NonNullable<FleetSource['breaker']>, now: number): string {
+  const { state, retry_at, suspended } = breaker
+  const retries = (instant: string): string =>
+    `, retries in ${Math.max(0, Math.ceil((Date.parse(instant) - now) / 1000))} s`
+  if (state === 'open') return `paused${retry_at === null ? '' : retries(retry_at)}`
+  if (suspended !== null)
+    return `paused (${suspended.reason === 'unauthorized' ? 'API key rejected' : 'asked to wait'})${retries(suspended.until)}`
+  return BREAKER_WORDS[state] ?? state
+}
+
+function toneOfCalls({ state, failures_in_a_row, suspended }: NonNullable<FleetSource['breaker']>): ToneName {
+  if (state === 'open' || suspended !== null) return 'bad'
+  return state === 'half_open' || failures_in_a_row > 0 ? 'warn' : 'good'
+}
