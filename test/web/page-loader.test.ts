@@ -1,8 +1,13 @@
 import test from 'ava'
-import { ProblemError } from '../../src/client/problem-error.ts'
-import { readEnvelope } from '../../src/web/board/state/envelope.ts'
+import { ProblemError, readReports } from '../../src/client/problem-error.ts'
+import { parseJson } from '../../src/json/value.ts'
 import { decodeUtf8 } from '../../src/web/board/state/listing-row.ts'
-import { type LoaderState, MAX_ROWS, PageLoader } from '../../src/web/board/state/page-loader.ts'
+import {
+  type LoaderState,
+  MAX_ROWS,
+  PageLoader,
+  readEnvelope,
+} from '../../src/web/board/state/page-loader.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const listing = (id: string | number): string => `{"listing_id":"${id}","n":9007199254740993,"x":1.0}`
@@ -131,4 +136,18 @@ test('page loader: stops at the maximum number of rows', async (t) => {
   t.is(last().rows.length, MAX_ROWS)
   t.is(last().phase, 'end')
   t.is(requests.length, 50)
+})
+
+test('sources: a malformed body gives no sources, a malformed entry gets defaults', (t) => {
+  for (const body of ['null', '7', '[]', '{"sources":{}}']) t.deepEqual(readReports(parseJson(body)), [])
+  const [odd] = readReports(parseJson('{"sources":[{"matched":"many","filters":7}]}'))
+  t.deepEqual(odd, {
+    registry: '?',
+    state: 'unavailable',
+    reason: undefined,
+    filters: [],
+    matched: null,
+    age_seconds: undefined,
+    invalid: undefined,
+  })
 })

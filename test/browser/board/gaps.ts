@@ -41,6 +41,11 @@ test.serial('board: names a lost source and marks the answer as incomplete', asy
   await page.keyboard.press('Tab')
   await waitForCount(page, 'No listing found, but not every registry answered.')
   t.is(await page.locator('.listings').count(), 0)
+
+  await page.goto(`${gateway.url}/?sources=near`)
+  await page.getByText('1 of 1 registry answered').click()
+  await page.locator('.source', { hasText: 'not queried' }).first().waitFor()
+  t.deepEqual(await page.locator('.source strong').allTextContents(), ['local', 'far', 'near'])
   t.deepEqual(page.faults, [])
 })
 
@@ -224,6 +229,8 @@ test.serial('board: names the sources that an upstream gateway misses', async (t
     /eu\/gone is unavailable: it refused the connection \(connection_refused\)\./,
   )
   t.is(await rowsOf(page).filter({ hasText: 'eu/far' }).count(), 2)
+  await page.getByText('2 of 2 registries answered').click()
+  t.deepEqual(await page.locator('.source strong').allTextContents(), ['eu/gone', 'local', 'eu'])
   t.is(await page.locator('#filter-sources label', { hasText: '/' }).count(), 0)
   t.deepEqual(page.faults, [])
 })

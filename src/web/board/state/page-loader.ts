@@ -1,9 +1,10 @@
-import { PageWalk } from '../../../client/page-walk.ts'
+import { type PageReport, PageWalk, readPageReport } from '../../../client/page-walk.ts'
 import { ProblemError } from '../../../client/problem-error.ts'
 import { SingleFlight } from '../../../domain/single-flight.ts'
+import { JsonScanner } from '../../../json/scanner.ts'
+import { parseJson } from '../../../json/value.ts'
 import type { SourceReport } from '../../../wire/source.ts'
-import { type Envelope, readEnvelope } from './envelope.ts'
-import { type ListingRow, readListingRow } from './listing-row.ts'
+import { decodeUtf8, type ListingRow, readListingRow } from './listing-row.ts'
 
 /** Of the table, and of a request. */
 export const PAGE_ROWS = 100
@@ -134,3 +135,20 @@ function worst(before: readonly SourceReport[], now: readonly SourceReport[]): S
 }
 
 const rank = ({ state }: SourceReport): number => (state === 'loaded' ? 0 : state === 'stale' ? 1 : 2)
+
+/** Listings are the bytes that were published. */
+type Envelope = PageReport & { items: readonly Uint8Array[] }
+
+const OPENING = '{"items":'
+
+/** @throws SyntaxError */
+export function readEnvelope(bytes: Uint8Array): Envelope {
+  const isEnvelope = decodeUtf8(bytes.subarray(0, OPENING.length)) === OPENING
+  const array = isEnvelope ? new JsonScanner(bytes).arrayAt(OPENING.length) : null
+  if (array === null) throw new SyntaxError('not a list of listings')
+  const rest = parseJson(`${OPENING}[]${decodeUtf8(bytes.subarray(array.end))}`)
+  return {
+    ...readPageReport(rest),
+    items: array.elements.map(({ start, end }) => bytes.subarray(start, end)),
+  }
+}

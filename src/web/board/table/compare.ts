@@ -6,7 +6,7 @@ import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
-import { PriceLines } from '../sheet/payments.ts'
+import { PriceLines } from '../payments.ts'
 import { type ListingRow, parseListing } from '../state/listing-row.ts'
 import { MAX_COMPARED } from '../view.ts'
 

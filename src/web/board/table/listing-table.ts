@@ -6,10 +6,9 @@ import { html } from '../../html.ts'
 import { canChoose } from '../filters/controls.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
 import { amountOf, chainName, shortAmount, shownOption, unitName } from '../prices.ts'
-import type { ListingRow } from '../state/listing-row.ts'
+import { type ListingRow, warningsOf } from '../state/listing-row.ts'
 import { PAGE_ROWS } from '../state/page-loader.ts'
 import { MAX_COMPARED, withValue } from '../view.ts'
-import { warningsOf } from '../warnings.ts'
 import { ordersOf, type Sorting, sortOf, titleOfOrder } from './row-order.ts'
 
 export type ListingTableProps = {

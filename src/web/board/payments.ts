@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
-import { type PaymentOption, paymentOptions } from '../../../domain/price/payment-option.ts'
-import type { TokenTable } from '../../../domain/price/token.ts'
-import { at, type JsonObject, listAt, textAt } from '../../../json/value.ts'
-import { CopyButton } from '../../common/copy-button.ts'
-import { type DataColumn, DataTable } from '../../common/data-table.ts'
-import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
-import { html } from '../../html.ts'
-import { amountOf, chainName, shortAmount, shownOption, tokenName, unitName } from '../prices.ts'
-import type { ListingRow } from '../state/listing-row.ts'
+import { type PaymentOption, paymentOptions } from '../../domain/price/payment-option.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { at, type JsonObject, listAt, textAt } from '../../json/value.ts'
+import { CopyButton } from '../common/copy-button.ts'
+import { type DataColumn, DataTable } from '../common/data-table.ts'
+import { shortAddress, untrustedText } from '../common/untrusted-text.ts'
+import { html } from '../html.ts'
+import { amountOf, chainName, shortAmount, shownOption, tokenName, unitName } from './prices.ts'
+import type { ListingRow } from './state/listing-row.ts'
 
 type PriceLinesProps = { row: ListingRow; tokens: TokenTable; isShort?: boolean }
 

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
-import { describeReason, hasAnswered } from '../../wire/describe-missing.ts'
+import { describeMissing, describeReason, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport, SourceStatusJson } from '../../wire/source.ts'
 import { TimeAgo } from '../common/time.ts'
 import { SourceState, Tone } from '../common/tone.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { useAnswer } from './state/answer.ts'
-import { joinSources, type KnownSource } from './state/sources.ts'
+import type { Listings } from './state/listings.ts'
 import { parameterOf, type Query } from './view.ts'
 
 type SourceLineProps = {
@@ -101,4 +101,62 @@ function SilentSources({ query, apiKey, seconds, children }: WaitingProps & { se
   if (silent.length === 0) return html`${children}`
   const names = silent.map(({ registry }) => registry).join(', ')
   return html`<p class="hint">Waiting for ${plural(silent.length, 'registry', 'registries')}: ${untrustedText(names)}</p>`
+}
+
+type BannerProps = { listings: Listings; hasKey: boolean }
+
+export function Banner({ listings, hasKey }: BannerProps) {
+  const { error, isComplete, rows, total, isPrevious, phase } = listings
+  if (error === null && (isComplete || total === null)) return null
+  const reports = error === null ? (listings.sources ?? []) : error.sources
+  return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
+    <h2>${error === null ? 'Some registries did not answer. Results are incomplete.' : headline(rows.length, total, isPrevious)}</h2>
+    ${error !== null && html`<p>${untrustedText(error.message, MAX_DETAIL_CHARS)}</p>`}
+    ${error?.status === 401 && html`<p>${hasKey ? KEY_REFUSED : KEY_REQUIRED}</p>`}
+    ${error?.status === 429 && html`<p>The search is sent again ${error.retryAfter === null ? 'shortly' : `in ${error.retryAfter} s`}.</p>`}
+    <${MissingSources} reports=${reports} />
+    ${error !== null && canRetry(error.status) && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
+  </section>`
+}
+
+const KEY_REQUIRED = 'This gateway requires an API key. Enter one above, or ask its operator for one.'
+const KEY_REFUSED = 'This key was rejected. Forget it above, and enter another.'
+const MAX_DETAIL_CHARS = 1000
+const MAX_MISSING = 50
+
+/** The same request can only be refused again. */
+const canRetry = (status: number): boolean => status === 0 || status === 429 || status >= 500
+
+function headline(count: number, total: number | null, isPrevious: boolean): string {
+  if (count === 0) return 'Listings could not be loaded.'
+  return isPrevious
+    ? 'This search could not be answered. The previous results are below.'
+    : `Loading stopped after ${count.toLocaleString('en')} of ${(total ?? count).toLocaleString('en')}.`
+}
+
+function MissingSources({ reports }: { reports: readonly SourceReport[] }) {
+  const words = [...new Set(reports.map(describeMissing).filter((text) => text !== null))]
+  if (words.length === 0) return null
+  return html`<ul class="bullets">
+    ${words.slice(0, MAX_MISSING).map((text) => html`<li>${untrustedText(text, MAX_DETAIL_CHARS)}.</li>`)}
+    ${words.length > MAX_MISSING && html`<li>and ${words.length - MAX_MISSING} more</li>`}
+  </ul>`
+}
+
+/** `report`: how the source answered the query, if it was requested. */
+type KnownSource = Pick<SourceStatusJson, 'registry'> &
+  Partial<SourceStatusJson> & { report: SourceReport | null }
+
+/** In the gateway's order, then those that only the answer names. */
+export function joinSources(
+  statuses: readonly SourceStatusJson[],
+  reports: readonly SourceReport[],
+): KnownSource[] {
+  const names = new Set(statuses.map(({ registry }) => registry))
+  const known = statuses.map((status) => ({
+    ...status,
+    report: reports.find(({ registry }) => registry === status.registry) ?? null,
+  }))
+  const others = reports.filter(({ registry }) => !names.has(registry))
+  return [...known, ...others.map((report) => ({ registry: report.registry, report }))]
 }

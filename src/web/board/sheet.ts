@@ -1,19 +1,20 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { TokenTable } from '../../../domain/price/token.ts'
-import { safeJson } from '../../../domain/safe-text.ts'
-import { type JsonObject, objectOrEmpty } from '../../../json/value.ts'
-import { CopyButton } from '../../common/copy-button.ts'
-import { TimeAgo } from '../../common/time.ts'
-import { untrustedText } from '../../common/untrusted-text.ts'
-import { html } from '../../html.ts'
-import { CommandList, type ShownCommand } from '../command-list.ts'
-import { formatDuration, formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
-import type { Navigation } from '../navigation.ts'
-import { decodeUtf8, type ListingRow, parseListing } from '../state/listing-row.ts'
-import { Narrow, Storefront } from '../table/listing-table.ts'
-import { warningsOf } from '../warnings.ts'
-import { DealStatus } from './deal-status.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { safeJson } from '../../domain/safe-text.ts'
+import { type JsonObject, objectOrEmpty } from '../../json/value.ts'
+import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
+import { NO_STOREFRONT_ANSWER } from '../../presentation/observation.ts'
+import type { LifecycleStep, PresentationRecord } from '../../presentation/record.ts'
+import { CopyButton } from '../common/copy-button.ts'
+import { TimeAgo } from '../common/time.ts'
+import { Tone, type ToneName } from '../common/tone.ts'
+import { untrustedText } from '../common/untrusted-text.ts'
+import { html } from '../html.ts'
+import { formatDuration, formatMember, labelOf, MAX_MEMBERS } from './members.ts'
+import type { Navigation } from './navigation.ts'
 import { Payments, PriceLines, Total } from './payments.ts'
+import { decodeUtf8, type ListingRow, parseListing, warningsOf } from './state/listing-row.ts'
+import { Narrow, Storefront } from './table/listing-table.ts'
 
 type SheetProps = {
   row: ListingRow
@@ -131,4 +132,73 @@ function RawJson({ bytes }: { bytes: Uint8Array }) {
     ${isCut && html`<p class="hint">The first ${MAX_SHOWN_CHARS} of ${text.length} characters.</p>`}
     <${CopyButton} text=${text} label="the JSON" />
   </div>`
+}
+
+/** `text` is `null` where a command is not safe to paste. */
+type ShownCommand = { label: string; text: string | null }
+
+export const CommandList = ({ commands }: { commands: readonly ShownCommand[] }) =>
+  html`<dl class="commands stack">
+    ${commands.map(
+      ({ label, text }) =>
+        html`<div key=${label}>
+          <dt>${label}</dt>
+          <dd>
+            ${
+              text === null
+                ? html`<span class="hint">A value has control characters, which a terminal would act on: use curl.</span>`
+                : html`<pre tabindex="0"><code>${text}</code></pre>
+                  <${CopyButton} text=${text} label=${label} />`
+            }
+          </dd>
+        </div>`,
+    )}
+  </dl>`
+
+/** From the listing alone: a request would show the storefront which listings a reader opens. */
+function DealStatus({ row, listing }: { row: ListingRow; listing: JsonObject }) {
+  const record = recordOf(row, listing)
+  if (typeof record === 'string') return html`<p class="hint">No deal status: ${record}.</p>`
+  const { lifecycle, delivery } = record
+  const steps = [
+    ...Object.entries(lifecycle),
+    ...DELIVERY_STEPS.map((name) => [name, delivery[name]] as const),
+  ]
+  return html`<details>
+    <summary>Deal status: ${lifecycle.advertised.status === 'current' ? 'advertised' : 'no longer advertised'}; the rest is not checked</summary>
+    <dl>
+      ${steps.filter(([, { status }]) => status !== 'not-applicable').map(([name, step]) => html`<${Step} ...${{ name, step }} />`)}
+    </dl>
+    <p class="hint">
+      Based on the listing only, ${record.schema}. The board does not request the storefront; <code>entrepot review</code> does.
+    </p>
+  </details>`
+}
+
+const DELIVERY_STEPS = ['capacity', 'fulfillment', 'credential', 'service'] as const
+
+function recordOf({ registry, publisher }: ListingRow, listing: JsonObject): PresentationRecord | string {
+  try {
+    const found = { listing, registry: registry ?? location.origin, publisher }
+    return buildRecord(found, NO_STOREFRONT_ANSWER)
+  } catch (cause) {
+    if (cause instanceof UnpresentableError) return cause.message
+    throw cause
+  }
+}
+
+const MAX_LABEL_CHARS = 400
+
+const STATUSES: Readonly<Record<string, readonly [text: string, tone: ToneName]>> = {
+  current: ['now', 'good'],
+  'not-started': ['not checked', 'neutral'],
+}
+
+function Step({ name, step: { status, label } }: { name: string; step: LifecycleStep }) {
+  const [text, tone] = STATUSES[status] ?? ['done', 'good']
+  return html`<dt>${name}</dt>
+    <dd>
+      <${Tone} of=${tone} text=${text} />
+      ${status !== 'not-started' && html` <bdi class="hint">${untrustedText(label, MAX_LABEL_CHARS)}</bdi>`}
+    </dd>`
 }
