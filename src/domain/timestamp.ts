@@ -83,17 +83,40 @@ function offsetMicros(zone: string): Micros {
   return (zone.startsWith('-') ? -minutes : minutes) * 60_000_000
 }
 
-const UNITS: readonly (readonly [name: string, seconds: number])[] = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['m', 60],
-]
-
 /** `3h`, `2d`; `-` for an unreadable time; `0s` for one in the future. */
-export function formatAgeSince(timestamp: string | null, nowMs = Date.now()): string {
+export function formatAgeSince(timestamp: string | null): string {
   const at = timestamp === null ? null : parseTimestamp(timestamp)
   if (at === null) return '-'
-  const seconds = Math.max(0, Math.floor(nowMs / 1000 - at / 1_000_000))
-  const unit = UNITS.find(([, size]) => seconds >= size)
-  return unit === undefined ? `${seconds}s` : `${Math.floor(seconds / unit[1])}${unit[0]}`
+  const [count, unit] = inLargest(DAYS, Math.max(0, Date.now() / 1000 - at / MICROS_PER_SECOND))
+  return `${count}${unit[0]}`
+}
+
+/** `42 s`, `3 min`, `2 h`. */
+export const formatAge = (seconds: number): string => inLargest(HOURS, seconds).join(' ')
+
+/** `3 d ago`, of milliseconds since the Unix epoch. */
+export function timeAgo(at: number, now: number): string {
+  if (isFuture(at, now)) return 'in the future'
+  const seconds = (now - at) / 1000
+  return seconds < JUST_NOW_SECONDS ? 'just now' : `${inLargest(YEARS, seconds).join(' ')} ago`
+}
+
+/** A minute of future is a difference of clocks. */
+export const isFuture = (at: number, now: number): boolean => at > now + 60_000
+
+const JUST_NOW_SECONDS = 10
+
+type Units = readonly (readonly [name: string, seconds: number])[]
+
+const HOURS: Units = [
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+]
+const DAYS: Units = [['d', 86_400], ...HOURS]
+const YEARS: Units = [['y', 31_557_600], ['mo', 2_629_800], ...DAYS]
+
+function inLargest(units: Units, seconds: number): [count: number, unit: string] {
+  const [name, size] = units.find(([, size]) => seconds >= size) ?? units.at(-1)!
+  return [Math.floor(seconds / size), name]
 }

@@ -1,4 +1,5 @@
 import type { REASONS } from '../domain/source/source-reason.ts'
+import { formatAge } from '../domain/timestamp.ts'
 import type { SourceNote } from './source.ts'
 
 type Described = Pick<SourceNote, 'registry' | 'state' | 'reason'> & {
@@ -60,10 +61,4 @@ const REASON_WORDS: Readonly<Record<(typeof REASONS)[number], string>> = {
   unsorted: 'does not list its newest listings first, and has too many to sort here',
   private_address: 'has a private address, which is not allowed',
   signed_requests_required: 'requires signed requests',
-}
-
-/** `42 s`, `3 min`, `2 h`. */
-export function formatAge(seconds: number): string {
-  if (seconds < 60) return `${Math.floor(seconds)} s`
-  return seconds < 3600 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`
 }

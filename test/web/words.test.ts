@@ -1,6 +1,7 @@
 import test from 'ava'
 import { readableAmount } from '../../src/domain/price/price-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
+import { timeAgo } from '../../src/domain/timestamp.ts'
 import { filterWords, titleOf } from '../../src/web/board/filter-words.ts'
 import { viewOfSpec } from '../../src/web/board/listing-view.ts'
 import { formatDuration, formatMember, labelOf } from '../../src/web/board/members.ts'
@@ -9,7 +10,6 @@ import { decodeUtf8, readListingRow, readOneListing } from '../../src/web/board/
 import { listingsCsv } from '../../src/web/board/table/csv.ts'
 import { inOrder, sortOf } from '../../src/web/board/table/row-order.ts'
 import { filtersOf, readView, withValue, withValues, writeView } from '../../src/web/board/view.ts'
-import { timeAgo } from '../../src/web/common/relative-time.ts'
 import { linkTarget, untrustedText } from '../../src/web/common/untrusted-text.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -1,5 +1,5 @@
+import { formatAge } from '../../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
-import { formatAge } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'

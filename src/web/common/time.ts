@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
+import { timeAgo } from '../../domain/timestamp.ts'
 import { html } from '../html.ts'
-import { timeAgo } from './relative-time.ts'
 
 const TICK_MS = 10_000
 const listeners = new Set<(now: number) => void>()

@@ -1,5 +1,5 @@
 import type { TokenTable } from '../../../domain/price/token.ts'
-import { isFuture } from '../../common/relative-time.ts'
+import { isFuture } from '../../../domain/timestamp.ts'
 import { TimeAgo, useNow } from '../../common/time.ts'
 import { linkTarget, shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
