@@ -55,20 +55,10 @@ const isList = (value: object): value is readonly CanonicalValue[] => Array.isAr
 /** Bytes of UTF-8 sort as code points do; JavaScript compares UTF-16 units. */
 const compareCodePoints = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-const SHORT_ESCAPES: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-}
+/** ASCII only. */
+const canonicalString = (text: string): string => JSON.stringify(text).replace(/[^ -~]/g, escapeUnit)
 
-const canonicalString = (text: string): string => `"${text.replace(/["\\]|[^ -~]/g, escapeUnit)}"`
-
-const escapeUnit = (unit: string): string =>
-  SHORT_ESCAPES[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** Python's `repr`: the shortest digits that read back, with an exponent below 1e-4 and from 1e16 up. */
 function canonicalFloat(value: number): string {
