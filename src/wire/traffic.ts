@@ -37,29 +37,23 @@ type Traffic = z.infer<typeof trafficSchema>
 export function toTraffic(minutes: readonly Minute[], now: number): Traffic {
   const first = minuteOf(now) - KEPT_MINUTES + 1
   const byTime = new Map(minutes.map((minute) => [minute.at, minute]))
-  const each = <T>(read: (minute: Minute | undefined) => T): T[] =>
-    Array.from({ length: KEPT_MINUTES }, (_, n) => read(byTime.get(first + n)))
-  const countOf = (name: 'requests' | 'errors' | 'hits' | 'lookups') => each((minute) => minute?.[name] ?? 0)
-  const latencyOf = (share: number) => each((minute) => (minute ? percentile(minute, share) : null))
-  const { requests, errors, hits, lookups, ...rest } = totalOf(minutes)
-  const total = { requests, errors, hits, lookups, ...rest }
+  const hour = Array.from({ length: KEPT_MINUTES }, (_, n) => figuresOf(byTime.get(first + n) ?? totalOf([])))
   return {
     from: new Date(first * 60_000).toISOString(),
-    total: {
-      requests,
-      errors,
-      hits,
-      lookups,
-      p50_ms: percentile(total, 0.5),
-      p95_ms: percentile(total, 0.95),
-    },
+    total: figuresOf(totalOf(minutes)),
     minutes: {
-      requests: countOf('requests'),
-      errors: countOf('errors'),
-      hits: countOf('hits'),
-      lookups: countOf('lookups'),
-      p50_ms: latencyOf(0.5),
-      p95_ms: latencyOf(0.95),
+      requests: hour.map(({ requests }) => requests),
+      errors: hour.map(({ errors }) => errors),
+      hits: hour.map(({ hits }) => hits),
+      lookups: hour.map(({ lookups }) => lookups),
+      p50_ms: hour.map(({ p50_ms }) => p50_ms),
+      p95_ms: hour.map(({ p95_ms }) => p95_ms),
     },
   }
+}
+
+function figuresOf(minute: Minute): Traffic['total'] {
+  const { requests, errors, hits, lookups } = minute
+  const [p50_ms, p95_ms] = [percentile(minute, 0.5), percentile(minute, 0.95)]
+  return { requests, errors, hits, lookups, p50_ms, p95_ms }
 }
