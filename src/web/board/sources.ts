@@ -148,10 +148,7 @@ type KnownSource = Pick<SourceStatusJson, 'registry'> &
   Partial<SourceStatusJson> & { report: SourceReport | null }
 
 /** In the gateway's order, then those that only the answer names. */
-export function joinSources(
-  statuses: readonly SourceStatusJson[],
-  reports: readonly SourceReport[],
-): KnownSource[] {
+function joinSources(statuses: readonly SourceStatusJson[], reports: readonly SourceReport[]): KnownSource[] {
   const names = new Set(statuses.map(({ registry }) => registry))
   const known = statuses.map((status) => ({
     ...status,
