@@ -25,9 +25,10 @@ import { traceOf } from '../http/middleware/tracing.ts'
 import { ResponseCache } from '../http/response-cache.ts'
 import type { Route } from '../http/route.ts'
 import type { McpHandler } from '../http/routes/mcp.ts'
+import type { Gateway } from '../http/routes/merged-listings.ts'
 import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
-import { createRoutes, type RouteOptions } from '../http/routes.ts'
+import { createRoutes } from '../http/routes.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Logger } from '../log.ts'
 import { RepeatFilter } from '../mcp/repeat-filter.ts'
@@ -170,8 +171,6 @@ function createLocal(
   return { source, status: localStatus(name, spec, replica) }
 }
 
-type Gateway = NonNullable<RouteOptions['gateway']> & RouteOptions['facets']
-
 type GatewayOptions = {
   config: Pick<Config, 'gateway' | 'cache' | 'tokens'>
   spec: FilterSpec
@@ -189,6 +188,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const sources = all.map(({ source }) => traceSource(source))
   const cursors = new Cursors(cursorSecret, () => clock.now() / 1000)
   return {
+    spec,
     gatewayId: id,
     freshSeconds: config.cache.freshSeconds,
     clock,
@@ -202,8 +202,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     readPage: createReadPage({ sources, budgetMs, clock, tokens, cursors }),
     stream: createStreamListings({ sources, budgetMs, clock, tokens }),
     find: createFindListing({ sources, budgetMs, clock }),
-    tokens: config.tokens,
-    readFacets: createReadFacets({ sources, budgetMs, clock, tokens: config.tokens }),
+    tokens,
+    readFacets: createReadFacets({ sources, budgetMs, clock, tokens }),
   }
 }
 
@@ -230,8 +230,9 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     now: () => clock.now() * 1000,
   })
   const routes = createRoutes({
-    spec,
-    tokens: config.tokens,
+    gateway,
+    // A plain Registry without upstreams answers with the protocol's members only.
+    isGateway: config.upstreams.length > 0,
     registry: registry.enabled
       ? {
           store,
@@ -245,9 +246,6 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     keys,
     keyUsage,
     clock,
-    // A plain Registry without upstreams answers with the protocol's members only.
-    gateway: config.upstreams.length === 0 ? null : gateway,
-    facets: gateway,
     mcp: createMcpHandler(gateway, log),
     metrics,
     metricsPublic,

@@ -1,40 +1,35 @@
-import type { TokenTable } from '../domain/price/token.ts'
 import type { Select } from '../domain/source/selection.ts'
-import type { FilterSpec } from '../filter-spec/filter.ts'
-import { createReadVocabulary } from '../gateway/vocabulary.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
 import { DOCS } from './docs/page.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { lazy } from './lazy.ts'
 import type { Route } from './route.ts'
 import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
-import { facetRoutes, type MarketFacets } from './routes/facets.ts'
+import { facetRoutes } from './routes/facets.ts'
 import { filterSpecRoutes } from './routes/filter-spec.ts'
 import { healthRoutes } from './routes/health.ts'
 import { localListingRoutes, publishingRoutes } from './routes/listings.ts'
 import { type McpHandler, mcpRoutes } from './routes/mcp.ts'
-import { type MergedListings, mergedListingRoutes } from './routes/merged-listings.ts'
+import { type Gateway, mergedListingRoutes } from './routes/merged-listings.ts'
 import { type MetricsOptions, metricsRoutes } from './routes/metrics.ts'
 import { publisherRoutes } from './routes/publishers.ts'
 import { type ReadFleet, type Reload, replicaRoutes } from './routes/replicas.ts'
-import { type SourceList, sourceRoutes } from './routes/sources.ts'
+import { sourceRoutes } from './routes/sources.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { PAGES } from './web/pages.ts'
 import { webRoutes } from './web/routes.ts'
 import { loadSite } from './web/site.ts'
 
-export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
+type RouteOptions = Omit<MetricsOptions, 'sources'> &
   ApiKeyOptions & {
-    spec: FilterSpec
-    tokens: TokenTable
+    gateway: Gateway
+    /** Otherwise only the protocol's members are answered. */
+    isGateway: boolean
     /** `null` for a pure gateway. */
     registry: WriteContext | null
     /** Of the local Registry. */
     select?: Select | undefined
-    /** `null` for a plain Registry. */
-    gateway: (Omit<MergedListings, 'spec' | 'tokens'> & SourceList) | null
-    facets: MarketFacets
     mcp: McpHandler
     readFleet: ReadFleet
     reload: Reload
@@ -44,24 +39,25 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
 
 /** One line a resource; gate, problems and documentation follow from its routes. */
 export function createRoutes(options: RouteOptions): Route[] {
-  const { spec, registry, select, tokens, gateway, mcp } = options
+  const { gateway, isGateway, registry, select, mcp } = options
+  const { spec, tokens, sources, vocabulary } = gateway
   const replica = registry?.replica
   const site = lazy(() => loadSite([...PAGES, DOCS]))
   const routes = [
-    gateway && mergedListingRoutes({ ...gateway, spec, tokens }),
-    gateway === null && replica && select && localListingRoutes({ spec, replica, select, tokens }),
+    isGateway && mergedListingRoutes(gateway),
+    !isGateway && replica && select && localListingRoutes({ spec, replica, select, tokens }),
     publishingRoutes(registry),
     replica && publisherRoutes(replica),
     replica && statsRoutes(replica),
-    gateway && sourceRoutes(gateway),
-    facetRoutes({ ...options.facets, spec }),
+    isGateway && sourceRoutes(gateway),
+    facetRoutes(gateway),
     tokenRoutes(tokens),
-    filterSpecRoutes(gateway?.vocabulary ?? createReadVocabulary(spec, [])),
+    filterSpecRoutes(vocabulary),
     mcpRoutes(mcp),
     apiKeyRoutes(options),
     replicaRoutes(options),
     healthRoutes(options),
-    metricsRoutes(options),
+    metricsRoutes({ ...options, sources }),
     webRoutes(site),
   ].flatMap((one) => one || [])
   return [...routes, ...docsRoutes(routes, site, spec.listingShape)]

@@ -328,14 +328,12 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const log = createLogger('silent')
   const responseCache = new ResponseCache()
   const routes = createRoutes({
-    spec: SPEC,
-    tokens: new TokenTable([]),
-    facets: gateway,
+    gateway,
+    isGateway: true,
     registry: null,
     keys: new ApiKeys(store, replica),
     keyUsage: new KeyUsage(null, clock),
     clock,
-    gateway,
     mcp: createMcpHandler(gateway, log),
     store,
     reload: () => Promise.reject(new Error('not here')),

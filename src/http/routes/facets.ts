@@ -1,7 +1,5 @@
 import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
-import type { TokenTable } from '../../domain/price/token.ts'
-import type { FilterSpec } from '../../filter-spec/filter.ts'
-import { facetFields, MAX_FACETS, REGISTRY_FACET, type ReadFacets } from '../../gateway/facets.ts'
+import { facetFields, MAX_FACETS, REGISTRY_FACET } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import {
   filterParameters,
@@ -21,16 +19,9 @@ import {
 } from '../parameters.ts'
 import { type HandlerResponse, parameter, type RequestContext, type Route } from '../route.ts'
 import { mergedHeaders } from './merged-headers.ts'
-import { currency, type MergedListings, marketQuery, readVocabulary } from './merged-listings.ts'
+import { currency, type Gateway, marketQuery, readVocabulary } from './merged-listings.ts'
 
-export type MarketFacets = Omit<MergedListings, 'find' | 'readPage' | 'stream' | 'spec' | 'tokens'> & {
-  readFacets: ReadFacets
-  tokens: TokenTable
-}
-
-type FacetsOptions = MarketFacets & { spec: FilterSpec }
-
-export const facetRoutes = (options: FacetsOptions): Route[] => [
+export const facetRoutes = (gateway: Gateway): Route[] => [
   {
     method: 'GET',
     path: '/facets',
@@ -41,13 +32,13 @@ export const facetRoutes = (options: FacetsOptions): Route[] => [
       'other query parameter is a filter of the filter spec; all filters have to match. A live source with more than ' +
       '`scan_limit` matches is skipped, and the answer is not complete. `prices` gives the least, the median and the most ' +
       'per GPU-hour or offer, for each token and unit by itself, for at most 32 of them.',
-    parameters: [...PARAMETERS, IF_MATCH, IF_NONE_MATCH, ...filterParameters(options.spec)],
+    parameters: [...PARAMETERS, IF_MATCH, IF_NONE_MATCH, ...filterParameters(gateway.spec)],
     responses: {
       200: { description: 'Counts, and a report of each source', schema: facetsSchema },
       304: NOT_MODIFIED,
     },
     problems: [400, 412, 422, 502, 503, 504, 508],
-    handle: (request) => readMarket(request, options),
+    handle: (request) => readMarket(request, gateway),
   },
 ]
 
@@ -62,23 +53,23 @@ const PARAMETERS = [BY, STATUS, PUBLISHER, PRICE_PER, PRICE_MAX, PRICE_TOKEN, RE
 
 const RESERVED: ReadonlySet<string> = new Set(PARAMETERS.map(({ name }) => name))
 
-async function readMarket(request: RequestContext, options: FacetsOptions): Promise<HandlerResponse> {
+async function readMarket(request: RequestContext, gateway: Gateway): Promise<HandlerResponse> {
   const parameters = readGatewayParameters(request.queryString, RESERVED)
   const { texts } = parameters
   const names = readNames(texts.by) ?? []
   const counted = names.flatMap((name): [string, string][] => (name === REGISTRY_FACET ? [] : [[name, '']]))
   const filters = [...parameters.filters, ...counted]
-  const read = await readVocabulary(request, options, { ...parameters, filters })
-  const price = parsePriceQuestion(options.tokens, { ...texts, sort: '' }, { countsPrices: true })
-  const { query, context } = marketQuery(request, options, { ...read, parameters, price })
+  const read = await readVocabulary(request, gateway, { ...parameters, filters })
+  const price = parsePriceQuestion(gateway.tokens, { ...texts, sort: '' }, { countsPrices: true })
+  const { query, context } = marketQuery(request, gateway, { ...read, parameters, price })
   const by = facetFields(names, read.vocabulary.filters)
-  const found = await options.readFacets({ ...query, by, per: price.per }, context)
+  const found = await gateway.readFacets({ ...query, by, per: price.per }, context)
   const { total, facets, prices, complete, sources, outcomes } = found
   const contents = Buffer.from(JSON.stringify([facets, prices]))
   const vocabulary = filters.length === 0 ? null : read.vocabulary
   return {
     body: Buffer.from(JSON.stringify({ total, facets, prices, complete, sources })),
-    headers: mergedHeaders({ ...found, nextCursor: undefined }, contents, request.reader, options),
-    isCurrent: currency({ outcomes, nextCursor: undefined }, vocabulary, options.clock),
+    headers: mergedHeaders({ ...found, nextCursor: undefined }, contents, request.reader, gateway),
+    isCurrent: currency({ outcomes, nextCursor: undefined }, vocabulary, gateway.clock),
   }
 }

@@ -10,6 +10,7 @@ import type { FilterSpec } from '../../filter-spec/filter.ts'
 import { parseCdnLoop } from '../../gateway/cdn-loop.ts'
 import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
 import { renderItem, renderMerged } from '../../gateway/envelope.ts'
+import type { ReadFacets } from '../../gateway/facets.ts'
 import type { FindListing } from '../../gateway/find-listing.ts'
 import type { StreamListings } from '../../gateway/ndjson.ts'
 import type { MergedPage, ReadPage } from '../../gateway/pages.ts'
@@ -37,24 +38,28 @@ import {
   oneListingHeaders,
   streamHeaders,
 } from './merged-headers.ts'
+import type { SourceList } from './sources.ts'
 
-export type MergedListings = MergedHeaderOptions & {
-  find: FindListing
-  spec: FilterSpec
-  vocabulary: ReadVocabulary
-  readPage: ReadPage
-  stream: StreamListings
-  tokens: TokenTable
-  budgetMs: number
-  clock: Clock
-}
+/** All sources as one. */
+export type Gateway = MergedHeaderOptions &
+  SourceList & {
+    /** Of the local Registry. */
+    spec: FilterSpec
+    vocabulary: ReadVocabulary
+    readPage: ReadPage
+    stream: StreamListings
+    find: FindListing
+    readFacets: ReadFacets
+    tokens: TokenTable
+    budgetMs: number
+  }
 
-export const mergedListingRoutes = (gateway: MergedListings): Route[] => [
+export const mergedListingRoutes = (gateway: Gateway): Route[] => [
   listMergedListings(gateway),
   getMergedListing(gateway),
 ]
 
-const listMergedListings = (gateway: MergedListings): Route => ({
+const listMergedListings = (gateway: Gateway): Route => ({
   method: 'GET',
   path: '/listings',
   gate: 'read',
@@ -80,7 +85,7 @@ const listMergedListings = (gateway: MergedListings): Route => ({
   handle: (request) => readPage(request, gateway),
 })
 
-async function readPage(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
+async function readPage(request: RequestContext, gateway: Gateway): Promise<HandlerResponse> {
   const parameters = readGatewayParameters(request.queryString)
   const price = parsePriceQuestion(gateway.tokens, parameters.texts)
   const read = await readVocabulary(request, gateway, parameters)
@@ -102,7 +107,7 @@ type VocabularyRead = { vocabulary: CurrentSpec; leftMs: number }
 /** Waiting for the filters is part of the budget. */
 export async function readVocabulary(
   { header, reader, signal: caller }: RequestContext,
-  { vocabulary, spec, budgetMs }: Pick<MergedListings, 'vocabulary' | 'spec' | 'budgetMs'>,
+  { vocabulary, spec, budgetMs }: Pick<Gateway, 'vocabulary' | 'spec' | 'budgetMs'>,
   parameters: Pick<GatewayParameters, 'budgetMs' | 'filters'>,
 ): Promise<VocabularyRead> {
   const started = performance.now()
@@ -118,7 +123,7 @@ export async function readVocabulary(
 /** @throws EntrepotError `loop`, or `bad_request` for the status or a filter */
 export function marketQuery(
   request: RequestContext,
-  { gatewayId }: Pick<MergedListings, 'gatewayId'>,
+  { gatewayId }: Pick<Gateway, 'gatewayId'>,
   {
     vocabulary,
     leftMs,
@@ -175,7 +180,7 @@ const whileCurrent =
   }
 
 async function streamMerged(
-  gateway: MergedListings,
+  gateway: Gateway,
   query: ListingQuery,
   context: MergeRequest,
 ): Promise<HandlerResponse> {
@@ -193,7 +198,7 @@ const REGISTRY = parameter(
   'The only source to request, by its name or as in `_meta.registry`; default: all visible sources',
 )
 
-const getMergedListing = (gateway: MergedListings): Route => ({
+const getMergedListing = (gateway: Gateway): Route => ({
   method: 'GET',
   path: '/listings/:id',
   gate: 'read',
@@ -217,7 +222,7 @@ const getMergedListing = (gateway: MergedListings): Route => ({
   handle: (request) => readOne(request, gateway),
 })
 
-async function readOne(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
+async function readOne(request: RequestContext, gateway: Gateway): Promise<HandlerResponse> {
   const { params, query, reader, signal } = request
   const { isLoop, ...asked } = readPath(request, gateway.gatewayId)
   const lookup = { listingId: params.id ?? '', ...asked }

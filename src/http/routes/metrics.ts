@@ -9,14 +9,14 @@ export type MetricsOptions = {
   metricsPublic: boolean
   /** Whether the key opens the series of private sources. */
   mayReadMetrics?: (authorization: string | undefined) => boolean
-  gateway: SourceList | null
+  sources: SourceList['sources']
 }
 
 export const metricsRoutes = ({
   metrics,
   metricsPublic,
   mayReadMetrics = () => false,
-  gateway,
+  sources,
 }: MetricsOptions): Route[] => [
   {
     method: 'GET',
@@ -29,7 +29,7 @@ export const metricsRoutes = ({
       const seesAll = !metricsPublic || mayReadMetrics(header('authorization'))
       return {
         type: metrics.contentType,
-        body: seesAll ? text : omitPrivateSeries(text, gateway?.sources ?? []),
+        body: seesAll ? text : omitPrivateSeries(text, sources),
         headers: { 'Cache-Control': 'no-store' },
       }
     },
