@@ -81,6 +81,9 @@ export type HandlerResponse = {
 
 type Handler = (request: RequestContext) => HandlerResponse | Promise<HandlerResponse>
 
+/** For what is of this moment, or secret. */
+export const NO_STORE = { 'Cache-Control': 'no-store' }
+
 export const json = (value: unknown, status = 200): HandlerResponse => ({
   status,
   body: JSON.stringify(value),

@@ -15,7 +15,6 @@ import { type MetricsOptions, metricsRoutes } from './routes/metrics.ts'
 import { publisherRoutes } from './routes/publishers.ts'
 import { type ReadFleet, type Reload, replicaRoutes } from './routes/replicas.ts'
 import { sourceRoutes } from './routes/sources.ts'
-import { statsRoutes } from './routes/stats.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { PAGES } from './web/pages.ts'
 import { webRoutes } from './web/routes.ts'
@@ -48,7 +47,6 @@ export function createRoutes(options: RouteOptions): Route[] {
     !isGateway && replica && select && localListingRoutes({ spec, replica, select, tokens }),
     publishingRoutes(registry),
     replica && publisherRoutes(replica),
-    replica && statsRoutes(replica),
     isGateway && sourceRoutes(gateway),
     facetRoutes(gateway),
     tokenRoutes(tokens),

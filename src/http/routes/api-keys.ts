@@ -15,7 +15,7 @@ import {
 } from '../../wire/api-key.ts'
 import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
-import { integerParameter, json, type Route } from '../route.ts'
+import { integerParameter, json, NO_STORE, type Route } from '../route.ts'
 
 export type ApiKeyOptions = {
   keys: ApiKeys
@@ -23,68 +23,59 @@ export type ApiKeyOptions = {
   clock: Clock
 }
 
-export const apiKeyRoutes = (options: ApiKeyOptions): Route[] => [
-  mintKey(options),
-  listKeys(options),
-  revokeKey(options),
+export const apiKeyRoutes = ({ keys, keyUsage, clock }: ApiKeyOptions): Route[] => [
+  {
+    method: 'POST',
+    path: '/admin/api-keys',
+    gate: 'admin',
+    summary: 'Mint an API key',
+    description:
+      'A read key opens the read routes, a write key the write routes as well, and a metrics key only `GET /metrics`. ' +
+      'Only this response has the raw key.',
+    body: mintRequestSchema,
+    responses: { 201: { description: 'The key', schema: mintedKeySchema } },
+    handle: async (request) => {
+      const parsed = mintRequestSchema.safeParse(objectBody(request).value)
+      if (!parsed.success) throw invalidBody(parsed.error)
+      const { name, scope, expires_in_days: days = null } = parsed.data
+      const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
+      const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt })
+      const minted: MintedKeyJson = { ...common(key), key: raw }
+      return { ...json(minted, 201), headers: NO_STORE }
+    },
+  },
+  {
+    method: 'GET',
+    path: '/admin/api-keys',
+    gate: 'admin',
+    summary: 'List the API keys',
+    description: 'Newest first, revoked keys included. Raw keys are not shown.',
+    responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
+    handle: async () => {
+      const useOf = await keyUsage.read()
+      return { ...json(keys.list().map((key) => toJson(key, useOf(key.id)))), headers: NO_STORE }
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/admin/api-keys/:key_id',
+    gate: 'admin',
+    summary: 'Revoke an API key',
+    description: 'Revoking a revoked key succeeds and changes nothing.',
+    parameters: [KEY_ID],
+    responses: { 204: { description: 'Revoked' } },
+    problems: [404, 422],
+    handle: async ({ params }) => {
+      const id = readIntegerParameter(KEY_ID, params.key_id)!
+      if (await keys.revoke(id)) return { status: 204 }
+      throw new EntrepotError('not_found', `API key ${id} not found`)
+    },
+  },
 ]
 
 const MS_PER_DAY = 86_400_000
 
-/** Neither raw keys nor their list may be cached. */
-const NO_STORE = { 'Cache-Control': 'no-store' }
-
-const mintKey = ({ keys, clock }: ApiKeyOptions): Route => ({
-  method: 'POST',
-  path: '/admin/api-keys',
-  gate: 'admin',
-  summary: 'Mint an API key',
-  description:
-    'A read key opens the read routes, a write key the write routes as well, and a metrics key only `GET /metrics`. ' +
-    'Only this response has the raw key.',
-  body: mintRequestSchema,
-  responses: { 201: { description: 'The key', schema: mintedKeySchema } },
-  handle: async (request) => {
-    const parsed = mintRequestSchema.safeParse(objectBody(request).value)
-    if (!parsed.success) throw invalidBody(parsed.error)
-    const { name, scope, expires_in_days: days = null } = parsed.data
-    const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
-    const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt })
-    const minted: MintedKeyJson = { ...common(key), key: raw }
-    return { ...json(minted, 201), headers: NO_STORE }
-  },
-})
-
-const listKeys = ({ keys, keyUsage }: ApiKeyOptions): Route => ({
-  method: 'GET',
-  path: '/admin/api-keys',
-  gate: 'admin',
-  summary: 'List the API keys',
-  description: 'Newest first, revoked keys included. Raw keys are not shown.',
-  responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
-  handle: async () => {
-    const useOf = await keyUsage.read()
-    return { ...json(keys.list().map((key) => toJson(key, useOf(key.id)))), headers: NO_STORE }
-  },
-})
-
 const KEY_ID = integerParameter('path', 'key_id', 'The numeric id')
-
-const revokeKey = ({ keys }: ApiKeyOptions): Route => ({
-  method: 'DELETE',
-  path: '/admin/api-keys/:key_id',
-  gate: 'admin',
-  summary: 'Revoke an API key',
-  description: 'Revoking a revoked key succeeds and changes nothing.',
-  parameters: [KEY_ID],
-  responses: { 204: { description: 'Revoked' } },
-  problems: [404, 422],
-  handle: async ({ params }) => {
-    const id = readIntegerParameter(KEY_ID, params.key_id)!
-    if (await keys.revoke(id)) return { status: 204 }
-    throw new EntrepotError('not_found', `API key ${id} not found`)
-  },
-})
 
 const toJson = (key: ApiKey, use: KeyUse | undefined): ApiKeyJson => ({
   ...common(key),

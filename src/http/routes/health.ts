@@ -20,59 +20,55 @@ type HealthOptions = {
   keys: { areVerifiable: () => Promise<boolean> }
 }
 
-export const healthRoutes = (options: HealthOptions): Route[] => [LIVE, getHealth(options), getReady(options)]
-
-/** Independent of store and upstreams: a process that answers needs no restart. */
-const LIVE: Route = {
-  method: 'GET',
-  path: '/live',
-  gate: 'none',
-  summary: 'Whether the process responds',
-  responses: { 200: { description: 'The process responds', schema: liveness } },
-  handle: () => json({ status: 'live' }),
-}
-
-const getHealth = ({ store }: HealthOptions): Route => ({
-  method: 'GET',
-  path: '/health',
-  gate: 'none',
-  summary: 'Whether the store can be written',
-  responses: {
-    200: { description: 'A row was written within the last second', schema: health },
-    503: { description: 'The store cannot be written; reads are answered from memory', schema: health },
+export const healthRoutes = ({ store, isReady, keys }: HealthOptions): Route[] => [
+  {
+    method: 'GET',
+    path: '/live',
+    gate: 'none',
+    summary: 'Whether the process responds',
+    responses: { 200: { description: 'The process responds', schema: liveness } },
+    handle: () => json({ status: 'live' }),
   },
-  handle: async () => {
-    try {
-      await store.ping()
-      return json({ status: 'ok', checks: { api: 'ok', database: 'ok' } })
-    } catch (cause) {
-      const { message } = cause as Error
-      return json({ status: 'degraded', checks: { api: 'ok', database: `error: ${message}` } }, 503)
-    }
+  {
+    method: 'GET',
+    path: '/health',
+    gate: 'none',
+    summary: 'Whether the store can be written',
+    responses: {
+      200: { description: 'A row was written within the last second', schema: health },
+      503: { description: 'The store cannot be written; reads are answered from memory', schema: health },
+    },
+    handle: async () => {
+      try {
+        await store.ping()
+        return json({ status: 'ok', checks: { api: 'ok', database: 'ok' } })
+      } catch (cause) {
+        const { message } = cause as Error
+        return json({ status: 'degraded', checks: { api: 'ok', database: `error: ${message}` } }, 503)
+      }
+    },
   },
-})
+  {
+    method: 'GET',
+    path: '/ready',
+    gate: 'none',
+    summary: 'Ready: every snapshot upstream was pulled once, and API keys can be verified',
+    responses: { 200: { description: 'Ready', schema: readiness } },
+    problems: [503],
+    handle: async () => {
+      if (!isReady())
+        throw new EntrepotError(
+          'unavailable',
+          'Snapshot upstreams are being pulled for the first time: retry in a moment',
+        )
+      if (!(await keys.areVerifiable()))
+        throw new EntrepotError(
+          'unavailable',
+          'API keys cannot be verified: the store has not answered for a minute. GET /health gives the reason.',
+        )
+      return json({ status: 'ready' })
+    },
+  },
+]
 
 const readiness = z.object({ status: z.literal('ready') }).meta({ id: 'Readiness' })
-
-/** The service listens only after its own index is loaded. */
-const getReady = ({ isReady, keys }: HealthOptions): Route => ({
-  method: 'GET',
-  path: '/ready',
-  gate: 'none',
-  summary: 'Ready: every snapshot upstream was pulled once, and API keys can be verified',
-  responses: { 200: { description: 'Ready', schema: readiness } },
-  problems: [503],
-  handle: async () => {
-    if (!isReady())
-      throw new EntrepotError(
-        'unavailable',
-        'Snapshot upstreams are being pulled for the first time: retry in a moment',
-      )
-    if (!(await keys.areVerifiable()))
-      throw new EntrepotError(
-        'unavailable',
-        'API keys cannot be verified: the store has not answered for a minute. GET /health gives the reason.',
-      )
-    return json({ status: 'ready' })
-  },
-})

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EntrepotError, type ErrorCode } from '../../errors.ts'
 import { objectBody } from '../middleware/body.ts'
-import type { HandlerResponse, RequestContext, Route } from '../route.ts'
+import { type HandlerResponse, NO_STORE, type RequestContext, type Route } from '../route.ts'
 
 export type McpHandler = (
   request: Request,
@@ -57,10 +57,7 @@ async function handleMessage(context: RequestContext, door: McpHandler): Promise
   const response = await door(request, { reader, signal, trace })
   const body = await response.text()
   if (response.status >= 400) throw toError(response.status, body)
-  const unkept = { 'Cache-Control': 'no-store' }
-  return body === ''
-    ? { status: response.status, headers: unkept }
-    : { status: response.status, body, headers: unkept }
+  return { status: response.status, ...(body !== '' && { body }), headers: NO_STORE }
 }
 
 /** DNS rebinding (MCP, Transports, Security Warning): a page could resolve its own name to this server. */

@@ -1,6 +1,6 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import { z } from 'zod'
-import type { Route } from '../route.ts'
+import { NO_STORE, type Route } from '../route.ts'
 import type { SourceList } from './sources.ts'
 
 export type MetricsOptions = {
@@ -30,7 +30,7 @@ export const metricsRoutes = ({
       return {
         type: metrics.contentType,
         body: seesAll ? text : omitPrivateSeries(text, sources),
-        headers: { 'Cache-Control': 'no-store' },
+        headers: NO_STORE,
       }
     },
   },

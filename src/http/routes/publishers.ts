@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Publisher } from '../../domain/listing.ts'
+import { LISTING_STATUSES, type Publisher } from '../../domain/listing.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Replica } from '../../registry/replica.ts'
-import { publisherSchema } from '../../wire/listing.ts'
+import { listingStatusSchema, publisherSchema } from '../../wire/listing.ts'
 import { LIMIT, OFFSET, readIntegerParameter, readPaging } from '../parameters.ts'
 import { integerParameter, json, parameter, type Route } from '../route.ts'
 
@@ -11,49 +11,73 @@ const publisherEnvelope = z
   .object({ items: z.array(publisherSchema), count: z.int() })
   .meta({ id: 'PublisherEnvelope' })
 
-export const publisherRoutes = (replica: Replica): Route[] => [listPublishers(replica), getPublisher(replica)]
+const stats = z
+  .object({
+    publisher_count: z.int(),
+    order_count: z.int().describe('Listings of every status'),
+    orders_by_status: z.record(listingStatusSchema, z.int()),
+  })
+  .meta({ id: 'Stats' })
 
-const listPublishers = (replica: Replica): Route => ({
-  method: 'GET',
-  path: '/publishers',
-  gate: 'read',
-  summary: 'List publishers, or find one by its address',
-  description: 'Newest first. With `identifier`: the publisher that has it, or none.',
-  parameters: [
-    parameter('query', 'identifier', 'Signing address'),
-    parameter('query', 'scheme', 'Scheme of the identifier', { default: 'eip191' }),
-    LIMIT,
-    OFFSET,
-  ],
-  responses: { 200: { description: 'A page of publishers', schema: publisherEnvelope } },
-  problems: [422],
-  handle: ({ query }) => {
-    const { limit, offset } = readPaging(query)
-    const identifier = query.identifier
-    const found =
-      identifier === undefined
-        ? newest(replica, offset, limit)
-        : withIdentifier(replica, identifier, query.scheme || 'eip191')
-    return json({ items: found.map(toJson), count: found.length })
+export const publisherRoutes = (replica: Replica): Route[] => [
+  {
+    method: 'GET',
+    path: '/publishers',
+    gate: 'read',
+    summary: 'List publishers, or find one by its address',
+    description: 'Newest first. With `identifier`: the publisher that has it, or none.',
+    parameters: [
+      parameter('query', 'identifier', 'Signing address'),
+      parameter('query', 'scheme', 'Scheme of the identifier', { default: 'eip191' }),
+      LIMIT,
+      OFFSET,
+    ],
+    responses: { 200: { description: 'A page of publishers', schema: publisherEnvelope } },
+    problems: [422],
+    handle: ({ query }) => {
+      const { limit, offset } = readPaging(query)
+      const identifier = query.identifier
+      const found =
+        identifier === undefined
+          ? newest(replica, offset, limit)
+          : withIdentifier(replica, identifier, query.scheme || 'eip191')
+      return json({ items: found.map(toJson), count: found.length })
+    },
   },
-})
+  {
+    method: 'GET',
+    path: '/publishers/:publisher_id',
+    gate: 'read',
+    summary: 'One publisher',
+    parameters: [PUBLISHER_ID],
+    responses: { 200: { description: 'The publisher', schema: publisherSchema } },
+    problems: [404, 422],
+    handle: ({ params }) => {
+      const found = replica.projection.publisher(readIntegerParameter(PUBLISHER_ID, params.publisher_id)!)
+      if (found === null) throw new EntrepotError('not_found', 'Publisher not found')
+      return json(toJson(found))
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/system/stats',
+    gate: 'read',
+    summary: 'Number of publishers and listings',
+    responses: { 200: { description: 'Counts', schema: stats } },
+    handle: () => {
+      const { listings, publishers } = replica.projection
+      return json({
+        publisher_count: publishers.size,
+        order_count: listings.size,
+        orders_by_status: Object.fromEntries(
+          LISTING_STATUSES.map((status) => [status, listings.count(status)]),
+        ),
+      })
+    },
+  },
+]
 
 const PUBLISHER_ID = integerParameter('path', 'publisher_id', 'The numeric id')
-
-const getPublisher = (replica: Replica): Route => ({
-  method: 'GET',
-  path: '/publishers/:publisher_id',
-  gate: 'read',
-  summary: 'One publisher',
-  parameters: [PUBLISHER_ID],
-  responses: { 200: { description: 'The publisher', schema: publisherSchema } },
-  problems: [404, 422],
-  handle: ({ params }) => {
-    const found = replica.projection.publisher(readIntegerParameter(PUBLISHER_ID, params.publisher_id)!)
-    if (found === null) throw new EntrepotError('not_found', 'Publisher not found')
-    return json(toJson(found))
-  },
-})
 
 function newest({ projection }: Replica, offset: number, limit: number): Publisher[] {
   const { publishers } = projection

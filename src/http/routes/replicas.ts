@@ -1,5 +1,5 @@
 import { type FleetJson, fleetSchema, type ReloadResultJson, reloadResultSchema } from '../../wire/fleet.ts'
-import { json, type Route } from '../route.ts'
+import { json, NO_STORE, type Route } from '../route.ts'
 
 /** Never rejects: without Redis, of this process only. */
 export type ReadFleet = () => Promise<FleetJson>
@@ -37,5 +37,3 @@ export const replicaRoutes = ({ readFleet, reload }: ReplicaOptions): Route[] =>
     },
   },
 ]
-
-const NO_STORE = { 'Cache-Control': 'no-store' }

@@ -7,7 +7,7 @@ import { reportStatus, timeOf } from '../../gateway/source-report.ts'
 import { maySee } from '../../gateway/sources.ts'
 import { type SourceDetailsJson, sourceDetailsSchema, sourceStatusSchema } from '../../wire/source.ts'
 import { toTraffic } from '../../wire/traffic.ts'
-import { json, parameter, type Route } from '../route.ts'
+import { json, NO_STORE, parameter, type Route } from '../route.ts'
 
 export type SourceList = {
   /** In configuration order. */
@@ -19,83 +19,75 @@ export type SourceList = {
   clock: Clock
 }
 
-export const sourceRoutes = (list: SourceList): Route[] => [
-  listSources(list),
-  listSourceDetails(list),
-  refreshSource(list),
-  probeSource(list),
+export const sourceRoutes = ({ sources, clock }: SourceList): Route[] => [
+  {
+    method: 'GET',
+    path: '/sources',
+    gate: 'read',
+    summary: 'State of the sources that the reader may see',
+    responses: {
+      200: {
+        description: 'The sources, in the order of the configuration',
+        schema: z.object({ sources: z.array(sourceStatusSchema) }),
+      },
+    },
+    handle: ({ reader }) => {
+      const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
+      const headers = { ...NO_STORE, Vary: 'Authorization' }
+      return { ...json({ sources: visible.map(reportStatus) }), headers }
+    },
+  },
+  {
+    method: 'GET',
+    path: '/admin/sources',
+    gate: 'admin',
+    summary: 'State of all sources, with circuit breakers, caches and calls',
+    responses: {
+      200: {
+        description: 'The sources, in the order of the configuration',
+        schema: z.object({ sources: z.array(sourceDetailsSchema) }),
+      },
+    },
+    handle: () => ({
+      ...json({ sources: sources.map(({ status }) => withTraffic(status(), clock.now())) }),
+      headers: NO_STORE,
+    }),
+  },
+  {
+    method: 'POST',
+    path: '/admin/sources/:name/refresh',
+    gate: 'admin',
+    summary: 'Clear the cache of an upstream and fetch it again',
+    parameters: [NAME],
+    responses: {
+      202: { description: 'Its cache is empty; its filter spec and listings are being fetched' },
+    },
+    problems: [404],
+    handle: ({ params }) => {
+      upstreamOf(sources, params.name).refresh()
+      return { status: 202 }
+    },
+  },
+  {
+    method: 'POST',
+    path: '/admin/sources/:name/probe',
+    gate: 'admin',
+    summary: 'Send an upstream one request, and wait for its answer',
+    description: 'Also while its circuit breaker is open, but not while it asked to wait.',
+    parameters: [NAME],
+    responses: { 200: { description: 'Its state afterwards', schema: sourceDetailsSchema } },
+    problems: [404],
+    handle: async ({ params }) => {
+      const { probe, status } = upstreamOf(sources, params.name)
+      await probe()
+      return { ...json(withTraffic(status(), clock.now())), headers: NO_STORE }
+    },
+  },
 ]
-
-const listSources = ({ sources }: SourceList): Route => ({
-  method: 'GET',
-  path: '/sources',
-  gate: 'read',
-  summary: 'State of the sources that the reader may see',
-  responses: {
-    200: {
-      description: 'The sources, in the order of the configuration',
-      schema: z.object({ sources: z.array(sourceStatusSchema) }),
-    },
-  },
-  handle: ({ reader }) => {
-    const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
-    const headers = { 'Cache-Control': 'no-store', Vary: 'Authorization' }
-    return { ...json({ sources: visible.map(reportStatus) }), headers }
-  },
-})
-
-const listSourceDetails = ({ sources, clock }: SourceList): Route => ({
-  method: 'GET',
-  path: '/admin/sources',
-  gate: 'admin',
-  summary: 'State of all sources, with circuit breakers, caches and calls',
-  responses: {
-    200: {
-      description: 'The sources, in the order of the configuration',
-      schema: z.object({ sources: z.array(sourceDetailsSchema) }),
-    },
-  },
-  handle: () => ({
-    ...json({ sources: sources.map(({ status }) => withTraffic(status(), clock.now())) }),
-    headers: { 'Cache-Control': 'no-store' },
-  }),
-})
 
 const NAME = parameter('path', 'name', 'Name of the upstream')
 
-const refreshSource = (list: SourceList): Route => ({
-  method: 'POST',
-  path: '/admin/sources/:name/refresh',
-  gate: 'admin',
-  summary: 'Clear the cache of an upstream and fetch it again',
-  parameters: [NAME],
-  responses: {
-    202: { description: 'Its cache is empty; its filter spec and listings are being fetched' },
-  },
-  problems: [404],
-  handle: ({ params }) => {
-    upstreamOf(list, params.name).refresh()
-    return { status: 202 }
-  },
-})
-
-const probeSource = (list: SourceList): Route => ({
-  method: 'POST',
-  path: '/admin/sources/:name/probe',
-  gate: 'admin',
-  summary: 'Send an upstream one request, and wait for its answer',
-  description: 'Also while its circuit breaker is open, but not while it asked to wait.',
-  parameters: [NAME],
-  responses: { 200: { description: 'Its state afterwards', schema: sourceDetailsSchema } },
-  problems: [404],
-  handle: async ({ params }) => {
-    const { probe, status } = upstreamOf(list, params.name)
-    await probe()
-    return { ...json(withTraffic(status(), list.clock.now())), headers: { 'Cache-Control': 'no-store' } }
-  },
-})
-
-function upstreamOf({ sources }: SourceList, name: string | undefined) {
+function upstreamOf(sources: SourceList['sources'], name: string | undefined) {
   const { refresh, probe, status } = sources.find((source) => source.status().name === name) ?? {}
   if (refresh === undefined || probe === undefined || status === undefined)
     throw new EntrepotError('not_found', `There is no upstream ${JSON.stringify(name)}`)
