@@ -5,8 +5,7 @@ import { type DraftListing, readListingFile, readTextFile } from '../listing-fil
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
-import { publishListings } from '../writes/publish-listings.ts'
-import { requireValid } from '../writes/require-valid.ts'
+import { publishListings, requireValid } from '../writes/publish-listings.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 
 type PublishOptions = WriteOptions & {

@@ -1,10 +1,16 @@
 import { Option } from 'commander'
-import { updateWrite } from '../../client/signed-write.ts'
+import { deleteWrite, type Signer, updateWrite } from '../../client/signed-write.ts'
 import { LISTING_STATUSES } from '../../domain/listing.ts'
-import { addSigning, type CommandDefinition, OWN_LISTING_ARGUMENT } from '../command.ts'
-import { usageError } from '../exit-codes.ts'
-import type { WriteOptions } from '../writes/run-writes.ts'
-import { writeOwnListing } from '../writes/write-own-listing.ts'
+import { addSigning, type CommandContext, type CommandDefinition, OWN_LISTING_ARGUMENT } from '../command.ts'
+import { type ExitCode, usageError } from '../exit-codes.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { onlyMatch, withoutEllipsis } from '../registries/look-up-listing.ts'
+import type { RegistryClient } from '../registries/registry-client.ts'
+import { type Registry, selectRegistries } from '../registries/select-registries.ts'
+import { openWallet } from '../signing/wallet.ts'
+import { readOwnListings } from '../writes/own-listings.ts'
+import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
+import type { Write } from '../writes/write-result.ts'
 
 type UpdateOptions = WriteOptions & {
   status?: string
@@ -34,4 +40,63 @@ function readChanges({ status, oracleAddress }: UpdateOptions): Record<string, s
   if (status === undefined && oracleAddress === undefined)
     throw usageError('nothing to update: give --status, --oracle-address or both')
   return { status, oracle_address: oracleAddress === 'none' ? null : oracleAddress }
+}
+
+export const deleteCommand: CommandDefinition<WriteOptions> = {
+  summary: 'delete a listing permanently',
+  define: (command) => addSigning(command).argument(...OWN_LISTING_ARGUMENT),
+  example: 'entrepot delete example-h200-1 --key-file seller.key -r https://open.example',
+  run: (context, options, [id = '']) =>
+    writeOwnListing(context, options, id, (wallet, listingId) => ({
+      ...deleteWrite(wallet, listingId),
+      action: 'delete',
+      provesSuccess: ({ status }) => status === 404,
+    })),
+}
+
+/** One write to every selected Registry, about the listing whose id is `text` or begins so. */
+async function writeOwnListing(
+  { terminal, openClient }: CommandContext,
+  options: WriteOptions,
+  text: string,
+  writeTo: (wallet: Signer, listingId: string) => Write,
+): Promise<ExitCode> {
+  const { registries } = selectRegistries(terminal, options, 'write')
+  const wallet = await openWallet(terminal, options)
+  const client = await openClient()
+  const listingId = await resolveOwnId(terminal, client, registries, wallet.address, text)
+  return runWrites({
+    terminal,
+    client,
+    options,
+    signer: wallet.address,
+    targets: registries.map((registry) => ({ registry, total: 1 })),
+    write: async (writer) => [await writer.write(writeTo(wallet, listingId))],
+  })
+}
+
+const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
+const BEGINNING_OF_UUID = /^[0-9a-f]{8}[0-9a-f-]*$/i
+
+/**
+ * The full id of an own listing whose generated id (a UUID) begins with `text`; other ids are taken as they are,
+ * since `listing-1` also begins `listing-10`.
+ * @throws CliError where several do
+ */
+async function resolveOwnId(
+  terminal: Terminal,
+  client: RegistryClient,
+  registries: readonly Registry[],
+  address: string,
+  text: string,
+): Promise<string> {
+  const beginning = withoutEllipsis(text)
+  if (!BEGINNING_OF_UUID.test(beginning) || UUID.test(beginning)) return text
+  const found = await Promise.all(
+    registries.map((registry) => readOwnListings(terminal, client, registry, address)),
+  )
+  const ids = new Set(found.flatMap(({ listings }) => listings.map(({ listingId }) => listingId)))
+  if (ids.has(beginning)) return beginning
+  const matches = [...ids].filter((id) => UUID.test(id) && id.startsWith(beginning))
+  return onlyMatch(terminal, beginning, matches) ?? text
 }

@@ -3,16 +3,16 @@ import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
 import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
 import type { PresentationRecord } from '../../presentation/record.ts'
-import type { ListingJson } from '../listing-json.ts'
 import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
 import { GAP, renderTable, type TableColumn } from './table.ts'
 import { bold, escapeForTerminal, isInteractive, print, printText, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
 
+/** `rows`: JSON texts of listings. */
 export async function printListings(
   terminal: Terminal,
-  rows: readonly ListingJson[],
+  rows: readonly string[],
   tokens: TokenTable,
   options: OutputOptions,
 ): Promise<void> {
@@ -26,14 +26,10 @@ export const isHumanOutput = ({ stdout }: Terminal, { table, json, ndjson }: Out
   table === true || (stdout.isTTY === true && !json && !ndjson)
 
 /** Line breaks in JSON text are whitespace between tokens. */
-const lineOf = (terminal: Terminal, row: ListingJson): string =>
+const lineOf = (terminal: Terminal, row: string): string =>
   escapeForTerminal(terminal, row).replace(/[\r\n]+/g, ' ')
 
-async function printTable(
-  terminal: Terminal,
-  rows: readonly ListingJson[],
-  tokens: TokenTable,
-): Promise<void> {
+async function printTable(terminal: Terminal, rows: readonly string[], tokens: TokenTable): Promise<void> {
   if (rows.length === 0) {
     await print(terminal, 'no listings match\n')
     return
@@ -85,11 +81,7 @@ const COLUMNS: readonly Cell[] = [
 const OPTIONAL = ['PUBLISHER', 'REGISTRY', 'AGE', 'REGION']
 
 /** `width`: `null` without a terminal. */
-function listingTable(
-  rows: readonly ListingJson[],
-  tokens: TokenTable,
-  width: number | null,
-): Promise<string[]> {
+function listingTable(rows: readonly string[], tokens: TokenTable, width: number | null): Promise<string[]> {
   const cells = rows.map((row) => {
     const listing = parseObject(row)
     return COLUMNS.map(({ show }) => safeText(show(listing, tokens) ?? '-'))
@@ -120,7 +112,7 @@ function shownText(listing: JsonObject, tokens: TokenTable): string | null {
 
 /** All prices, since a listing may accept several tokens; then `members`, by default its own, as YAML. */
 export async function listingSheet(
-  row: ListingJson,
+  row: string,
   tokens: TokenTable,
   members?: PresentationRecord,
 ): Promise<string> {

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Sort } from '../../domain/price/price-parameters.ts'
+import { renderItem } from '../../gateway/envelope.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { parseObject, sameJson, textAt } from '../../json/value.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
-import { type ListingJson, toListingJson } from '../listing-json.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { RunPolicy } from './external-policy.ts'
 
@@ -41,10 +41,10 @@ export async function applyPolicy(
   terminal: Terminal,
   items: readonly MergedItem[],
   { policy, policyCmd, policyTimeout = DEFAULT_POLICY_SECONDS }: PolicyOptions,
-): Promise<ListingJson[]> {
-  let rows = items.map(toListingJson)
+): Promise<string[]> {
+  let rows = items.map((item) => renderItem(item).toString())
   const limits = { timeoutMs: policyTimeout * 1000, maxBytes: MAX_POLICY_BYTES }
-  const run = async (runner: RunPolicy, name: string): Promise<ListingJson[]> =>
+  const run = async (runner: RunPolicy, name: string): Promise<string[]> =>
     restore(await runner(`[${rows.join()}]`, limits, terminal), rows, name)
   if (policy === REGISTRY_ORDER) rows = [...Map.groupBy(rows, registryOf).values()].flat()
   else if (policy !== undefined && !SORT_OF.has(policy)) {
@@ -56,7 +56,7 @@ export async function applyPolicy(
   return run(runPolicyCommand(policyCmd), policyCmd)
 }
 
-const registryOf = (row: ListingJson): string | null => textAt(parseObject(row), '_meta', 'registry')
+const registryOf = (row: string): string | null => textAt(parseObject(row), '_meta', 'registry')
 
 function resolvePolicy(file: string): string {
   const path = resolve(file)
@@ -65,7 +65,7 @@ function resolvePolicy(file: string): string {
 }
 
 /** Unchanged rows stay the same to the byte: JSON libraries rewrite numbers. */
-function restore(output: string, rows: readonly ListingJson[], name: string): ListingJson[] {
+function restore(output: string, rows: readonly string[], name: string): string[] {
   const returned = parseArray(output, name)
   const originals = new Map(rows.map((row) => [identity(row), row]))
   return returned.map((value) => {
@@ -75,7 +75,7 @@ function restore(output: string, rows: readonly ListingJson[], name: string): Li
   })
 }
 
-function identity(row: ListingJson): string {
+function identity(row: string): string {
   const listing = parseObject(row)
   return `${textAt(listing, 'listing_id')}\n${textAt(listing, '_meta', 'registry')}\n${textAt(listing, '_meta', 'publisher')}`
 }

@@ -16,10 +16,10 @@ import {
   type KnownFilter,
   unlessRefused,
 } from '../../gateway/discovery.ts'
+import { renderItem } from '../../gateway/envelope.ts'
 import { facetFields } from '../../gateway/facets.ts'
 import { type JsonValue, textAt } from '../../json/value.ts'
 import type { SourceNote } from '../../wire/source.ts'
-import { toListingJson } from '../listing-json.ts'
 import { fetchFilterSpec } from './filter-specs.ts'
 import { type Inspection, inspectRegistry, withMissingSources } from './inspect-registry.ts'
 import { countInRegistries, type Deadlines, findInRegistries, queryRegistries } from './query-registries.ts'
@@ -54,7 +54,7 @@ export function discoverRegistries(
       const sources = withDetails(reports, failures)
       if (error !== null) throw withSources(error, sources)
       const { items, total, complete, nextCursor } = answer
-      return { items: items.map(toListingJson), total, complete, sources, nextCursor }
+      return { items: items.map((item) => renderItem(item).toString()), total, complete, sources, nextCursor }
     },
     find: async (id, name) => {
       const selected = name === null ? registries : [registryOf(registries, name)]

@@ -10,11 +10,11 @@ import { EntrepotError } from '../../errors.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
 import type { Cursors } from '../../gateway/cursor.ts'
+import { renderItem } from '../../gateway/envelope.ts'
 import { createReadFacets, type FacetsQuery, type MergedFacets } from '../../gateway/facets.ts'
 import { createFindListing } from '../../gateway/find-listing.ts'
 import { createReadPage, type MergedPage } from '../../gateway/pages.ts'
 import type { SourceReport } from '../../wire/source.ts'
-import { type ListingJson, toListingJson } from '../listing-json.ts'
 import { allFilters, criteriaFor, fetchFilterSpec, fetchFilterSpecs } from './filter-specs.ts'
 import type { RegistryClient } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
@@ -121,7 +121,8 @@ export async function countInRegistries(
 }
 
 export type FoundInRegistry = {
-  row: ListingJson
+  /** JSON text, with `_meta`. */
+  row: string
   registry: Registry
   /** Whether every Registry that could have a better copy answered. */
   complete: boolean
@@ -148,7 +149,7 @@ export async function findInRegistries(
   return {
     ...settled,
     answer: {
-      row: toListingJson(merged),
+      row: renderItem(merged).toString(),
       registry: registries.find(({ url }) => url === merged.registry)!,
       complete,
       disputed: merged.disputed,
