@@ -1,11 +1,23 @@
-import { EXIT, type ExitCode } from '../exit-codes.ts'
-import { startProgress } from '../output/progress.ts'
-import { printReport, type Terminal } from '../output/terminal.ts'
-import { type ResultOptions, WriteResultPrinter } from '../output/write-results.ts'
-import type { RegistryClient } from '../registries/registry-client.ts'
+import { plural } from '../../domain/plural.ts'
+import { safeText } from '../../domain/safe-text.ts'
+import { isJsonObject, listAt, textAt } from '../../json/value.ts'
+import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
+import { type Progress, startProgress } from '../output/progress.ts'
+import {
+  escapeForTerminal,
+  forLocale,
+  print,
+  printJson,
+  printReport,
+  printStatus,
+  type Terminal,
+} from '../output/terminal.ts'
+import { describeViolation, type RegistryClient } from '../registries/registry-client.ts'
 import type { Registry, RegistryOptions } from '../registries/select-registries.ts'
 import { RegistryWriter } from './registry-writer.ts'
-import type { WriteResult } from './write-result.ts'
+import { DONE, exitCodeOfWrite, type WriteResult } from './write-result.ts'
+
+type ResultOptions = { json?: boolean; ndjson?: boolean }
 
 export type WriteOptions = RegistryOptions &
   ResultOptions & {
@@ -43,7 +55,7 @@ export async function runWrites<T extends Target>({
     terminal,
     targets.map(({ registry }) => registry.url),
   )
-  const printer = new WriteResultPrinter(terminal, { ...options, progress })
+  const printer = createPrinter(terminal, options, progress)
   const writeTo = (target: T): Promise<WriteResult[]> => {
     const { registry, total } = target
     const writer = new RegistryWriter({
@@ -67,10 +79,65 @@ export async function runWrites<T extends Target>({
   try {
     const results = await Promise.all(targets.map(writeTo))
     progress.stop()
-    const code = await printer.finish(results.flat())
-    return signal.aborted ? EXIT.interrupted : code
+    await printer.finish(results.flat())
+    return signal.aborted
+      ? EXIT.interrupted
+      : combineExitCodes(results.flat().map(exitCodeOfWrite), EXIT.failure)
   } finally {
     progress.stop()
     process.off('SIGINT', onInterrupt)
   }
+}
+
+/** On a terminal a line as each write settles, with `--ndjson` an object a line, or else a JSON array at the end. */
+function createPrinter(terminal: Terminal, { json, ndjson }: ResultOptions, progress: Progress) {
+  const isText = terminal.stdout.isTTY === true && !json && !ndjson
+  let printed = Promise.resolve()
+  const printNext = (text: string): void => {
+    printed = printed.then(() => {
+      progress.pause()
+      return print(terminal, text)
+    })
+  }
+  return {
+    add: (result: WriteResult): void => {
+      const { registry, listing_id, outcome, error } = result
+      if (ndjson) printNext(`${escapeForTerminal(terminal, JSON.stringify(result))}\n`)
+      // Those that were not sent are counted at the end.
+      if (outcome === 'not_sent') return
+      if (isText) printNext(`${forLocale(terminal, safeText(textOf(result)))}\n`)
+      const notes = [...(isText || error === undefined ? [] : [error]), ...notesOf(result)]
+      if (notes.length > 0) progress.pause()
+      for (const note of notes) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${note}`)
+    },
+    finish: async (results: readonly WriteResult[]): Promise<void> => {
+      if (isText || ndjson) await printed
+      else await printJson(terminal, results)
+      const unsent = results.filter(({ outcome }) => outcome === 'not_sent')
+      for (const [registry, group] of Map.groupBy(unsent, (result) => result.registry))
+        printStatus(
+          terminal,
+          `[registry] ${registry}: ${plural(group.length, 'listing')} not sent: ${group[0]?.error?.replace('not sent; ', '')}`,
+        )
+    },
+  }
+}
+
+function textOf({ registry, listing_id, action, outcome, error, answer }: WriteResult): string {
+  const status = action === 'close' ? null : textAt(answer, 'status')
+  const done = status === null ? DONE[action] : `${DONE[action]} (${status})`
+  return `${registry}  ${listing_id}  ${outcome === 'accepted' ? done : `${outcome.replace('_', ' ')}: ${error}`}`
+}
+
+function notesOf({ listing_id, action, answer }: WriteResult): string[] {
+  const warnings = listAt(answer, 'warnings').filter(isJsonObject).map(describeViolation)
+  const state = textAt(answer, 'status')
+  // Publishing again keeps the status.
+  const isHidden = action === 'publish' && state !== null && state !== 'open'
+  return [
+    ...warnings.map((warning) => `accepted, but ${warning}`),
+    ...(isHidden
+      ? [`it is ${state}, so buyers do not see it: entrepot update ${listing_id} --status open`]
+      : []),
+  ]
 }
