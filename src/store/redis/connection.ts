@@ -14,26 +14,15 @@ const SOCKET_TIMEOUT_MS = 15_000
 const MAX_RECONNECT_DELAY_MS = 1000
 
 /** Commands fail at once while Redis is away. */
-export const commandClient = (url: string): Client =>
-  createClient(
-    url,
-    { commandTimeout: COMMAND_TIMEOUT_MS },
-    { enableAutoPipelining: true, enableOfflineQueue: false },
-  )
+export const commandClient = (url: string): Client => createClient(url, COMMAND_TIMEOUT_MS, PIPELINED)
 
 /** For pages of a load, for which other commands must not wait. */
-export const loadClient = (url: string): Client =>
-  createClient(url, { commandTimeout: LOAD_TIMEOUT_MS }, { enableOfflineQueue: false })
+export const loadClient = (url: string): Client => createClient(url, LOAD_TIMEOUT_MS, AT_ONCE)
 
 /** Short timeout: a request waits for its count, and a local count is better than a late one. */
-export const counterClient = (url: string): Client =>
-  createClient(
-    url,
-    { commandTimeout: COUNT_TIMEOUT_MS },
-    { enableAutoPipelining: true, enableOfflineQueue: false },
-  )
+export const counterClient = (url: string): Client => createClient(url, COUNT_TIMEOUT_MS, PIPELINED)
 
-export const followerClient = (url: string): Client => createClient(url, {}, {})
+export const followerClient = (url: string): Client => createClient(url, undefined, {})
 
 /** Rejects with Redis's reason where there is one. */
 export async function connected(client: Client): Promise<void> {
@@ -49,13 +38,16 @@ export async function connected(client: Client): Promise<void> {
   }
 }
 
+const AT_ONCE = { enableOfflineQueue: false }
+const PIPELINED = { enableAutoPipelining: true, ...AT_ONCE }
+
 function createClient(
   url: string,
-  node: { commandTimeout?: number },
+  commandTimeout: number | undefined,
   options: { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean },
 ): Client {
   const { hosts, credentials, isCluster } = parseRedisUrl(url)
-  const nodeOptions = { ...NODE_OPTIONS, ...node }
+  const nodeOptions = { ...NODE_OPTIONS, ...(commandTimeout && { commandTimeout }) }
   const client = isCluster
     ? new Cluster(hosts, {
         ...options,
