@@ -63,18 +63,10 @@ export class PackedRows {
     this.#addField(PUBLISHER_ID)
     this.#addBytes(PIECES.storefrontUrl)
     this.#addBytes(url)
-    this.#addBytes(PIECES.offerResource)
-    this.#addField(OFFER_RESOURCE)
-    this.#addBytes(PIECES.acceptedEscrows)
-    this.#addField(ACCEPTED_ESCROWS)
-    this.#addBytes(PIECES.demands)
-    this.#addField(DEMANDS)
-    this.#addBytes(PIECES.maxDurationSeconds)
-    this.#addField(MAX_DURATION_SECONDS)
-    this.#addBytes(PIECES.oracleAddress)
-    this.#addField(ORACLE_ADDRESS)
-    this.#addBytes(PIECES.status)
-    this.#addField(STATUS)
+    for (const [piece, field] of COPIED) {
+      this.#addBytes(piece)
+      this.#addField(field)
+    }
     const created = formatTimestamp(createdAt)
     this.#addBytes(PIECES.createdAt)
     this.#addText(created)
@@ -130,10 +122,6 @@ const PUBLISHER_ID = 1
 const STATUS = 2
 const CREATED_AT = 3
 const UPDATED_AT = 4
-const OFFER_RESOURCE = 5
-const ACCEPTED_ESCROWS = 6
-const DEMANDS = 7
-const MAX_DURATION_SECONDS = 8
 const ORACLE_ADDRESS = 9
 const FIELDS = 10
 
@@ -142,6 +130,16 @@ const ZERO = 0x30
 const PIECES = Object.fromEntries(
   Object.entries(ROW).map(([name, text]) => [name, Buffer.from(text)]),
 ) as Record<keyof typeof ROW, Buffer>
+
+/** Members that are copied as they are, in the order of a row. */
+const COPIED = [
+  [PIECES.offerResource, 5],
+  [PIECES.acceptedEscrows, 6],
+  [PIECES.demands, 7],
+  [PIECES.maxDurationSeconds, 8],
+  [PIECES.oracleAddress, ORACLE_ADDRESS],
+  [PIECES.status, STATUS],
+] as const
 
 const STATUS_OF: ReadonlyMap<number, ListingStatus> = new Map(
   LISTING_STATUSES.map((status) => [status.charCodeAt(0), status]),
