@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import { type Config, loadConfig } from '../config/config.ts'
 import { raceAbort, withDeadline } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
@@ -12,7 +13,6 @@ import type { Logger } from '../log.ts'
 import { ApiKeys } from '../registry/api-keys.ts'
 import { invalid } from '../registry/errors.ts'
 import type { ReloadResultJson } from '../wire/fleet.ts'
-import { configChanges } from './config-changes.ts'
 import { CleanupStack, type Overrides, openProcess, type ProcessScope } from './process.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
@@ -235,3 +235,27 @@ const textOf = (cause: unknown): string =>
 
 const isExplained = (cause: unknown): cause is Error =>
   cause instanceof ConfigError || cause instanceof EntrepotError
+
+const SETTINGS = [
+  ['gateway', 'gateway'],
+  ['registry', 'registry'],
+  ['cache', 'cache'],
+  ['limits', 'limits'],
+  ['tokens', 'tokens'],
+  ['REGISTRY_ADMIN_API_KEY', 'adminKey'],
+] as const
+
+/** What differs between two configurations, by the names of the settings. */
+function configChanges(before: Config, after: Config): Pick<ReloadResultJson, 'upstreams' | 'changed'> {
+  const old = new Map(before.upstreams.map((one) => [one.name, one]))
+  const wanted = new Map(after.upstreams.map((one) => [one.name, one]))
+  const names = [...wanted.keys()]
+  return {
+    upstreams: {
+      added: names.filter((name) => !old.has(name)),
+      removed: [...old.keys()].filter((name) => !wanted.has(name)),
+      changed: names.filter((name) => old.has(name) && !isDeepStrictEqual(old.get(name), wanted.get(name))),
+    },
+    changed: SETTINGS.filter(([, key]) => !isDeepStrictEqual(before[key], after[key])).map(([name]) => name),
+  }
+}

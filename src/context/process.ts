@@ -26,7 +26,6 @@ import type { RedisCounters } from '../store/redis/open.ts'
 import type { Store } from '../store/store.ts'
 import { STORE_OPERATIONS, StoreHealth } from '../store/store-health.ts'
 import { NameResolver } from '../upstream/http/lookup.ts'
-import type { UpstreamCaches } from './upstream-caches.ts'
 
 export type Overrides = {
   /** Of every reload. */
@@ -41,33 +40,10 @@ export type Overrides = {
 }
 
 /** What lives as long as the process: everything that a reload keeps. */
-export type ProcessScope = {
-  log: Logger
-  clock: Clock
-  random: () => number
-  nowSeconds: () => number
-  store: Store
-  storeHealth: StoreHealth
-  keyUsage: KeyUsage
-  fleet: Fleet
-  /** Shared by replicas; `null`: each process counts alone. */
-  counters: RedisCounters | null
-  recover: RecoverAddress
-  resolver: NameResolver
-  onWorkerFault: (cause: unknown) => void
-  metrics: ReturnType<typeof createMetrics>
-  requests: RequestMetrics
-  onAnswered: OnAnswered
-  traced: TracedRequests | null
-  /** Seals cursors where there is no admin key. */
-  cursorSecret: string
-  /** Loaded only for upstreams. */
-  upstreamCaches: () => Promise<UpstreamCaches>
-  close: () => Promise<void>
-}
+export type ProcessScope = Awaited<ReturnType<typeof openProcess>>
 
 /** @throws ConfigError when the store cannot be used */
-export async function openProcess(config: Config, overrides: Overrides): Promise<ProcessScope> {
+export async function openProcess(config: Config, overrides: Overrides) {
   const { storeUrl } = config
   const { clock = systemClock } = overrides
   const destination = new LogDestination(STDERR)
@@ -102,6 +78,7 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
       log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable')
     const pool = createRecoverPool({ onFault: onWorkerFault })
     cleanup.add(() => pool.close())
+    /** Shared by replicas; `null`: each process counts alone. */
     const counters = await openCounters(redisUrl)
     cleanup.add(() => counters?.close())
     registerHealthMetrics(metrics, { store, droppedLogLines: () => destination.dropped })
@@ -111,6 +88,11 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
     const countOutcome = createOutcomeMetrics(metrics, requests.routeOf)
     const tracing = await openTracing(config, log)
     cleanup.add(() => tracing?.close())
+    const onAnswered: OnAnswered = (request, error) => {
+      requestLog.write(request, error)
+      countOutcome(request, error)
+    }
+    /** Loaded only for upstreams. */
     const upstreamCaches = lazy(async () => {
       const { openUpstreamCaches } = await import('./upstream-caches.ts')
       const caches = await openUpstreamCaches({ redisUrl, snapshotFolder: folderBeside(storeUrl), clock })
@@ -132,11 +114,9 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
       onWorkerFault,
       metrics,
       requests,
-      onAnswered: (request, error) => {
-        requestLog.write(request, error)
-        countOutcome(request, error)
-      },
+      onAnswered,
       traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),
+      /** Seals cursors where there is no admin key. */
       cursorSecret: randomBytes(32).toString('hex'),
       upstreamCaches,
       close: () => cleanup.close(),

@@ -10,7 +10,7 @@ import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
 
 /** What was learnt of each upstream, by its name, URL and credential. Every runtime continues with it. */
-export type UpstreamCaches = {
+type UpstreamCaches = {
   /** While two runtimes overlap, the larger limits apply. */
   prepare: (config: CacheConfig) => void
   partsOf: (upstream: UpstreamOptions, config: CacheConfig) => CachedParts

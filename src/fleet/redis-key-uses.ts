@@ -1,7 +1,6 @@
 import { type Entity, Repository, Schema } from 'redis-om'
 import type { KeyUse, KeyUseStorage } from '../domain/api-key.ts'
-import { fetchEntities } from './fetch-entities.ts'
-import type { RedisLink } from './redis-link.ts'
+import { fetchEntities, type RedisLink } from './redis-link.ts'
 
 type KeyUseEntity = Entity & { calls: number }
 

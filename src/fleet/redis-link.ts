@@ -1,4 +1,5 @@
-import { createClient, type RedisClientType } from 'redis'
+import { createClient, ErrorReply, type RedisClientType } from 'redis'
+import type { Entity, Repository } from 'redis-om'
 import { raceAbort } from '../domain/clock.ts'
 
 const TIMEOUT_MS = 1000
@@ -74,3 +75,20 @@ function openClient(url: string): NodeRedis {
 }
 
 const DEFAULT_PORT = 6379
+
+/**
+ * `null` for a key of another type: other programs can write to this Redis, too, and redis-om fails a whole read for
+ * one such key.
+ */
+export const fetchEntities = <T extends Entity>(
+  repository: Repository<T>,
+  ids: readonly string[],
+): Promise<(T | null)[]> =>
+  Promise.all(
+    ids.map((id) =>
+      repository.fetch(id).catch((cause: unknown) => {
+        if (cause instanceof ErrorReply && cause.message.startsWith('WRONGTYPE')) return null
+        throw cause
+      }),
+    ),
+  )

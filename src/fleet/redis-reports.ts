@@ -1,7 +1,6 @@
 import { type Entity, EntityId, Repository, Schema } from 'redis-om'
-import { fetchEntities } from './fetch-entities.ts'
 import type { AgedReport } from './merge-reports.ts'
-import type { RedisLink } from './redis-link.ts'
+import { fetchEntities, type RedisLink } from './redis-link.ts'
 import { type ReplicaReport, savedReportSchema } from './report.ts'
 
 /** All functions reject while the storage is away. */

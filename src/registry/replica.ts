@@ -3,8 +3,8 @@ import type { Publisher } from '../domain/listing.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { ChangelogPosition, Store } from '../store/store.ts'
-import { type Loaded, loadProjection } from './load/load-projection.ts'
-import type { Projection } from './projection.ts'
+import { SegmentLoad } from './load/segment-load.ts'
+import { Projection } from './projection.ts'
 
 const BATCH = 250
 /** Wait before the first retry of a failed read, in ms; doubles each time. */
@@ -44,7 +44,7 @@ export class Replica {
   static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
     const clock = options.clock ?? systemClock
     const begun = clock.now()
-    const loaded = await loadProjection(store, options.filters, signal, options.onWorkerFault)
+    const loaded = await loadProjection(store, options, signal)
     return new Replica(store, { ...options, clock }, loaded, begun)
   }
 
@@ -113,12 +113,7 @@ export class Replica {
   async #readBatch(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
-      const { projection, position } = await loadProjection(
-        this.#store,
-        this.#options.filters,
-        undefined,
-        this.#options.onWorkerFault,
-      )
+      const { projection, position } = await loadProjection(this.#store, this.#options)
       this.projection = projection
       this.#position = position
       return true
@@ -144,5 +139,33 @@ export class Replica {
 
   #catchUpInBackground(): void {
     this.#reads.joinNext().catch(() => {}) // the failure is reported and retried
+  }
+}
+
+type Loaded = { projection: Projection; position: ChangelogPosition }
+
+/** Rejects when the store does or the signal aborts. */
+async function loadProjection(
+  store: Store,
+  { filters, onWorkerFault }: ReplicaOptions,
+  signal?: AbortSignal,
+): Promise<Loaded> {
+  const projection = new Projection(filters)
+  const load = new SegmentLoad(projection, { onFault: onWorkerFault })
+  try {
+    const position = await store.load({
+      change: (change) => {
+        signal?.throwIfAborted()
+        projection.apply(change)
+      },
+      listings: (page) => {
+        signal?.throwIfAborted()
+        return load.take(page)
+      },
+    })
+    await load.finish()
+    return { projection, position }
+  } finally {
+    await load.close()
   }
 }

@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads'
+import { parentPort, Worker } from 'node:worker_threads'
 import { EntrepotError } from '../errors.ts'
-import { READY, type WorkerAnswer } from './worker-task.ts'
 
 export type WorkerPoolOptions = {
   file: URL
@@ -151,4 +150,25 @@ function unavailable(cause: unknown): EntrepotError {
     cause,
     headers: { 'Retry-After': '1' },
   })
+}
+
+const READY = 'ready'
+
+type WorkerAnswer<Result> = { result: Result } | { error: unknown }
+
+/** Serves a `WorkerPool` in its worker. `transferOf`: memory of a result that is moved, not copied. */
+export function serveTasks<Task, Result>(
+  run: (task: Task) => Result | Promise<Result>,
+  transferOf: (result: Result) => ArrayBuffer[] = () => [],
+): void {
+  const port = parentPort!
+  port.on('message', async (task: Task) => {
+    try {
+      const result = await run(task)
+      port.postMessage({ result } satisfies WorkerAnswer<Result>, transferOf(result))
+    } catch (error) {
+      port.postMessage({ error } satisfies WorkerAnswer<Result>)
+    }
+  })
+  port.postMessage(READY)
 }

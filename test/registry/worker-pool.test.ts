@@ -13,7 +13,7 @@ import { WorkerPool, type WorkerPoolOptions } from '../../src/registry/worker-po
 import { startProcess } from '../e2e/service-process.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
 
-const TASKS = new URL('../../src/registry/worker-task.ts', import.meta.url).href
+const TASKS = new URL('../../src/registry/worker-pool.ts', import.meta.url).href
 
 /** A worker that adds one, throws at 13, and ends its thread at 99. */
 const WORKER = `

@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import type { PackedListings } from '../../domain/listing.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
-import { serveTasks } from '../worker-task.ts'
+import { serveTasks } from '../worker-pool.ts'
 import { buffersIn, buildSegment, type SegmentSettings } from './build-segment.ts'
 
 serveTasks((pages: readonly PackedListings[]): SegmentData => {

@@ -1,4 +1,4 @@
-import { serveTasks } from '../worker-task.ts'
+import { serveTasks } from '../worker-pool.ts'
 import { recoverAddress } from './recover-address.ts'
 import type { Signature } from './verify-claim.ts'
 
