@@ -61,7 +61,7 @@ export const OWN_LISTING_ARGUMENT = [
   'listing_id; of a UUID the first 8 or more characters, if only one of your listings begins so',
 ] as const
 
-export const FORCE_OPTION = ['--force', 'publish listings that do not fit the listing shape, too'] as const
+export const FORCE_OPTION = ['--force', 'publish also listings that do not fit the listing shape'] as const
 
 export const LISTING_FILE = [
   '<file>',
@@ -101,11 +101,11 @@ export const count =
   (least: number) =>
   (text: string): number => {
     if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text)
-    throw new InvalidArgumentError(`Expected a whole number of at least ${least}.`)
+    throw new InvalidArgumentError(`Expected a whole number of at least ${least}, with at most 9 digits.`)
   }
 
 export function seconds(text: string): number {
   const value = Number(text)
   if (text.trim() !== '' && value > 0 && value <= 86_400) return value
-  throw new InvalidArgumentError('Expected a number of seconds above 0.')
+  throw new InvalidArgumentError('Expected a number of seconds above 0, at most 86400.')
 }

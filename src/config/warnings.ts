@@ -70,7 +70,7 @@ function doubtfulUpstreams({ gateway, upstreams }: GatewayFile): Violation[] {
     if (timeoutMs > gateway.budgetMs)
       warn(
         'timeout_ms',
-        `${timeoutMs} is more than gateway.budget_ms (${gateway.budgetMs}), which ends a request first; raise budget_ms or lower it`,
+        `${timeoutMs} is more than gateway.budget_ms (${gateway.budgetMs}), which ends a request first; raise budget_ms, or lower timeout_ms`,
       )
     if (connectTimeoutMs > timeoutMs)
       warn('connect_timeout_ms', `${connectTimeoutMs} is more than timeout_ms (${timeoutMs}); lower it`)

@@ -28,8 +28,9 @@ export const backupCommand: CommandDefinition<{ json?: boolean }> = {
 }
 
 export const restoreCommand: CommandDefinition<{ json?: boolean }> = {
-  summary: 'write a backup to the store of `serve`, which must not exist or be empty',
-  define: (command) => command.argument('<file>', 'a file of `backup`').option(...JSON_OPTION),
+  summary: 'write a backup to the store of `serve`, which must be missing or empty',
+  define: (command) =>
+    command.argument('<file>', 'a file that `entrepot backup` wrote').option(...JSON_OPTION),
   example: 'STORE_URL=sqlite:data/restored.db entrepot restore market.db',
   async run({ terminal, services }, { json }, [file = '']) {
     const url = loadStoreUrl(terminal.env)

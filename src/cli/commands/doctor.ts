@@ -61,7 +61,7 @@ function checkConfig(
   const add = (state: Check['state'], subject: string, finding: string): void =>
     void checks.push({ area: 'configuration', subject, state, finding })
   if (config.files.length === 0 && config.problems.length === 0)
-    add('ok', explicit ?? defaultFiles(env)[0] ?? '', 'no such file')
+    add('ok', explicit ?? defaultFiles(env)[0] ?? '', 'no such file, and none is needed with -r')
   if (origin === 'default')
     add('warning', '[registry] urls', `no Registry is named: reads take ${urls.join()}, writes are refused`)
   for (const file of config.files) add('ok', file, 'read')

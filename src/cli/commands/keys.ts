@@ -69,7 +69,8 @@ const revokeCommand: CommandDefinition<AdminOptions> = {
   define: (command) => addAdmin(command).argument('<id>', 'number of the key in `keys list`'),
   example: 'entrepot keys revoke 2',
   async run({ terminal, openClient }, options, [id = '']) {
-    if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
+    if (!/^\d{1,15}$/.test(id))
+      throw usageError(`the id must be a number that entrepot keys list shows, not '${id}'`)
     const request = adminRequest(terminal, options)
     const url = `${request.url}/${id}`
     await sendOrFail(await openClient(), { ...request, url, method: 'DELETE' }, DELETED)

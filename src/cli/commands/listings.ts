@@ -73,7 +73,10 @@ export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
     if (answer !== null) {
       const { items, total } = answer
       if (wantsEverything(options) && items.length < total)
-        printWarning(terminal, `the policy orders ${items.length} of ${total} listings; --all gives it all`)
+        printWarning(
+          terminal,
+          `the policy orders ${items.length} of ${total} listings; with --all it orders all of them`,
+        )
       await printListings(terminal, await applyPolicy(terminal, items, options), tokens, options)
     }
     return exitCode

@@ -21,7 +21,7 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
       .argument(...LISTING_FILE)
       .option(
         '--only-failed <results>',
-        'skip what an earlier publish had accepted, by this file with its output (JSON or NDJSON)',
+        'skip what is accepted according to this file, the output of an earlier publish (JSON or NDJSON)',
       )
       .option(...FORCE_OPTION),
   example:
@@ -65,7 +65,10 @@ function warnOfStorefronts(terminal: Terminal, file: string, drafts: readonly Dr
 function readAcceptedResults(file: string): (registry: string, listingId: string) => boolean {
   const results = parseResults(readTextFile(file)).filter(isJsonObject)
   if (!results.some(({ outcome }) => typeof outcome === 'string'))
-    throw new CliError(EXIT.badData, `${file} has no results of a publish`)
+    throw new CliError(
+      EXIT.badData,
+      `${file} has no results: name a file with the output of entrepot publish, in JSON or NDJSON`,
+    )
   const accepted = new Set(
     results
       .filter(({ action, outcome }) => action === 'publish' && outcome === 'accepted')

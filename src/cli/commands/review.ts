@@ -57,7 +57,7 @@ async function visit(
     printStatus(terminal, `[storefront] ${url}: ${problem}; its steps are shown as not-started`)
   const base = URL.parse(storefront ?? '')
   if (base === null || !['http:', 'https:'].includes(base.protocol)) {
-    warn(storefront ?? 'none named', 'not an http URL')
+    warn(storefront ?? 'no URL', storefront === null ? 'the listing names no storefront' : 'not an http URL')
     return NO_STOREFRONT_ANSWER
   }
   const get = async (path: string): Promise<JsonObject | null> => {

@@ -2,7 +2,7 @@ import type { CommandDefinition } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
 
 export const serveCommand: CommandDefinition<{ config?: string }> = {
-  summary: 'run the gateway, as `npm start` does',
+  summary: 'run a Registry and gateway, configured by environment variables and the gateway file',
   example: 'PORT=8080 ENTREPOT_CONFIG=gateway.toml entrepot serve',
   run: async ({ services }, { config }) => {
     if (config !== undefined)

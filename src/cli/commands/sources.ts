@@ -13,7 +13,7 @@ import {
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const sourcesCommand: CommandDefinition<JsonOptions> = {
-  summary: 'print the health of every source of a gateway',
+  summary: 'print the state of all selected Registries, and of the sources of those that are gateways',
   define: (command) => addReading(command).option(...JSON_OPTION),
   example: 'entrepot sources -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options) {

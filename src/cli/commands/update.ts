@@ -24,7 +24,7 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
     addSigning(command)
       .argument(...OWN_LISTING_ARGUMENT)
       .addOption(new Option('--status <status>', 'the new status').choices(LISTING_STATUSES))
-      .option('--oracle-address <address>', 'the new oracle; none removes it'),
+      .option('--oracle-address <address>', 'address of the new oracle; `none` removes the oracle'),
   example: 'entrepot update example-h200-1 --status closed --key-file seller.key -r https://open.example',
   async run(context, options, [id = '']) {
     const changes = readChanges(options)

@@ -14,7 +14,7 @@ const newCommand: CommandDefinition<WalletOptions> = {
       .option(...JSON_OPTION),
   example: 'entrepot wallet new seller.json',
   async run({ terminal }, options, [file = '']) {
-    if (existsSync(file)) throw usageError(`${file} exists, and is not overwritten`)
+    if (existsSync(file)) throw usageError(`${file} exists, and is not overwritten: name another file`)
     const [{ generatePrivateKey, privateKeyToAddress }, { encryptKeystore }, { readPassphrase }] =
       await Promise.all([
         import('viem/accounts'),

@@ -61,7 +61,7 @@ const registryOf = (row: string): string | null => textAt(parseObject(row), '_me
 function resolvePolicy(file: string): string {
   const path = resolve(file)
   if (existsSync(path)) return path
-  throw usageError(`--policy ${file}: no such file, and no built-in policy (${POLICY_NAMES.join(', ')})`)
+  throw usageError(`--policy ${file}: neither a file nor a built-in policy (${POLICY_NAMES.join(', ')})`)
 }
 
 /** Unchanged rows stay the same to the byte: JSON libraries rewrite numbers. */

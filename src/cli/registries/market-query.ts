@@ -34,7 +34,11 @@ const OVERALL_SECONDS_FOR_ALL = 120
 
 export const addMarketOptions = (command: Command): Command =>
   addReading(command)
-    .option('-f, --filter <name=value>', 'only listings that pass this filter (repeatable)', collect)
+    .option(
+      '-f, --filter <name=value>',
+      'only listings that pass this filter, one of `entrepot filters` (repeatable)',
+      collect,
+    )
     .addOption(
       new Option('--status <status>', 'status of the listings (default: open)').choices([
         ...LISTING_STATUSES,
@@ -95,7 +99,7 @@ const OPTIONS: Readonly<Record<keyof PriceTexts, string>> = {
 function readFilter(text: string): [name: string, value: string] {
   const [name = '', ...rest] = text.split('=')
   const value = rest.join('=').trim()
-  if (name.trim() === '' || value === '') throw usageError(`Invalid --filter '${text}'; expected name=value.`)
+  if (name.trim() === '' || value === '') throw usageError(`--filter must be name=value, not '${text}'`)
   return [name.trim(), value]
 }
 

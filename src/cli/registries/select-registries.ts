@@ -55,7 +55,10 @@ export function selectRegistries(
       ? new CliError(EXIT.badConfig, `[registry] urls: ${message}`)
       : usageError(message)
   }
-  if (urls.length > MAX_REGISTRIES) throw usageError(`more than ${MAX_REGISTRIES} Registries`)
+  if (urls.length > MAX_REGISTRIES)
+    throw usageError(
+      `${urls.length} Registries are named, and at most ${MAX_REGISTRIES} can be read: leave some out`,
+    )
   for (const miss of nearMisses(urls, config.auth)) printWarning(terminal, describeNearMiss(miss))
   return {
     registries: urls.map((url) => ({ url, key: config.auth.get(url) ?? null })),

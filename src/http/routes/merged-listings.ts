@@ -92,7 +92,10 @@ async function readPage(request: RequestContext, gateway: Gateway): Promise<Hand
   const { query, context } = marketQuery(request, gateway, { ...read, parameters, price })
   if (wantsNdjson(request.listHeader('accept'))) {
     if (parameters.cursor !== null)
-      throw new EntrepotError('bad_request', 'cursor cannot be used with NDJSON: a stream has no pages')
+      throw new EntrepotError(
+        'bad_request',
+        'cursor cannot be used with NDJSON: a stream has no pages; leave it out',
+      )
     return streamMerged(gateway, query, context)
   }
   const page = await gateway.readPage(query, parameters.cursor, context)

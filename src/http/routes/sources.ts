@@ -90,7 +90,10 @@ const NAME = parameter('path', 'name', 'Name of the upstream')
 function upstreamOf(sources: SourceList['sources'], name: string | undefined) {
   const { refresh, probe, status } = sources.find((source) => source.status().name === name) ?? {}
   if (refresh === undefined || probe === undefined || status === undefined)
-    throw new EntrepotError('not_found', `There is no upstream ${JSON.stringify(name)}`)
+    throw new EntrepotError(
+      'not_found',
+      `There is no upstream ${JSON.stringify(name)}: see GET /admin/sources`,
+    )
   return { refresh, probe, status }
 }
 
