@@ -49,27 +49,18 @@ const READ_ONLY = new Set([
  * @throws CliError 65, with the place, for anything that cannot be published unchanged
  */
 export async function readListingFile(terminal: Terminal, file: string): Promise<DraftListing[]> {
-  const text = decode(await readBytes(terminal, file), nameOf(file))
-  const json = isYaml(file, text) ? await yamlToJson(text, nameOf(file)) : text
-  const bytes = Buffer.from(json)
-  const drafts = splitListings(bytes, json, nameOf(file)).map((part, n) =>
-    readDraft(part, `${nameOf(file)}[${n}]`, terminal),
-  )
+  const name = file === '-' ? 'stdin' : file
+  const text = decode(file === '-' ? await readStdin(terminal.stdin) : readFileBytes(file), name)
+  const isYaml = /\.ya?ml$/i.test(file) || !/^\s*[[{]/.test(text)
+  const listings = splitListings(isYaml ? await yamlToJson(text, name) : text, name)
+  const drafts = listings.map((bytes, n) => readDraft(bytes, `${name}[${n}]`, terminal))
   const ids = new Set(drafts.map(({ listingId }) => listingId))
-  if (ids.size < drafts.length) throw badData(`${nameOf(file)} has the same listing_id twice`)
+  if (ids.size < drafts.length) throw badData(`${name} has the same listing_id twice`)
   return drafts
-}
-
-function nameOf(file: string): string {
-  return file === '-' ? 'stdin' : file
 }
 
 function badData(message: string): CliError {
   return new CliError(EXIT.badData, message)
-}
-
-async function readBytes({ stdin }: Terminal, file: string): Promise<Buffer> {
-  return file === '-' ? readStdin(stdin) : readFileBytes(file)
 }
 
 /** @throws CliError for a file that is missing or too large */
@@ -106,10 +97,6 @@ function decode(bytes: Buffer, name: string): string {
   const lines = bytes.toString('latin1').split('\n')
   const bad = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')))
   throw badData(`${name}:${bad + 1}: not UTF-8; convert the file to UTF-8`)
-}
-
-function isYaml(file: string, text: string): boolean {
-  return /\.ya?ml$/i.test(file) || !/^\s*[[{]/.test(text)
 }
 
 async function yamlToJson(text: string, name: string): Promise<string> {
@@ -154,7 +141,8 @@ function jsonOf(document: Document, name: string): string {
   }
 }
 
-function splitListings(bytes: Buffer, json: string, file: string): Buffer[] {
+function splitListings(json: string, file: string): Buffer[] {
+  const bytes = Buffer.from(json)
   try {
     const value: unknown = JSON.parse(json)
     if (value === null) throw badData(`${file} contains no listing`)

@@ -32,19 +32,10 @@ const renderManual = (program: Command): string =>
 
 function describe(command: Command, parent: string): string[] {
   const path = `${parent} ${command.name()}`
-  if (command.commands.length > 0)
-    return [
-      `## ${path}`,
-      '',
-      sentence(command.description()),
-      '',
-      ...command.commands.flatMap((one) => describe(one, path)),
-    ]
+  const head = [`${parent === 'entrepot' ? '##' : '###'} ${path}`, '', sentence(command.description()), '']
+  if (command.commands.length > 0) return [...head, ...command.commands.flatMap((one) => describe(one, path))]
   return [
-    `${parent === 'entrepot' ? '##' : '###'} ${path}`,
-    '',
-    sentence(command.description()),
-    '',
+    ...head,
     '```text',
     `${path} ${command.usage()}`,
     '```',
