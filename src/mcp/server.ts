@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { safeJson, safeText } from '../domain/safe-text.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Discovery } from '../gateway/discovery.ts'
-import { parseWithSource, rawJSON } from '../json/value.ts'
+import { isJsonObject, type JsonObject, parseWithSource, rawJSON } from '../json/value.ts'
 import type { SourceNote } from '../wire/source.ts'
 import { describeCompleteness } from './notices.ts'
 import type { Tool, ToolOutput } from './tool.ts'
@@ -140,15 +140,11 @@ function parseSafe(json: string): unknown {
   return parseWithSource(json, (_name, value, { source }) => {
     if (typeof value === 'string') return safeText(value)
     if (typeof value === 'number') return String(value) === source ? value : rawJSON(source)
-    return isObject(value) ? withSafeNames(value) : value
+    return isJsonObject(value) ? withSafeNames(value) : value
   })
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function withSafeNames(object: Record<string, unknown>): Record<string, unknown> {
+function withSafeNames(object: JsonObject): JsonObject {
   if (Object.keys(object).every((name) => safeText(name) === name)) return object
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [safeText(name), value]))
 }

@@ -14,8 +14,8 @@ export function buildRecord(found: ObservedListing, storefront: StorefrontView):
   const { listing, registry, publisher } = found
   const offer = objectOrEmpty(listing.offer_resource)
   const kind = kindOf(found)
-  const details = kind === 'virtual-machine' ? virtualMachineDetails : apiCreditsDetails
-  const { schema, location, quantity, delivery, resource } = details(listing, offer, storefront)
+  const { schema, location, quantity, delivery, resource } =
+    kind === 'virtual-machine' ? virtualMachineDetails(offer, storefront) : apiCreditsDetails(listing, offer)
   const pricing = pricingOf(listing, storefront, quantity)
   const publishedAt = publicationTime(found)
   const listingId = nonBlank(listing.listing_id)

@@ -1,27 +1,15 @@
 import { at, type JsonObject } from '../json/value.ts'
 import { joinKnown, nonBlank, type StorefrontView, wholeNumber, withUnit } from './observation.ts'
-import type { LifecycleStep, Money, PresentationRecord, Quantity } from './record.ts'
-
-type RecordDetails = (
-  listing: JsonObject,
-  offer: JsonObject,
-  storefront: StorefrontView,
-) => {
-  schema: string
-  location: string | null
-  quantity: Quantity | null
-  delivery: PresentationRecord['delivery']
-  resource: PresentationRecord['resource']
-}
+import type { LifecycleStep, Money, Quantity } from './record.ts'
 
 /** Listings of API credits: docs/protocol.md#8-domains. */
-export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
+export const apiCreditsDetails = (listing: JsonObject, offer: JsonObject) => ({
   schema: 'arkhai.compute.api-credits@1.1.0',
   location: nonBlank(offer.base_url),
   quantity: unitOfSale(listing),
   delivery: {
     modality: 'seller-issued bearer credential',
-    capacity: { status: 'not-applicable', label: 'no compute is provisioned' },
+    capacity: { status: 'not-applicable' as const, label: 'no compute is provisioned' },
     fulfillment: notStarted('no credits issued'),
     credential: notStarted('no bearer credential issued'),
     service: notStarted('no call metered'),
@@ -46,7 +34,7 @@ const prefixed = (prefix: string, value: string | null): string | null =>
   value === null ? null : prefix + value
 
 /** Listings of virtual machines: docs/protocol.md#8-domains. */
-export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront) => ({
+export const virtualMachineDetails = (offer: JsonObject, storefront: StorefrontView) => ({
   schema: 'arkhai.compute.virtual-machine@1.0.0',
   location: nonBlank(offer.region),
   quantity: gpuQuantity(offer),
