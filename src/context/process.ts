@@ -16,7 +16,7 @@ import {
 import { createOutcomeMetrics } from '../http/metrics/outcome-metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { type OnAnswered, RequestLog } from '../http/middleware/request-log.ts'
-import { TracedRequests } from '../http/middleware/tracing.ts'
+import { traceRequests } from '../http/middleware/tracing.ts'
 import { detailsToJson } from '../http/routes/sources.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
 import { KeyUsage } from '../registry/key-usage.ts'
@@ -115,7 +115,7 @@ export async function openProcess(config: Config, overrides: Overrides) {
       metrics,
       requests,
       onAnswered,
-      traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),
+      traced: tracing && traceRequests(tracing.tracer, requests.routeOf),
       /** Seals cursors where there is no admin key. */
       cursorSecret: randomBytes(32).toString('hex'),
       upstreamCaches,

@@ -107,9 +107,7 @@ const ACCESS: Readonly<Record<OpenApiOperation['x-gate'], string>> = {
   admin: 'admin key',
 }
 
-type AnswerText = { status: string; type: string; meaning: string; example: unknown; isProblem: boolean }
-
-function answerText(status: string, response: OpenApiOperation['responses'][string]): AnswerText {
+function answerText(status: string, response: OpenApiOperation['responses'][string]) {
   const [[media, { schema, example }] = ['', { schema: {}, example: undefined }]] = Object.entries(
     response.content ?? {},
   )

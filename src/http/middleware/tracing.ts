@@ -15,32 +15,19 @@ export function traceOf({ headers }: IncomingMessage): Trace | undefined {
   return traceparent === undefined ? undefined : readTrace(String(traceparent), tracestate?.toString())
 }
 
-type TracedRequestsOptions = {
-  tracer: Tracer
-  routeOf: (url: string) => string | null
-}
-
 /** Follows OpenTelemetry's conventions for HTTP servers. Queries are private, so they are not recorded. */
-export class TracedRequests {
-  readonly #options: TracedRequestsOptions
-  readonly #spans = new WeakMap<IncomingMessage, Span>()
-
-  constructor(options: TracedRequestsOptions) {
-    this.#options = options
-  }
-
-  readonly traceOf = (request: IncomingMessage): Trace | undefined => this.#spans.get(request)
-
-  listener(inner: RequestListener): RequestListener {
-    const { tracer, routeOf } = this.#options
-    return (request, response) => {
+export function traceRequests(tracer: Tracer, routeOf: (url: string) => string | null) {
+  const spans = new WeakMap<IncomingMessage, Span>()
+  const listener =
+    (inner: RequestListener): RequestListener =>
+    (request, response) => {
       const { method = 'GET', url = '' } = request
       const span = tracer(method, 'server', traceOf(request), {
         'http.request.method': method,
         'url.scheme': 'http',
         'url.path': url.split('?', 1)[0]!,
       })
-      this.#spans.set(request, span)
+      spans.set(request, span)
       // Streams already use all listeners that Node allows without a warning.
       response.setMaxListeners(response.getMaxListeners() + 1)
       response.once('close', () => {
@@ -55,5 +42,5 @@ export class TracedRequests {
       })
       inner(request, response)
     }
-  }
+  return { listener, traceOf: (request: IncomingMessage): Trace | undefined => spans.get(request) }
 }

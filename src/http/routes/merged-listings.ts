@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../domain/clock.ts'
 import { type PriceQuestion, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
-import type { Caching, ListingQuery, PageQuery } from '../../domain/query.ts'
+import type { Caching, PageQuery } from '../../domain/query.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
@@ -19,7 +19,7 @@ import type { CurrentSpec, ReadVocabulary } from '../../gateway/vocabulary.ts'
 import { mergedEnvelopeSchema, mergedListingSchema } from '../../wire/listing.ts'
 import { sourceReportSchema } from '../../wire/source.ts'
 import { requireEtag } from '../etag.ts'
-import { NDJSON_TYPE, wantsNdjson } from '../middleware/accept.ts'
+import { NDJSON_TYPE, prefersToJson } from '../middleware/accept.ts'
 import {
   GATEWAY_ONLY,
   type GatewayParameters,
@@ -90,13 +90,15 @@ async function readPage(request: RequestContext, gateway: Gateway): Promise<Hand
   const price = parsePriceQuestion(gateway.tokens, parameters.texts)
   const read = await readVocabulary(request, gateway, parameters)
   const { query, context } = marketQuery(request, gateway, { ...read, parameters, price })
-  if (wantsNdjson(request.listHeader('accept'))) {
+  if (prefersToJson(NDJSON_TYPE, request.listHeader('accept'))) {
     if (parameters.cursor !== null)
       throw new EntrepotError(
         'bad_request',
         'cursor cannot be used with NDJSON: a stream has no pages; leave it out',
       )
-    return streamMerged(gateway, query, context)
+    const { outcomes, lines } = await gateway.stream(query, context)
+    const body = Readable.from(lines, { objectMode: false })
+    return { type: NDJSON_TYPE, body, headers: streamHeaders(outcomes, gateway) }
   }
   const page = await gateway.readPage(query, parameters.cursor, context)
   const { body, rows } = renderMerged(page)
@@ -181,19 +183,6 @@ const whileCurrent =
     const now = clock.now()
     return from <= now && now < until && checks.every((isCurrent) => isCurrent(now))
   }
-
-async function streamMerged(
-  gateway: Gateway,
-  query: ListingQuery,
-  context: MergeRequest,
-): Promise<HandlerResponse> {
-  const { outcomes, lines } = await gateway.stream(query, context)
-  return {
-    type: NDJSON_TYPE,
-    body: Readable.from(lines, { objectMode: false }),
-    headers: streamHeaders(outcomes, gateway),
-  }
-}
 
 const REGISTRY = parameter(
   'query',

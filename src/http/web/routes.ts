@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EntrepotError } from '../../errors.ts'
 import { lazy } from '../lazy.ts'
-import { wantsHtml } from '../middleware/accept.ts'
+import { prefersToJson } from '../middleware/accept.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
 import type { Route } from '../route.ts'
 import { PAGES, type Page, renderShell } from './pages.ts'
@@ -32,7 +32,7 @@ function pageRoute(page: Page, site: ReadSite): Route {
     },
     problems: [404],
     handle: async (request) => {
-      if (!wantsHtml(request.listHeader('accept')))
+      if (!prefersToJson('text/html', request.listHeader('accept')))
         throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
       // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
       if (path !== '/' && request.path.endsWith('/'))
