@@ -79,6 +79,7 @@ function addDefinition(
   run: RunCommand,
 ): void {
   command.description(definition.summary)
+  command.showHelpAfterError(`See '${pathOf(command)} --help'.`)
   if ('subcommands' in definition) {
     for (const [name, subcommand] of Object.entries(definition.subcommands))
       addDefinition(command.command(name), subcommand, run)
@@ -87,7 +88,6 @@ function addDefinition(
   definition.define?.(command)
   exampleOf.set(command, definition.example)
   command
-    .showHelpAfterError(`See '${pathOf(command)} --help'.`)
     .addHelpText('after', `\nExample:\n  ${definition.example}`)
     // Commander passes the arguments, the options and, last, the command itself.
     .action((...passed) => run(definition, passed.at(-1)))

@@ -87,7 +87,8 @@ export function advertisedRate(listing: JsonObject): { rate: Money; unit: string
   const unit = nonBlank(at(escrow, 'rates', 0, 'per'))
   const currency = nonBlank(at(escrow, 'literal_fields', 'token'))
   if (decimal === null || unit === null || currency === null) return null
-  return { rate: { decimal, currency, display: `${decimal} base units of ${currency} per ${unit}` }, unit }
+  const display = `${decimal} base ${decimal === '1' ? 'unit' : 'units'} of ${currency} per ${unit}`
+  return { rate: { decimal, currency, display }, unit }
 }
 
 export const notStarted = (label: string): LifecycleStep => ({ status: 'not-started', label })

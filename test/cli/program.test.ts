@@ -85,6 +85,7 @@ test.serial('program: a usage error exits 1 on stderr; help exits 0 on stdout', 
     t.regex(stderr, /^entrepot: /, args.join(' '))
   }
   t.regex((await runCli(['listings', '--limit', '0'])).stderr, /See 'entrepot listings --help'\.\n$/)
+  t.regex((await runCli(['keys', 'frob'])).stderr, /See 'entrepot keys --help'\.\n$/)
   const help = await runProcess(['--help'])
   t.is(help.code, 0)
   t.regex(help.stdout, /^Usage: entrepot /)

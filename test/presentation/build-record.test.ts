@@ -75,6 +75,7 @@ test('record: API credits are a bearer credential without capacity or model', (t
   t.is(record.delivery.capacity.status, 'not-applicable')
   t.regex(record.delivery.modality, /bearer credential/)
   t.is(record.pricing.duration, null)
+  t.regex(record.pricing.advertised_rate?.display ?? '', /^1 base unit of 0x\w+ per /)
 })
 
 test('record: a negotiation shows the advertisement only', (t) => {
