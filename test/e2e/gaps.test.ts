@@ -179,15 +179,10 @@ test('gaps: a 404 that names a missing source is not a 404', async (t) => {
     sources: [{ registry: 'away', state: 'unavailable', reason: 'timeout' }],
   })
   const fake = await startFake(t)
-  const { createServer } = await import('node:http')
-  const server = createServer((_request, response) => response.writeHead(404).end(problem)).listen(0)
-  t.teardown(() => server.close())
-  const { port } = server.address() as { port: number }
-  const world = await startGateway(
-    t,
-    [upstreamEntry('odd', { url: `http://127.0.0.1:${port}` }), upstreamEntry('well', fake, '')],
-    { more: named('world') },
-  )
+  const odd = await startFake(t, { listingScript: { kind: 'status', status: 404, body: problem } })
+  const world = await startGateway(t, [upstreamEntry('odd', odd), upstreamEntry('well', fake, '')], {
+    more: named('world'),
+  })
   const reply = await world.get('/listings/unknown')
   t.is(reply.status, 502)
   t.deepEqual(statesOf(reply.json() as Answer)[2], ['odd/away', 'unavailable', 'timeout'])

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { Agent, request } from 'undici'
+import { request } from 'undici'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake, type UpstreamEntry } from '../helpers/gateway.ts'
 import { send } from '../helpers/registry.ts'
@@ -10,7 +10,6 @@ import { ALICE, publishBody } from '../helpers/seller.ts'
 import { readAll } from './read-all.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 
-const CLIENTS = 8
 const DONE = 'reloaded'
 const REFUSED = 'reload failed, the previous configuration stays'
 
@@ -57,74 +56,16 @@ async function start(
 const metric = async ({ url }: ServiceProcess, name: string): Promise<number> =>
   Number(new RegExp(`^${name} (.+)$`, 'm').exec((await send(`${url}/metrics`)).text)?.[1])
 
-test('reload: adding an upstream fails no request and shortens no answer', async (t) => {
+test('reload: a new upstream is pulled before it is shown', async (t) => {
   const one = await startFake(t, { items: listingTexts('one', 120) })
   const two = await startFake(t, { items: listingTexts('two', 80) })
   const upstreams = [{ name: 'one', url: one.url }]
   const { service, reload, setGateway } = await start(t, upstreams)
-  let isOver = false
-  let answers = 0
-  const signed = await publishBody(ALICE, {})
-  const published: string[] = []
-
-  const read = async (n: number): Promise<void> => {
-    const dispatcher = new Agent({ connections: 1 })
-    for (let limit = 1; !isOver; limit = (limit % 50) + 1) {
-      const { statusCode, body } = await request(`${service.url}/listings?limit=${limit}`, { dispatcher })
-      const answer = (await body.json()) as {
-        complete: boolean
-        sources: { registry: string; state: string }[]
-      }
-      t.is(statusCode, 200)
-      t.true(answer.complete)
-      t.like(answer.sources[1], { registry: 'one', state: 'loaded' }, `client ${n}`)
-      answers++
-    }
-    await dispatcher.close()
-  }
-  const publish = async (): Promise<void> => {
-    for (let n = 0; !isOver; n++) {
-      const id = `own-${n}`
-      const { statusCode, body } = await request(`${service.url}/listings`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...signed, listing_id: id }),
-      })
-      await body.dump()
-      t.is(statusCode, 201)
-      const { statusCode: found, body: text } = await request(`${service.url}/listings/${id}`)
-      await text.dump()
-      t.is(found, 200, 'what was acknowledged can be read at once')
-      published.push(id)
-    }
-  }
-  const clients = [publish(), ...Array.from({ length: CLIENTS }, (_, n) => read(n))]
-  const before = answers
   setGateway([...upstreams, { name: 'two', url: two.url, settings: 'mode = "snapshot"' }])
   t.like((await reload())[0], { upstreams: { added: ['two'], removed: [], changed: [] } })
-  const fewer = await send(`${service.url}/listings`)
-  t.deepEqual(
-    (fewer.json().sources as { registry: string; state: string }[]).map(({ registry, state }) => [
-      registry,
-      state,
-    ]),
-    [
-      ['local', 'loaded'],
-      ['one', 'loaded'],
-      ['two', 'loaded'],
-    ],
-    'the new one was pulled before it was shown',
-  )
-  while (answers < before + 500) await new Promise((resolve) => setImmediate(resolve))
-  isOver = true
-  await Promise.all(clients)
-  t.log({ answers, published: published.length })
-  const all = new Set((await readAll(service.url)).keys())
-  t.deepEqual(
-    published.filter((id) => !all.has(id)),
-    [],
-  )
-  t.is(all.size, published.length + 200)
+  const { sources, total_after_filter } = (await send(`${service.url}/listings`)).json()
+  t.like(sources, [{ registry: 'local' }, { registry: 'one' }, { registry: 'two', state: 'loaded' }])
+  t.is(total_after_filter, 200)
 })
 
 test('reload: an invalid gateway file changes nothing; log and metrics report it', async (t) => {

@@ -3,7 +3,8 @@ import type { Item } from '../../src/domain/source/reading.ts'
 import { endOfMs, formatTimestamp } from '../../src/domain/timestamp.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { gatewayOver, idsOfPage, metaOf } from '../helpers/pages.ts'
+import { gatewayOver, idsOfPage, metaOf, readByCursor } from '../helpers/pages.ts'
+import { idsOf } from '../helpers/upstream.ts'
 
 /** The last microsecond that is not in the future. */
 const NOW = endOfMs(manualClock().now())
@@ -170,13 +171,13 @@ test('dates in the future count as now, in the same order on all pages', async (
   ]
   const expected = ['b', 'c', 'd', 'e', 'a', 'f']
   t.deepEqual(idsOfPage(await gatewayOver(sources).page()), expected)
-  t.deepEqual(await walk(sources, 2), expected)
+  t.deepEqual(idsOf({ listings: await readByCursor(sources, [2]) }), expected)
 })
 
 test('any number of dates beyond 2^53 microseconds can be walked', async (t) => {
   const far = Date.UTC(9999, 11, 31) * 1000
   const items = Array.from({ length: 450 }, (_, n) => fakeItem(`far-${1000 + n}`, far))
-  t.is(new Set(await walk([fakeSource('x', items)], 200)).size, 450)
+  t.is(new Set(idsOf({ listings: await readByCursor([fakeSource('x', items)], [200]) })).size, 450)
   const lines = await gatewayOver([fakeSource('x', items)]).lines()
   t.is(lines.length, 451)
   const tooMany = Array.from({ length: 2001 }, (_, n) => fakeItem(`far-${n}`, far + n))
@@ -248,17 +249,3 @@ test('an unreadable copy is replaced by the next best, or left out and counted',
   )
   t.is(sources[0]?.invalid, 2)
 })
-
-/** Pages by cursor, each from another replica. */
-async function walk(sources: readonly FakeSource[], limit: number): Promise<string[]> {
-  const ids: string[] = []
-  for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
-    const page: Awaited<ReturnType<ReturnType<typeof gatewayOver>['page']>> = await gatewayOver(sources).page(
-      { limit },
-      { cursor },
-    )
-    ids.push(...idsOfPage(page))
-    cursor = page.nextCursor
-  }
-  return ids
-}

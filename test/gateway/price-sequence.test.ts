@@ -3,10 +3,17 @@ import fc from 'fast-check'
 import type { Item } from '../../src/domain/source/reading.ts'
 import type { Matches } from '../../src/domain/source/selection.ts'
 import type { ByPrice } from '../../src/gateway/by-price/price-order.ts'
-import type { MergedPage } from '../../src/gateway/pages.ts'
 import { selectItems } from '../../src/listing-index/item-selection.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
-import { gatewayOver, idsOfPage, metaOf, TOKENS } from '../helpers/pages.ts'
+import {
+  gatewayOver,
+  idsOfPage,
+  keyOf,
+  metaOf,
+  readByCursor,
+  readByOffset,
+  TOKENS,
+} from '../helpers/pages.ts'
 
 type Rate = { chain: string; token: string; value: string; per: string }
 type Offer = { id: number; at: number; publisher: string; gpus: number; rates: readonly Rate[] }
@@ -96,8 +103,9 @@ for (const [what, offer] of [
     fc.assert(
       fc.asyncProperty(worldOf(offer), BY, SIZES, async (world, byPrice, sizes) => {
         const expected = sortedByPrice(world, byPrice)
-        t.deepEqual(await readByCursor(() => sourcesOf(world), byPrice, sizes), expected)
-        t.deepEqual(await readByOffset(sourcesOf(world), byPrice, sizes), expected)
+        const walked = await readByCursor(() => sourcesOf(world), sizes, { byPrice })
+        t.deepEqual(walked.map(keyOf), expected)
+        t.deepEqual((await readByOffset(sourcesOf(world), sizes, { byPrice })).map(keyOf), expected)
         const lines = await gatewayOver(sourcesOf(world)).lines({ byPrice })
         t.deepEqual(
           lines
@@ -127,22 +135,18 @@ test('by price: changes between pages by cursor lose and repeat no listing that 
         const sources = sourcesOf(world)
         const stays = new Set(sources.flatMap(({ items }) => items.map(keyOf)))
         const todo = [...changes]
-        const walked = await readByCursor(
-          () => sources,
-          byPrice,
-          sizes,
-          () => {
-            const next = todo.shift()
-            if (next === undefined) return
-            const { items } = sources[next.source % sources.length]!
-            const item = itemOf(next.offer)
-            const n = items.findIndex(({ listingId }) => listingId === item.listingId)
-            if (next.add) items.splice(n === -1 ? items.length : n, n === -1 ? 0 : 1, item)
-            const gone = next.add ? [item] : items.splice(next.victim, 1)
-            for (const one of gone) stays.delete(keyOf(one))
-          },
-        )
-        const kept = walked.filter((key) => stays.has(key))
+        const between = (): void => {
+          const next = todo.shift()
+          if (next === undefined) return
+          const { items } = sources[next.source % sources.length]!
+          const item = itemOf(next.offer)
+          const n = items.findIndex(({ listingId }) => listingId === item.listingId)
+          if (next.add) items.splice(n === -1 ? items.length : n, n === -1 ? 0 : 1, item)
+          const gone = next.add ? [item] : items.splice(next.victim, 1)
+          for (const one of gone) stays.delete(keyOf(one))
+        }
+        const walked = await readByCursor(sources, sizes, { byPrice, between })
+        const kept = walked.map(keyOf).filter((key) => stays.has(key))
         t.deepEqual([...new Set(kept)].sort(), [...stays].sort())
         t.is(new Set(kept).size, kept.length)
       },
@@ -282,7 +286,7 @@ test('by price: hostile names of tokens neither fill a cursor nor take all group
     ['l200', 'l201'],
   )
   t.true((page.nextCursor ?? '').length < 8192)
-  t.is((await readByCursor(() => sources, byPrice, [7])).length, 102)
+  t.is((await readByCursor(sources, [7], { byPrice })).length, 102)
 })
 
 const offerAt = (id: number, value: string): Offer => ({
@@ -292,43 +296,6 @@ const offerAt = (id: number, value: string): Offer => ({
   gpus: 1,
   rates: [{ chain: 'base', token: '0xa', value, per: 'hour' }],
 })
-
-function keyOf({ listingId, publisher }: Item): string {
-  return `${listingId} ${publisher}`
-}
-
-async function readByOffset(
-  sources: readonly FakeSource[],
-  byPrice: ByPrice,
-  sizes: readonly number[],
-): Promise<string[]> {
-  const keys: string[] = []
-  for (let n = 0; ; n++) {
-    const limit = sizes[n % sizes.length]!
-    const { items } = await gatewayOver(sources).page({ offset: keys.length, limit }, { byPrice })
-    keys.push(...items.map(({ item }) => keyOf(item)))
-    if (items.length < limit) return keys
-  }
-}
-
-/** Each page from another replica. */
-async function readByCursor(
-  sources: () => readonly FakeSource[],
-  byPrice: ByPrice,
-  sizes: readonly number[],
-  between: () => void = () => {},
-): Promise<string[]> {
-  const keys: string[] = []
-  let cursor: string | null = null
-  for (let n = 0; ; n++) {
-    const limit = sizes[n % sizes.length]!
-    const page: MergedPage = await gatewayOver(sources()).page({ limit }, { cursor, byPrice })
-    keys.push(...page.items.map(({ item }) => keyOf(item)))
-    if (page.nextCursor === undefined) return keys
-    cursor = page.nextCursor
-    between()
-  }
-}
 
 type Fraction = { over: bigint; under: bigint }
 

@@ -2,6 +2,7 @@ import { ANONYMOUS, type Reader } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import type { PageQuery } from '../../src/domain/query.ts'
 import type { NamedSource } from '../../src/domain/source/named-source.ts'
+import type { Item } from '../../src/domain/source/reading.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
 import { renderItem } from '../../src/gateway/envelope.ts'
 import type { MergedItem } from '../../src/gateway/merged-item.ts'
@@ -63,6 +64,44 @@ export function gatewayOver(
       .map((line) => JSON.parse(line))
   }
   return { page, lines }
+}
+
+/** All items, page by page, by offset. `sizes`: of the pages, in turn. */
+export async function readByOffset(
+  sources: readonly NamedSource[],
+  sizes: readonly number[],
+  options: ReadOptions = {},
+): Promise<Item[]> {
+  const items: Item[] = []
+  for (let n = 0; ; n++) {
+    const limit = sizes[n % sizes.length]!
+    const page = await gatewayOver(sources).page({ offset: items.length, limit }, options)
+    items.push(...page.items.map(({ item }) => item))
+    if (page.items.length < limit) return items
+  }
+}
+
+/** The same by cursor, each page from another replica. `between` runs before each page but the first. */
+export async function readByCursor(
+  sources: readonly NamedSource[] | (() => readonly NamedSource[]),
+  sizes: readonly number[],
+  { between = () => {}, ...options }: ReadOptions & { between?: (page: number) => void } = {},
+): Promise<Item[]> {
+  const items: Item[] = []
+  let cursor: string | null = null
+  for (let n = 0; ; n++) {
+    const gateway = gatewayOver(typeof sources === 'function' ? sources() : sources)
+    const page: MergedPage = await gateway.page({ limit: sizes[n % sizes.length]! }, { ...options, cursor })
+    items.push(...page.items.map(({ item }) => item))
+    if (page.nextCursor === undefined) return items
+    cursor = page.nextCursor
+    between(n)
+  }
+}
+
+/** Id and publisher, which identify a listing. */
+export function keyOf({ listingId, publisher }: Item): string {
+  return `${listingId} ${publisher}`
 }
 
 /** Without the members that JSON leaves out. */

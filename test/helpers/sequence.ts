@@ -50,7 +50,7 @@ export async function streamAll(service: RunningService, query = ''): Promise<st
   return lines.map(({ listing_id }) => listing_id)
 }
 
-export function idsOf({ items }: ReadPage): string[] {
+export function idsOf({ items }: { items: readonly { listing_id: string }[] }): string[] {
   return items.map(({ listing_id }) => listing_id)
 }
 

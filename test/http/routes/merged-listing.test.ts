@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request } from 'node:http'
 import test from 'ava'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
@@ -192,17 +191,11 @@ test('one listing: a private source is read and named with a key only', async (t
 })
 
 test('one listing: an upstream that sends another listing is ignored', async (t) => {
-  const answers = ['{"listing":7}', '{"x":1}', 'oops', `{"listing":${listingText({ listing_id: 'other' })}}`]
-  const server = createServer((_request, response) => response.end(answers.shift() ?? '')).listen(
-    0,
-    '127.0.0.1',
-  )
-  t.teardown(() => server.close())
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  const gateway = await startGateway(t, [behind('odd', { url: `http://127.0.0.1:${port}` })])
-  const asked = answers.length
-  for (let n = 0; n < asked; n++) {
+  const fake = await startFake(t)
+  const gateway = await startGateway(t, [behind('odd', fake)])
+  const other = `{"listing":${listingText({ listing_id: 'other' })}}`
+  for (const body of ['{"listing":7}', '{"x":1}', 'oops', other]) {
+    fake.listingScript = { kind: 'body', body }
     const reply = await gateway.get('/listings/wanted', { 'Cache-Control': 'no-cache' })
     t.is(reply.status, 502)
     t.regex(JSON.stringify(reply.json().sources), /not_json|bad_envelope/)
