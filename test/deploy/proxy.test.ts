@@ -217,13 +217,9 @@ test('proxy: logs no request, and sends no version to clients', async (t) => {
 const text = readFileSync(NGINX_FILE, 'utf8')
 const { proxy, ...others } = readComposeFile().services
 
-test('nginx: accepts the file unchanged', async (t) => {
+test('nginx: accepts the file unchanged, and not with a misspelt directive', async (t) => {
   t.is(await complaints(text), '')
-})
-
-test('nginx: its check finds errors', async (t) => {
   t.regex(await complaints(text.replace('proxy_buffering off', 'proxy_bufering off')), /unknown directive/)
-  t.regex(await complaints(text.replace('http://gateways;', 'http://gatways;')), /host not found/)
 })
 
 test('nginx: its addresses are those of Compose, each named once', (t) => {

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
+import { runProcess } from '../helpers/run-cli.ts'
 import type { LeakSearch } from './leak-search.ts'
-import { type CapturedProcess, failToStart, inPairs } from './process-output.ts'
+import { type CapturedProcess, inPairs } from './process-output.ts'
 
 /** Files with a key in a wrong place: the error names the problem and not the key. */
 const badFiles = (secret: string): string[] => [
@@ -56,8 +57,9 @@ export async function failToStartInManyWays(
     { METRICS_PUBLIC: 'perhaps', PORT: 'x' },
   ]
   await inPairs(changes, async (change) => {
-    const { code, output } = await failToStart({ ...environment, ...change })
+    const env = { PORT: '0', LOG_LEVEL: 'trace', ...environment, ...change }
+    const { code, stdout, stderr } = await runProcess(['serve'], { env })
     t.not(code, 0, Object.keys(change).join())
-    leaks.addText(`a start with ${Object.keys(change)}`, output)
+    leaks.addText(`a start with ${Object.keys(change)}`, `${stdout}\n${stderr}`)
   })
 }

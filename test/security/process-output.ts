@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
@@ -21,7 +21,16 @@ export async function startCaptured(
   t: ExecutionContext,
   environment: Record<string, string>,
 ): Promise<CapturedProcess> {
-  const { child, output } = spawnCaptured(environment)
+  const child = spawn(process.execPath, [BIN, 'serve'], {
+    env: { PATH: process.env.PATH!, PORT: '0', LOG_LEVEL: 'trace', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (part) => {
+      text += part
+    })
+  const output = (): string => text
   t.teardown(() => child.kill('SIGKILL'))
   const gone = once(child, 'exit')
   const waitForOutput = async (words: RegExp, from = output().length): Promise<void> => {
@@ -41,28 +50,6 @@ export async function startCaptured(
       return (await gone)[0]
     },
   }
-}
-
-/** Starts a process that fails to start; resolves with its exit code and output. */
-export async function failToStart(
-  environment: Record<string, string>,
-): Promise<{ code: number | null; output: string }> {
-  const { child, output } = spawnCaptured(environment)
-  const [code] = await once(child, 'close')
-  return { code, output: output() }
-}
-
-function spawnCaptured(environment: Record<string, string>): { child: ChildProcess; output: () => string } {
-  const child = spawn(process.execPath, [BIN, 'serve'], {
-    env: { PATH: process.env.PATH!, PORT: '0', LOG_LEVEL: 'trace', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (part) => {
-      text += part
-    })
-  return { child, output: () => text }
 }
 
 /** Two at once, since processes start slowly. */

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { Redis } from 'ioredis'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -26,11 +25,6 @@ import { startCaptured } from './process-output.ts'
 
 const random = (): string => generatePrivateKey().slice(2)
 
-function makeFolder(t: ExecutionContext): string {
-  const folder = temporaryFolder(t)
-  return folder
-}
-
 test('secrets: the search finds every form of a secret', (t) => {
   const leaks = new LeakSearch()
   const key = leaks.addSecret('the key', 'p@ss/word with ünïcode')
@@ -44,7 +38,7 @@ test('secrets: the search finds every form of a secret', (t) => {
 test('secrets: a full run reveals none except in the minting response', async (t) => {
   t.timeout(600_000)
   const leaks = new LeakSearch()
-  const folder = makeFolder(t)
+  const folder = temporaryFolder(t)
   const admin = leaks.addSecret('admin key', random())
   const bootstrap = leaks.addSecret('bootstrap key', random())
   const password = leaks.addSecret('Redis password', `p%@:${random()}`)
