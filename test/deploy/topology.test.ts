@@ -2,7 +2,7 @@ import test from 'ava'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { beforePoll } from '../e2e/before-poll.ts'
 import { send } from '../helpers/registry.ts'
-import { postJson, publish, publishBody } from '../helpers/seller.ts'
+import { mintKey, publish, publishBody } from '../helpers/seller.ts'
 import { type RequestOutcome, SteadyLoad } from './steady-load.ts'
 import { type Replica, startTopology, type Topology } from './topology.ts'
 
@@ -26,8 +26,8 @@ async function answeredBy({ secret }: Topology, replica: Replica): Promise<numbe
 async function mintKeys({ url, replicas, secret }: Topology, count: number): Promise<string[]> {
   const keys = await Promise.all(
     Array.from({ length: count }, async (_, n) => {
-      const body = JSON.stringify({ name: `client ${n}`, scope: 'write' })
-      return (await postJson(`${url}/admin/api-keys`, body, bearer(secret('admin_key')))).json().key as string
+      const body = { name: `client ${n}`, scope: 'write' }
+      return (await mintKey(url, body, secret('admin_key'))).key
     }),
   )
   const opens = async (): Promise<boolean> => {

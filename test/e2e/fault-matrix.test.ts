@@ -69,7 +69,7 @@ async function reportsAll(
   gateway: RunningService,
   upstreams: readonly FailingUpstream[],
 ): Promise<void> {
-  const { text } = await gateway.get('/listings')
+  const { text } = await gateway.get('/listings?timeout_ms=1000')
   t.deepEqual(
     JSON.parse(text).sources.map(({ registry }: { registry: string }) => registry),
     ['local', ...upstreams.map(({ name }) => name)],

@@ -5,12 +5,11 @@ import { startFake, startGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRedis } from '../helpers/redis.ts'
 import type { RunningService } from '../helpers/registry.ts'
+import type { Answer } from '../helpers/sequence.ts'
 
 /** Default ages after which a Reading is not fresh, and not served without revalidation. */
 const PAST_FRESH_MS = 20_000
 const PAST_WAIT_MS = 80_000
-
-type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Record<string, unknown>[] }
 
 const LOADED = { registry: 'a', state: 'loaded' }
 const MISSING = { registry: 'b', state: 'unavailable', reason: 'timeout' }

@@ -4,16 +4,9 @@ import { freePorts } from '../helpers/free-port.ts'
 import { startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
+import type { Answer } from '../helpers/sequence.ts'
 
 const GATEWAY = 'kind = "gateway"'
-
-type Source = { registry: string; state: string; reason?: string; matched?: number | null; returned?: number }
-type Answer = {
-  items: { listing_id: string; _meta: { registry: string } }[]
-  complete: boolean
-  sources: Source[]
-  next_cursor?: string
-}
 
 const named = (id: string): string => `[gateway]\nid = "${id}"\n`
 const pure = (id: string): string => `${named(id)}[registry]\nenabled = false\n`

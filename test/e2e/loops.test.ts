@@ -4,6 +4,7 @@ import { freePorts } from '../helpers/free-port.ts'
 import { gatewayToml, startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
+import type { Answer } from '../helpers/sequence.ts'
 
 const FRESH = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
 
@@ -43,12 +44,6 @@ async function startRing(
       return service
     }),
   )
-}
-
-type Answer = {
-  items: { listing_id: string; _meta: { registry: string } }[]
-  complete: boolean
-  sources: Record<string, unknown>[]
 }
 
 const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()

@@ -1,8 +1,7 @@
 import test from 'ava'
 import { type FakeOptions, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, whenReady } from '../helpers/gateway.ts'
-
-type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Record<string, unknown>[] }
+import type { Answer } from '../helpers/sequence.ts'
 
 /** The newest of all. */
 const odd = (fields: object = {}): string =>

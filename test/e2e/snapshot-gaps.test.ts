@@ -9,6 +9,7 @@ import { testRedis } from '../helpers/redis.ts'
 import type { Reply, RunningService } from '../helpers/registry.ts'
 import { temporaryStore } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
+import type { Answer } from '../helpers/sequence.ts'
 
 const REFRESH_MS = 60_000
 /** After the period with any jitter. */
@@ -17,12 +18,6 @@ const SNAPSHOT = 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 60'
 /** It shows only listings that it can have now. */
 const FORGETFUL =
   '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
-
-type Answer = {
-  items: { listing_id: string; _meta: { registry: string; stale: boolean } }[]
-  complete: boolean
-  sources: Record<string, unknown>[]
-}
 
 const GONE = { kind: 'status', status: 500 } as const
 const WELL = { kind: 'serve' } as const

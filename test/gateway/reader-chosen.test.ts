@@ -2,6 +2,7 @@ import test from 'ava'
 import { type Behaviour, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
+import type { Answer } from '../helpers/sequence.ts'
 
 const HTML = { 'content-type': 'text/html' }
 
@@ -38,8 +39,6 @@ for (const [path, listingScript] of ANSWERS)
       t.is(sources[1]?.state, 'loaded')
     }
   })
-
-type Answer = { complete: boolean; sources: { state: string }[] }
 
 /** Lets the pause before a second attempt pass. */
 async function settled<T>(reply: Promise<T>, clock: ManualClock): Promise<T> {

@@ -10,18 +10,10 @@ import {
 import { startFake, startGateway, whenReady } from '../helpers/gateway.ts'
 import { jsonText } from '../helpers/json-text.ts'
 import type { RunningService } from '../helpers/registry.ts'
+import type { Answer } from '../helpers/sequence.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
 
-type Envelope = {
-  items: { listing_id: string; _meta: Record<string, unknown> }[]
-  count: number
-  total_after_filter: number
-  complete: boolean
-  sources: Record<string, unknown>[]
-  next_cursor?: string
-}
-
-type Opened = RunningService & { fake: FakeRegistry; read: (path: string) => Promise<Envelope> }
+type Opened = RunningService & { fake: FakeRegistry; read: (path: string) => Promise<Answer> }
 
 /** No Registry of its own. */
 const PURE = '[registry]\nenabled = false\n'
@@ -38,7 +30,7 @@ async function open(
   const service = await startGateway(t, [{ name: 'up', url: fake.url, settings: kind + settings }], {
     more: more + PURE,
   })
-  const read = async (path: string) => (await service.get(path)).json() as Envelope
+  const read = async (path: string) => (await service.get(path)).json() as Answer
   return { ...service, fake, read }
 }
 
@@ -60,7 +52,7 @@ async function linesOf({ get }: RunningService, path = '/listings'): Promise<Rec
     .map((line) => JSON.parse(line))
 }
 
-const idsOf = ({ items }: Envelope): string[] => items.map(({ listing_id }) => listing_id)
+const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id)
 
 /** A listing with its id, status and time, and around them whatever JSON allows: as it is, and without white space. */
 const oddListing = fc
@@ -138,14 +130,14 @@ for (const mode of ['live', 'snapshot'] as const)
     t.like(lines.at(-1)?._meta, { complete: true, sources: [{ registry: 'eu', state: 'loaded' }] })
     const ids: string[] = []
     for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-      const page = (await outer.get(`/listings?limit=200&cursor=${cursor}`)).json() as Envelope
+      const page = (await outer.get(`/listings?limit=200&cursor=${cursor}`)).json() as Answer
       t.true(page.complete)
       ids.push(...idsOf(page))
       cursor = page.next_cursor
     }
     t.deepEqual(ids, fake.items.map(idOf))
-    const filtered = (await outer.get('/listings?gpu_model=H100&limit=1')).json() as Envelope
+    const filtered = (await outer.get('/listings?gpu_model=H100&limit=1')).json() as Answer
     t.like(filtered, { total_after_filter: 3000, complete: true })
-    const none = (await outer.get('/listings?gpu_model=A100&limit=1')).json() as Envelope
+    const none = (await outer.get('/listings?gpu_model=A100&limit=1')).json() as Answer
     t.like(none, { total_after_filter: 0, complete: true })
   })

@@ -67,5 +67,17 @@ export async function remove(
   return send(`${url}/listings/${encodeURIComponent(id)}?${query}`, { method: 'DELETE', headers })
 }
 
+/** A new API key, by default of scope `read`, and the header with it. */
+export async function mintKey(
+  url: string,
+  body: { name?: string; scope?: string } = {},
+  adminKey = 'admin',
+): Promise<{ id: number; key: string; bearer: { Authorization: string } }> {
+  const headers = { Authorization: `Bearer ${adminKey}` }
+  const minted = await postJson(`${url}/admin/api-keys`, JSON.stringify({ name: 'b', ...body }), headers)
+  const { id, key } = minted.json() as { id: number; key: string }
+  return { id, key, bearer: { Authorization: `Bearer ${key}` } }
+}
+
 export const postJson = (url: string, body: string, headers: Record<string, string> = {}): Promise<Reply> =>
   send(url, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })

@@ -1,19 +1,21 @@
 import { idOf } from './fake-registry.ts'
 import type { RunningService } from './registry.ts'
 
-export type ReadPage = {
-  items: { listing_id: string; _meta: { registry: string; also_in: string[] } }[]
-  next_cursor?: string
+/** What `GET /listings` of a gateway answers. */
+export type Answer = {
+  items: { listing_id: string; _meta: Record<string, unknown> & { registry: string; also_in: string[] } }[]
+  count: number
   total_after_filter: number
   complete: boolean
-  sources: { registry: string; state: string; reason?: string }[]
+  sources: (Record<string, unknown> & { registry: string; state: string; reason?: string })[]
+  next_cursor?: string
 }
 
 /** A page that is complete. */
-export async function readPage(service: RunningService, query: string): Promise<ReadPage> {
+export async function readPage(service: RunningService, query: string): Promise<Answer> {
   const { status, text, json } = await service.get(`/listings?${query}`)
   if (status !== 200) throw new Error(`GET /listings?${query} is answered ${status}: ${text}`)
-  const page = json() as ReadPage
+  const page = json() as Answer
   if (!page.complete)
     throw new Error(`GET /listings?${query} is not complete: ${JSON.stringify(page.sources)}`)
   return page

@@ -3,7 +3,7 @@ import { version } from '../../src/config/shipped-files.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
-import { ALICE, postJson, publish } from '../helpers/seller.ts'
+import { ALICE, mintKey, publish } from '../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
@@ -34,9 +34,8 @@ test('metrics: public ones omit private sources unless the operator reads them',
     t.true(text.includes('entrepot_source_state{registry="open"}'))
     t.true(text.endsWith('\n'))
   }
-  const body = '{"name":"prometheus","scope":"metrics"}'
-  const { key } = (await postJson(`${url}/admin/api-keys`, body, ADMIN)).json()
-  for (const headers of [ADMIN, { Authorization: `Bearer ${key}` }])
+  const { bearer } = await mintKey(url, { scope: 'metrics' })
+  for (const headers of [ADMIN, bearer])
     t.true((await get('/metrics', headers)).text.includes('entrepot_source_state{registry="secret-club"}'))
 })
 

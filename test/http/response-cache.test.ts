@@ -15,7 +15,7 @@ import { inject } from '../helpers/inject.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
-import { ALICE, postJson, publish, unixNow } from '../helpers/seller.ts'
+import { ALICE, mintKey, publish, unixNow } from '../helpers/seller.ts'
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -41,8 +41,7 @@ test('response cache: same request, same bytes, until something changes', async 
 
 test('response cache: every request passes the gate first', async (t) => {
   const { url, get } = await startRegistry(t, { environment: GATED })
-  const { key, id } = (await postJson(`${url}/admin/api-keys`, '{"name":"buyer"}', ADMIN)).json()
-  const bearer = { Authorization: `Bearer ${key}` }
+  const { id, bearer } = await mintKey(url)
   t.is((await get('/listings', bearer)).status, 200)
   t.is((await get('/listings', bearer)).status, 200)
   t.is((await get('/listings')).status, 401)

@@ -9,7 +9,7 @@ import { type ServiceProcess, startProcess } from '../e2e/service-process.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 import { CLI, type Run, runCli, runShell, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
-import { ALICE, postJson, publishBody, unixNow, update } from '../helpers/seller.ts'
+import { ALICE, mintKey, postJson, publishBody, unixNow, update } from '../helpers/seller.ts'
 import { blockOf } from './operations-page.ts'
 
 const ADMIN = 'admin-secret'
@@ -36,11 +36,6 @@ async function run(t: ExecutionContext, block: string, env: Record<string, strin
 }
 
 const bearer = (key = ADMIN) => ({ Authorization: `Bearer ${key}` })
-
-async function mint({ url }: ServiceProcess, name: string): Promise<{ id: number; key: string }> {
-  const body = JSON.stringify({ name, scope: 'write' })
-  return (await postJson(`${url}/admin/api-keys`, body, bearer())).json() as { id: number; key: string }
-}
 
 /** Without the counts of their uses. */
 async function keysOf({ url }: ServiceProcess) {
@@ -85,8 +80,8 @@ const texts = ({ url }: ServiceProcess, ids: readonly string[]): Promise<string[
 async function savesAndRestores(t: ExecutionContext, from: string, to: string): Promise<void> {
   const BACKUP = join(temporaryFolder(t), 'market.db')
   const live = await start(t, from)
-  const alice = await mint(live, 'alice')
-  const bob = await mint(live, 'bob')
+  const alice = await mintKey(live.url, { name: 'alice', scope: 'write' }, ADMIN)
+  const bob = await mintKey(live.url, { name: 'bob', scope: 'write' }, ADMIN)
   await send(`${live.url}/admin/api-keys/${bob.id}`, { method: 'DELETE', headers: bearer() })
   const { ids, captured, stop } = await publishing(live, alice.key)
   await update(live.url, 'before-1', { status: 'closed' }, { headers: bearer(alice.key) })

@@ -9,8 +9,12 @@ const settings = 'api_key_env = "UPSTREAM_KEY"'
 
 test('own key: an answer that contains our key is refused', async (t) => {
   const items = [...listingTexts('a', 2), listingText({ offer_resource: { note: `Bearer ${KEY}` } })]
-  for (const mode of ['live', 'snapshot']) {
-    const fake = await startFake(t, { items })
+  for (const [mode, encoding] of [
+    ['live', {}],
+    ['live', { encoding: 'gzip' }],
+    ['snapshot', {}],
+  ] as const) {
+    const fake = await startFake(t, { items, script: [{ kind: 'serve', ...encoding }] })
     const { get } = await startGateway(
       t,
       [{ name: 'a', url: fake.url, settings: `${settings}\nmode = "${mode}"` }],

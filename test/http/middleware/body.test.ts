@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import test from 'ava'
 import { startRegistry } from '../../helpers/registry.ts'
-import { ALICE, postJson, publish } from '../../helpers/seller.ts'
+import { ALICE, mintKey, postJson, publish } from '../../helpers/seller.ts'
 
 /** The status of a request whose body is announced and never sent. */
 async function statusWithoutBody(
@@ -40,8 +40,8 @@ for (const path of PATHS)
 
 test('body: not read if the key has too small a scope', async (t) => {
   const { url } = await startRegistry(t, { environment: GATES })
-  const minted = await postJson(`${url}/admin/api-keys`, '{"name":"a"}', { Authorization: 'Bearer admin' })
-  t.is(await statusWithoutBody(url, '/listings', [`Authorization: Bearer ${minted.json().key}`]), 403)
+  const { key } = await mintKey(url)
+  t.is(await statusWithoutBody(url, '/listings', [`Authorization: Bearer ${key}`]), 403)
 })
 
 test('body: a syntax error is reported before any other problem', async (t) => {

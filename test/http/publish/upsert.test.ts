@@ -1,7 +1,7 @@
 import test from 'ava'
 import { FIXED_TIME, openMarket } from '../../helpers/market.ts'
 import { startRegistry } from '../../helpers/registry.ts'
-import { ALICE, BOB, postJson, publishBody, sign } from '../../helpers/seller.ts'
+import { ALICE, BOB, mintKey, postJson, publishBody, sign } from '../../helpers/seller.ts'
 
 const FULL = {
   listing_id: 'one',
@@ -321,23 +321,15 @@ test('publish: a refused one changes no publisher', async (t) => {
 })
 
 test('write gate: a DELETE of an unknown listing probes it with 401, 403 or 404', async (t) => {
-  const admin = { Authorization: 'Bearer admin' }
   const { url } = await startRegistry(t, {
     environment: { REGISTRY_REQUIRE_WRITE_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' },
   })
-  const mint = async (scope: string): Promise<unknown> =>
-    (await postJson(`${url}/admin/api-keys`, JSON.stringify({ name: scope, scope }), admin)).json().key
-  const probe = async (key?: unknown): Promise<number> =>
-    (
-      await fetch(`${url}/listings/probe`, {
-        method: 'DELETE',
-        headers: key === undefined ? {} : { Authorization: `Bearer ${key}` },
-      })
-    ).status
+  const probe = async (headers: Record<string, string> = {}): Promise<number> =>
+    (await fetch(`${url}/listings/probe`, { method: 'DELETE', headers })).status
   t.is(await probe(), 401)
-  t.is(await probe('nope'), 401)
-  t.is(await probe(await mint('read')), 403)
-  t.is(await probe(await mint('write')), 404)
+  t.is(await probe({ Authorization: 'Bearer nope' }), 401)
+  t.is(await probe((await mintKey(url)).bearer), 403)
+  t.is(await probe((await mintKey(url, { scope: 'write' })).bearer), 404)
 })
 
 test('publisher filter: case-insensitive', async (t) => {

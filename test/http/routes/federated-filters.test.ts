@@ -6,7 +6,8 @@ import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { deadUrl, idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import type { RunningService } from '../../helpers/registry.ts'
-import { ALICE, BOB, postJson, publish } from '../../helpers/seller.ts'
+import { ALICE, BOB, mintKey, postJson, publish } from '../../helpers/seller.ts'
+import type { Answer } from '../../helpers/sequence.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 
 const own = readFilterSpec('config/filter-spec.yaml')
@@ -15,17 +16,9 @@ const zone = filterOf('zone')
 const secret = filterOf('secret_zone')
 
 type Spec = { etag: string; filters: { name: string; registries?: string[] }[] }
-type Listings = {
-  items: { listing_id: string; _meta: Record<string, unknown> }[]
-  total_after_filter: number
-  complete: boolean
-  sources: Record<string, unknown>[]
-  detail?: string
-}
-
-const listings = async ({ get }: RunningService, query: string, headers = {}): Promise<Listings> =>
-  (await get(`/listings?${query}`, headers)).json() as Listings
-const ids = ({ items }: Listings): string[] => items.map(({ listing_id }) => listing_id).sort()
+const listings = async ({ get }: RunningService, query: string, headers = {}): Promise<Answer> =>
+  (await get(`/listings?${query}`, headers)).json() as Answer
+const ids = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
 
 const inZone = (id: string, fields: Record<string, unknown>): string =>
   listingText({ listing_id: id, offer_resource: fields })
@@ -53,10 +46,7 @@ async function startThree(t: ExecutionContext) {
   }))
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const service = await startPatientGateway(t, upstreams, { environment })
-  const minted = await postJson(`${service.url}/admin/api-keys`, '{"name":"b"}', {
-    Authorization: 'Bearer admin',
-  })
-  return { ...fakes, service, key: { Authorization: `Bearer ${minted.json().key}` } }
+  return { ...fakes, service, key: (await mintKey(service.url)).bearer }
 }
 
 test('filter spec: adds the filters of visible upstreams, under an ETag of everything', async (t) => {
@@ -129,7 +119,7 @@ test('response cache: a filtered response is dropped when the filter changes', a
   }
   const kept = await service.get(`/listings?${query}`)
   t.is((await service.get(`/listings?${query}`)).text, kept.text)
-  t.deepEqual(ids(kept.json() as Listings), ['own-x'])
+  t.deepEqual(ids(kept.json() as Answer), ['own-x'])
   await fetchedAgain(specBody('open-2', [region, filterOf('zone', { path: '$.offer_resource.other_zone' })]))
   t.deepEqual(ids(await listings(service, query)), [])
   await fetchedAgain(specBody('open-3', [region]))

@@ -4,10 +4,9 @@ import test from 'ava'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
-import { ALICE, BOB, postJson, publish } from '../../helpers/seller.ts'
+import { ALICE, BOB, mintKey, publish } from '../../helpers/seller.ts'
 import { agentAt } from '../../mcp/agent.ts'
 
-const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
 const behind = (name: string, { url }: { url: string }, settings = '') => ({ name, url, settings })
@@ -173,8 +172,7 @@ test('one listing: a private source is read and named with a key only', async (t
       environment,
     },
   )
-  const { key } = (await postJson(`${gateway.url}/admin/api-keys`, '{"name":"b"}', ADMIN)).json()
-  const bearer = { Authorization: `Bearer ${key}` }
+  const { bearer } = await mintKey(gateway.url)
   t.is((await gateway.get('/listings/secret', bearer)).status, 200)
   t.is((await gateway.get('/listings/none', bearer)).status, 502)
   for (const path of ['/listings/secret', '/listings/none']) {
@@ -193,11 +191,16 @@ test('one listing: a private source is read and named with a key only', async (t
 test('one listing: an upstream that sends another listing is ignored', async (t) => {
   const fake = await startFake(t)
   const gateway = await startGateway(t, [behind('odd', fake)])
-  const other = `{"listing":${listingText({ listing_id: 'other' })}}`
-  for (const body of ['{"listing":7}', '{"x":1}', 'oops', other]) {
+  const others = [
+    { listing_id: 'other' },
+    { listing_id: 'WANTED' },
+    { listing_id: 'wanted', x: 'x'.repeat(2e5) },
+  ]
+  const listings = others.map((fields) => `{"listing":${listingText(fields)}}`)
+  for (const body of ['{"listing":7}', '{"status":"ok"}', 'oops', ...listings]) {
     fake.listingScript = { kind: 'body', body }
     const reply = await gateway.get('/listings/wanted', { 'Cache-Control': 'no-cache' })
     t.is(reply.status, 502)
-    t.regex(JSON.stringify(reply.json().sources), /not_json|bad_envelope/)
+    t.regex(JSON.stringify(reply.json().sources), /not_json|bad_envelope|too_large/)
   }
 })

@@ -4,7 +4,7 @@ import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { announcedBy } from '../../helpers/announced.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
-import { ALICE, postJson, publish } from '../../helpers/seller.ts'
+import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { specBody } from '../../helpers/specs.ts'
 
 const NO_CACHE = { 'Cache-Control': 'no-cache' }
@@ -203,10 +203,7 @@ test('Cache-Control: public without a key, private with one', async (t) => {
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const settings = 'visibility = "private"'
   const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { environment })
-  const { key } = (
-    await postJson(`${url}/admin/api-keys`, '{"name":"b"}', { Authorization: 'Bearer admin' })
-  ).json()
-  const keyed = await get('/listings', { Authorization: `Bearer ${key}` })
+  const keyed = await get('/listings', (await mintKey(url)).bearer)
   t.regex(keyed.headers.get('cache-control') ?? '', /^private, max-age=\d+$/)
   t.is(keyed.json().total_after_filter, 1)
   t.regex((await get('/listings')).headers.get('cache-control') ?? '', /^public, max-age=\d+$/)

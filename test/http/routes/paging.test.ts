@@ -3,7 +3,7 @@ import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { type FarCopies, startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
-import { ALICE, postJson, publish } from '../../helpers/seller.ts'
+import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { idsIn, idsOf, readPage, streamAll, walkAll } from '../../helpers/sequence.ts'
 
 const behind = ({ fakes: [a, b] }: FarCopies, settings = '') => [
@@ -121,10 +121,7 @@ test('cursor: valid for one query only, another filter, status, source or reader
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' }, clock },
   )
-  const { key } = (
-    await postJson(`${service.url}/admin/api-keys`, '{"name":"b"}', { Authorization: 'Bearer admin' })
-  ).json()
-  const bearer = { Authorization: `Bearer ${key}` }
+  const { bearer } = await mintKey(service.url)
   const { next_cursor } = (await service.get('/listings?limit=10', bearer)).json()
   const again = `limit=20&cursor=${next_cursor}`
   t.is((await service.get(`/listings?${again}`, bearer)).json().count, 20)

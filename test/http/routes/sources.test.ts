@@ -5,7 +5,7 @@ import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { startRegistry } from '../../helpers/registry.ts'
-import { ALICE, postJson, publish } from '../../helpers/seller.ts'
+import { ALICE, mintKey, postJson, publish } from '../../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
@@ -23,8 +23,7 @@ test('sources: readers see the state, the operator also breakers, caches and cal
     { environment },
   )
   await publish(gateway.url, ALICE, { listing_id: 'own' })
-  const { key } = (await postJson(`${gateway.url}/admin/api-keys`, '{"name":"b"}', ADMIN)).json()
-  const bearer = { Authorization: `Bearer ${key}` }
+  const { bearer } = await mintKey(gateway.url)
   await gateway.get('/listings', bearer)
 
   const open = await gateway.get('/sources')

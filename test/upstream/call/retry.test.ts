@@ -36,43 +36,36 @@ function start(t: ExecutionContext, failure: Failure, { failures = 1, ms = 0 } =
   return { fetch, seen, retries: () => retries }
 }
 
-for (const [reason, failure] of [
-  ['connection_refused', errorOf('ECONNREFUSED')],
-  ['connection_reset', errorOf('ECONNRESET')],
-  ['timeout of the connection', errorOf('UND_ERR_CONNECT_TIMEOUT')],
-  ['http_502', [502, '']],
-  ['http_503', [503, '']],
-  ['http_504', [504, '']],
-] satisfies [string, Failure][])
-  test(`${reason} is retried once`, async (t) => {
+/** The matrix of `e2e/fault-cases.ts` counts the requests of the others. */
+test('a connection that fails and a gateway that answers 502 or 504 are retried once', async (t) => {
+  for (const failure of [
+    errorOf('ECONNREFUSED'),
+    errorOf('UND_ERR_CONNECT_TIMEOUT'),
+    [502, ''],
+    [504, ''],
+  ] satisfies Failure[]) {
     const { fetch, seen, retries } = start(t, failure)
     t.is((await fetch()).received, 0)
     t.deepEqual([seen.length, retries()], [2, 1])
     const down = start(t, failure, { failures: 9 })
     await failureOf(t, down.fetch())
     t.deepEqual([down.seen.length, down.retries()], [2, 1])
-  })
+  }
+})
 
-for (const [reason, failure] of [
-  ['timeout', errorOf('UND_ERR_HEADERS_TIMEOUT')],
-  ['dns', errorOf('ENOTFOUND')],
-  ['tls', errorOf('CERT_HAS_EXPIRED')],
-  ['http_500', [500, '']],
-  ['http_400', [400, '{}']],
-  ['http_404', [404, '{}']],
-  ['http_412', [412, '']],
-  ['http_302', [302, '', { location: '/' }]],
-  ['unauthorized', [401, '']],
-  ['rate_limited', [429, '']],
-  ['http_503', [503, '', { 'retry-after': '0' }]],
-  ['not_json', [200, '<html>']],
-  ['bad_envelope', [200, '{}']],
-] satisfies [SourceReason, Failure][])
-  test(`${reason}${reason === 'http_503' ? ' with Retry-After' : ''} is not retried`, async (t) => {
+test('what a second attempt would not change is not retried, nor a 503 with Retry-After', async (t) => {
+  for (const [reason, failure] of [
+    ['dns', errorOf('ENOTFOUND')],
+    ['tls', errorOf('CERT_HAS_EXPIRED')],
+    ['http_400', [400, '{}']],
+    ['rate_limited', [429, '']],
+    ['http_503', [503, '', { 'retry-after': '0' }]],
+  ] satisfies [SourceReason, Failure][]) {
     const { fetch, seen } = start(t, failure)
     t.is((await failureOf(t, fetch())).reason, reason)
     t.is(seen.length, 1)
-  })
+  }
+})
 
 test('a retry is made only if a second attempt as long as the first ends within the budget', async (t) => {
   t.is((await start(t, [502, ''], { ms: 1900 }).fetch()).received, 0)
