@@ -50,7 +50,7 @@ export function openTracer(
   const tracer: Tracer = (name, kind, parent, attributes) => {
     const context =
       parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, toSpanContext(parent))
-    return new TraceRecorder(sdk).begin(context, name, kind, attributes)
+    return recorder(sdk)(context, name, kind, attributes)
   }
   // The failure is logged.
   return { tracer, close: () => provider.shutdown().catch(() => {}) }
@@ -93,22 +93,16 @@ function logExportFailures(exporter: SpanExporter, endpoint: string, log: Export
   }
 }
 
-/** The spans of one request. */
-class TraceRecorder {
-  readonly #sdk: SdkTracer
-  #remaining = MAX_SPANS
-
-  constructor(sdk: SdkTracer) {
-    this.#sdk = sdk
-  }
-
-  begin(context: Context, name: string, kind: SpanKind, attributes: Attributes = {}): Span {
-    this.#remaining--
-    const span = this.#sdk.startSpan(name, { kind: KINDS[kind], attributes }, context)
+/** Begins the spans of one request. */
+function recorder(sdk: SdkTracer) {
+  let remaining = MAX_SPANS
+  return function record(context: Context, name: string, kind: SpanKind, attributes: Attributes = {}): Span {
+    remaining--
+    const span = sdk.startSpan(name, { kind: KINDS[kind], attributes }, context)
     const trace = traceOf(span)
     const parent = traces.setSpan(ROOT_CONTEXT, span)
     const begin: BeginSpan = (...child) =>
-      this.#remaining > 0 ? this.begin(parent, ...child) : { ...trace, ...UNRECORDED }
+      remaining > 0 ? record(parent, ...child) : { ...trace, ...UNRECORDED }
     return {
       ...trace,
       ...(trace.isSampled ? { begin } : {}),

@@ -52,28 +52,37 @@ import {
 type LocalListings = { spec: FilterSpec; replica: Replica; select: Select; tokens: TokenTable }
 
 export const localListingRoutes = (local: LocalListings): Route[] => [
-  listLocalListings(local),
-  getListing(local.replica),
+  {
+    method: 'GET',
+    path: '/listings',
+    gate: 'read',
+    summary: 'List matching listings',
+    description:
+      'Newest first, or by price. Every other query parameter is a filter of the filter spec; all filters have to match.',
+    parameters: listingParameters(local.spec),
+    responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
+    problems: [400, 412, 422],
+    handle: (request) => readLocal(request, local),
+  },
+  {
+    method: 'GET',
+    path: '/listings/:id',
+    gate: 'read',
+    summary: 'One listing of any status',
+    parameters: [LISTING_ID],
+    responses: { 200: { description: 'The listing', schema: z.object({ listing: listingSchema }) } },
+    problems: [404],
+    handle: ({ params }) => {
+      const row = local.replica.projection.listings.get(params.id ?? '')
+      if (row === undefined) throw new EntrepotError('not_found', 'Listing not found')
+      return { body: Buffer.concat([OPEN_LISTING, row.bytes, CLOSE_LISTING]) }
+    },
+  },
 ]
 
 /** @param registry `null` for a pure gateway */
 export const publishingRoutes = (registry: WriteContext | null): Route[] =>
-  registry === null
-    ? [NO_REGISTRY]
-    : [postListing(registry), putListing(registry), deleteListing(registry), validatePublish(registry)]
-
-const listLocalListings = (local: LocalListings): Route => ({
-  method: 'GET',
-  path: '/listings',
-  gate: 'read',
-  summary: 'List matching listings',
-  description:
-    'Newest first, or by price. Every other query parameter is a filter of the filter spec; all filters have to match.',
-  parameters: listingParameters(local.spec),
-  responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
-  problems: [400, 412, 422],
-  handle: (request) => readLocal(request, local),
-})
+  registry === null ? [NO_REGISTRY] : writeRoutes(registry)
 
 function readLocal(
   { queryString, header, signal }: RequestContext,
@@ -145,89 +154,73 @@ const withPrice =
     return price === undefined ? bytes : withMember(bytes, '_meta', JSON.stringify({ price }))
   }
 
-const getListing = (replica: Replica): Route => ({
-  method: 'GET',
-  path: '/listings/:id',
-  gate: 'read',
-  summary: 'One listing of any status',
-  parameters: [LISTING_ID],
-  responses: { 200: { description: 'The listing', schema: z.object({ listing: listingSchema }) } },
-  problems: [404],
-  handle: ({ params }) => {
-    const row = replica.projection.listings.get(params.id ?? '')
-    if (row === undefined) throw new EntrepotError('not_found', 'Listing not found')
-    return { body: Buffer.concat([OPEN_LISTING, row.bytes, CLOSE_LISTING]) }
-  },
-})
-
 const OPEN_LISTING = Buffer.from('{"listing":')
 const CLOSE_LISTING = Buffer.from('}')
 
-const postListing = (publishing: WriteContext): Route => ({
-  method: 'POST',
-  path: '/listings',
-  gate: 'write',
-  summary: 'Publish or republish a listing',
-  description:
-    'Signed by the publisher (EIP-191). Republishing replaces the members that are sent and keeps the others, the ' +
-    'status and the position included. An identical request gets the same receipt again while the listing is ' +
-    'unchanged; after that, or with another body for the listing, the signature is refused.',
-  body: publishRequest,
-  responses: { 201: { description: 'Published or republished', schema: publishReceiptSchema } },
-  problems: [400, 409],
-  handle: async (request) => {
-    const { receipt, warnings } = await publishListing(objectBody(request), publishing)
-    return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
+const writeRoutes = (registry: WriteContext): Route[] => [
+  {
+    method: 'POST',
+    path: '/listings',
+    gate: 'write',
+    summary: 'Publish or republish a listing',
+    description:
+      'Signed by the publisher (EIP-191). Republishing replaces the members that are sent and keeps the others, the ' +
+      'status and the position included. An identical request gets the same receipt again while the listing is ' +
+      'unchanged; after that, or with another body for the listing, the signature is refused.',
+    body: publishRequest,
+    responses: { 201: { description: 'Published or republished', schema: publishReceiptSchema } },
+    problems: [400, 409],
+    handle: async (request) => {
+      const { receipt, warnings } = await publishListing(objectBody(request), registry)
+      return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
+    },
   },
-})
-
-const putListing = (publishing: WriteContext): Route => ({
-  method: 'PUT',
-  path: '/listings/:id',
-  gate: 'write',
-  summary: 'Change the status or the oracle of a listing',
-  description: 'Signed by its publisher.',
-  parameters: [LISTING_ID],
-  body: updateRequest,
-  responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
-  problems: [400, 404, 409],
-  handle: async (request) => {
-    const changed = await updateListing(request.params.id ?? '', objectBody(request), publishing)
-    const { listingId, status, updatedAt } = changed
-    return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
+  {
+    method: 'PUT',
+    path: '/listings/:id',
+    gate: 'write',
+    summary: 'Change the status or the oracle of a listing',
+    description: 'Signed by its publisher.',
+    parameters: [LISTING_ID],
+    body: updateRequest,
+    responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
+    problems: [400, 404, 409],
+    handle: async (request) => {
+      const changed = await updateListing(request.params.id ?? '', objectBody(request), registry)
+      const { listingId, status, updatedAt } = changed
+      return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
+    },
   },
-})
+  {
+    method: 'DELETE',
+    path: '/listings/:id',
+    gate: 'write',
+    summary: 'Delete a listing permanently',
+    description: 'Signed by its publisher over `delete_listing:<listing_id>:<timestamp>`.',
+    parameters: [LISTING_ID, parameter('query', 'signature', '65 bytes in hex'), TIMESTAMP],
+    responses: { 204: { description: 'Deleted' } },
+    problems: [404, 409, 422],
+    handle: async ({ params, query }) => {
+      const timestamp = readIntegerParameter(TIMESTAMP, query.timestamp)
+      await removeListing(params.id ?? '', { signature: query.signature, timestamp }, registry)
+      return { status: 204 }
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/listings/validate-publish',
+    gate: 'read',
+    summary: 'Validate a listing against the listing shape',
+    description: 'Writes nothing and needs no signature.',
+    body: validateRequest,
+    responses: {
+      200: { description: 'The result, for a valid and an invalid listing alike', schema: validation },
+    },
+    handle: (request) => json(validateListing(objectBody(request).value, registry.shape.check)),
+  },
+]
 
 const TIMESTAMP = integerParameter('query', 'timestamp', 'Unix seconds, within 300 of the server’s clock')
-
-const deleteListing = (publishing: WriteContext): Route => ({
-  method: 'DELETE',
-  path: '/listings/:id',
-  gate: 'write',
-  summary: 'Delete a listing permanently',
-  description: 'Signed by its publisher over `delete_listing:<listing_id>:<timestamp>`.',
-  parameters: [LISTING_ID, parameter('query', 'signature', '65 bytes in hex'), TIMESTAMP],
-  responses: { 204: { description: 'Deleted' } },
-  problems: [404, 409, 422],
-  handle: async ({ params, query }) => {
-    const timestamp = readIntegerParameter(TIMESTAMP, query.timestamp)
-    await removeListing(params.id ?? '', { signature: query.signature, timestamp }, publishing)
-    return { status: 204 }
-  },
-})
-
-const validatePublish = ({ shape }: WriteContext): Route => ({
-  method: 'POST',
-  path: '/api/v1/listings/validate-publish',
-  gate: 'read',
-  summary: 'Validate a listing against the listing shape',
-  description: 'Writes nothing and needs no signature.',
-  body: validateRequest,
-  responses: {
-    200: { description: 'The result, for a valid and an invalid listing alike', schema: validation },
-  },
-  handle: (request) => json(validateListing(objectBody(request).value, shape.check)),
-})
 
 /** In the protocol's key order. */
 const toJson = ({ listingId, publisherId, status, createdAt, updatedAt }: PublishReceipt) => ({
