@@ -33,7 +33,9 @@ export class FilterSpecCache {
 
   /** `null` after a 404, or before any answer. */
   get current(): UpstreamSpec | null {
-    if (!this.#isFresh()) void this.refresh()
+    const left = this.#state.freshUntil - this.#clock.now()
+    // More is left after the clock was set back.
+    if (left <= 0 || left > SPEC_FRESH_MS) void this.refresh()
     return this.#state.spec
   }
 
@@ -57,12 +59,6 @@ export class FilterSpecCache {
       freshMs = SPEC_RETRY_MS
     }
     this.#state.freshUntil = this.#clock.now() + freshMs
-  }
-
-  /** Not for long after the clock was set back. */
-  #isFresh(): boolean {
-    const left = this.#state.freshUntil - this.#clock.now()
-    return left > 0 && left <= SPEC_FRESH_MS
   }
 }
 

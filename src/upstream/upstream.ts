@@ -165,7 +165,7 @@ function describeLive(
   { stats, breaker, runs, spec }: LiveParts,
 ): SourceDetails {
   const { name, visibility } = upstream
-  const { answeredAt, isAnswering, lastError, listings, calls, items, missing, failures, minutes } = stats
+  const { answeredAt, isAnswering, minutes, ...counts } = stats
   const ageSeconds = answeredAt === null ? null : Math.max(0, clock.now() - answeredAt) / 1000
   const { hit, revalidating, stale, miss, bytes } = runs.counts
   const known = spec.current
@@ -175,18 +175,13 @@ function describeLive(
     visibility,
     state: stateOf(isAnswering, ageSeconds, policy),
     ageSeconds,
-    lastError,
     schemaId: known?.schemaId ?? null,
     filters: known && [...known.filters.keys()],
-    listings,
     breaker: breaker.state,
     cache: { fresh: hit, stale: revalidating + stale, miss, bytes },
-    calls: { ...calls, failuresByReason: { ...calls.failuresByReason } },
-    items: { ...items },
-    failures,
+    ...structuredClone(counts),
     minutes: minutes.read(clock.now()),
     options: upstream,
-    missing,
   }
 }
 

@@ -10,7 +10,7 @@ import {
   lifetimeOf,
   phaseAt,
 } from '../../domain/source/freshness.ts'
-import type { Range } from '../../domain/source/reading.ts'
+import type { Range, ReadingInfo } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { isAboutQuestion, isRefusal, type SourceReason } from '../../domain/source/source-reason.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
@@ -21,13 +21,7 @@ import { StoredRun } from './stored-run.ts'
 /** Reads on from `base`, if given. */
 export type ReadRun = (query: ListingQuery, range: Range, base?: Run) => Promise<Run>
 
-export type ServedRun = {
-  run: Run
-  cache: CacheDecision
-  stale: boolean
-  reason?: SourceReason | undefined
-  isCurrent: (now?: number) => boolean
-}
+export type ServedRun = Pick<ReadingInfo, 'stale' | 'reason' | 'cache' | 'isCurrent'> & { run: Run }
 
 export type RunCacheOptions = {
   upstream: Identity & Pick<UpstreamOptions, 'name' | 'timeoutMs' | 'scanLimit'>
@@ -86,7 +80,10 @@ export class RunCache {
   async read(query: ListingQuery, range: Range, signal: AbortSignal): Promise<ServedRun> {
     const { clock } = this.#options
     const question = questionKey(query)
-    const task: ReadTask = { query, range, question, key: entryKey(question, range.after) }
+    const { after } = range
+    // A run from the top has the key of its question.
+    const key = after === null ? question : `${question}@${after.position}@${after.listingId}`
+    const task: ReadTask = { query, range, question, key }
     const stored = this.#find(task) ?? (await this.#findShared(task))
     const phase = stored === null ? 'expired' : phaseAt(stored.lifetime, clock.now())
     const isUsable = stored !== null && phase !== 'expired' && stored.run.covers(range)
@@ -278,11 +275,6 @@ function questionKey({ filters, criteria, ...query }: ListingQuery): string {
       meaning += `${filter.name}\t${filter.path}\t${filter.op}\t${filter.value_type}\t${filter.alias_kind}\t${onMissing}\n`
   const others = [status, publisher, ifMatch ?? null, via ?? null, listingId ?? null]
   return `${JSON.stringify(others)}${JSON.stringify(sorted)}${meaning}`
-}
-
-/** A run from the top has the key of its question. */
-function entryKey(question: string, after: Range['after']): string {
-  return after === null ? question : `${question}@${after.position}@${after.listingId}`
 }
 
 /** A refusal is an answer: listings that the upstream no longer shows us are not served. */

@@ -65,7 +65,11 @@ export class Snapshot {
     const isTidy = this.#publishers.size <= 2 * this.#items.size + MOST_IN_PLACE
     if (isIndexed && isTidy && gone.length + changed.length <= MOST_IN_PLACE) {
       for (const key of gone) this.#remove(key)
-      for (const [key, item] of changed) this.#put(key, item)
+      for (const [key, item] of changed) {
+        this.#remove(key)
+        this.#index.put(this.#entryOf(key, item))
+        this.#add(key, item)
+      }
       return this
     }
     const next = new Snapshot(this.#name, filters)
@@ -98,12 +102,6 @@ export class Snapshot {
       const found = [...(keys ?? [listingId])].flatMap((key) => this.#items.get(key) ?? [])
       return publisher === null ? found : found.filter((item) => item.publisher === publisher)
     },
-  }
-
-  #put(key: string, item: Item): void {
-    this.#remove(key)
-    this.#index.put(this.#entryOf(key, item))
-    this.#add(key, item)
   }
 
   #entryOf(key: string, { position, bytes, publisher }: Item): IndexEntry {
