@@ -50,7 +50,7 @@ export function PricePlot({ listings, tokens, navigation }: PricePlotProps) {
       </thead>
       <tbody>
         ${models.map(
-          ({ model, count, least, low, median, high, most }) =>
+          ({ model, count, amounts: [least, low, median, high, most] }) =>
             html`<tr key=${model}>
               <th scope="row"><${Narrow} ...${{ navigation, name: 'gpu_model', value: model }} /></th>
               <td class="number">${count.toLocaleString('en')}</td>
@@ -76,9 +76,8 @@ export function PricePlot({ listings, tokens, navigation }: PricePlotProps) {
 const MAX_MODELS = 24
 
 type Amount = { text: string; value: number }
-type ModelPrices = Readonly<
-  Record<'least' | 'low' | 'median' | 'high' | 'most', Amount> & { model: string; count: number }
->
+/** `amounts`: least, first quartile, median, third quartile and most. */
+type ModelPrices = { model: string; count: number; amounts: [Amount, Amount, Amount, Amount, Amount] }
 type Plot = {
   models: readonly ModelPrices[]
   /** Safe text. */
@@ -110,20 +109,14 @@ function plotOf(rows: readonly ListingRow[], tokens: TokenTable): Plot | null {
   const models = [...Map.groupBy(largest, ({ model }) => model)]
     .sort(([, a], [, b]) => b.length - a.length)
     .slice(0, MAX_MODELS)
-    .map(([model, all]) => {
+    .map(([model, all]): ModelPrices => {
       const sorted = all.map(({ key }) => key).sort(comparePriceKeys)
       const part = (share: number): Amount => amountOf(sorted[Math.floor((sorted.length - 1) * share)]!)
-      return {
-        model,
-        count: all.length,
-        least: part(0),
-        low: part(0.25),
-        median: part(0.5),
-        high: part(0.75),
-        most: part(1),
-      }
+      return { model, count: all.length, amounts: [part(0), part(0.25), part(0.5), part(0.75), part(1)] }
     })
-  const values = models.flatMap(({ least, most }) => [least.value, most.value]).filter((value) => value > 0)
+  const values = models
+    .flatMap(({ amounts }) => [amounts[0].value, amounts[4].value])
+    .filter((value) => value > 0)
   if (values.length === 0) return null
   return {
     models,

@@ -37,26 +37,19 @@ export function FilterControl({ control, query, facet, refusal, wordsOf, onChang
   const title = untrustedText(
     unit === null || facet !== null || kind === 'choice' ? label : `${label} (${unit})`,
   )
-  const input = { id: `filter-${name}`, label: title, control, facet, refusal, wordsOf, value, set }
-  const Input = value === null || canShow(control, value) ? INPUTS[kind] : PlainInput
+  const isList = facet !== null && (kind === 'text' || kind === 'choice')
+  const isShown = value === null || canShow(control, value)
+  const Input = isList ? ChoiceInput : isShown ? INPUTS[kind] : PlainInput
   return html`<div class="filter stack">
-    ${
-      facet !== null && (kind === 'text' || kind === 'choice')
-        ? html`<${ChoiceInput} ...${input} />`
-        : html`<${Input} ...${input} />`
-    }
+    <${Input} ...${{ id: `filter-${name}`, label: title, control, facet, refusal, wordsOf, value, set }} />
     ${registries !== null && html`<p class="hint">from ${registries.map((one) => untrustedText(one)).join(', ')}</p>`}
     ${value !== null && facet?.missing !== 0 && html`<${MissingChoice} ...${{ control, query, onChange }} />`}
   </div>`
 }
 
-type InputProps = {
+type InputProps = Omit<FilterControlProps, 'query' | 'onChange'> & {
   id: string
   label: string
-  control: Control
-  facet: FacetJson | null
-  refusal: string | null
-  wordsOf: ((value: string) => string) | undefined
   value: string | null
   set: (value: string | null) => void
 }

@@ -1,51 +1,43 @@
+import type { PaymentOption } from '../../../domain/price/payment-option.ts'
+import type { PricePer } from '../../../domain/price/price-key.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { amountOf, shownOption } from '../prices.ts'
 import type { ListingRow } from '../state/listing-row.ts'
 
 /** RFC 4180. */
-export const listingsCsv = (rows: readonly ListingRow[], tokens: TokenTable): string =>
-  [HEAD, ...rows.map((row) => cellsOf(row, tokens))]
-    .map((cells) => `${cells.map(csvCell).join(',')}\r\n`)
-    .join('')
+export function listingsCsv(rows: readonly ListingRow[], tokens: TokenTable): string {
+  const lines = rows.map((row) => {
+    const option = shownOption(row, tokens)
+    return COLUMNS.map(([, cellOf]) => String(cellOf({ row, option, tokens }) ?? ''))
+  })
+  const head = COLUMNS.map(([name]) => name)
+  return [head, ...lines].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('')
+}
 
-const HEAD = [
-  'listing_id',
-  'registry',
-  'offer',
-  'gpus',
-  'region',
-  'price_per_gpu',
-  'price',
-  'unit',
-  'token',
-  'token_address',
-  'chain',
-  'seller',
-  'storefront_url',
-  'created_at',
+type Priced = { row: ListingRow; option: PaymentOption | null; tokens: TokenTable }
+
+const COLUMNS: readonly (readonly [name: string, cellOf: (priced: Priced) => unknown])[] = [
+  ['listing_id', ({ row }) => row.id],
+  ['registry', ({ row }) => row.registry],
+  ['offer', ({ row }) => row.offer],
+  ['gpus', ({ row }) => row.gpus],
+  ['region', ({ row }) => row.region],
+  ['price_per_gpu', (priced) => amountPer('gpu', priced)],
+  ['price', (priced) => amountPer('offer', priced)],
+  ['unit', ({ option }) => option?.unit],
+  [
+    'token',
+    ({ option, tokens }) => option && (tokens.find(option.chain, option.token)?.symbol ?? 'base units'),
+  ],
+  ['token_address', ({ option }) => option?.token],
+  ['chain', ({ option }) => option?.chain],
+  ['seller', ({ row }) => row.publisher],
+  ['storefront_url', ({ row }) => row.storefrontUrl],
+  ['created_at', ({ row }) => (row.createdAt !== null ? new Date(row.createdAt).toISOString() : null)],
 ]
 
-function cellsOf(row: ListingRow, tokens: TokenTable): string[] {
-  const option = shownOption(row, tokens)
-  const amount = (per: 'gpu' | 'offer') =>
-    option === null ? '' : (amountOf(option, row.gpus, per, tokens)?.replaceAll(',', '') ?? '')
-  return [
-    row.id,
-    row.registry ?? '',
-    row.offer,
-    String(row.gpus ?? ''),
-    row.region ?? '',
-    amount('gpu'),
-    amount('offer'),
-    option?.unit ?? '',
-    option === null ? '' : (tokens.find(option.chain, option.token)?.symbol ?? 'base units'),
-    option?.token ?? '',
-    option?.chain ?? '',
-    row.publisher ?? '',
-    row.storefrontUrl ?? '',
-    row.createdAt === null ? '' : new Date(row.createdAt).toISOString(),
-  ]
-}
+const amountPer = (per: PricePer, { row, option, tokens }: Priced) =>
+  option && amountOf(option, row.gpus, per, tokens)?.replaceAll(',', '')
 
 /** Spreadsheets run a cell that begins like a formula. */
 const csvCell = (text: string): string =>
