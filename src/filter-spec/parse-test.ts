@@ -46,11 +46,20 @@ function setTest(filter: FilterDefinition, form: SetForm): FilterTest {
   }
 }
 
+/** An empty end is open. */
 function intervalTest(filter: FilterDefinition, payload: string): FilterTest {
-  const { low, high, lowInclusive, highInclusive } = readInterval(filter.name, payload)
+  const { name, value_type: type } = filter
+  const isHighInclusive = payload.endsWith(']')
+  if (!isHighInclusive && !payload.endsWith(')'))
+    return refuseParameter(name, `range form requires '[ ]' or '( )' delimiters — got ${quote(payload)}`)
+  const inside = payload.slice(1, -1)
+  const comma = inside.indexOf(',')
+  if (comma < 0) return refuseParameter(name, "range form needs a ',' separator — e.g. [16,128] or [16,)")
+  const [low, high] = [trim(inside.slice(0, comma)), trim(inside.slice(comma + 1))]
+  if (low === '' && high === '') return refuseParameter(name, 'range needs at least one bound')
   const end = (text: string, inclusive: boolean) =>
     text === '' ? null : bound(parseValue(filter, text), inclusive)
-  return rangeTest(filter.value_type, end(low, lowInclusive), end(high, highInclusive))
+  return rangeTest(type, end(low, payload.startsWith('[')), end(high, isHighInclusive))
 }
 
 /** `null` is NaN, which equals nothing. */
@@ -98,25 +107,6 @@ function readItems(parameter: string, payload: string): string[] {
   }
   const inside = trim(payload.slice(1, -1))
   return inside === '' ? [] : inside.split(',').map(trim)
-}
-
-/** Trimmed text. An empty end is open; never both. */
-type Interval = { low: string; high: string; lowInclusive: boolean; highInclusive: boolean }
-
-/** @throws EntrepotError `bad_request` */
-function readInterval(parameter: string, payload: string): Interval {
-  const highInclusive = payload.endsWith(']')
-  if (!highInclusive && !payload.endsWith(')')) {
-    return refuseParameter(parameter, `range form requires '[ ]' or '( )' delimiters — got ${quote(payload)}`)
-  }
-  const inside = payload.slice(1, -1)
-  const comma = inside.indexOf(',')
-  if (comma < 0)
-    return refuseParameter(parameter, "range form needs a ',' separator — e.g. [16,128] or [16,)")
-  const low = trim(inside.slice(0, comma))
-  const high = trim(inside.slice(comma + 1))
-  if (low === '' && high === '') return refuseParameter(parameter, 'range needs at least one bound')
-  return { low, high, lowInclusive: payload.startsWith('['), highInclusive }
 }
 
 /** The deployed protocol's parser refuses more. */

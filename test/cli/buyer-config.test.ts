@@ -73,7 +73,7 @@ test('buyer config: an unusable value is named by file and line, not quoted, and
 
 test('buyer config: [tokens] replace the tokens of the package; an unusable one is named', (t) => {
   const read = (text: string) => readBuyerConfig({}, temporaryFile(t, 'tokens.toml', text))
-  t.is(read('').tokens.parse('base:USDC')[0]?.decimals, 6)
+  t.is(read('').tokens.named('base:USDC')[0]?.decimals, 6)
   const address = `0x${'a'.repeat(40)}`
   const own = read(`[tokens]\n"anvil:0x${'A'.repeat(40)}" = { symbol = "TEST", decimals = 18 }`)
   t.deepEqual(own.problems, [])

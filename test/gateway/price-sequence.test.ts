@@ -74,7 +74,7 @@ const sourcesOf = (world: World): FakeSource[] =>
   world.map(({ offers, ...options }, n) => fakeSource(`s${n}`, offers.map(itemOf), options))
 
 const BY = fc.record({
-  tokens: fc.constantFrom(null, TOKENS.parse('USDC'), TOKENS.parse('WETH')),
+  tokens: fc.constantFrom(null, TOKENS.named('USDC'), TOKENS.named('WETH')),
   per: fc.constantFrom('gpu' as const, 'offer' as const),
 })
 const SIZES = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 })

@@ -1,7 +1,7 @@
 import { EntrepotError } from '../../errors.ts'
 import type { PriceLimit } from '../query.ts'
 import { PRICE_PERS, type PricePer, parseAmount } from './price-key.ts'
-import { type Token, type TokenTable, UnknownTokenError } from './token.ts'
+import type { Token, TokenTable } from './token.ts'
 
 export const SORTS = ['newest', 'price'] as const
 export type Sort = (typeof SORTS)[number]
@@ -46,18 +46,12 @@ export function parsePriceQuestion(
       refuse(parameter, `expected ${choices.join(' or ')}, got ${JSON.stringify(text)}`)
     )
   }
-  const named = (text: string): readonly Token[] => {
-    try {
-      return known.parse(text)
-    } catch (cause) {
-      if (!(cause instanceof UnknownTokenError)) throw cause
-      return refuse('price_token', cause.message)
-    }
-  }
 
   const sort = choice('sort', SORTS)
   const per = choice('price_per', PRICE_PERS)
-  const tokens = texts.price_token ? named(texts.price_token) : null
+  const { price_token: text } = texts
+  const tokens = text ? known.named(text) : null
+  if (tokens?.length === 0) refuse('price_token', `there is no token ${JSON.stringify(text)}: ${known.names}`)
   const isCompared = sort === 'price' || Boolean(texts.price_max)
   const needs = `has no effect without ${nameOf('sort')}=price or ${nameOf('price_max')}`
   if (tokens !== null && !isCompared) refuse('price_token', needs)

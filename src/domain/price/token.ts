@@ -7,8 +7,6 @@ export type Token = {
   decimals: number
 }
 
-export class UnknownTokenError extends Error {}
-
 const MAX_NAMED = 50
 
 /** The tokens that a file names. Tokens of one symbol have the same decimals. */
@@ -34,24 +32,14 @@ export class TokenTable {
     return this.#byAddress.get(`${chain}:${address.toLowerCase()}`) ?? null
   }
 
-  /**
-   * The tokens that `text` names: `USDC` on every chain, `base:USDC`, or `base:0x8335…`. Symbols compare in any case.
-   * @throws UnknownTokenError, whose message names the tokens there are
-   */
-  parse(text: string): readonly Token[] {
-    const [chain, name] = text.includes(':') ? splitOnce(text) : [null, text]
+  /** Those that `text` names: `USDC` on every chain, `base:USDC`, or `base:0x8335…`. Symbols compare in any case. */
+  named(text: string): readonly Token[] {
+    const [, chain, name = ''] = /^(?:([^:]*):)?(.*)$/s.exec(text)!
     const wanted = name.toLowerCase()
-    const found = this.all.filter(
+    return this.all.filter(
       (token) =>
-        (chain === null || token.chain === chain) &&
-        (token.symbol.toLowerCase() === wanted || (chain !== null && token.address === wanted)),
+        (chain === undefined || token.chain === chain) &&
+        (token.symbol.toLowerCase() === wanted || (chain !== undefined && token.address === wanted)),
     )
-    if (found.length > 0) return found
-    throw new UnknownTokenError(`there is no token ${JSON.stringify(text)}: ${this.names}`)
   }
-}
-
-function splitOnce(text: string): [chain: string, name: string] {
-  const at = text.indexOf(':')
-  return [text.slice(0, at), text.slice(at + 1)]
 }
