@@ -3,6 +3,16 @@ import type { Escrow, ListingDraft } from '../src/client/listing.ts'
 /** A listing as its seller publishes it, without the signature. */
 export type Offer = ListingDraft<object> & { storefront_url: string }
 
+/** USDC, as in `config/tokens.toml`; on anvil, a token of a local chain. */
+const TOKENS = {
+  base: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  base_sepolia: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+  ethereum: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+  ethereum_sepolia: '0x1c7d4b196cb0c7b01d743fbc6116a902379c7238',
+  anvil: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
+} as const
+const BASE_UNITS_PER_CENT = 10_000
+
 /** Virtual machines. */
 export const VM_EXAMPLES: readonly Offer[] = [
   {
@@ -34,50 +44,12 @@ export const VM_EXAMPLES: readonly Offer[] = [
       datacenter_grade: true,
     },
     accepted_escrows: [
-      {
-        chain_name: 'base_sepolia',
-        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-        literal_fields: {
-          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-        },
-        rates: [
-          {
-            field: 'amount',
-            per: 'hour',
-            value: '16800000',
-          },
-        ],
-      },
-      {
-        chain_name: 'ethereum_sepolia',
-        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-        literal_fields: {
-          token: '0x1c7d4b196cb0c7b01d743fbc6116a902379c7238',
-        },
-        rates: [
-          {
-            field: 'amount',
-            per: 'hour',
-            value: '17500000',
-          },
-        ],
-      },
+      escrow('base_sepolia', [rate('hour', 1680)]),
+      escrow('ethereum_sepolia', [rate('hour', 1750)]),
     ],
     demands: [
-      {
-        chain_name: 'base_sepolia',
-        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
-        demand_data: {
-          recipient: '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
-        },
-      },
-      {
-        chain_name: 'ethereum_sepolia',
-        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
-        demand_data: {
-          recipient: '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
-        },
-      },
+      demand('base_sepolia', '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'),
+      demand('ethereum_sepolia', '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'),
     ],
     max_duration_seconds: 604800,
   },
@@ -100,31 +72,8 @@ export const VM_EXAMPLES: readonly Offer[] = [
       internet_download_mbps: 940,
       internet_upload_mbps: 40,
     },
-    accepted_escrows: [
-      {
-        chain_name: 'anvil',
-        escrow_address: '0x1111111111111111111111111111111111111111',
-        literal_fields: {
-          token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
-        },
-        rates: [
-          {
-            field: 'amount',
-            per: 'hour',
-            value: '350000',
-          },
-        ],
-      },
-    ],
-    demands: [
-      {
-        chain_name: 'anvil',
-        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
-        demand_data: {
-          recipient: '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65',
-        },
-      },
-    ],
+    accepted_escrows: [escrow('anvil', [rate('hour', 35)])],
+    demands: [demand('anvil', '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65')],
     max_duration_seconds: 86400,
   },
   {
@@ -144,16 +93,7 @@ export const VM_EXAMPLES: readonly Offer[] = [
       cpu_type: null,
       gpu_interconnect: 'nvlink',
     },
-    accepted_escrows: [
-      {
-        chain_name: 'base_sepolia',
-        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-        literal_fields: {
-          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-        },
-        rates: [],
-      },
-    ],
+    accepted_escrows: [escrow('base_sepolia', [])],
     demands: [
       {
         chain_name: 'base_sepolia',
@@ -182,31 +122,8 @@ export const API_CREDIT_EXAMPLES: readonly Offer[] = [
       base_url: 'http://sample-app:8085',
       resource_id: 'weather-quota',
     },
-    accepted_escrows: [
-      {
-        chain_name: 'anvil',
-        escrow_address: '0x1111111111111111111111111111111111111111',
-        literal_fields: {
-          token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
-        },
-        rates: [
-          {
-            field: 'amount',
-            per: 'token',
-            value: '1',
-          },
-        ],
-      },
-    ],
-    demands: [
-      {
-        chain_name: 'anvil',
-        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
-        demand_data: {
-          recipient: '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
-        },
-      },
-    ],
+    accepted_escrows: [escrow('anvil', [rate('token', 0.0001)])],
+    demands: [demand('anvil', '0x90f79bf6eb2c4f870365e785982e1f101e93b906')],
     max_duration_seconds: null,
   },
   {
@@ -220,31 +137,8 @@ export const API_CREDIT_EXAMPLES: readonly Offer[] = [
       base_url: 'https://ocr.example',
       resource_id: 'ocr-pages-eu',
     },
-    accepted_escrows: [
-      {
-        chain_name: 'base_sepolia',
-        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-        literal_fields: {
-          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-        },
-        rates: [
-          {
-            field: 'amount',
-            per: 'token',
-            value: '1500',
-          },
-        ],
-      },
-    ],
-    demands: [
-      {
-        chain_name: 'base_sepolia',
-        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
-        demand_data: {
-          recipient: '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
-        },
-      },
-    ],
+    accepted_escrows: [escrow('base_sepolia', [rate('token', 0.15)])],
+    demands: [demand('base_sepolia', '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')],
     max_duration_seconds: null,
   },
   {
@@ -258,16 +152,7 @@ export const API_CREDIT_EXAMPLES: readonly Offer[] = [
       base_url: 'https://llm.example/v1',
       resource_id: 'llm-quota-a',
     },
-    accepted_escrows: [
-      {
-        chain_name: 'base_sepolia',
-        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-        literal_fields: {
-          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-        },
-        rates: [],
-      },
-    ],
+    accepted_escrows: [escrow('base_sepolia', [])],
     demands: [],
     max_duration_seconds: null,
   },
@@ -297,13 +182,6 @@ const REGIONS = [
 ]
 const COUNTS = [1, 2, 4, 8]
 const KINDS = ['vm', 'container', 'bare_metal']
-/** USDC, as in `config/tokens.toml`. */
-const TOKENS = {
-  base: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
-  base_sepolia: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-  ethereum: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
-} as const
-const BASE_UNITS_PER_CENT = 10_000
 
 /** `count` different machines, always the same. */
 export const generateOffers = (prefix: string, count: number): Offer[] =>
@@ -344,15 +222,23 @@ function escrowsOf(n: number, cents: number): Escrow[] {
   return [escrow(n % 7 === 6 ? 'ethereum' : 'base', rates)]
 }
 
-const rate = (per: string, cents: number) => ({
-  field: 'amount',
-  per,
-  value: String(Math.round(cents * BASE_UNITS_PER_CENT)),
-})
+function rate(per: string, cents: number) {
+  return { field: 'amount', per, value: String(Math.round(cents * BASE_UNITS_PER_CENT)) }
+}
 
-const escrow = (chain: keyof typeof TOKENS, rates: ReturnType<typeof rate>[]): Escrow => ({
-  chain_name: chain,
-  escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-  literal_fields: { token: TOKENS[chain] },
-  rates,
-})
+function escrow(chain: keyof typeof TOKENS, rates: ReturnType<typeof rate>[]): Escrow {
+  return {
+    chain_name: chain,
+    escrow_address: chain === 'anvil' ? `0x${'1'.repeat(40)}` : '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
+    literal_fields: { token: TOKENS[chain] },
+    rates,
+  }
+}
+
+function demand(chain: keyof typeof TOKENS, recipient: string) {
+  return {
+    chain_name: chain,
+    arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
+    demand_data: { recipient },
+  }
+}
