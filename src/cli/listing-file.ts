@@ -54,8 +54,11 @@ export async function readListingFile(terminal: Terminal, file: string): Promise
   const isYaml = /\.ya?ml$/i.test(file) || !/^\s*[[{]/.test(text)
   const listings = splitListings(isYaml ? await yamlToJson(text, name) : text, name)
   const drafts = listings.map((bytes, n) => readDraft(bytes, `${name}[${n}]`, terminal))
-  const ids = new Set(drafts.map(({ listingId }) => listingId))
-  if (ids.size < drafts.length) throw badData(`${name} has the same listing_id twice`)
+  const ids = new Set<string>()
+  for (const { listingId } of drafts) {
+    if (ids.has(listingId)) throw badData(`${name} has the listing_id ${listingId} twice: remove one`)
+    ids.add(listingId)
+  }
   return drafts
 }
 
@@ -88,7 +91,7 @@ async function readStdin(stdin: NodeJS.ReadStream): Promise<Buffer> {
 }
 
 function tooLarge(file: string): CliError {
-  return badData(`${file} is larger than ${MAX_LISTING_FILE_BYTES} bytes`)
+  return badData(`${file} is larger than ${MAX_LISTING_FILE_BYTES} bytes: split it`)
 }
 
 /** Drops a byte order mark. */

@@ -188,12 +188,22 @@ const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violati
     )
     .filter(({ path }) => !known.has(path))
 
+/** zod's types, in words of TOML. */
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'a section',
+  string: 'a text in quotes',
+}
+
 function describeIssue(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined && / undefined$/.test(issue.message)
         ? 'is missing; add it'
-        : `expected ${issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`}`
+        : `expected ${TYPES[issue.expected] ?? issue.expected}`
     case 'invalid_value':
       return `expected one of ${issue.values.join(', ')}`
     case 'too_small':

@@ -68,6 +68,7 @@ test.serial('publish: a file that JSON cannot hold unchanged is refused with its
     ['l.yaml', 'listing_id: x\noffer_resource:\n  sla: .inf\n', /l\.yaml:3: \.inf .*JSON/],
     ['l.yaml', 'listing_id: x\noffer_resource: [-.INF]\n', /l\.yaml:2: -\.INF .*JSON/],
     ['l.yaml', 'listing_id: x\n\noffer_resource: {sla: .nan}\n', /l\.yaml:3: \.nan .*JSON/],
+    ['l.yaml', '- listing_id: x\n- listing_id: x\n', /l\.yaml has the listing_id x twice: remove one/],
     ['l.yaml', 'listing_id: x\noffer_resource: !thing 1\n', /l\.yaml:2: .*!thing/],
     ['l.yaml', 'listing_id: x\noffer_resource: {\n', /l\.yaml:3: /],
   ]

@@ -221,6 +221,8 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
     'api_key = "abc"',
     'mode = "fast"',
     'max_in_flight = 0',
+    '[registry]',
+    'enabled = "yes"',
   ]
   writeFileSync(file, lines.join('\n'))
   const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: file }), { instanceOf: ConfigError })
@@ -228,6 +230,7 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
     'f:10: upstreams[1].api_key: unknown setting: the file holds no keys; use api_key_env or api_key_file',
     'f:11: upstreams[1].mode: expected one of live, snapshot',
     'f:12: upstreams[1].max_in_flight: expected 1 or more',
+    'f:14: registry.enabled: expected true or false',
     'f:1: limit: unknown setting; did you mean limits?',
     'f:3: gateway.budget_ms: expected a number',
     'f:7: upstreams[1].name: is missing; add it',

@@ -25,7 +25,7 @@ const newCommand: CommandDefinition<WalletOptions> = {
       question: `New passphrase of ${file}: `,
       repetition: 'Again: ',
     })
-    if (passphrase === '') throw usageError('the passphrase is empty')
+    if (passphrase === '') throw usageError('the passphrase is empty: a keystore needs one')
     const key = generatePrivateKey()
     const address = privateKeyToAddress(key).toLowerCase()
     writeNew(file, encryptKeystore(key, address, passphrase))

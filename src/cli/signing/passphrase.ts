@@ -60,7 +60,7 @@ async function typed(
   }
   const passphrase = await ask(question)
   if (repetition !== undefined && passphrase !== (await ask(repetition)))
-    throw usageError('the two passphrases differ')
+    throw usageError('the two passphrases differ: run the command again')
   return passphrase
 }
 

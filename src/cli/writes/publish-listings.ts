@@ -78,7 +78,7 @@ export async function requireValid(
   if (invalid.length === 0) return
   for (const line of invalid.slice(0, MAX_PRINTED_LISTINGS)) printStatus(terminal, line)
   const rest = invalid.length - MAX_PRINTED_LISTINGS
-  if (rest > 0) printStatus(terminal, `[registry] and ${rest} more`)
+  if (rest > 0) printStatus(terminal, `[registry] and ${rest} more that do not fit`)
   throw new CliError(
     EXIT.badData,
     'nothing is published: listings do not fit the listing shape, so filters would miss them; --force publishes them',
