@@ -27,6 +27,14 @@ export function addAllExcept(target: Bitset, other: Bitset, except: Bitset): voi
   for (let n = 0; n < words; n++) target[n] = target[n]! | (other[n]! & ~except[n]!)
 }
 
+/** `a ∖ b` */
+export function difference(a: Bitset, b: Bitset): Bitset {
+  const words = a.length
+  const found = new Int32Array(words)
+  for (let n = 0; n < words; n++) found[n] = a[n]! & ~b[n]!
+  return found
+}
+
 /** The highest slot below `end`, or -1. */
 export function highestBelow(set: Bitset, end: number): number {
   if (end <= 0) return -1
@@ -54,6 +62,10 @@ export function countBetween(set: Bitset, from: number, to: number): number {
   let count = onesIn(set[first]! & isFrom) + onesIn(set[last]! & bitsBelow(to))
   for (let n = first + 1; n < last; n++) count += onesIn(set[n]!)
   return count
+}
+
+export function countOf(set: Bitset): number {
+  return countCommon(set, set)
 }
 
 export function countCommon(a: Bitset, b: Bitset, c = b): number {

@@ -1,4 +1,5 @@
 import type { Bound, Scalar } from '../filter-spec/criteria.ts'
+import { firstFrom } from './binary-search.ts'
 import { addAll, addAllExcept, type Bitset, bitset, countCommon, countIn, setBit } from './bitset.ts'
 
 export type Numeric = number | bigint
@@ -156,13 +157,7 @@ const lessMixed = (a: Numeric, b: Numeric): boolean => a < b
 
 /** How many of the ascending values are less than `bound`, or equal if `orEqual`. */
 function countBelow(values: ArrayLike<Numeric>, bound: Numeric, orEqual: boolean): number {
-  let low = 0
-  let high = values.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const value = values[middle]!
-    if (isLess(value, bound) || (orEqual && !isLess(bound, value))) low = middle + 1
-    else high = middle
-  }
-  return low
+  return firstFrom(0, values.length, (n) =>
+    orEqual ? isLess(bound, values[n]!) : !isLess(values[n]!, bound),
+  )
 }

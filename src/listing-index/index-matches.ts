@@ -5,7 +5,7 @@ import type { PriceCounts, PriceOrder, PricePlace } from '../domain/source/selec
 import type { Scalar } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { highestBelow } from './bitset.ts'
-import { addPriceCounts, greatest, KeyUnion } from './key-union.ts'
+import { addPriceCounts, greatest, type KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice } from './price-walk.ts'
 
@@ -13,8 +13,8 @@ type MatchesOptions = {
   /** As of now; none without a match. */
   find: () => readonly Match[]
   columnOf: (field: Filter) => number
-  /** Together of all segments; those with the most keys last. */
-  unionsOf: (per: PricePer) => readonly KeyUnion[]
+  /** Of all segments as of now, in steps. */
+  unionsOf: (per: PricePer) => Generator<void, readonly KeyUnion[]>
 }
 
 type Facets = {
@@ -66,23 +66,14 @@ export class IndexMatches {
   /** In steps of some ms, all of the same matches. @throws Error for a path that the index lacks */
   *facets(fields: readonly Filter[], per: PricePer): Generator<void, Facets> {
     const matches = this.#find()
+    const unions = this.#unionsOf(per)
     const facets: Facets = { values: [], missing: [], prices: new Map() }
     for (const field of fields) {
       countValues(matches, field, this.#columnOf(field), facets)
       yield
     }
-    const byPrices = new Map(matches.map((match) => [match.rows.prices, match]))
-    const unions = [...this.#unionsOf(per)]
-    // The prices of the tail change with each listing, so they are in no union.
-    const sealed = new Set(unions.flatMap(({ segments }) => segments))
-    unions.push(
-      new KeyUnion(
-        [...byPrices.keys()].filter((prices) => !sealed.has(prices)),
-        per,
-      ),
-    )
-    for (const union of unions) {
-      const counted = union.count(byPrices)
+    for (const union of yield* unions) {
+      const counted = union.count(matches)
       yield
       for (const [basis, more] of counted) {
         const known = facets.prices.get(basis)

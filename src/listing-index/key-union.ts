@@ -1,77 +1,140 @@
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { PriceCounts } from '../domain/source/selection.ts'
-import type { Bitset } from './bitset.ts'
-import type { PriceColumns } from './price-columns.ts'
-import { MAX_SEGMENT_ROWS } from './segment.ts'
+import { type Bitset, bitset, countOf, difference, forEachBit } from './bitset.ts'
+import { ascending } from './column-builder.ts'
+import type { Match } from './newest-first.ts'
+import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
+import { STEP } from './segment-builder.ts'
 
-type Keys = ArrayLike<PriceKey>
+/** Of one segment. */
+type Part = {
+  rows: Segment
+  /** The open listings when the union was made: without a filter hardly other ones match. */
+  open: Bitset
+  /** Per price, its key. */
+  keyOf: Uint32Array
+  /** Per key, where it is counted; 0 for one that is not. */
+  places: Uint32Array
+}
+
+/** Its keys in order, and where they are counted. */
+type Basis = { name: string; keys: ArrayLike<PriceKey>; places: Uint32Array }
+
+type Counts = { offers: Uint32Array; gpus: Float64Array }
 
 /** All keys of some segments, so that their counts are added without comparing keys. */
 export class KeyUnion {
-  readonly segments: readonly PriceColumns[]
-  readonly #per: PricePer
-  /** Per segment, the bases that count. */
-  readonly #counted: readonly (readonly number[])[]
-  /** By basis; the counts of `keys` begin at `start`. */
-  readonly #bases = new Map<string, { keys: Keys; start: number }>()
-  /** Per segment and place in its order: the place of the key in the counts. */
-  readonly #places: readonly Uint32Array[]
-  #size = 0
+  readonly segments: readonly Segment[]
+  readonly #parts: readonly Part[]
+  readonly #bases: readonly Basis[]
+  /** Of the open listings. */
+  readonly #known: Counts
 
-  constructor(segments: readonly PriceColumns[], per: PricePer) {
-    this.segments = segments
-    this.#per = per
-    const parts = new Map<string, Keys[]>()
-    this.#counted = segments.map((segment) => [...greatest(segment.countPrices(per))])
-    for (const [at, segment] of segments.entries())
-      for (const n of this.#counted[at]!) {
-        const basis = segment.data.bases[n]!
-        parts.set(basis, [...(parts.get(basis) ?? []), segment.keysOf(per, n)])
-      }
-    for (const [basis, all] of parts) {
-      const keys = unionOf(all)
-      this.#bases.set(basis, { keys, start: this.#size })
-      this.#size += keys.length
-    }
-    this.#places = segments.map((segment, at) => this.#placesIn(segment, this.#counted[at]!))
+  constructor(
+    parts: readonly Part[],
+    found: ReadonlyMap<string, ReadonlyMap<PriceKey, number>>,
+    size: number,
+  ) {
+    this.segments = parts.map(({ rows }) => rows)
+    this.#parts = parts
+    this.#bases = Array.from(found, ([name, placeOf]) => {
+      const keys = ascending([...placeOf.keys()])
+      return { name, keys, places: Uint32Array.from(keys, (key) => placeOf.get(key)!) }
+    })
+    this.#known = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
+    for (const part of parts) addCounts(part, part.open, this.#known, 1)
   }
 
-  /** @param matches per segment; without an entry none match */
-  count(matches: ReadonlyMap<PriceColumns, { slots: Bitset }>): Map<string, PriceCounts> {
-    const counts = new Uint32Array(this.#size)
-    const gpusOf = new Map<string, number>()
-    for (const [n, segment] of this.segments.entries()) {
-      const match = matches.get(segment)
-      if (match === undefined) continue
-      for (const basis of this.#counted[n]!) {
-        const name = segment.data.bases[basis]!
-        const gpus = segment.addCounts(match.slots, this.#per, basis, this.#places[n]!, counts)
-        gpusOf.set(name, (gpusOf.get(name) ?? 0) + gpus)
-      }
+  /** @param matches segments without a match may be left out */
+  count(matches: readonly Match[]): Map<string, PriceCounts> {
+    const slotsOf = new Map(matches.map(({ rows, slots }) => [rows, slots]))
+    const changes = this.#parts.map((part) => {
+      const slots = slotsOf.get(part.rows) ?? bitset(part.rows.size)
+      const [more, less] = [difference(slots, part.open), difference(part.open, slots)]
+      return { part, slots, more, less, saved: countOf(slots) - countOf(more) - countOf(less) }
+    })
+    const areFew = changes.reduce((sum, { saved }) => sum + saved, 0) > 0
+    const { offers, gpus } = this.#known
+    const counts = areFew
+      ? { offers: offers.slice(), gpus: gpus.slice() }
+      : { offers: new Uint32Array(offers.length), gpus: new Float64Array(gpus.length) }
+    for (const { part, slots, more, less } of changes) {
+      addCounts(part, areFew ? more : slots, counts, 1)
+      if (areFew) addCounts(part, less, counts, -1)
     }
     const found = new Map<string, PriceCounts>()
-    for (const [basis, { keys, start }] of this.#bases) {
-      const all = { keys, counts: counts.subarray(start, start + keys.length), gpus: gpusOf.get(basis)! }
-      const own = addPriceCounts(all, NO_COUNTS)
-      if (own.offers > 0) found.set(basis, own)
+    for (const basis of this.#bases) {
+      const own = countsAt(basis, counts)
+      if (own.offers > 0) found.set(basis.name, own)
     }
     return found
   }
+}
 
-  #placesIn(segment: PriceColumns, counted: readonly number[]): Uint32Array {
-    const per = this.#per
-    const { slots, ends } = segment.data[per]
-    const found = new Uint32Array(slots.length)
-    for (const n of counted) {
-      const { keys, start } = this.#bases.get(segment.data.bases[n]!)!
-      let at = 0
-      for (let place = segment.startOf(per, n); place < ends[n]!; place++) {
-        while (keys[at]! < segment.keyAt(per, place)) at++
-        found[place] = start + at
+/** In steps of about a ms. */
+export function* uniteKeys(segments: readonly Segment[], per: PricePer): Generator<void, KeyUnion> {
+  const found = new Map<string, Map<PriceKey, number>>()
+  const parts: Part[] = []
+  let size = 1
+  let work = 0
+  for (const rows of segments) {
+    const { prices } = rows
+    const { bases } = prices.data
+    const { keyOf, keys, basisStarts } = prices.data[per]
+    const places = new Uint32Array(keys.length)
+    for (const n of greatest(prices.countPrices())) {
+      const placeOf = found.get(bases[n]!) ?? new Map<PriceKey, number>()
+      found.set(bases[n]!, placeOf)
+      for (let at = basisStarts[n]!; at < basisStarts[n + 1]!; at++) {
+        const key = prices.keyAt(per, at)
+        const place = placeOf.get(key) ?? size
+        if (place === size) placeOf.set(key, size++)
+        places[at] = place
       }
+      work += basisStarts[n + 1]! - basisStarts[n]!
+      if (work < STEP) continue
+      yield
+      work = 0
     }
-    return found
+    parts.push({ rows, open: rows.liveByStatus.open.slice(), keyOf, places })
   }
+  return new KeyUnion(parts, found, size)
+}
+
+function addCounts(
+  { rows, keyOf, places }: Part,
+  slots: Bitset,
+  { offers, gpus }: Counts,
+  sign: number,
+): void {
+  const { starts, gpus: gpusOf } = rows.prices.data
+  forEachBit(slots, (slot) => {
+    const end = starts[slot + 1]!
+    const own = sign * gpusOf[slot]!
+    for (let at = starts[slot]!; at < end; at++) {
+      const place = places[keyOf[at]!]!
+      offers[place] = offers[place]! + sign
+      gpus[place] = gpus[place]! + own
+    }
+  })
+}
+
+/** Keys without an offer are left out. */
+function countsAt({ keys: all, places }: Basis, { offers: offersAt, gpus: gpusAt }: Counts): PriceCounts {
+  const keys: PriceKey[] = []
+  const counts: number[] = []
+  let offers = 0
+  let gpus = 0
+  for (let n = 0; n < places.length; n++) {
+    const place = places[n]!
+    const count = offersAt[place]!
+    if (count === 0) continue
+    keys.push(all[n]!)
+    counts.push(count)
+    offers += count
+    gpus += gpusAt[place]!
+  }
+  return { offers, gpus, keys, counts }
 }
 
 /** Of a segment, those with most prices count: sellers choose how many there are. */
@@ -88,32 +151,8 @@ export function greatest(counts: Uint32Array): Iterable<number> {
   return [...counts.keys()].filter((n) => counts[n]! >= least || (counts[n] === least - 1 && room-- > 0))
 }
 
-/** Ascending and different. Neighbours are merged first: lists of similar length. */
-function unionOf(parts: readonly Keys[]): Keys {
-  const middle = parts.length >> 1
-  return middle === 0
-    ? union(parts[0]!, [])
-    : union(unionOf(parts.slice(0, middle)), unionOf(parts.slice(middle)))
-}
-
-function union(a: Keys, b: Keys): Keys {
-  const keys: PriceKey[] = []
-  let atA = 0
-  let atB = 0
-  while (atA < a.length || atB < b.length) {
-    const key = lower(a[atA], b[atB])
-    keys.push(key)
-    while (a[atA] === key) atA++
-    while (b[atB] === key) atB++
-  }
-  return keys
-}
-
-type Counts = { keys: Keys; counts: ArrayLike<number>; gpus: number }
-const NO_COUNTS: Counts = { keys: [], counts: [], gpus: 0 }
-
 /** With `sign` -1, those of `a` without those of `b`. Keys without an offer are left out. */
-export function addPriceCounts(a: Counts, b: Counts, sign: 1 | -1 = 1): PriceCounts {
+export function addPriceCounts(a: PriceCounts, b: PriceCounts, sign: 1 | -1 = 1): PriceCounts {
   const keys: PriceKey[] = []
   const counts: number[] = []
   let offers = 0

@@ -4,13 +4,13 @@ import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { IndexMatches } from './index-matches.ts'
-import { KeyUnion } from './key-union.ts'
+import { type KeyUnion, uniteKeys } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
 import { RowReader } from './scan/row-reader.ts'
-import { comparePlaces, type IndexEntry, type Place, type SegmentData } from './segment.ts'
+import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
 import { MAX_VALUES, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
-import { type SegmentSizes, Segments } from './segments.ts'
+import { IN_TAIL, type SegmentSizes, Segments } from './segments.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 export type { IndexEntry } from './segment.ts'
@@ -141,22 +141,23 @@ export class ListingIndex {
       return found
     }
     const columnOf = (field: Filter) => this.#vocabulary.columnOf(field)
-    return new IndexMatches({ find, columnOf, unionsOf: (per) => this.#unionsOf(per) })
+    return new IndexMatches({ find, columnOf, unionsOf: (per) => this.#unionsOf(per, this.#segments.all) })
   }
 
-  /** One of the small segments, and one of the large ones, which seldom change; made again when theirs were sealed or merged. */
-  #unionsOf(per: PricePer): readonly KeyUnion[] {
-    const known = this.#unions.get(per)
-    const { large = [], small = [] } = Object.groupBy(this.#segments.sealed, ({ size }) =>
-      size * 2 >= this.plan.rows ? 'large' : 'small',
+  /** One of the tail, one of the small segments, and one of the large ones, which seldom change. */
+  *#unionsOf(per: PricePer, segments: readonly Segment[]): Generator<void, readonly KeyUnion[]> {
+    const groups = Map.groupBy(segments, ({ number, size }) =>
+      number === IN_TAIL ? 'tail' : size * 2 < this.plan.rows ? 'small' : 'large',
     )
-    const unions = [small, large].map((segments, n) => {
-      const prices = segments.map((segment) => segment.prices)
-      const union = known?.[n]
-      const isSame =
-        union?.segments.length === prices.length && prices.every((one, at) => union.segments[at] === one)
-      return isSame ? union : new KeyUnion(prices, per)
-    })
+    const known = this.#unions.get(per) ?? []
+    const unions: KeyUnion[] = []
+    for (const group of groups.values()) {
+      const same = known.find(
+        (union) =>
+          union.segments.length === group.length && group.every((one, n) => one === union.segments[n]),
+      )
+      unions.push(same ?? (yield* uniteKeys(group, per)))
+    }
     this.#unions.set(per, unions)
     return unions
   }

@@ -1,4 +1,5 @@
 import type { Micros } from '../domain/timestamp.ts'
+import { firstFrom } from './binary-search.ts'
 import { type Bitset, countBetween, highestBelow } from './bitset.ts'
 import { comparePlaces, type Place, type Segment } from './segment.ts'
 
@@ -120,17 +121,10 @@ function middlePlace(
 }
 
 export function firstNotOlder(rows: Segment, place: Place, from: number, to: number): number {
-  let low = from
-  let high = to
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const createdAt = rows.createdAtOf(middle)
-    const isOlder =
-      createdAt === place.createdAt
-        ? comparePlaces(rows.placeAt(middle), place) < 0
-        : createdAt < place.createdAt
-    if (isOlder) low = middle + 1
-    else high = middle
-  }
-  return low
+  return firstFrom(from, to, (slot) => {
+    const createdAt = rows.createdAtOf(slot)
+    return createdAt === place.createdAt
+      ? comparePlaces(rows.placeAt(slot), place) >= 0
+      : createdAt > place.createdAt
+  })
 }

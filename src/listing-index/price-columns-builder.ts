@@ -38,88 +38,75 @@ export class PriceColumnsBuilder {
     const order = new Uint32Array(bases.length)
     for (const [n, basis] of bases.entries()) order[this.#numberOf.get(basis)!] = n
     const basisOf = new Uint32Array(this.#keys.length)
-    const ends = new Uint32Array(bases.length)
+    const counts = new Uint32Array(bases.length)
     for (let n = 0; n < basisOf.length; n++) {
       basisOf[n] = order[this.#numbers[n]!]!
-      ends[basisOf[n]!]!++
+      counts[basisOf[n]!]!++
     }
-    for (let n = 1; n < ends.length; n++) ends[n]! += ends[n - 1]!
-    const prices = { byBasis: newestFirst(basisOf, ends), ends }
+    const starts = startsOf(counts)
+    const nexts = starts.slice()
+    const byBasis = new Uint32Array(basisOf.length)
+    for (let n = basisOf.length - 1; n >= 0; n--) byBasis[nexts[basisOf[n]!]!++] = n
     yield basisOf.length
     return {
       bases,
       gpus: this.#gpus.slice(0, rows),
       starts: this.#starts.slice(0, rows + 1),
       basisOf,
-      gpu: yield* this.#sorted('gpu', prices),
-      offer: yield* this.#sorted('offer', prices),
+      gpu: yield* this.#sorted('gpu', byBasis, starts),
+      offer: yield* this.#sorted('offer', byBasis, starts),
     }
   }
 
-  *#sorted(
-    per: PricePer,
-    { byBasis, ends: basisEnds }: { byBasis: Uint32Array; ends: Uint32Array },
-  ): Generator<number, SortedPrices> {
-    const places = new Int32Array(byBasis.length).fill(-1)
-    const slots = new Uint16Array(byBasis.length)
-    const keys = new Float64Array(byBasis.length)
+  /** @param byBasis the prices of each basis, newest first, from `starts` on */
+  *#sorted(per: PricePer, byBasis: Uint32Array, starts: Uint32Array): Generator<number, SortedPrices> {
+    const keyOf = new Uint32Array(byBasis.length)
+    const keys = [0]
+    const counts = [0]
     const large: PriceKey[] = []
-    const ends = new Uint32Array(basisEnds.length)
-    let start = 0
-    for (let basis = 0; basis < ends.length; basis++) {
-      const prices = byBasis.subarray(basis === 0 ? 0 : basisEnds[basis - 1], basisEnds[basis])
-      const { priced, own } = this.#keysOf(per, prices)
-      const sorted = ascending(own)
-      const taken = new Uint32Array(own.length)
-      for (let n = 0; n < own.length; n++) {
-        const first = firstOf(own[n]!, sorted)
-        const place = start + first + taken[first]!++
-        places[priced[n]!] = place
-        slots[place] = this.#slots[priced[n]!]!
+    const basisStarts = new Uint32Array(starts.length).fill(1)
+    for (let basis = 0; basis < starts.length - 1; basis++) {
+      const prices = byBasis.subarray(starts[basis], starts[basis + 1])
+      /** In order of arrival. */
+      const numberOf = new Map<PriceKey, number>()
+      for (let n = 0; n < prices.length; n++) {
+        const price = prices[n]!
+        const key = keyFor(per, this.#keys[price]!, this.#gpus[this.#slots[price]!]! || null)
+        if (key === null) continue
+        const number = numberOf.get(key) ?? numberOf.size + 1
+        if (number > numberOf.size) numberOf.set(key, number)
+        keyOf[price] = number
       }
-      for (let n = 0; n < own.length; n++) {
+      const sorted = ascending([...numberOf.keys()])
+      const order = new Uint32Array(sorted.length + 1)
+      for (let n = 0; n < sorted.length; n++) {
         const key = sorted[n]!
-        keys[start + n] = typeof key === 'number' ? key : -large.push(key)
+        order[numberOf.get(key)!] = keys.length
+        keys.push(typeof key === 'number' ? key : -large.push(key))
+        counts.push(0)
       }
-      start += own.length
-      ends[basis] = start
-      yield own.length
+      for (let n = 0; n < prices.length; n++) {
+        const number = order[keyOf[prices[n]!]!]!
+        keyOf[prices[n]!] = number
+        counts[number]!++
+      }
+      basisStarts[basis + 1] = keys.length
+      yield prices.length
     }
-    return { places, keys: keys.slice(0, start), large, slots: slots.slice(0, start), ends }
-  }
-
-  /** Without the prices whose GPUs are unknown. */
-  #keysOf(per: PricePer, prices: Uint32Array): { priced: number[]; own: PriceKey[] } {
-    const priced: number[] = []
-    const own: PriceKey[] = []
-    for (let n = 0; n < prices.length; n++) {
-      const price = prices[n]!
-      const key = keyFor(per, this.#keys[price]!, this.#gpus[this.#slots[price]!]! || null)
-      if (key === null) continue
-      priced.push(price)
-      own.push(key)
+    const keyStarts = startsOf(counts)
+    const nexts = keyStarts.slice()
+    const slots = new Uint16Array(byBasis.length)
+    for (let n = 0; n < byBasis.length; n++) {
+      const price = byBasis[n]!
+      slots[nexts[keyOf[price]!]!++] = this.#slots[price]!
     }
-    return { priced, own }
+    return { keyOf, keys: new Float64Array(keys), large, basisStarts, keyStarts, slots }
   }
 }
 
-/** The prices of each basis. */
-function newestFirst(basisOf: Uint32Array, ends: Uint32Array): Uint32Array {
-  const nexts = new Uint32Array(ends.length + 1)
-  nexts.set(ends, 1)
-  const found = new Uint32Array(basisOf.length)
-  for (let n = basisOf.length - 1; n >= 0; n--) found[nexts[basisOf[n]!]!++] = n
-  return found
-}
-
-/** The first place of a key in its order. */
-function firstOf(key: PriceKey, sorted: ArrayLike<PriceKey>): number {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (sorted[middle]! < key) low = middle + 1
-    else high = middle
-  }
-  return low
+/** Where each part begins; one more at the end. */
+function startsOf(counts: ArrayLike<number>): Uint32Array {
+  const starts = new Uint32Array(counts.length + 1)
+  for (let n = 0; n < counts.length; n++) starts[n + 1] = starts[n]! + counts[n]!
+  return starts
 }

@@ -1,8 +1,9 @@
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
+import { firstFrom } from './binary-search.ts'
 import { type Bitset, clearBit, countIn, forEachBit, setBit } from './bitset.ts'
 
-/** The prices of a segment. Plain data that threads can exchange. */
+/** The prices of a segment, row after row. Plain data that threads can exchange. */
 export type PriceData = {
   /** Sorted. */
   bases: readonly string[]
@@ -14,16 +15,19 @@ export type PriceData = {
   basisOf: Uint32Array
 } & Record<PricePer, SortedPrices>
 
-/** Flat, since sellers choose how many bases there are. */
+/** Flat, since sellers choose how many bases there are. Keys are numbered from 1 on, by basis, then ascending; 0 is none. */
 export type SortedPrices = {
-  /** Per price, its place in the order; -1 for none. */
-  places: Int32Array
-  /** By basis and key, then newest first. A negative number -n is the nth of `large`. */
+  /** Per price, its key. */
+  keyOf: Uint32Array
+  /** A negative number -n is the nth of `large`. */
   keys: Float64Array
   large: readonly PriceKey[]
+  /** Per basis, its first key; one more at the end. */
+  basisStarts: Uint32Array
+  /** Per key, its first slot; one more at the end. */
+  keyStarts: Uint32Array
+  /** By key, then newest first. */
   slots: Uint16Array
-  /** Per basis, the end of its prices. */
-  ends: Uint32Array
 }
 
 export type AskedPrices = {
@@ -33,6 +37,9 @@ export type AskedPrices = {
   /** Higher prices do not compare. */
   max: PriceKey
 }
+
+/** So many prices a match make it cheaper to read columns. */
+const FEW = 4
 
 export class PriceColumns {
   readonly data: PriceData
@@ -47,34 +54,27 @@ export class PriceColumns {
     return this.data.bases[n] === basis ? n : -1
   }
 
-  keyAt(per: PricePer, place: number): PriceKey {
+  *basesOf(tokens: PriceLimit['tokens']): Generator<number> {
+    const { bases } = this.data
+    for (const { chain, address } of tokens) {
+      const prefix = `${chain}\n${address}\n`
+      for (let n = this.#firstFrom(prefix); bases[n]?.startsWith(prefix); n++) yield n
+    }
+  }
+
+  keyAt(per: PricePer, n: number): PriceKey {
     const { keys, large } = this.data[per]
-    const key = keys[place]!
+    const key = keys[n]!
     return key >= 0 ? key : large[-key - 1]!
   }
 
-  /** Ascending. */
-  keysOf(per: PricePer, basis: number): ArrayLike<PriceKey> {
-    const start = this.startOf(per, basis)
-    const keys = this.data[per].keys.subarray(start, this.data[per].ends[basis])
-    return keys.at(-1)! < 0 ? Array.from(keys, (_, n) => this.keyAt(per, start + n)) : keys
-  }
-
-  startOf(per: PricePer, basis: number): number {
-    return basis === 0 ? 0 : this.data[per].ends[basis - 1]!
-  }
-
-  /** Where keys of a basis end that are less than `key`, or equal if `orEqual`. */
-  endBelow(per: PricePer, basis: number, key: PriceKey, orEqual: boolean): number {
-    let low = this.startOf(per, basis)
-    let high = this.data[per].ends[basis]!
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const other = this.keyAt(per, middle)
-      if (other < key || (orEqual && other <= key)) low = middle + 1
-      else high = middle
-    }
-    return low
+  /** The first key of a basis that is `key` or greater; greater if `isBeyond`. */
+  keyFrom(per: PricePer, basis: number, key: PriceKey, isBeyond: boolean): number {
+    const { basisStarts } = this.data[per]
+    return firstFrom(basisStarts[basis]!, basisStarts[basis + 1]!, (n) => {
+      const other = this.keyAt(per, n)
+      return other > key || (!isBeyond && other === key)
+    })
   }
 
   /** Adds the rows that a limit lets pass. */
@@ -84,14 +84,6 @@ export class PriceColumns {
     return target
   }
 
-  *basesOf(tokens: PriceLimit['tokens']): Generator<number> {
-    const { bases } = this.data
-    for (const { chain, address } of tokens) {
-      const prefix = `${chain}\n${address}\n`
-      for (let n = this.#firstFrom(prefix); bases[n]?.startsWith(prefix); n++) yield n
-    }
-  }
-
   /** Removes rows with a price in some group. */
   clearPriced(target: Bitset, { per, groupOf, max }: AskedPrices): void {
     for (const basis of groupOf.keys())
@@ -99,8 +91,8 @@ export class PriceColumns {
   }
 
   /** Of all rows, per basis. */
-  countPrices(per: PricePer): Uint32Array {
-    return this.data[per].ends.map((end, n) => end - this.startOf(per, n))
+  countPrices(): Uint32Array {
+    return Uint32Array.from(this.data.bases, (_, n) => this.#endOf('offer', n) - this.#startOf('offer', n))
   }
 
   /** Offers per basis. */
@@ -111,35 +103,16 @@ export class PriceColumns {
       forEachBit(matches, (slot) => {
         for (let at = starts[slot]!; at < starts[slot + 1]!; at++) counts[basisOf[at]!]!++
       })
-    else {
-      const { slots, ends } = offer
+    else
       for (let n = 0; n < bases.length; n++)
-        counts[n] = countIn(matches, slots, this.startOf('offer', n), ends[n]!)
-    }
+        counts[n] = countIn(matches, offer.slots, this.#startOf('offer', n), this.#endOf('offer', n))
     return counts
-  }
-
-  /** Adds the offers of each key to `counts`; `places` says where. Returns their GPUs. */
-  addCounts(matches: Bitset, per: PricePer, basis: number, places: Uint32Array, counts: Uint32Array): number {
-    const { slots, ends } = this.data[per]
-    const gpusOf = this.data.gpus
-    const end = ends[basis]!
-    let gpus = 0
-    // Without branches: which rows match is hard to predict.
-    for (let at = this.startOf(per, basis); at < end; at++) {
-      const slot = slots[at]!
-      const one = (matches[slot >> 5]! >>> (slot & 31)) & 1
-      const place = places[at]!
-      counts[place] = counts[place]! + one
-      gpus += gpusOf[slot]! & -one
-    }
-    return gpus
   }
 
   /** Whether the row has no lower price in the group of this basis, and none in an earlier group. */
   isBest(slot: number, basis: number, key: PriceKey, { per, groupOf, max }: AskedPrices): boolean {
     const { starts, basisOf } = this.data
-    const { places } = this.data[per]
+    const { keyOf } = this.data[per]
     const end = starts[slot + 1]!
     if (end - starts[slot]! === 1) return true
     const group = groupOf.get(basis)!
@@ -147,7 +120,7 @@ export class PriceColumns {
       const other = basisOf[at]!
       const otherGroup = groupOf.get(other)
       if (other === basis || otherGroup === undefined || otherGroup > group) continue
-      const otherKey = this.keyAt(per, places[at]!)
+      const otherKey = this.keyAt(per, keyOf[at]!)
       if (otherKey > max) continue
       if (otherGroup < group || otherKey < key || (otherKey === key && other < basis)) return false
     }
@@ -155,21 +128,21 @@ export class PriceColumns {
   }
 
   #slotsWithin(per: PricePer, basis: number, max: PriceKey): Uint16Array {
-    return this.data[per].slots.subarray(this.startOf(per, basis), this.endBelow(per, basis, max, true))
+    const { slots, keyStarts } = this.data[per]
+    return slots.subarray(this.#startOf(per, basis), keyStarts[this.keyFrom(per, basis, max, true)])
+  }
+
+  #startOf(per: PricePer, basis: number): number {
+    const { basisStarts, keyStarts } = this.data[per]
+    return keyStarts[basisStarts[basis]!]!
+  }
+
+  #endOf(per: PricePer, basis: number): number {
+    return this.#startOf(per, basis + 1)
   }
 
   #firstFrom(text: string): number {
     const { bases } = this.data
-    let low = 0
-    let high = bases.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (bases[middle]! < text) low = middle + 1
-      else high = middle
-    }
-    return low
+    return firstFrom(0, bases.length, (n) => bases[n]! >= text)
   }
 }
-
-/** So many prices a match make it cheaper to read columns. */
-const FEW = 4

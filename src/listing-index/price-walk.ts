@@ -66,31 +66,30 @@ function compareRows(a: ColumnRows, b: ColumnRows): number {
   return comparePriceKeys(b.key, a.key) || comparePlaces(a.place, b.place)
 }
 
-/** Matches in one column, from a place on. */
+/** Matches in one basis of a segment, from a place on. */
 class ColumnRows {
   readonly rows: Segment
   slot = -1
   key: PriceKey = 0
   readonly #asked: Asked
   readonly #basis: number
-  readonly #slots: Uint16Array
   readonly #end: number
+  #n: number
   #at: number
 
   constructor(asked: Asked, basis: number, start: PricePlace | null) {
     const { match, per, max } = asked
     const { rows } = match
-    const { prices } = rows
+    const { keyStarts, basisStarts, slots } = rows.prices.data[per]
     this.rows = rows
     this.#asked = asked
     this.#basis = basis
-    this.#slots = prices.data[per].slots
-    this.#end = prices.endBelow(per, basis, max, true)
-    this.#at = start === null ? prices.startOf(per, basis) : prices.endBelow(per, basis, start.key, false)
-    if (start === null) return
+    this.#end = keyStarts[rows.prices.keyFrom(per, basis, max, true)]!
+    this.#n = start === null ? basisStarts[basis]! : rows.prices.keyFrom(per, basis, start.key, false)
+    this.#at = keyStarts[this.#n]!
+    if (start === null || this.#at >= this.#end || rows.prices.keyAt(per, this.#n) !== start.key) return
     const older = firstNotOlder(rows, placeOf(start), 0, rows.size)
-    const end = Math.min(this.#end, prices.endBelow(per, basis, start.key, true))
-    while (this.#at < end && this.#slots[this.#at]! >= older) this.#at++
+    while (this.#at < keyStarts[this.#n + 1]! && slots[this.#at]! >= older) this.#at++
   }
 
   get place(): Place {
@@ -100,12 +99,14 @@ class ColumnRows {
   advance(): boolean {
     const { match, per } = this.#asked
     const { prices } = this.rows
-    while (this.#at < this.#end) {
-      const place = this.#at++
-      const slot = this.#slots[place]!
+    const { keyStarts, slots } = prices.data[per]
+    for (; this.#at < this.#end; this.#at++) {
+      const slot = slots[this.#at]!
       if (!hasBit(match.slots, slot)) continue
-      const key = prices.keyAt(per, place)
+      while (keyStarts[this.#n + 1]! <= this.#at) this.#n++
+      const key = prices.keyAt(per, this.#n)
       if (!prices.isBest(slot, this.#basis, key, this.#asked)) continue
+      this.#at++
       this.slot = slot
       this.key = key
       return true

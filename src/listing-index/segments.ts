@@ -37,7 +37,7 @@ export class Segments {
   #tailValues = 0
   /** The tail as it is, for queries; `null` until one asks. */
   #tailSegment: Segment | null = null
-  /** By newest row. */
+  /** The ones with the newest rows first. */
   #sealed: Segment[] = []
   /** Segment number and slot in one number: there is one for every listing. */
   readonly #locations = new Map<string, number>()
@@ -53,12 +53,7 @@ export class Segments {
     this.#sizes = sizes
   }
 
-  /** The ones with the newest rows first. */
-  get sealed(): readonly Segment[] {
-    return this.#sealed
-  }
-
-  /** With the rows of the tail. */
+  /** The rows of the tail, then the segments with the newest rows first. */
   get all(): readonly Segment[] {
     if (this.#tail.size === 0) return this.#sealed
     this.#tailSegment ??= new Segment(IN_TAIL, this.#buildTail())
@@ -220,7 +215,7 @@ export class Segments {
   }
 }
 
-const IN_TAIL = -1
+export const IN_TAIL = -1
 
 type TailRow = { entry: IndexEntry; found: FoundValues }
 
