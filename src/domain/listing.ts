@@ -7,14 +7,19 @@ export type ListingStatus = (typeof LISTING_STATUSES)[number]
 export const isListingStatus = (value: unknown): value is ListingStatus =>
   LISTING_STATUSES.includes(value as ListingStatus)
 
-/** The members that the seller owns, each as the JSON text that was published. */
-export type ListingFields = {
-  offerResource: string
-  acceptedEscrows: string
-  demands: string
-  maxDurationSeconds: string
-  oracleAddress: string
-}
+/** The members that the seller owns, by their names on the wire, in the order of a row. */
+export const LISTING_FIELDS = {
+  offer_resource: 'offerResource',
+  accepted_escrows: 'acceptedEscrows',
+  demands: 'demands',
+  max_duration_seconds: 'maxDurationSeconds',
+  oracle_address: 'oracleAddress',
+} as const
+
+export type FieldName = keyof typeof LISTING_FIELDS
+
+/** Each as the JSON text that was published. */
+export type ListingFields = Record<(typeof LISTING_FIELDS)[FieldName], string>
 
 export const NEW_LISTING_FIELDS: ListingFields = {
   offerResource: '{}',

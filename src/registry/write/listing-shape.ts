@@ -1,5 +1,10 @@
 import type { ErrorObject } from 'ajv'
-import { type ListingFields, NEW_LISTING_FIELDS } from '../../domain/listing.ts'
+import {
+  type FieldName,
+  LISTING_FIELDS,
+  type ListingFields,
+  NEW_LISTING_FIELDS,
+} from '../../domain/listing.ts'
 import type { Violation } from '../../errors.ts'
 import { compileListingShape } from '../../filter-spec/listing-shape.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
@@ -7,14 +12,8 @@ import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../
 export type ShapeCheck = (candidate: Candidate) => Violation[]
 
 /** Without the oracle in a dry run, as in the deployed protocol. */
-export type Candidate = {
-  listing_id: string
-  storefront_url: string | null
-  offer_resource: JsonValue
-  accepted_escrows: JsonValue
-  demands: JsonValue
-  max_duration_seconds: JsonValue
-  oracle_address?: JsonValue
+export type Candidate = { listing_id: string; storefront_url: string | null } & {
+  [Name in FieldName]?: JsonValue
 }
 
 /**
@@ -36,19 +35,16 @@ export function candidateOf(
   fields: Partial<ListingFields>,
   stored: JsonObject | null,
 ): Candidate {
-  const value = (member: keyof ListingFields, name: keyof Candidate): JsonValue => {
+  const names = Object.keys(LISTING_FIELDS) as FieldName[]
+  const values = names.map((name): [FieldName, JsonValue] => {
+    const member = LISTING_FIELDS[name]
     const text = fields[member]
-    return text === undefined ? (stored?.[name] ?? parseJson(NEW_LISTING_FIELDS[member])) : parseJson(text)
-  }
-  return {
-    listing_id: listingId,
-    storefront_url: storefrontUrl,
-    offer_resource: value('offerResource', 'offer_resource'),
-    accepted_escrows: value('acceptedEscrows', 'accepted_escrows'),
-    demands: value('demands', 'demands'),
-    max_duration_seconds: value('maxDurationSeconds', 'max_duration_seconds'),
-    oracle_address: value('oracleAddress', 'oracle_address'),
-  }
+    return [
+      name,
+      text === undefined ? (stored?.[name] ?? parseJson(NEW_LISTING_FIELDS[member])) : parseJson(text),
+    ]
+  })
+  return { listing_id: listingId, storefront_url: storefrontUrl, ...Object.fromEntries(values) }
 }
 
 function withoutNulls(value: JsonValue): JsonValue {

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import {
+  type FieldName,
   isListingStatus,
+  LISTING_FIELDS,
   LISTING_STATUSES,
   type ListingFields,
   type ListingStatus,
@@ -117,17 +119,6 @@ function shown(value: JsonValue | undefined): string {
   return isJsonObject(value) || Array.isArray(value) ? 'an object or array' : String(value).slice(0, 200)
 }
 
-type Field = keyof ListingFields
-type FieldName = keyof typeof FIELDS
-
-const FIELDS = {
-  offer_resource: 'offerResource',
-  accepted_escrows: 'acceptedEscrows',
-  demands: 'demands',
-  max_duration_seconds: 'maxDurationSeconds',
-  oracle_address: 'oracleAddress',
-} as const satisfies Record<string, Field>
-
 /**
  * Byte-exact JSON text of the published fields; a null one is left out, which keeps the stored value.
  * @throws EntrepotError `invalid` for a field that nests too deep, or exceeds a limit inside a string of JSON
@@ -139,13 +130,14 @@ export function readFields(body: Uint8Array): Partial<ListingFields> {
     const bytes = body.subarray(value.start, value.end)
     refuseField(name, memberDepthProblem(bytes))
     const text = Buffer.from(bytes).toString('utf8')
-    if (text === 'null') delete fields[FIELDS[name]]
-    else fields[FIELDS[name]] = NORMALISE[FIELDS[name]](text, name)
+    const member = LISTING_FIELDS[name]
+    if (text === 'null') delete fields[member]
+    else fields[member] = NORMALISE[name](text, name)
   }
   return fields
 }
 
-const isFieldName = (name: string): name is FieldName => Object.hasOwn(FIELDS, name)
+const isFieldName = (name: string): name is FieldName => Object.hasOwn(LISTING_FIELDS, name)
 
 /** A string of JSON is read as its content, or as empty if that is not JSON. */
 function decodeBlob(text: string, name: FieldName): string {
@@ -154,7 +146,7 @@ function decodeBlob(text: string, name: FieldName): string {
   const bytes = Buffer.from(inner)
   refuseField(name, memberDepthProblem(bytes))
   const value = tryParse(inner)
-  if (value === undefined || value === null) return NEW_LISTING_FIELDS[FIELDS[name]]
+  if (value === undefined || value === null) return NEW_LISTING_FIELDS[LISTING_FIELDS[name]]
   refuseField(name, sizeProblem(bytes))
   return inner.trim()
 }
@@ -178,10 +170,10 @@ function decodeDuration(text: string): string {
   return /^"(0|-?[1-9]\d*)"$/.test(text) ? text.slice(1, -1) : text
 }
 
-const NORMALISE: Readonly<Record<Field, (text: string, name: FieldName) => string>> = {
-  offerResource: decodeBlob,
-  acceptedEscrows: decodeBlob,
+const NORMALISE: Readonly<Record<FieldName, (text: string, name: FieldName) => string>> = {
+  offer_resource: decodeBlob,
+  accepted_escrows: decodeBlob,
   demands: decodeBlob,
-  maxDurationSeconds: decodeDuration,
-  oracleAddress: (text) => text,
+  max_duration_seconds: decodeDuration,
+  oracle_address: (text) => text,
 }

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../domain/api-key.ts'
 import {
   frameBytes,
-  type ListingFields,
+  LISTING_FIELDS,
   type ListingStatus,
   MAX_LISTING_BYTES,
   NEW_LISTING_FIELDS,
@@ -33,14 +33,7 @@ import { RedisSession, type ScriptArguments } from './session.ts'
 /** An absent value: no word and no JSON text is empty. */
 const KEEP = ''
 
-/** In the order of a listing's row. */
-const FIELDS = [
-  'offerResource',
-  'acceptedEscrows',
-  'demands',
-  'maxDurationSeconds',
-  'oracleAddress',
-] as const satisfies (keyof ListingFields)[]
+const FIELDS = Object.values(LISTING_FIELDS)
 
 const MAX_FORGOTTEN_PER_WRITE = 100
 
