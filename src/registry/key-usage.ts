@@ -10,7 +10,7 @@ export class KeyUsage {
   readonly #storage: KeyUseStorage | null
   readonly #clock: Clock
   /** As last read, of all replicas. */
-  #saved: ReadonlyMap<number, KeyUse> = new Map()
+  #saved = new Map<number, KeyUse>()
   #pending = new Map<number, KeyUse>()
   /** One step after the other: a read between a save and its end would count twice. */
   #last: Promise<unknown> = Promise.resolve()
@@ -24,23 +24,16 @@ export class KeyUsage {
   }
 
   count(keyId: number): void {
-    const lastUsedAt = this.#clock.now() * 1000
-    const use = this.#pending.get(keyId)
-    if (use === undefined) this.#pending.set(keyId, { keyId, calls: 1, lastUsedAt })
-    else {
-      use.calls++
-      use.lastUsedAt = lastUsedAt
-    }
+    add(this.#pending, { keyId, calls: 1, lastUsedAt: this.#clock.now() * 1000 })
   }
 
   /** What is not saved yet is known of this process only. While the storage is away, as last read. */
-  async read(): Promise<(keyId: number) => KeyUse | undefined> {
+  async read(): Promise<ReadonlyMap<number, KeyUse>> {
     const storage = this.#storage
     if (storage !== null) await this.#next(() => this.#refresh(storage))
-    return (keyId) => {
-      const uses = [this.#saved, this.#pending].flatMap((known) => known.get(keyId) ?? [])
-      return uses.length === 0 ? undefined : uses.reduce(sum)
-    }
+    const all = new Map(this.#saved)
+    for (const use of this.#pending.values()) add(all, use)
+    return all
   }
 
   async save(): Promise<void> {
@@ -49,16 +42,11 @@ export class KeyUsage {
     await this.#next(async () => {
       const uses = this.#pending
       this.#pending = new Map()
-      try {
-        await storage.add([...uses.values()])
-      } catch {
-        // The store reports that it is away.
-        for (const use of uses.values()) this.#pending.set(use.keyId, sum(use, this.#pending.get(use.keyId)))
-        return
-      }
-      const saved = new Map(this.#saved)
-      for (const use of uses.values()) saved.set(use.keyId, sum(use, saved.get(use.keyId)))
-      this.#saved = saved
+      const isSaved = await storage.add([...uses.values()]).then(
+        () => true,
+        () => false, // the store reports that it is away
+      )
+      for (const use of uses.values()) add(isSaved ? this.#saved : this.#pending, use)
     })
   }
 
@@ -89,11 +77,11 @@ export class KeyUsage {
   }
 }
 
-const sum = (one: KeyUse, other?: KeyUse): KeyUse =>
-  other === undefined
-    ? one
-    : {
-        keyId: one.keyId,
-        calls: one.calls + other.calls,
-        lastUsedAt: Math.max(one.lastUsedAt, other.lastUsedAt),
-      }
+function add(uses: Map<number, KeyUse>, { keyId, calls, lastUsedAt }: KeyUse): void {
+  const known = uses.get(keyId) ?? { calls: 0, lastUsedAt }
+  uses.set(keyId, {
+    keyId,
+    calls: known.calls + calls,
+    lastUsedAt: Math.max(known.lastUsedAt, lastUsedAt),
+  })
+}

@@ -52,8 +52,8 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock }: ApiKeyOptions): Route[] 
     description: 'Newest first, revoked keys included. Raw keys are not shown.',
     responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
     handle: async () => {
-      const useOf = await keyUsage.read()
-      return { ...json(keys.list().map((key) => toJson(key, useOf(key.id)))), headers: NO_STORE }
+      const uses = await keyUsage.read()
+      return { ...json(keys.list().map((key) => toJson(key, uses.get(key.id)))), headers: NO_STORE }
     },
   },
   {
