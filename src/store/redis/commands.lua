@@ -273,16 +273,19 @@ function commands.changes(position, limit, max_bytes)
   return answer
 end
 
--- How many publishers or keys, from id `first` to `last`, fit into `max_bytes`; at least 1.
-function commands.next_rows(kind, first, last, max_bytes)
+-- Publishers or keys, from id `first` to `last`: at most `max_bytes` of rows, except for the first.
+function commands.rows(kind, first, last, max_bytes)
+  local rows = {}
   local bytes = 0
   for id = tonumber(first), tonumber(last) do
-    bytes = bytes + redis.call('HSTRLEN', ROWS[kind], tostring(id))
-    if bytes > tonumber(max_bytes) and id > tonumber(first) then
-      return id - first
+    local row = redis.call('HGET', ROWS[kind], tostring(id))
+    bytes = bytes + (row and #row or 0)
+    if bytes > tonumber(max_bytes) and #rows > 0 then
+      break
     end
+    rows[#rows + 1] = row
   end
-  return last - first + 1
+  return rows
 end
 
 -- Ids of the listings created after `after` and until `last`, oldest first: at most `limit`, and at most `max_bytes` of

@@ -45,14 +45,10 @@ async function visitRows(
   count: number,
   visitor: LoadVisitor,
 ): Promise<void> {
-  const key = kind === 'key' ? session.keys.apiKeys : session.keys.publishers
-  for (let first = 1; first <= count; ) {
-    const last = Math.min(first + LOAD_PAGE - 1, count)
-    const length = Number(await session.call('next_rows', [kind, first, last, MAX_PAGE_BYTES]))
-    const ids = Array.from({ length }, (_, n) => String(first + n))
-    const rows = await session.run(() => session.client.hmget(key, ...ids))
-    for (const [n, id] of ids.entries()) visitor.change(changeFromRow(kind, id, rows[n]!))
-    first += length
+  for (let id = 1; id <= count; ) {
+    const last = Math.min(id + LOAD_PAGE - 1, count)
+    const rows = await session.call('rows', [kind, id, last, MAX_PAGE_BYTES])
+    for (const row of rows as (string | null)[]) visitor.change(changeFromRow(kind, String(id++), row))
   }
 }
 
