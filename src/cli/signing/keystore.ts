@@ -50,14 +50,7 @@ const file = z.preprocess(
     typeof value === 'object' && value !== null && 'Crypto' in value
       ? { crypto: value.Crypto, ...value }
       : value,
-  z.object({
-    version: z.literal(3),
-    crypto,
-    id: z
-      .unknown()
-      .optional()
-      .transform((id) => (typeof id === 'string' ? id : '')),
-  }),
+  z.object({ version: z.literal(3), crypto, id: z.string().catch('') }),
 )
 
 /** @throws CliError 65 for another file, and for parameters beyond the budgets */
