@@ -39,10 +39,9 @@ const rowOf = ({ registry, listingId, status, listing }: OwnListing) => ({
 
 function table(terminal: Terminal, rows: readonly ReturnType<typeof rowOf>[]): Promise<string> | string {
   if (rows.length === 0) return 'no listings\n'
-  // Ids are needed in full to go on.
-  const idWidth = Math.max(...rows.map(({ listing_id: id }) => id.length))
   return tableText(terminal, rows, [
-    { title: 'ID', minWidth: idWidth, cell: ({ listing_id: id }) => id },
+    // Ids are needed in full to go on.
+    { title: 'ID', wholeWidth: Number.POSITIVE_INFINITY, cell: ({ listing_id: id }) => id },
     { title: 'STATUS', minWidth: 7, cell: ({ status }) => status },
     { title: 'CHANGED', align: 'right', cell: ({ updated_at }) => formatAgeSince(updated_at) },
     { title: 'REGISTRY', cell: ({ registry }) => registry.replace(/^https?:\/\//, '') },

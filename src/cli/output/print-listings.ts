@@ -4,7 +4,7 @@ import { formatAgeSince } from '../../domain/timestamp.ts'
 import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
 import type { PresentationRecord } from '../../presentation/record.ts'
 import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
-import { GAP, renderTable, type TableColumn } from './table.ts'
+import { type ColumnOf, tableText } from './table.ts'
 import { bold, escapeForTerminal, isInteractive, print, printText, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
@@ -34,38 +34,43 @@ async function printTable(terminal: Terminal, rows: readonly string[], tokens: T
     await print(terminal, 'no listings match\n')
     return
   }
-  const width = terminal.stdout.isTTY ? terminal.stdout.columns || 80 : null
-  const [titles = '', ...lines] = await listingTable(rows, tokens, width)
-  const head = isInteractive(terminal, terminal.stdout) ? bold(titles) : titles
-  await printText(terminal, `${[head, ...lines].join('\n')}\n`)
+  const table = await tableText(terminal, rows.map(parseObject), columnsOf(tokens))
+  await printText(terminal, isInteractive(terminal, terminal.stdout) ? table.replace(/^.*/, bold) : table)
 }
-
-type Cell = TableColumn & { show: (listing: JsonObject, tokens: TokenTable) => string | null }
 
 const offer =
   (...names: readonly string[]) =>
   (listing: JsonObject): string | null =>
     names.map((name) => textAt(listing, 'offer_resource', name)).find((text) => text !== null) ?? null
 
-/** Shown whole up to this width: a UUID can be copied, and a price in units has the beginning of its token. */
-const WHOLE: Readonly<Record<string, number>> = { ID: 36, PRICE: 27 }
-
-const COLUMNS: readonly Cell[] = [
-  { title: 'ID', minWidth: 9, show: (listing) => textAt(listing, 'listing_id') },
-  { title: 'PRICE', align: 'right', minWidth: 9, show: (listing, tokens) => shownText(listing, tokens) },
-  { title: 'GPU/SERVICE', minWidth: 6, show: offer('gpu_model', 'service_name') },
-  { title: 'COUNT', align: 'right', minWidth: 5, show: offer('gpu_count') },
-  { title: 'REGION', minWidth: 6, show: offer('region') },
+/** Whole: a UUID can be copied, and a price in units has the beginning of its token. */
+const columnsOf = (tokens: TokenTable): readonly ColumnOf<JsonObject>[] => [
+  { title: 'ID', minWidth: 9, wholeWidth: 36, cell: (listing) => textAt(listing, 'listing_id') },
+  {
+    title: 'PRICE',
+    align: 'right',
+    minWidth: 9,
+    wholeWidth: 27,
+    cell: (listing) => {
+      const price = shownPrice(listing, tokens)
+      return price && priceText(price)
+    },
+  },
+  { title: 'GPU/SERVICE', minWidth: 6, cell: offer('gpu_model', 'service_name') },
+  { title: 'COUNT', align: 'right', minWidth: 5, cell: offer('gpu_count') },
+  { title: 'REGION', minWidth: 6, dropOrder: 4, cell: offer('region') },
   {
     title: 'REGISTRY',
     minWidth: 12,
     keepsEnd: true,
-    show: (listing) => textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
+    dropOrder: 2,
+    cell: (listing) => textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
   },
   {
     title: 'PUBLISHER',
     minWidth: 8,
-    show: (listing) =>
+    dropOrder: 1,
+    cell: (listing) =>
       abbreviateAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id') ?? '') ||
       null,
   },
@@ -73,42 +78,10 @@ const COLUMNS: readonly Cell[] = [
     title: 'AGE',
     align: 'right',
     minWidth: 3,
-    show: (listing) => formatAgeSince(textAt(listing, 'created_at')),
+    dropOrder: 3,
+    cell: (listing) => formatAgeSince(textAt(listing, 'created_at')),
   },
 ]
-
-/** Left out in this order, until ids and prices fit. */
-const OPTIONAL = ['PUBLISHER', 'REGISTRY', 'AGE', 'REGION']
-
-/** `width`: `null` without a terminal. */
-function listingTable(rows: readonly string[], tokens: TokenTable, width: number | null): Promise<string[]> {
-  const cells = rows.map((row) => {
-    const listing = parseObject(row)
-    return COLUMNS.map(({ show }) => safeText(show(listing, tokens) ?? '-'))
-  })
-  const widest = (n: number): number => cells.reduce((most, row) => Math.max(most, row[n]!.length), 0)
-  let columns = COLUMNS.map(({ title, minWidth = 0, ...column }, n) => {
-    const least = Math.max(minWidth, Math.min(widest(n), WHOLE[title] ?? 0))
-    return { ...column, title, n, minWidth: Math.min(least, Math.max(title.length, widest(n))) }
-  })
-  for (const title of OPTIONAL) {
-    if (width === null || sumOfWidths(columns) <= width) break
-    columns = columns.filter((column) => column.title !== title)
-  }
-  return renderTable(
-    columns,
-    cells.map((row) => columns.map(({ n }) => row[n]!)),
-    width,
-  )
-}
-
-const sumOfWidths = (columns: readonly { minWidth: number }[]): number =>
-  columns.reduce((sum, { minWidth }) => sum + minWidth + GAP.length, -GAP.length)
-
-function shownText(listing: JsonObject, tokens: TokenTable): string | null {
-  const price = shownPrice(listing, tokens)
-  return price && priceText(price)
-}
 
 /** All prices, since a listing may accept several tokens; then `members`, by default its own, as YAML. */
 export async function listingSheet(

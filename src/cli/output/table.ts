@@ -1,32 +1,39 @@
 import { safeText } from '../../domain/safe-text.ts'
 import type { Terminal } from './terminal.ts'
 
-export type TableColumn = {
+type TableColumn = {
   title: string
   align?: 'left' | 'right'
   /** Default 4. */
   minWidth?: number
+  /** Cells up to this width are never cut. */
+  wholeWidth?: number
   /** Cut at its beginning: URLs differ at the end. */
   keepsEnd?: boolean
+  /** Columns with the lowest are left out first, until the others fit. */
+  dropOrder?: number
 }
 
 /** Between columns. */
-export const GAP = '  '
+const GAP = '  '
 
-/** Cuts the widest columns to fit `width`. Cells must hold no control characters. */
+/** Leaves columns out and cuts the widest ones to fit `width`. Cells must hold no control characters. */
 export async function renderTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   width: number | null,
 ): Promise<string[]> {
   const measure = await loadMeasure(rows)
-  const widths = columns.map(({ title }, n) =>
-    Math.max(...[title, ...rows.map((row) => row[n] ?? '')].map(measure)),
-  )
-  if (width !== null) shrink(widths, columns, width)
+  const measured = columns.map((column, n): Measured => {
+    const { title, minWidth = 4, wholeWidth = 0 } = column
+    const natural = rows.reduce((most, row) => Math.max(most, measure(row[n] ?? '')), measure(title))
+    const least = Math.min(natural, Math.max(minWidth, wholeWidth))
+    return { ...column, n, width: natural, least }
+  })
+  const shown = width === null ? measured : fitTo(width, measured)
   const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, n) => fitted(cell, widths[n]!, columns[n]!, measure))
+    shown
+      .map((column) => fitted(cells[column.n]!, column, measure))
       .join(GAP)
       .trimEnd()
   return [line(columns.map(({ title }) => title)), ...rows.map(line)]
@@ -37,14 +44,14 @@ export type ColumnOf<Row> = TableColumn & {
   cell: (row: Row) => string | null
 }
 
-/** As wide as the terminal. */
+/** At most as wide as the terminal. */
 export async function tableText<Row>(
   { stdout }: Terminal,
   rows: readonly Row[],
   columns: readonly ColumnOf<Row>[],
 ): Promise<string> {
   const cells = rows.map((row) => columns.map(({ cell }) => safeText(cell(row) ?? '-')))
-  return `${(await renderTable(columns, cells, stdout.columns || 80)).join('\n')}\n`
+  return `${(await renderTable(columns, cells, stdout.isTTY ? stdout.columns || 80 : null)).join('\n')}\n`
 }
 
 type Measure = (text: string) => number
@@ -59,21 +66,30 @@ async function loadMeasure(rows: readonly (readonly string[])[]): Promise<Measur
   return (text) => (isPlain(text) ? text.length : stringWidth(text))
 }
 
+/** `n`: its place in the rows. `least`: what is not cut. */
+type Measured = TableColumn & { n: number; width: number; least: number }
+
 /** Takes from the widest column, one character at a time. */
-function shrink(widths: number[], columns: readonly TableColumn[], width: number): void {
-  let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - width
-  while (excess > 0) {
-    const widest = widths.reduce(
-      (best, one, n) => (one > (columns[n]?.minWidth ?? 4) && one > (widths[best] ?? 0) ? n : best),
-      -1,
+function fitTo(width: number, columns: readonly Measured[]): readonly Measured[] {
+  const beyond = (widths: readonly number[]): number =>
+    widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length) - width
+  const [dropped] = columns
+    .filter(({ dropOrder }) => dropOrder !== undefined)
+    .toSorted((a, b) => a.dropOrder! - b.dropOrder!)
+  if (dropped !== undefined && beyond(columns.map(({ least }) => least)) > 0)
+    return fitTo(
+      width,
+      columns.filter((column) => column !== dropped),
     )
-    if (widest < 0) return
-    widths[widest]!--
-    excess--
+  for (let excess = beyond(columns.map((column) => column.width)); excess > 0; excess--) {
+    const cuttable = columns.filter((column) => column.width > column.least)
+    if (cuttable.length === 0) break
+    cuttable.reduce((widest, column) => (column.width > widest.width ? column : widest)).width--
   }
+  return columns
 }
 
-function fitted(text: string, width: number, { align, keepsEnd }: TableColumn, measure: Measure): string {
+function fitted(text: string, { width, align, keepsEnd }: Measured, measure: Measure): string {
   const shown =
     measure(text) <= width ? text : keepsEnd ? `…${text.slice(1 - width)}` : cut(text, width, measure)
   const padding = ' '.repeat(Math.max(0, width - measure(shown)))
