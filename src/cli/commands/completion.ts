@@ -73,15 +73,16 @@ const firstSentence = (text: string): string =>
 
 const names = (entries: readonly Entry[]): string => entries.map(({ name }) => name).join(' ')
 
+const paths = (levels: readonly Level[]): string => levels.map(({ path }) => path).join('|')
+
 const bash = (
   levels: readonly Level[],
 ): string => `# entrepot completion for bash: eval "$(entrepot completion bash)"
 _entrepot() {
   local current="\${COMP_WORDS[COMP_CWORD]}" level="" word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$level $word" in
-${nextLevels(levels)}
-    esac
+    local next="\${level:+$level }$word"
+    [[ "|${paths(levels)}|" == *"|$next|"* ]] && level="$next"
   done
   local commands="" options=""
   case "$level" in
@@ -100,13 +101,6 @@ ${valueCases(levels, (values) => `mapfile -t COMPREPLY < <(compgen -W "${values}
 }
 complete -o filenames -F _entrepot entrepot
 `
-
-/** The branches of a `case "$level $word"`. */
-const nextLevels = (levels: readonly Level[]): string =>
-  levels
-    .filter(({ path }) => path !== '')
-    .map(({ path }) => `      "${path.includes(' ') ? path : ` ${path}`}") level="${path}" ;;`)
-    .join('\n')
 
 /** Branches for the word after an option that takes one of a few values. */
 const valueCases = (levels: readonly Level[], complete: (values: string) => string): string =>
@@ -128,9 +122,8 @@ const zsh = (levels: readonly Level[]): string => `#compdef entrepot
 _entrepot() {
   local level="" word
   for word in "\${(@)words[2,CURRENT-1]}"; do
-    case "$level $word" in
-${nextLevels(levels)}
-    esac
+    local next="\${level:+$level }$word"
+    [[ "|${paths(levels)}|" == *"|$next|"* ]] && level="$next"
   done
   local -a verbs flags
   case "$level" in
