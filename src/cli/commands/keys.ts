@@ -10,7 +10,13 @@ import { type CommandDefinition, type CommandGroup, collect, count, JSON_OPTION 
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
 import { printData, printReport, type Terminal } from '../output/terminal.ts'
-import { type ApiRequest, readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
+import {
+  type ApiRequest,
+  endpointUrl,
+  readJson,
+  readJsonObject,
+  sendOrFail,
+} from '../registries/registry-client.ts'
 import { splitList, urlProblem } from '../registries/select-registries.ts'
 
 type AdminOptions = {
@@ -104,7 +110,7 @@ function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<Api
   const problem = urlProblem(url)
   if (problem !== null) throw usageError(`${redactCredentials(url)} ${problem}`)
   const key = adminKey(env)
-  return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: ADMIN_TIMEOUT_MS }
+  return { url: endpointUrl({ url }, '/admin/api-keys'), key, timeoutMs: ADMIN_TIMEOUT_MS }
 }
 
 function adminKey(env: Environment): string {
