@@ -155,52 +155,6 @@ test('by price: changes between pages by cursor lose and repeat no listing that 
   )
 })
 
-test('by price: groups with most offers come first, and listings without a price last, newest first', async (t) => {
-  const offer = (id: number, token: string, value: string, per = 'hour', gpus = 1): Offer => ({
-    id,
-    at: id,
-    publisher: '0xp',
-    gpus,
-    rates: token === '' ? [] : [{ chain: 'base', token, value, per }],
-  })
-  const offers = [
-    offer(1, '0xc', '1'),
-    offer(2, '0xa', '16800000', 'hour', 8),
-    offer(3, '0xa', '48000000', 'day'),
-    offer(4, '', ''),
-    offer(5, '0xa', '1', 'request'),
-    offer(6, '0xa', '1', 'hour', 0),
-    offer(7, '0xa', '-1'),
-  ]
-  const gateway = gatewayOver(sourcesOf([{ offers, priority: 1, isComplete: true }]))
-  const page = await gateway.page({}, { byPrice: { tokens: null, per: 'gpu' } })
-  const prices = page.items.map((item) => {
-    const { price } = metaOf(item) as { price?: Record<string, unknown> }
-    return [item.item.listingId, price?.amount, price?.unit, price?.symbol]
-  })
-  t.deepEqual(prices, [
-    ['l3', '2', 'hour', 'USDC'],
-    ['l2', '2.1', 'hour', 'USDC'],
-    ['l5', '0.000001', 'request', 'USDC'],
-    ['l1', '0.000000000000000001', 'hour', 'WETH'],
-    ['l7', undefined, undefined, undefined],
-    ['l6', undefined, undefined, undefined],
-    ['l4', undefined, undefined, undefined],
-  ])
-  t.deepEqual((metaOf(page.items[1]) as { price: object }).price, {
-    chain: 'base',
-    token: '0xa',
-    symbol: 'USDC',
-    decimals: 6,
-    value: '16800000',
-    per: 'hour',
-    unit: 'hour',
-    gpus: 8,
-    price_per: 'gpu',
-    amount: '2.1',
-  })
-})
-
 test('by price: an unreadable copy is not shown, and the next best source shows the listing', async (t) => {
   const unreadable = {
     ...itemOf(offerAt(1, '1')),

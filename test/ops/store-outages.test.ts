@@ -12,7 +12,7 @@ import { limitFileSize } from '../helpers/process-limits.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { type Reply, type RunningService, send, startRegistry } from '../helpers/registry.ts'
 import { temporaryFolder } from '../helpers/run-cli.ts'
-import { ALICE, postJson, publish } from '../helpers/seller.ts'
+import { ALICE, mintKey, publish } from '../helpers/seller.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { keyNamed } from '../store/contract/subject.ts'
 
@@ -37,23 +37,12 @@ async function start(t: ExecutionContext, { storeUrl, environment, ...options }:
   return { ...service, storeEvents }
 }
 
-async function mint(url: string, scope = 'read'): Promise<{ bearer: { Authorization: string }; id: number }> {
-  const minted = await postJson(`${url}/admin/api-keys`, JSON.stringify({ name: 'a', scope }), ADMIN)
-  const { key, id } = minted.json() as { key: string; id: number }
-  return { bearer: { Authorization: `Bearer ${key}` }, id }
-}
-
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await setTimeout(20)
 }
 
 const answers = async ({ get }: RunningService, path: string, status: number): Promise<boolean> =>
   (await get(path)).status === status
-
-function directory(t: ExecutionContext): string {
-  const path = temporaryFolder(t)
-  return path
-}
 
 function unverified(t: ExecutionContext, reply: Reply): void {
   t.is(reply.status, 503)
@@ -78,8 +67,8 @@ async function startReplicas(t: ExecutionContext, environment: Record<string, st
 
 test('store outage: without Redis for a minute keys are refused, then accepted again', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true' })
-  const [kept, revoked] = await Promise.all([mint(near.url), mint(near.url)])
-  const scraper = await mint(near.url, 'metrics')
+  const [kept, revoked] = await Promise.all([mintKey(near.url), mintKey(near.url)])
+  const scraper = await mintKey(near.url, { scope: 'metrics' })
   const read = ({ bearer }: typeof kept) => far.get('/listings', bearer)
   await until(async () => (await read(kept)).status === 200 && (await read(revoked)).status === 200)
 
@@ -117,7 +106,7 @@ test('store outage: without Redis for a minute keys are refused, then accepted a
 test('store outage: without Redis open reads work, reads with a key are refused', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t)
   t.is((await publish(near.url, ALICE, { listing_id: 'one' })).status, 201)
-  const { bearer } = await mint(near.url)
+  const { bearer } = await mintKey(near.url)
   await until(async () => (await far.get('/listings')).json().count === 1)
   t.is((await far.get('/listings', bearer)).status, 200)
   proxy.cut()
@@ -133,7 +122,7 @@ test('store outage: without Redis open reads work, reads with a key are refused'
 test('store outage: keys are verified at once after a clock jump', async (t) => {
   const clock = manualClock()
   const service = await start(t, { storeUrl: 'sqlite::memory:', clock })
-  const { bearer } = await mint(service.url)
+  const { bearer } = await mintKey(service.url)
   for (const ms of [10 * MINUTE, -5 * MINUTE]) {
     clock.advance(ms)
     t.is((await service.get('/listings', bearer)).status, 200)
@@ -142,7 +131,7 @@ test('store outage: keys are verified at once after a clock jump', async (t) => 
 })
 
 test('store outage: a moved database file refuses writes until it is back', async (t) => {
-  const path = join(directory(t), 'entrepot.db')
+  const path = join(temporaryFolder(t), 'entrepot.db')
   const service = await start(t, { storeUrl: `sqlite:${path}` })
   const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
   t.is(await publishing('one'), 201)
@@ -167,7 +156,7 @@ test('store outage: a moved database file refuses writes until it is back', asyn
 })
 
 test('store outage: failing polls keep reads, and fail writes until they recover', async (t) => {
-  const path = join(directory(t), 'entrepot.db')
+  const path = join(temporaryFolder(t), 'entrepot.db')
   const service = await start(t, { storeUrl: `sqlite:${path}` })
   const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
   t.is(await publishing('one'), 201)
@@ -210,7 +199,7 @@ test('store outage: a read-only Redis refuses writes and serves reads', async (t
 })
 
 test('store outage: a full disk refuses writes and serves reads', async (t) => {
-  const path = join(directory(t), 'entrepot.db')
+  const path = join(temporaryFolder(t), 'entrepot.db')
   const { url, pid, end, logged } = await startProcess(`sqlite:${path}`, { METRICS_PUBLIC: 'true' })
   t.teardown(() => end('SIGKILL'))
   const note = 'x'.repeat(40_000)

@@ -63,12 +63,16 @@ test('security headers: pages load nothing foreign, run nothing inline, cannot b
   for (const path of ['/', '/operator', '/docs']) {
     const reply = await get(path, { Accept: 'text/html' })
     t.true(isPage(reply), path)
+    if (path !== '/docs') t.notRegex(reply.text, /https?:|\/\/|=["']\//, 'relative addresses only')
+    t.notRegex(reply.text, /\son\w+=|style="/, 'nothing inline')
     t.is(reply.headers.get('x-frame-options'), 'DENY')
     t.is(reply.headers.get('cross-origin-opener-policy'), 'same-origin')
     t.is(reply.headers.get('origin-agent-cluster'), '?1')
     t.is(reply.headers.get('x-dns-prefetch-control'), 'off')
     const policy = directives(reply.headers.get('content-security-policy'))
     t.is(policy.get('default-src'), "'none'")
+    t.is(policy.get('connect-src'), "'self'")
+    t.regex(policy.get('script-src') ?? '', /^'self'( 'sha256-[\w+/=]+')*$/)
     t.is(policy.get('base-uri'), "'none'")
     t.is(policy.get('frame-ancestors'), "'none'")
     for (const [name, sources] of policy) {

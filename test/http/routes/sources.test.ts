@@ -98,6 +98,10 @@ test('sources: a probe reaches an upstream whose circuit breaker is open', async
   let broken = await probe()
   while (broken.breaker?.state !== 'open') broken = await probe()
   t.like(broken, { state: 'stale', breaker: { failures_in_a_row: 5 } })
+  const asked = fake.requests.length
+  for (const path of ['/listings?publisher=0xabc', '/listings?status=closed', '/listings/x'])
+    t.regex((await gateway.get(path)).text, /"reason":"circuit_open"/, path)
+  t.is(fake.requests.length, asked)
   t.is(broken.failures?.length, 5)
   t.like(broken.failures?.[0], { reason: 'connection_refused' })
   t.is(typeof broken.breaker?.retry_at, 'string')

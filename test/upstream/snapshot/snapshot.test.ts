@@ -348,6 +348,15 @@ async function heldBy({ read }: Pick<Subject, 'read'>): Promise<string[]> {
   return listings.map(({ listingId, origin }) => (origin?.stale ? `${listingId} (old)` : listingId))
 }
 
+test('a gateway is pulled as one stream', async (t) => {
+  const { fake, status } = await openPulled(t, { items: listingTexts('a', 3000), kind: 'gateway' })
+  t.deepEqual(
+    fake.requests.map(({ headers }) => headers.accept),
+    ['application/x-ndjson'],
+  )
+  t.is(status().listings, 3000)
+})
+
 test('a gateway that does not stream is pulled by pages', async (t) => {
   const fakeOptions = { items: listingTexts('a', 300) }
   const { read, fake } = await openPulled(t, fakeOptions, { kind: 'gateway' })
