@@ -27,6 +27,9 @@ export type Settings = {
 export const serviceUrl = (host: string, port: number | string): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
+/** The file of a store in SQLite, which may be `:memory:`; `null` for Redis. */
+export const sqlitePath = (storeUrl: string): string | null => /^sqlite:(.+)$/.exec(storeUrl)?.[1] ?? null
+
 const STORE_URL = /^(sqlite:.+|rediss?:\/\/.+|redis\+cluster:\/\/.+)$/
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   true: true,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import { hostname } from 'node:os'
 import type { Config } from '../config/config.ts'
+import { sqlitePath } from '../config/settings.ts'
 import { version } from '../config/shipped-files.ts'
 import type { KeyUseStorage } from '../domain/api-key.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
@@ -60,7 +61,7 @@ export async function openProcess(config: Config, overrides: Overrides) {
     const storeHealth = new StoreHealth(opened.store, { log, clock, onCall })
     const { store } = storeHealth
     cleanup.add(() => store.close())
-    const redisUrl = overrides.store === undefined && !storeUrl.startsWith(SQLITE) ? storeUrl : null
+    const redisUrl = overrides.store === undefined && sqlitePath(storeUrl) === null ? storeUrl : null
     const shared = await openFleetStorage(redisUrl)
     cleanup.add(() => shared?.close())
     const keyUsage = new KeyUsage(opened.keyUses ?? shared?.keyUses ?? null, clock)
@@ -128,12 +129,11 @@ export async function openProcess(config: Config, overrides: Overrides) {
 }
 
 /** Loads only the adapter in use, for a quick start. */
-type OpenedStore = { store: Store; keyUses: KeyUseStorage | null }
-
-async function openStore(url: string, log: Logger): Promise<OpenedStore> {
-  if (url.startsWith(SQLITE)) {
+async function openStore(url: string, log: Logger): Promise<{ store: Store; keyUses: KeyUseStorage | null }> {
+  const path = sqlitePath(url)
+  if (path !== null) {
     const { openSqliteStore } = await import('../store/sqlite/store.ts')
-    const store = openSqliteStore(url.slice(SQLITE.length))
+    const store = openSqliteStore(path)
     return { store, keyUses: store.keyUses }
   }
   const { openRedisStore } = await import('../store/redis/open.ts')
@@ -173,11 +173,9 @@ const NO_CLUSTER = 'The store is a Redis Cluster, where replicas are not shown t
 
 /** `null`: snapshots are saved in Redis, or not at all. */
 function folderBeside(url: string): string | null {
-  const database = /^sqlite:(?!:memory:)(.+)$/.exec(url)?.[1]
-  return database === undefined ? null : `${database}-snapshots`
+  const path = sqlitePath(url)
+  return path === null || path.startsWith(':memory:') ? null : `${path}-snapshots`
 }
-
-const SQLITE = 'sqlite:'
 
 /** Closes in reverse order, each once. */
 export class CleanupStack {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { StoreCounts } from '../cli/command.ts'
 import { CliError, EXIT, usageError } from '../cli/exit-codes.ts'
+import { sqlitePath } from '../config/settings.ts'
 import { redactCredentials } from '../domain/safe-text.ts'
 import { nowMicros } from '../domain/timestamp.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
@@ -13,10 +14,8 @@ import { type CopySource, type CopyTarget, copyStore } from '../store/copy.ts'
  * @throws ConfigError or EntrepotError for a store that cannot be used
  */
 export async function checkStore(url: string): Promise<readonly string[]> {
-  if (url.startsWith(SQLITE)) {
-    const { checkDatabase } = await import('../store/sqlite/database.ts')
-    return checkDatabase(url.slice(SQLITE.length))
-  }
+  const path = sqlitePath(url)
+  if (path !== null) return (await import('../store/sqlite/database.ts')).checkDatabase(path)
   const { openRedisStore } = await import('../store/redis/open.ts')
   const { store, warnings } = await openRedisStore(url)
   await store.close()
@@ -88,8 +87,8 @@ async function createFile(path: string): Promise<CopyTarget> {
 
 /** `null` for Redis. */
 function databaseOf(url: string): string | null {
-  if (!url.startsWith(SQLITE)) return null
-  const path = url.slice(SQLITE.length)
+  const path = sqlitePath(url)
+  if (path === null) return null
   if (path === ':memory:') throw unusable('a store in memory ends with its process: name a file')
   return resolve(path)
 }
@@ -110,5 +109,3 @@ async function reportingWrites<T>(place: string, copy: () => Promise<T>): Promis
     throw new CliError(EXIT.outputError, `${place} cannot be written: ${cause.message}`, { cause })
   }
 }
-
-const SQLITE = 'sqlite:'
