@@ -157,9 +157,11 @@ export function noSourceError(
   if (isLoop)
     return new EntrepotError('loop', 'The question has been through this gateway before', { members })
   const isLate = failed.length > 0 && failed.every((outcome) => failureOf(outcome) === 'timeout')
+  const isEmpty = sources.some(({ state }) => state === 'loaded')
+  const none = isEmpty ? 'Nothing matches here, and no upstream' : 'No Registry'
   return isLate
-    ? new EntrepotError('timeout', 'No Registry answered in time: see sources', { members })
-    : new EntrepotError('unavailable', 'No Registry could answer: see sources', { members })
+    ? new EntrepotError('timeout', `${none} answered in time: see sources`, { members })
+    : new EntrepotError('unavailable', `${none} could answer: see sources`, { members })
 }
 
 function failureOf({ result }: Outcome): SourceReason | null {

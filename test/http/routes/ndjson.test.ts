@@ -123,7 +123,10 @@ test('NDJSON: the last line reports a source that failed midway', async (t) => {
 
 test('NDJSON: problems before the first line are those of a page', async (t) => {
   const { get } = await startGateway(t, [{ name: 'dead', url: deadUrl() }])
-  t.is((await get('/listings', NDJSON)).status, 503)
+  t.like((await get('/listings', NDJSON)).json(), {
+    status: 503,
+    detail: 'Nothing matches here, and no upstream could answer: see sources',
+  })
   t.is((await get('/listings?require=all', NDJSON)).status, 502)
   t.is((await get('/listings?sources=unknown', NDJSON)).status, 400)
   t.is((await get('/listings?banana=1', NDJSON)).status, 400)
