@@ -1,8 +1,9 @@
-import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { isJsonObject, listAt, parseObject } from '../../json/value.ts'
 import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { type DraftListing, readListingFile, readTextFile } from '../listing-file.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
+import { readJson } from '../registries/registry-client.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
 import { publishListings, requireValid } from '../writes/publish-listings.ts'
@@ -63,7 +64,9 @@ function warnOfStorefronts(terminal: Terminal, file: string, drafts: readonly Dr
  * @throws CliError 65 for a file without results
  */
 function readAcceptedResults(file: string): (registry: string, listingId: string) => boolean {
-  const results = parseResults(readTextFile(file)).filter(isJsonObject)
+  const text = readTextFile(file)
+  const list = listAt(readJson({ body: Buffer.from(text) })).filter(isJsonObject)
+  const results = list.length > 0 ? list : text.split('\n').map(parseObject)
   if (!results.some(({ outcome }) => typeof outcome === 'string'))
     throw new CliError(
       EXIT.badData,
@@ -75,18 +78,4 @@ function readAcceptedResults(file: string): (registry: string, listingId: string
       .map(({ registry, listing_id }) => `${registry}\n${listing_id}`),
   )
   return (registry, listingId) => accepted.has(`${registry}\n${listingId}`)
-}
-
-function parseResults(text: string): JsonValue[] {
-  const value = parseOrNull(text)
-  if (Array.isArray(value)) return value
-  return text.split('\n').map(parseOrNull)
-}
-
-function parseOrNull(text: string): JsonValue {
-  try {
-    return parseJson(text)
-  } catch {
-    return null // not a result
-  }
 }

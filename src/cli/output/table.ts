@@ -69,7 +69,7 @@ async function loadMeasure(rows: readonly (readonly string[])[]): Promise<Measur
 /** `n`: its place in the rows. `least`: what is not cut. */
 type Measured = TableColumn & { n: number; width: number; least: number }
 
-/** Takes from the widest column, one character at a time. */
+/** Leaves columns out, then takes from the widest one, character by character. */
 function fitTo(width: number, columns: readonly Measured[]): readonly Measured[] {
   const beyond = (widths: readonly number[]): number =>
     widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length) - width
