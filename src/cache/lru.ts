@@ -17,21 +17,21 @@ const MAX_ENTRIES = 200_000
 /** Values in memory by group and key. Evicts the least recently used beyond `maxBytes`. */
 export class LruCache<Value> {
   readonly #options: LruOptions<Value>
-  #entries: LRUCache<string, Stored<Value>> | null
+  #entries: LRUCache<string, Stored<Value>>
   readonly #bytes = new Map<string, number>()
 
   constructor(options: LruOptions<Value>) {
     this.#options = options
-    this.#entries = options.maxBytes <= 0 ? null : this.#open(options.maxBytes)
+    this.#entries = this.#open(options.maxBytes)
   }
 
   /** `null` if absent or past its `deleteAt`. */
   get(group: string, key: string): CacheEntry<Value> | null {
     const path = pathOf(group, key)
-    const stored = this.#entries?.get(path)
+    const stored = this.#entries.get(path)
     if (stored === undefined) return null
     if (this.#options.now() < stored.entry.lifetime.deleteAt) return stored.entry
-    this.#entries?.delete(path)
+    this.#entries.delete(path)
     return null
   }
 
@@ -41,19 +41,18 @@ export class LruCache<Value> {
   }
 
   drop(group: string): void {
-    for (const [path, stored] of this.#entries ?? []) if (stored.group === group) this.#entries?.delete(path)
+    for (const [path, stored] of this.#entries) if (stored.group === group) this.#entries.delete(path)
   }
 
   retain(groups: ReadonlySet<string>): void {
-    for (const [path, { group }] of this.#entries ?? []) if (!groups.has(group)) this.#entries?.delete(path)
+    for (const [path, { group }] of this.#entries) if (!groups.has(group)) this.#entries.delete(path)
   }
 
   resize(maxBytes: number): void {
     const before = this.#entries
-    this.#entries = maxBytes <= 0 ? null : this.#open(maxBytes)
+    this.#entries = this.#open(maxBytes)
     this.#bytes.clear()
-    for (const [path, stored] of before?.rentries() ?? [])
-      this.#store(path as string, stored as Stored<Value>)
+    for (const [path, stored] of before.rentries()) this.#store(path as string, stored as Stored<Value>)
   }
 
   bytes(group: string): number {
@@ -61,14 +60,15 @@ export class LruCache<Value> {
   }
 
   #store(path: string, stored: Stored<Value>): void {
-    this.#entries?.set(path, stored)
-    if (this.#entries?.has(path)) this.#bytes.set(stored.group, this.bytes(stored.group) + stored.size)
+    this.#entries.set(path, stored)
+    if (this.#entries.has(path)) this.#bytes.set(stored.group, this.bytes(stored.group) + stored.size)
   }
 
   #open(maxBytes: number): LRUCache<string, Stored<Value>> {
     return new LRUCache({
       max: MAX_ENTRIES,
-      maxSize: maxBytes,
+      // lru-cache takes no 0 and no fractions; each entry is larger than 1.
+      maxSize: Math.max(1, Math.floor(maxBytes)),
       sizeCalculation: ({ size }) => size,
       dispose: ({ group, size }) => this.#bytes.set(group, this.bytes(group) - size),
     })

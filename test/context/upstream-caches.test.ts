@@ -14,7 +14,8 @@ async function open(t: ExecutionContext) {
     cache: { ...POLICY, maxBytes },
     upstreams: upstreams.slice(from),
   })
-  const config = configOf(1_000_000)
+  // Not divisible by four: a share of it may be a fraction.
+  const config = configOf(1_000_002)
   const caches = await openUpstreamCaches({ redisUrl: null, snapshotFolder: null, clock })
   caches.activate(config)
   const parts = upstreams.map((upstream) => caches.partsOf(upstream, config))
