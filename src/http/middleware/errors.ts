@@ -24,9 +24,6 @@ export async function answerErrors(context: Koa.Context, next: Koa.Next): Promis
   }
 }
 
-/** RFC 9457; `detail` is always a string. */
-type ProblemResponse = { status: number; headers: Record<string, string>; body: string }
-
 /** Internal details are only in the cause. */
 function toError(cause: unknown): EntrepotError {
   if (cause instanceof EntrepotError) return cause
@@ -37,14 +34,8 @@ function toError(cause: unknown): EntrepotError {
   return new EntrepotError('internal', 'Internal Server Error', { cause })
 }
 
-export const renderProblem = ({
-  code,
-  status,
-  message,
-  errors,
-  members,
-  headers,
-}: EntrepotError): ProblemResponse => ({
+/** RFC 9457; `detail` is always a string. */
+export const renderProblem = ({ code, status, message, errors, members, headers }: EntrepotError) => ({
   status,
   // Errors may be temporary, and caches would keep some of them (RFC 9110 section 15.1).
   headers: {
