@@ -57,7 +57,7 @@ export function selectRegistries(
   }
   if (urls.length > MAX_REGISTRIES)
     throw usageError(
-      `${urls.length} Registries are named, and at most ${MAX_REGISTRIES} can be read: leave some out`,
+      `${urls.length} Registries are named, and at most ${MAX_REGISTRIES} are allowed: leave some out`,
     )
   for (const miss of nearMisses(urls, config.auth)) printWarning(terminal, describeNearMiss(miss))
   return {
