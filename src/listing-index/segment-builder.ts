@@ -1,7 +1,7 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import type { Path } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
-import { type Match, newestFirst } from './newest-first.ts'
+import { newestFirst } from './newest-first.ts'
 import { PriceColumnsBuilder } from './price-columns-builder.ts'
 import { RowReader } from './scan/row-reader.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
@@ -132,17 +132,24 @@ export class SegmentBuilder {
   }
 }
 
-/** Builds one segment of some rows of several, in steps as `finish` of a builder. */
+type MergedRow = { source: Segment; slot: number }
+
+/**
+ * Builds one segment of the live rows of several, in steps as `finish` of a builder; `null` without one. `rows` of the
+ * segment: some may have been deleted meanwhile.
+ */
 export function* mergeSegments(
-  live: readonly Match[],
+  sources: readonly Segment[],
   { paths }: SegmentPlan,
   reader: RowReader,
-): Generator<number, SegmentData> {
-  const rows: { source: Segment; slot: number }[] = []
+): Generator<number, { data: SegmentData; rows: readonly MergedRow[] } | null> {
+  const rows: MergedRow[] = []
+  const live = sources.map((source) => ({ rows: source, slots: source.live, count: source.liveCount }))
   for (const { rows: source, slot } of newestFirst(live)) {
     rows.push({ source, slot })
     yield 1
   }
+  if (rows.length === 0) return null
   const builder = new SegmentBuilder({ paths, rows: rows.length }, reader)
   for (const { source, slot } of rows.reverse()) {
     const before = builder.values
@@ -150,5 +157,5 @@ export function* mergeSegments(
     builder.add(entry, source.holdsDeadText ? undefined : entry.bytes)
     yield 1 + builder.values - before
   }
-  return yield* builder.finish()
+  return { data: yield* builder.finish(), rows }
 }

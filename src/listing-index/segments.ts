@@ -1,5 +1,3 @@
-import { forEachBit } from './bitset.ts'
-import { firstNotOlder } from './newest-first.ts'
 import type { RowReader } from './scan/row-reader.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
 import { comparePlaces, type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
@@ -41,7 +39,7 @@ export class Segments {
   #sealed: Segment[] = []
   /** Segment number and slot in one number: there is one for every listing. */
   readonly #locations = new Map<string, number>()
-  readonly #byNumber = new Map<number, Relocated>()
+  readonly #byNumber = new Map<number, Segment>()
   #merge: Generator<number, void> | null = null
   #stepsInTurn = 0
   #isSettled = true
@@ -116,10 +114,7 @@ export class Segments {
 
   #resolve(location: number): { segment: Segment; slot: number } {
     const slot = location % MAX_SEGMENT_ROWS
-    const { segment, mergedInto } = this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!
-    return mergedInto === null
-      ? { segment, slot }
-      : { segment: mergedInto, slot: slotIn(mergedInto, segment, slot) }
+    return { segment: this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!, slot }
   }
 
   #locate(listingId: string, segment: Segment, slot: number): void {
@@ -130,7 +125,7 @@ export class Segments {
     let number = 0
     while (this.#byNumber.has(number)) number++
     const segment = new Segment(number, data)
-    this.#byNumber.set(number, { segment, mergedInto: null })
+    this.#byNumber.set(number, segment)
     this.#sealed.push(segment)
     this.#sealed.sort((a, b) => b.newest - a.newest)
     this.#isSettled = false
@@ -186,46 +181,22 @@ export class Segments {
 
   /** Queries see the sources until all is built, and then the merged segment. */
   *#mergeAll(sources: readonly Segment[]): Generator<number, void> {
-    // Copies: rows may be deleted meanwhile.
-    const live = sources.map((rows) => ({ rows, slots: rows.live.slice(), count: rows.liveCount }))
-    if (live.some(({ count }) => count > 0)) {
-      const data = yield* mergeSegments(live, this.#plan, this.#reader)
-      const merged = this.#append(data)
-      for (const { rows, slots } of live) {
-        forEachBit(slots, (slot) => {
-          if (!rows.isLive(slot)) merged.delete(slotIn(merged, rows, slot))
-        })
-        this.#byNumber.set(rows.number, { segment: rows, mergedInto: merged })
-      }
-      this.#hide(sources)
-      const numbers = new Set(sources.map(({ number }) => number))
-      for (const [slot, listingId] of data.listingIds.entries()) {
-        const location = this.#locations.get(listingId)
-        if (location !== undefined && numbers.has(Math.floor(location / MAX_SEGMENT_ROWS)))
-          this.#locate(listingId, merged, slot)
-        yield 1
-      }
+    const built = yield* mergeSegments(sources, this.#plan, this.#reader)
+    this.#sealed = this.#sealed.filter((segment) => !sources.includes(segment))
+    if (built !== null) {
+      const merged = this.#append(built.data)
+      // At once: some ms for the largest segment.
+      for (const [n, { source, slot }] of built.rows.entries())
+        if (source.isLive(slot)) this.#locate(merged.listingIdOf(n), merged, n)
+        else merged.delete(n)
     }
-    this.#hide(sources)
     for (const { number } of sources) this.#byNumber.delete(number)
-  }
-
-  #hide(segments: readonly Segment[]): void {
-    this.#sealed = this.#sealed.filter((segment) => !segments.includes(segment))
   }
 }
 
 export const IN_TAIL = -1
 
 type TailRow = { entry: IndexEntry; found: FoundValues }
-
-/** `mergedInto`: where its listings are that are not yet located there. */
-type Relocated = { segment: Segment; mergedInto: Segment | null }
-
-/** Where a segment has the row of another one. */
-function slotIn(merged: Segment, segment: Segment, slot: number): number {
-  return firstNotOlder(merged, segment.placeAt(slot), 0, merged.size)
-}
 
 /** A wasteful segment, or several of similar size that fit one. */
 function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {
