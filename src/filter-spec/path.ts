@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from '../json/value.ts'
 
 /** A negative index counts from the end. */
-export type PathStep = { kind: 'member'; name: string } | { kind: 'index'; index: number } | { kind: 'every' }
+type PathStep = { kind: 'member'; name: string } | { kind: 'index'; index: number } | { kind: 'every' }
 
 export type Path = readonly PathStep[]
 

@@ -1,27 +1,20 @@
-import { toScalar } from '../../filter-spec/criteria.ts'
 import type { Path } from '../../filter-spec/path.ts'
 import { parseJson } from '../../json/value.ts'
 import { rowPrices } from '../row-prices.ts'
-import { type PathTree, pathTree, walkPaths } from './path-tree.ts'
 import { PriceFinder } from './price-finder.ts'
 import { FoundValues, RowScanner } from './row-scanner.ts'
 
 /** Finds what `resolvePath` gives per path, and prices. Parses rows that the scanner gives up on, ten times slower. */
 export class RowReader {
-  readonly #tree: PathTree
+  readonly #paths: readonly Path[]
   readonly #scanner: RowScanner
-  readonly #pathCount: number
   readonly #prices: PriceFinder | null
   readonly #found = new FoundValues()
 
   constructor(paths: readonly Path[], { withPrices }: { withPrices: boolean }) {
-    this.#tree = pathTree(paths)
-    this.#pathCount = paths.length
+    this.#paths = paths
     this.#prices = withPrices ? new PriceFinder(paths) : null
-    this.#scanner =
-      this.#prices === null
-        ? new RowScanner(this.#tree)
-        : new RowScanner(pathTree(this.#prices.paths), this.#prices.exact)
+    this.#scanner = new RowScanner(this.#prices?.paths ?? paths, this.#prices?.exact)
   }
 
   /** Expects valid JSON. The result is valid until the next call. @throws SyntaxError for some other bytes */
@@ -29,15 +22,14 @@ export class RowReader {
     if (!this.#scanner.scan(bytes, this.#found)) this.#parse(bytes)
     else if (this.#prices !== null) {
       this.#found.prices = this.#prices.pricesIn(this.#found)
-      this.#found.keep(this.#pathCount)
+      this.#found.keep(this.#paths.length)
     }
     return this.#found
   }
 
   #parse({ buffer, byteOffset, byteLength }: Uint8Array): void {
     const document = parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
-    this.#found.count = 0
-    walkPaths(this.#tree, document, (path, value) => this.#found.add(path, toScalar(value)))
+    this.#found.readDocument(this.#paths, document)
     if (this.#prices !== null) this.#found.prices = rowPrices(document)
   }
 }

@@ -1,4 +1,5 @@
 import { type Scalar, toScalar } from '../../filter-spec/criteria.ts'
+import { type Path, resolvePath } from '../../filter-spec/path.ts'
 import {
   CLOSE_BRACKET,
   COLON,
@@ -10,9 +11,8 @@ import {
   QUOTE,
   ZERO,
 } from '../../json/scanner.ts'
-import { parseJson } from '../../json/value.ts'
+import { type JsonValue, parseJson } from '../../json/value.ts'
 import { NO_PRICES, type RowPrices } from '../row-prices.ts'
-import type { PathTree } from './path-tree.ts'
 import { RowText } from './row-text.ts'
 import { findMember, isNameAt, type ScanNode, scanTree, type WantedMember } from './scan-tree.ts'
 import { TextPool } from './text-pool.ts'
@@ -35,8 +35,8 @@ export class RowScanner {
   #gaveUp = false
   #object = 0
 
-  constructor(tree: PathTree, exact: ReadonlySet<number> = new Set()) {
-    this.#root = scanTree(tree)
+  constructor(paths: readonly Path[], exact: ReadonlySet<number> = new Set()) {
+    this.#root = scanTree(paths)
     this.#exact = exact
   }
 
@@ -218,6 +218,13 @@ export class FoundValues {
     this.paths[this.count] = path
     this.values[this.count] = value
     this.count++
+  }
+
+  /** What `resolvePath` gives per path. */
+  readDocument(paths: readonly Path[], document: JsonValue): void {
+    this.count = 0
+    for (const [n, path] of paths.entries())
+      for (const value of resolvePath(path, document)) this.add(n, toScalar(value))
   }
 
   /** Only the values of the first paths: the others would count towards the size of a segment. */

@@ -1,8 +1,9 @@
-import type { PathTree } from './path-tree.ts'
+import type { Path } from '../../filter-spec/path.ts'
 import { RowText } from './row-text.ts'
 import { wordsAt } from './text-pool.ts'
 
 export type ScanNode = {
+  /** Number of the path that ends here, or -1. */
   path: number
   /** Empty where no member is wanted. */
   members: readonly WantedMember[]
@@ -24,16 +25,24 @@ export type WantedMember = {
   next: WantedMember | null
 }
 
-export function scanTree({ path, children }: PathTree): ScanNode {
+/** Paths merged by common prefixes, which are scanned once. */
+export function scanTree(paths: readonly Path[]): ScanNode {
+  return nodeOf(paths.map((steps, path) => ({ path, steps })))
+}
+
+function nodeOf(paths: readonly { path: number; steps: Path }[]): ScanNode {
+  const longer = paths.filter(({ steps }) => steps.length > 0)
   const members: WantedMember[] = []
   const indexes: { index: number; node: ScanNode }[] = []
   let every: ScanNode | null = null
-  for (const { step, node: child } of children) {
-    const node = scanTree(child)
+  for (const group of Map.groupBy(longer, ({ steps }) => JSON.stringify(steps[0])).values()) {
+    const step = group[0]!.steps[0]!
+    const node = nodeOf(group.map(({ path, steps }) => ({ path, steps: steps.slice(1) })))
     if (step.kind === 'member') members.push(wantedMember(step.name, node))
     else if (step.kind === 'index') indexes.push({ index: step.index, node })
     else every = node
   }
+  const path = paths.find(({ steps }) => steps.length === 0)?.path ?? -1
   return { path, members, first: null, every, indexes }
 }
 

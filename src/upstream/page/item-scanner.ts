@@ -1,12 +1,11 @@
 import { MAX_LISTING_ID_LENGTH } from '../../domain/listing.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { parseTimestamp } from '../../domain/timestamp.ts'
-import { type Criterion, toScalar } from '../../filter-spec/criteria.ts'
+import type { Criterion } from '../../filter-spec/criteria.ts'
 import { passesTest } from '../../filter-spec/evaluate.ts'
 import { unsentFilters } from '../../filter-spec/parameters.ts'
 import { type Path, pathKey } from '../../filter-spec/path.ts'
 import { type JsonValue, parseObject } from '../../json/value.ts'
-import { type PathTree, pathTree, walkPaths } from '../../listing-index/scan/path-tree.ts'
 import { FoundValues, RowScanner } from '../../listing-index/scan/row-scanner.ts'
 import type { RowText } from '../../listing-index/scan/row-text.ts'
 import { KnownItems, type ScannedItem } from './known-items.ts'
@@ -107,10 +106,8 @@ export class ItemScanner {
 
   #parse(row: RowText, at: number): number {
     const end = row.valueEnd(at)
-    this.#found.count = 0
     this.#found.hasNull = true
-    const document = parseObject(row.bytes.toString('utf8', at, end))
-    walkPaths(this.#fields.tree, document, (path, value) => this.#found.add(path, toScalar(value)))
+    this.#found.readDocument(this.#fields.paths, parseObject(row.bytes.toString('utf8', at, end)))
     return end
   }
 
@@ -126,7 +123,7 @@ export class ItemScanner {
 const KNOWN_ITEMS = new KnownItems()
 
 /** Shared by queries with the same filters, since it holds one item at a time. `group` is unique. */
-type FieldScanner = { tree: PathTree; scanner: RowScanner; found: FoundValues; group: number }
+type FieldScanner = { paths: readonly Path[]; scanner: RowScanner; found: FoundValues; group: number }
 
 const FIELD_SCANNERS = new Map<string, FieldScanner>()
 const MAX_FIELD_SCANNERS = 256
@@ -135,8 +132,7 @@ let groups = 0
 function fieldScanner(key: string, paths: readonly Path[]): FieldScanner {
   const known = FIELD_SCANNERS.get(key)
   if (known !== undefined) return known
-  const tree = pathTree(paths)
-  const fields = { tree, scanner: new RowScanner(tree), found: new FoundValues(), group: ++groups }
+  const fields = { paths, scanner: new RowScanner(paths), found: new FoundValues(), group: ++groups }
   if (FIELD_SCANNERS.size === MAX_FIELD_SCANNERS) FIELD_SCANNERS.clear()
   FIELD_SCANNERS.set(key, fields)
   return fields

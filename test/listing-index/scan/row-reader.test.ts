@@ -2,12 +2,11 @@ import test from 'ava'
 import fc from 'fast-check'
 import { toScalar } from '../../../src/filter-spec/criteria.ts'
 import { compilePath, resolvePath } from '../../../src/filter-spec/path.ts'
-import { type JsonValue, parseJson } from '../../../src/json/value.ts'
+import { parseJson } from '../../../src/json/value.ts'
 import { rowPrices } from '../../../src/listing-index/row-prices.ts'
-import { pathTree, walkPaths } from '../../../src/listing-index/scan/path-tree.ts'
 import { RowReader } from '../../../src/listing-index/scan/row-reader.ts'
 import { jsonText } from '../../helpers/json-text.ts'
-import { documentText, FILTERS } from '../model.ts'
+import { documentText } from '../model.ts'
 import { pricedText } from '../price-model.ts'
 
 const PATHS = [
@@ -132,23 +131,5 @@ test('row reader: invalid JSON ends in a SyntaxError or a result, and the reader
       t.deepEqual(read(Buffer.from('{"a":"b"}'))[0], ['b'])
     }),
     { numRuns: 2000 },
-  )
-})
-
-test('path tree: it finds what each path finds alone', (t) => {
-  const distinct = new Map(FILTERS.map(({ path, compiled }) => [path, compiled]))
-  const paths = [...distinct.values()]
-  const tree = pathTree(paths)
-  fc.assert(
-    fc.property(documentText, (text) => {
-      const document = parseJson(text)
-      const found: JsonValue[][] = paths.map(() => [])
-      walkPaths(tree, document, (path, value) => found[path]!.push(value))
-      t.deepEqual(
-        found,
-        paths.map((path) => resolvePath(path, document)),
-      )
-    }),
-    { numRuns: 1000 },
   )
 })
