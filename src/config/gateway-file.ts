@@ -258,14 +258,12 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
 }
 
 function upstreamOptions(entry: z.infer<typeof upstream>, n: number, source: FileContext): UpstreamOptions {
-  const { api_key_env, api_key_file, priority = n + 1, ...rest } = entry
-  const key = upstreamKey({ api_key_env, api_key_file }, `upstreams[${n}]`, source)
+  const { api_key_env: _env, api_key_file: _file, priority = n + 1, ...rest } = entry
+  const key = upstreamKey(entry, `upstreams[${n}]`, source)
   return { ...inCamelCase(rest), url: rest.url.replace(/\/+$/, ''), key, priority }
 }
 
-type KeyPlace = Pick<z.infer<typeof upstream>, 'api_key_env' | 'api_key_file'>
-
-function upstreamKey(entry: KeyPlace, path: string, source: FileContext): string | null {
+function upstreamKey(entry: z.infer<typeof upstream>, path: string, source: FileContext): string | null {
   const { environment, problems } = source
   if (entry.api_key_env !== undefined) {
     const key = environment[entry.api_key_env]?.trim()

@@ -41,7 +41,7 @@ import { CleanupStack, type ProcessScope } from './process.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** What one configuration makes. Several can answer at once. */
-export type Runtime = {
+export type Runtime = Pick<Upstreams, 'ready' | 'activate' | 'stop'> & {
   config: Config
   spec: FilterSpec
   replica: Replica
@@ -49,12 +49,6 @@ export type Runtime = {
   sources: SourceList['sources']
   routes: readonly Route[]
   listener: RequestListener
-  /** Resolves when every upstream was requested once, with any outcome. */
-  ready: Promise<unknown>
-  /** Applies its limits to the caches of upstreams, and drops what is cached of others. */
-  activate: () => void
-  /** Ends background work. Requests can still be answered. */
-  stop: () => Promise<void>
   /** Resolves when no request is in flight. */
   idle: () => Promise<void>
   /** Leaves open what `successor` uses too. */
