@@ -7,7 +7,7 @@ import { DCLinter } from 'dclint'
 import { Redis } from 'ioredis'
 import { loadConfig } from '../../src/config/config.ts'
 import { openRedisStore } from '../../src/store/redis/open.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 import { addressOf, COMPOSE_FILE, type ComposeService, namesIn, readComposeFile } from './compose-file.ts'
 import { MAKE_SECRETS, makeSecrets } from './secrets.ts'
@@ -249,8 +249,7 @@ function settings(): Record<string, string> {
 
 test('Redis in Compose: requires the password, and loses no acknowledged write', async (t) => {
   const secrets = makeSecrets(t)
-  const redis = await startRedis({ ...settings(), include: join(secrets, 'redis.conf') })
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t, { ...settings(), include: join(secrets, 'redis.conf') })
   const withoutPassword = new Redis(redis.url, { lazyConnect: true })
   withoutPassword.on('error', () => {}) // the command fails with the same error
   t.teardown(() => withoutPassword.disconnect())

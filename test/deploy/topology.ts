@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { type ServiceProcess, startProcess } from '../e2e/service-process.ts'
 import { freePorts } from '../helpers/free-port.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
 import { temporaryFolder } from '../helpers/run-cli.ts'
 import { addressOf, readComposeFile } from './compose-file.ts'
@@ -33,8 +33,7 @@ export async function startTopology(t: ExecutionContext): Promise<Topology> {
   const secret = (name: string): string => readFileSync(join(secrets, name), 'utf8').trim()
   const folder = temporaryFolder(t)
   const registries = await startRegistries(t, secret('curated_key'))
-  const redis = await startRedis({ include: join(secrets, 'redis.conf') })
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t, { include: join(secrets, 'redis.conf') })
 
   const storeUrl = join(folder, 'store_url')
   writeFileSync(storeUrl, secret('store_url').replace('redis:6379', new URL(redis.url).host))

@@ -5,7 +5,7 @@ import type { ApiKeyJson } from '../../src/wire/api-key.ts'
 import type { FleetJson } from '../../src/wire/fleet.ts'
 import { deadUrl } from '../helpers/fake-registry.ts'
 import { gatewayToml } from '../helpers/gateway.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
@@ -14,8 +14,7 @@ const ADMIN = { Authorization: 'Bearer admin' }
 const READER = { Authorization: 'Bearer reader' }
 
 test('fleet: replicas on one Redis are shown as one, and alone without Redis', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const file = temporaryFile(t, 'gateway.toml', gatewayToml([{ name: 'gone', url: deadUrl() }]))
   const environment = {
     ENTREPOT_CONFIG: file,

@@ -3,7 +3,7 @@ import type { Behaviour } from '../helpers/fake-registry.ts'
 import { envelopeText, listingText } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import type { Answer } from '../helpers/sequence.ts'
 
@@ -75,8 +75,7 @@ test('gaps: a complete Reading, then an incomplete answer, then the stale Readin
 })
 
 test('gaps: replicas do not share incomplete answers', async (t) => {
-  const redis = await startRedis()
-  t.teardown(redis.dispose)
+  const redis = await ownRedis(t)
   const fake = await startFake(t, { script: [PARTIAL, PARTIAL, COMPLETE, PARTIAL] })
   const { upstreams, options } = over(fake, manualClock(), { STORE_URL: redis.url })
   const [one, other] = [await startGateway(t, upstreams, options), await startGateway(t, upstreams, options)]

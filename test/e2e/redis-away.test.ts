@@ -1,5 +1,5 @@
 import test from 'ava'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, BOB, postJson, publish, publishBody } from '../helpers/seller.ts'
@@ -11,8 +11,7 @@ const KEY = { Authorization: 'Bearer key' }
 const ADMIN = { Authorization: 'Bearer admin' }
 
 test('Redis outage: replicas keep reading, refuse writes, and catch up by themselves', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const file = temporaryFile(t, 'gateway.toml', '[limits]\nread_key_per_minute = 4\n')
   const environment = {
     ENTREPOT_CONFIG: file,

@@ -1,14 +1,13 @@
 import test from 'ava'
-import { listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { startFake } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import { startRegistry } from '../helpers/registry.ts'
 
 test('shared Readings: two replicas on one Redis send one request, without it two', async (t) => {
-  const redis = await startRedis()
-  t.teardown(redis.dispose)
-  const fake = await startFakeRegistry({ items: listingTexts('far', 3) })
-  t.teardown(fake.close)
+  const redis = await ownRedis(t)
+  const fake = await startFake(t, { items: listingTexts('far', 3) })
   const clock = manualClock()
   const toml = `[[upstreams]]\nname = "far"\nurl = "${fake.url}"\nallow_private_addresses = true\n`
   const replica = () => startRegistry(t, { toml, clock, environment: { STORE_URL: redis.url } })

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { installedProgram } from './debian.ts'
 import { freePort } from './free-port.ts'
+import type { Teardown } from './registry.ts'
 
 /** A Redis that a test can stop and start again with the same data on the same port. */
 export type OwnRedis = {
@@ -57,6 +58,13 @@ export async function startRedis(settings: Settings | ((port: number) => Setting
   process.once('exit', () => child?.kill('SIGKILL'))
   await start()
   return { url: `redis://127.0.0.1:${port}`, start, end, signal: (name) => child?.kill(name), dispose }
+}
+
+/** The same, disposed of when the test ends. */
+export async function ownRedis(t: Teardown, settings?: Parameters<typeof startRedis>[0]): Promise<OwnRedis> {
+  const redis = await startRedis(settings)
+  t.teardown(() => redis.dispose())
+  return redis
 }
 
 /** A Redis that speaks TLS only, with a certificate of `certificates.ts`. */

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { readAll } from '../e2e/read-all.ts'
 import { type ServiceProcess, startProcess } from '../e2e/service-process.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 import { CLI, type Run, runCli, runShell, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 import { ALICE, mintKey, postJson, publishBody, unixNow, update } from '../helpers/seller.ts'
@@ -117,20 +117,17 @@ async function savesAndRestores(t: ExecutionContext, from: string, to: string): 
 }
 
 test('backup: a live SQLite store is saved, and restored to a Redis', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   await savesAndRestores(t, `sqlite:${join(temporaryFolder(t), 'live.db')}`, redis.url)
 })
 
 test('backup: a live Redis is saved, and restored to an SQLite file', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   await savesAndRestores(t, redis.url, `sqlite:${join(temporaryFolder(t), 'new', 'restored.db')}`)
 })
 
 test('backup, restore: what cannot be done is refused, and changes nothing', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const folder = temporaryFolder(t)
   const at = (name: string): string => join(folder, name)
   const store = openSqliteStore(at('full.db'))

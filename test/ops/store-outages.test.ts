@@ -9,7 +9,7 @@ import { startProcess } from '../e2e/service-process.ts'
 import { damageHeader } from '../helpers/damaged-database.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { limitFileSize } from '../helpers/process-limits.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import { type Reply, type RunningService, send, startRegistry } from '../helpers/registry.ts'
 import { temporaryFolder } from '../helpers/run-cli.ts'
 import { ALICE, mintKey, publish } from '../helpers/seller.ts'
@@ -55,8 +55,7 @@ function unverified(t: ExecutionContext, reply: Reply): void {
 
 /** Two replicas on one Redis, the second of which can be cut off from it. */
 async function startReplicas(t: ExecutionContext, environment: Record<string, string> = {}) {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const proxy = await startTcpProxy(Number(new URL(redis.url).port))
   t.teardown(() => proxy.close())
   const clock = manualClock()
@@ -178,8 +177,7 @@ test('store outage: failing polls keep reads, and fail writes until they recover
 })
 
 test('store outage: a read-only Redis refuses writes and serves reads', async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t)
   const operator = new Redis(redis.url)
   t.teardown(() => operator.disconnect())
   const service = await start(t, { storeUrl: redis.url })

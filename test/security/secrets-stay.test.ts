@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { startFake } from '../helpers/gateway.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ownRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 import { temporaryFolder } from '../helpers/run-cli.ts'
 import { publishBody } from '../helpers/seller.ts'
@@ -50,8 +50,7 @@ test('secrets: a full run reveals none except in the minting response', async (t
   leaks.addSecret('private key', privateKey.slice(2))
   const seller = privateKeyToAccount(privateKey)
 
-  const redis = await startRedis({ requirepass: password })
-  t.teardown(() => redis.dispose())
+  const redis = await ownRedis(t, { requirepass: password })
   const storeUrl = `redis://:${encodeURIComponent(password)}@${new URL(redis.url).host}`
   const fake = await startFake(t, { items: listingTexts('good', 3) })
   const echoes = await startEchoes(t)

@@ -64,20 +64,6 @@ test('NDJSON: repeats no listing, and reads each page of a source once', async (
   for (const { items, requests } of fakes) t.is(requests.length, Math.ceil(items.length / 189))
 })
 
-test('NDJSON: drops listings that pages of an upstream gateway repeat', async (t) => {
-  const { fakes, ids } = await startFarCopies(t, 900)
-  const inner = await startGateway(
-    t,
-    fakes.map(({ url }, n) => ({ name: `registry-${n}`, url })),
-  )
-  const outer = await startGateway(t, [{ name: 'eu', url: inner.url, settings: 'kind = "gateway"' }], {
-    more: '[gateway]\nid = "world"\n',
-  })
-  const lines = linesOf((await outer.get('/listings', NDJSON)).text)
-  t.true(lines.pop()!._meta.complete)
-  t.deepEqual(lines.map(({ listing_id }) => listing_id).sort(), [...ids])
-})
-
 test('NDJSON: a cursor is refused', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 30) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])

@@ -7,7 +7,7 @@ import type { SourceReason } from '../../../src/domain/source/source-reason.ts'
 import { createAgent } from '../../../src/upstream/http/agent.ts'
 import { cacheDirectives, createGet } from '../../../src/upstream/http/get.ts'
 import { NameResolver } from '../../../src/upstream/http/lookup.ts'
-import { type Behaviour, listingTexts, startFakeRegistry } from '../../helpers/fake-registry.ts'
+import { type Behaviour, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { failureOf, openUpstream, textsOf, upstreamOptions } from '../../helpers/upstream.ts'
@@ -73,8 +73,7 @@ test('a redirect is not followed, and the key goes to no other origin', async (t
 })
 
 test('a private address is refused unless allowed, in any spelling and behind any name', async (t) => {
-  const fake = await startFakeRegistry({ items: listingTexts('a', 1) })
-  t.teardown(fake.close)
+  const fake = await startFake(t, { items: listingTexts('a', 1) })
   const { port } = new URL(fake.url)
   for (const host of ['127.0.0.1', 'localhost', '0x7f.1', '[::ffff:127.0.0.1]', '[::1]', '0.0.0.0']) {
     const url = `http://${host}:${port}`
