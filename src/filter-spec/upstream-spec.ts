@@ -56,15 +56,8 @@ export function readUpstreamSpec(body: Buffer): UpstreamSpec {
 }
 
 /** `null` for one that cannot be evaluated here. */
-function readFilter({
-  name,
-  path,
-  op,
-  value_type,
-  alias_kind,
-  on_missing,
-  indexed,
-}: JsonObject): Filter | null {
+function readFilter(entry: JsonObject): Filter | null {
+  const { name, path, op, value_type, alias_kind, on_missing, indexed } = entry
   const parsed = filterEntry.safeParse({ name, path, op, value_type, alias_kind, on_missing, indexed })
   if (!parsed.success || !isPlainText(parsed.data.name)) return null
   return compileFilter(parsed.data)

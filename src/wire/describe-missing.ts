@@ -8,13 +8,8 @@ type Described = Pick<SourceNote, 'registry' | 'state' | 'reason'> & {
 }
 
 /** Why a source is missing from an answer, for people and agents: no full stop. `null` where it answered. */
-export function describeMissing({
-  registry,
-  state,
-  reason,
-  filters,
-  age_seconds: age,
-}: Described): string | null {
+export function describeMissing(source: Described): string | null {
+  const { registry, state, reason, filters, age_seconds: age } = source
   if (hasAnswered(state)) return null
   // The gateway does not name the missing source.
   if (registry.endsWith('/*')) return `${registry.slice(0, -2)} reports that its own answer is incomplete`

@@ -5,7 +5,7 @@ import { timeAgo } from '../../src/domain/timestamp.ts'
 import { filterWords, titleOf } from '../../src/web/board/filter-words.ts'
 import { viewOfSpec } from '../../src/web/board/listing-view.ts'
 import { formatDuration, formatMember, labelOf } from '../../src/web/board/members.ts'
-import { amountOf, shortAmount, shownOption, unitName } from '../../src/web/board/prices.ts'
+import { amountOf, safeUnit, shortAmount, shownOption } from '../../src/web/board/prices.ts'
 import { decodeUtf8, readListingRow, readOneListing } from '../../src/web/board/state/listing-row.ts'
 import { listingsCsv } from '../../src/web/board/table/csv.ts'
 import { inOrder, sortOf } from '../../src/web/board/table/row-order.ts'
@@ -108,7 +108,7 @@ test('prices: the compared option is shown, else the lowest in the first known t
   const option = shownOption(row, TOKENS)!
   t.deepEqual(
     (['gpu', 'offer'] as const).map(
-      (per) => `${amountOf(option, row.gpus, per, TOKENS)} ${unitName(option.unit, per)}`,
+      (per) => `${amountOf(option, row.gpus, per, TOKENS)} ${safeUnit(option.unit, per)}`,
     ),
     ['2.10 GPU·h', '16.80 h'],
   )

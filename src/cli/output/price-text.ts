@@ -4,6 +4,7 @@ import {
   lowestPrices,
   type PricePer,
   readableAmount,
+  unitName,
 } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { at, type JsonObject, textAt } from '../../json/value.ts'
@@ -61,12 +62,6 @@ function withToken({ key, option }: LowestPrice, per: PricePer, tokens: TokenTab
     unit,
     per,
   }
-}
-
-/** The deployed protocol counts credits in tokens. */
-function unitName(unit: string, per: PricePer): string {
-  if (unit === 'hour') return per === 'gpu' ? 'GPU·h' : 'h'
-  return unit === 'token' ? 'credit' : unit
 }
 
 /** `0x8335…2913`; any other text as it is. */

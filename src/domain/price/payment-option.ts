@@ -47,13 +47,8 @@ export function paymentOptions(listing: JsonObject): PaymentOption[] {
 }
 
 /** `null` for what is no price: another field, a sign, a decimal point, more than a uint256, no token. */
-export function paymentOption({
-  chain,
-  token,
-  field,
-  value,
-  per,
-}: Record<string, unknown>): PaymentOption | null {
+export function paymentOption(published: Record<string, unknown>): PaymentOption | null {
+  const { chain, token, field, value, per } = published
   if (field !== null && field !== undefined && field !== 'amount') return null
   if (!isName(chain) || !isName(token) || !isName(per)) return null
   const amount = integerOf(value)

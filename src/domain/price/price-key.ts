@@ -86,6 +86,12 @@ export function readableAmount(amount: string, isWholeTokens: boolean): string {
   return `${groupDigits(BigInt(digits.slice(0, -places)))}.${decimals}`
 }
 
+/** `GPU·h`, `h`, `credit`; any other unit as published. The deployed protocol counts credits in tokens. */
+export function unitName(unit: string, per: PricePer): string {
+  if (unit === 'hour') return per === 'gpu' ? 'GPU·h' : 'h'
+  return unit === 'token' ? 'credit' : unit
+}
+
 function groupDigits(value: bigint): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 }

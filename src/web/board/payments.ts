@@ -6,7 +6,7 @@ import { CopyButton } from '../common/copy-button.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
 import { shortAddress, untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import { amountOf, chainName, shortAmount, shownOption, tokenName, unitName } from './prices.ts'
+import { amountOf, chainName, safeUnit, shortAmount, shownOption, tokenName } from './prices.ts'
 import type { ListingRow } from './state/listing-row.ts'
 
 type PriceLinesProps = { row: ListingRow; tokens: TokenTable; isShort?: boolean }
@@ -18,7 +18,7 @@ export function PriceLines({ row, tokens, isShort }: PriceLinesProps) {
   const isPerGpu = option.unit === 'hour' && row.gpus !== null && row.model !== null
   const amountPer = (per: 'gpu' | 'offer'): string => amountOf(option, row.gpus, per, tokens) ?? '–'
   const line = (per: 'gpu' | 'offer') =>
-    html`<strong>${isShort ? shortAmount(amountPer(per)) : amountPer(per)}</strong> <span class="unit">${tokenName(option, tokens)} per ${unitName(option.unit, per)}</span>`
+    html`<strong>${isShort ? shortAmount(amountPer(per)) : amountPer(per)}</strong> <span class="unit">${tokenName(option, tokens)} per ${safeUnit(option.unit, per)}</span>`
   return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}</p>
     ${isPerGpu && html`<p>${line('offer')} <span class="hint">for the whole offer</span></p>`}`
 }
@@ -65,7 +65,7 @@ export function Payments({ row, listing, tokens }: PaymentsProps) {
             : (amountOf(option, row.gpus, 'gpu', tokens) ?? '–'),
           option === null
             ? 'on request'
-            : `${amountOf(option, row.gpus, 'offer', tokens)} per ${unitName(option.unit, 'offer')}`,
+            : `${amountOf(option, row.gpus, 'offer', tokens)} per ${safeUnit(option.unit, 'offer')}`,
           html`<${Address} text=${token} shown=${tokenName({ chain, token }, tokens)} label="token" />`,
           chainName(chain),
           address === null

@@ -6,6 +6,7 @@ import {
   type PricePer,
   priceKey,
   readableAmount,
+  unitName,
 } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { shortAddress, untrustedText } from '../common/untrusted-text.ts'
@@ -65,9 +66,7 @@ export const chainName = (chain: string): string =>
   )
 
 /** `GPU·h`, `h`, `credit`. Safe text. */
-export function unitName(unit: string, per: PricePer): string {
-  const name = unit === 'hour' ? 'h' : unit === 'token' ? 'credit' : untrustedText(unit, MAX_UNIT_CHARS)
-  return per === 'gpu' && unit === 'hour' ? 'GPU·h' : name
-}
+export const safeUnit = (unit: string, per: PricePer): string =>
+  untrustedText(unitName(unit, per), MAX_UNIT_CHARS)
 
 const MAX_UNIT_CHARS = 24

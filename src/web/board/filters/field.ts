@@ -15,16 +15,8 @@ type FieldProps = {
 }
 
 /** A text that takes effect on blur or Enter. One that cannot be sent stays in the field, with the reason below it. */
-export function Field({
-  id,
-  value,
-  faultOf,
-  onChange,
-  refusal = null,
-  label,
-  placeholder,
-  isNumeric,
-}: FieldProps) {
+export function Field(props: FieldProps) {
+  const { id, value, faultOf, onChange, refusal = null, label, placeholder, isNumeric } = props
   const [draft, setDraft] = useState<{ text: string; of: string } | null>(null)
   const text = draft?.of === value ? draft.text : value
   const fault = faultOf(text) ?? (draft?.of === value ? null : refusal)

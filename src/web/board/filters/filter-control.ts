@@ -118,11 +118,8 @@ const INPUTS = {
 }
 
 /** The filter's default, or the reader's `strict.` parameter. */
-function MissingChoice({
-  control,
-  query,
-  onChange,
-}: Pick<FilterControlProps, 'control' | 'query' | 'onChange'>) {
+function MissingChoice(props: Pick<FilterControlProps, 'control' | 'query' | 'onChange'>) {
+  const { control, query, onChange } = props
   const name = `strict.${control.name}`
   const strict = parameterOf(query, name)
   const keeps = strict === null ? control.keepsMissing : strict === 'false'

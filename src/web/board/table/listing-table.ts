@@ -5,7 +5,7 @@ import { linkTarget, shortAddress, untrustedText } from '../../common/untrusted-
 import { html } from '../../html.ts'
 import { canChoose } from '../filters/controls.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
-import { amountOf, chainName, shortAmount, shownOption, unitName } from '../prices.ts'
+import { amountOf, chainName, safeUnit, shortAmount, shownOption } from '../prices.ts'
 import { type ListingRow, warningsOf } from '../state/listing-row.ts'
 import { PAGE_ROWS } from '../state/page-loader.ts'
 import { MAX_COMPARED, withValue } from '../view.ts'
@@ -125,7 +125,7 @@ function Price({ row, tokens, sorting, per }: PriceProps) {
   const amount = amountOf(option, row.gpus, per, tokens)
   if (amount === null) return html`<span class="hint">GPU count unknown</span>`
   const symbol = tokens.find(option.chain, option.token)?.symbol
-  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbol ?? 'base units'}/${unitName(option.unit, per)}</span>`
+  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbol ?? 'base units'}/${safeUnit(option.unit, per)}</span>`
 }
 
 /** What the price is paid in, and how many other options there are. */

@@ -9,7 +9,7 @@ import { shortAddress } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
 import type { Navigation } from '../navigation.ts'
-import { chainName, shortAmount, unitName } from '../prices.ts'
+import { chainName, safeUnit, shortAmount } from '../prices.ts'
 import { Waiting } from '../sources.ts'
 import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
@@ -135,7 +135,7 @@ function factsOf(price: PriceRangeJson) {
   const shown = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
   return html`${unit === 'hour' && gpus > 0 ? `${number(gpus)} GPUs · ` : ''}from
     ${' '}<strong>${shown(price.least)}</strong>, median <strong>${shown(price.median)}</strong>, up to ${shown(price.most)}
-    ${' '}${symbol ?? `base units of ${shortAddress(price.token)}`} per ${unitName(unit, price.price_per)}
+    ${' '}${symbol ?? `base units of ${shortAddress(price.token)}`} per ${safeUnit(unit, price.price_per)}
     ${' '}<span class="hint">(${number(offers)} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(price.chain)})</span>`
 }
 
