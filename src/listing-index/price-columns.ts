@@ -15,7 +15,7 @@ export type PriceData = {
   basisOf: Uint32Array
 } & Record<PricePer, SortedPrices>
 
-/** Flat, since sellers choose how many bases there are. Keys are numbered from 1 on, by basis, then ascending; 0 is none. */
+/** Flat, since sellers choose how many bases there are. Keys are numbered from 1 on, by basis, then ascending; 0 means no price. */
 export type SortedPrices = {
   /** Per price, its key. */
   keyOf: Uint32Array

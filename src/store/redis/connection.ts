@@ -55,6 +55,8 @@ function createClient(
         // ioredis 6 sends this check through its offline queue and never gets ready without one.
         enableReadyCheck: options.enableOfflineQueue ?? true,
         clusterRetryStrategy: reconnectDelay,
+        // A busy node takes longer than the default of a second.
+        slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
         redisOptions: { ...nodeOptions, ...credentials },
       })
     : new Redis(url, { ...nodeOptions, ...options, lazyConnect: true, retryStrategy: reconnectDelay })
