@@ -128,7 +128,7 @@ type Postings = Pick<ColumnData, 'counts' | 'starts' | 'lists' | 'sets'>
 /** Equally long groups; a frequent value has one of its own. */
 function groupStarts(slots: number, counts: Uint32Array): Uint32Array {
   const total = counts.reduce((sum, count) => sum + count, 0)
-  const most = Math.max(slots / 32, (2 * total) / MAX_GROUPS)
+  const most = Math.max(slots / 16, (2 * total) / MAX_GROUPS)
   const firsts: number[] = []
   let length = most
   for (let n = 0; n < counts.length; n++) {

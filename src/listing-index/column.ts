@@ -24,7 +24,7 @@ export type ColumnData = {
   ranges: RangeData | null
 }
 
-/** The numbers in groups of about a 32nd of the slots. */
+/** The numbers in groups of about a 16th of the slots: smaller groups take more memory and save little time. */
 export type RangeData = {
   /** First number of each group; one more at the end of the numbers. */
   firsts: Uint32Array
