@@ -11,7 +11,6 @@ const MIN_RANGE_SLOTS = 1024
 /** Collects pairs of value and slot, and sorts them at the end. Values of a slot come in a row. */
 export class ColumnBuilder {
   readonly #present: Bitset
-  #presentCount = 0
   #isMultiValued = false
   #last = -1
   /** In order of arrival. */
@@ -29,7 +28,6 @@ export class ColumnBuilder {
   /** `null` for an array or object: present, but equal to nothing. */
   add(slot: number, value: Scalar | null): void {
     if (slot === this.#last) this.#isMultiValued = true
-    else this.#presentCount++
     setBit(this.#present, slot)
     this.#last = slot
     if (value === null) return
@@ -52,7 +50,6 @@ export class ColumnBuilder {
     const ranges = hasRanges ? this.#ranges(slots, numbers.length, postings) : null
     return {
       present: this.#present.slice(0, bitset(slots).length),
-      presentCount: this.#presentCount,
       isMultiValued: this.#isMultiValued,
       numbers,
       texts,

@@ -8,7 +8,6 @@ export type Numeric = number | bigint
 export type ColumnData = {
   /** Slots with any value but null, arrays and objects included. */
   present: Bitset
-  presentCount: number
   /** Ascending: the first values of the dictionary. The texts follow. */
   numbers: ArrayLike<Numeric>
   texts: readonly string[]

@@ -13,10 +13,6 @@ export class Vocabulary {
     this.paths = [...paths.values()]
   }
 
-  get size(): number {
-    return this.paths.length
-  }
-
   /** @throws Error for a filter whose path the index lacks */
   columnOf(filter: Filter): number {
     const column = this.#columns.get(pathKey(filter.compiled))
