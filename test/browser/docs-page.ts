@@ -15,7 +15,7 @@ const BROKEN_WORDS = `[...document.querySelectorAll('#getListings td')]
   })
   .map((cell) => cell.textContent)`
 
-test.serial('docs page: axe and broken words find nothing, light and wide, dark and narrow', async (t) => {
+test.serial('docs page: axe finds nothing and no word breaks, light and wide, dark and narrow', async (t) => {
   const { url } = await startGateway(t, [])
   for (const [colorScheme, width] of LOOKS) {
     const page = await openWatched(t, t.context.browser, `${url}/docs`, {

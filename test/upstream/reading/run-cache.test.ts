@@ -141,7 +141,7 @@ test('a run that is stale for long is waited for', async (t) => {
   t.deepEqual([idsOf(reading), outcomeOf(reading)], [['new-0000'], 'miss'])
 })
 
-test('a stale run that replaced a failure has its age, and the failure is not stored', async (t) => {
+test('a stale run served for a failure has its age, and the failure is not stored', async (t) => {
   const { read, fake, clock } = await openUpstream(t, { items: OLD })
   await read()
   clock.advance(PAST_REVALIDATE)
