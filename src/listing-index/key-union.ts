@@ -33,7 +33,7 @@ export class KeyUnion {
   constructor(
     parts: readonly Part[],
     found: ReadonlyMap<string, ReadonlyMap<PriceKey, number>>,
-    size: number,
+    known: Counts,
   ) {
     this.segments = parts.map(({ rows }) => rows)
     this.#parts = parts
@@ -41,8 +41,7 @@ export class KeyUnion {
       const keys = ascending([...placeOf.keys()])
       return { name, keys, places: Uint32Array.from(keys, (key) => placeOf.get(key)!) }
     })
-    this.#known = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
-    for (const part of parts) addCounts(part, part.open, this.#known, 1)
+    this.#known = known
   }
 
   /** @param matches segments without a match may be left out */
@@ -98,7 +97,12 @@ export function* uniteKeys(segments: readonly Segment[], per: PricePer): Generat
     }
     parts.push({ rows, open: rows.liveByStatus.open.slice(), keyOf, places })
   }
-  return new KeyUnion(parts, found, size)
+  const known = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
+  for (const part of parts) {
+    addCounts(part, part.open, known, 1)
+    yield
+  }
+  return new KeyUnion(parts, found, known)
 }
 
 function addCounts(

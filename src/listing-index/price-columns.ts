@@ -73,7 +73,7 @@ export class PriceColumns {
     const { basisStarts } = this.data[per]
     return firstFrom(basisStarts[basis]!, basisStarts[basis + 1]!, (n) => {
       const other = this.keyAt(per, n)
-      return other > key || (!isBeyond && other === key)
+      return isBeyond ? other > key : other >= key
     })
   }
 
