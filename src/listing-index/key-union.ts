@@ -1,14 +1,15 @@
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { PriceCounts } from '../domain/source/selection.ts'
-import { type Bitset, bitset, countOf, difference, forEachBit } from './bitset.ts'
+import { type Bitset, countOf, difference, forEachBit } from './bitset.ts'
 import { ascending } from './column-builder.ts'
 import type { Match } from './newest-first.ts'
+import type { PriceColumns } from './price-columns.ts'
 import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 import { STEP } from './segment-builder.ts'
 
-/** Of one segment. */
+/** Of one segment, whose other columns and texts are not kept alive. */
 type Part = {
-  rows: Segment
+  prices: PriceColumns
   /** The open listings when the union was made: without a filter hardly other ones match. */
   open: Bitset
   /** Per price, its key. */
@@ -24,7 +25,7 @@ type Counts = { offers: Uint32Array; gpus: Float64Array }
 
 /** All keys of some segments, so that their counts are added without comparing keys. */
 export class KeyUnion {
-  readonly segments: readonly Segment[]
+  readonly segments: readonly PriceColumns[]
   readonly #parts: readonly Part[]
   readonly #bases: readonly Basis[]
   /** Of the open listings. */
@@ -35,7 +36,7 @@ export class KeyUnion {
     found: ReadonlyMap<string, ReadonlyMap<PriceKey, number>>,
     known: Counts,
   ) {
-    this.segments = parts.map(({ rows }) => rows)
+    this.segments = parts.map(({ prices }) => prices)
     this.#parts = parts
     this.#bases = Array.from(found, ([name, placeOf]) => {
       const keys = ascending([...placeOf.keys()])
@@ -46,9 +47,9 @@ export class KeyUnion {
 
   /** @param matches segments without a match may be left out */
   count(matches: readonly Match[]): Map<string, PriceCounts> {
-    const slotsOf = new Map(matches.map(({ rows, slots }) => [rows, slots]))
+    const slotsOf = new Map(matches.map(({ rows, slots }) => [rows.prices, slots]))
     const changes = this.#parts.map((part) => {
-      const slots = slotsOf.get(part.rows) ?? bitset(part.rows.size)
+      const slots = slotsOf.get(part.prices) ?? new Int32Array(part.open.length)
       const [more, less] = [difference(slots, part.open), difference(part.open, slots)]
       return { part, slots, more, less, saved: countOf(slots) - countOf(more) - countOf(less) }
     })
@@ -76,8 +77,7 @@ export function* uniteKeys(segments: readonly Segment[], per: PricePer): Generat
   const parts: Part[] = []
   let size = 1
   let work = 0
-  for (const rows of segments) {
-    const { prices } = rows
+  for (const { prices, liveByStatus } of segments) {
     const { bases } = prices.data
     const { keyOf, keys, basisStarts } = prices.data[per]
     const places = new Uint32Array(keys.length)
@@ -95,7 +95,7 @@ export function* uniteKeys(segments: readonly Segment[], per: PricePer): Generat
       yield
       work = 0
     }
-    parts.push({ rows, open: rows.liveByStatus.open.slice(), keyOf, places })
+    parts.push({ prices, open: liveByStatus.open.slice(), keyOf, places })
   }
   const known = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
   for (const part of parts) {
@@ -106,12 +106,12 @@ export function* uniteKeys(segments: readonly Segment[], per: PricePer): Generat
 }
 
 function addCounts(
-  { rows, keyOf, places }: Part,
+  { prices, keyOf, places }: Part,
   slots: Bitset,
   { offers, gpus }: Counts,
   sign: number,
 ): void {
-  const { starts, gpus: gpusOf } = rows.prices.data
+  const { starts, gpus: gpusOf } = prices.data
   forEachBit(slots, (slot) => {
     const end = starts[slot + 1]!
     const own = sign * gpusOf[slot]!

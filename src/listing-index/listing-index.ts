@@ -154,7 +154,8 @@ export class ListingIndex {
     for (const group of groups.values()) {
       const same = known.find(
         (union) =>
-          union.segments.length === group.length && group.every((one, n) => one === union.segments[n]),
+          union.segments.length === group.length &&
+          group.every(({ prices }, n) => prices === union.segments[n]),
       )
       unions.push(same ?? (yield* uniteKeys(group, per)))
     }
