@@ -15,12 +15,16 @@ const LOADED = { registry: 'a', state: 'loaded' }
 const MISSING = { registry: 'b', state: 'unavailable', reason: 'timeout' }
 
 /** A gateway's answer with a long `max-age`, whatever its content. */
-const answerWith = (ids: readonly string[], sources: readonly object[]): Behaviour => ({
+const answerWith = (
+  ids: readonly string[],
+  sources: readonly object[],
+  complete = !sources.includes(MISSING),
+): Behaviour => ({
   kind: 'body',
   body: envelopeText(
     ids.map((listing_id) => listingText({ listing_id, _meta: { registry: 'a' } })),
     ids.length,
-  ).replace(/}$/, `,"complete":${!sources.includes(MISSING)},"sources":${JSON.stringify(sources)}}`),
+  ).replace(/}$/, `,"complete":${complete},"sources":${JSON.stringify(sources)}}`),
   headers: { 'cache-control': 'public, max-age=1000' },
 })
 
@@ -72,6 +76,13 @@ test('gaps: a complete Reading, then an incomplete answer, then the stale Readin
   t.deepEqual(await readListings(world), INCOMPLETE_ANSWER, 'the current answer is served')
   fake.script = [{ kind: 'status', status: 500 }]
   t.deepEqual(await readListings(world), [2, true, 'eu stale'])
+})
+
+test('gaps: what an upstream gateway misses through this one is not missing, first or from the cache', async (t) => {
+  const throughUs = answerWith(['one', 'two'], [LOADED, { ...MISSING, via: ['world'] }], false)
+  const { fake, world } = await startWorld(t, [throughUs])
+  for (let n = 0; n < 3; n++) t.deepEqual(await readListings(world), COMPLETE_ANSWER)
+  t.is(fake.requests.length, 1)
 })
 
 test('gaps: replicas do not share incomplete answers', async (t) => {

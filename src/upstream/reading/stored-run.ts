@@ -45,8 +45,10 @@ export class StoredRun {
     const { asOf, after, isEnded, skipped } = this.#head
     const run = new Run(upstream, after, asOf)
     const scanner = scannerOf(query)
+    // A run that misses anything else is not stored.
+    const missing = { ignoreLoops: true, ownId: query.via?.at(-1) }
     for (const { bytes, about } of this.#pages) {
-      const page = new ListingPage(bytes, { kind: upstream.kind, scanner, ...about })
+      const page = new ListingPage(bytes, { kind: upstream.kind, scanner, missing, ...about })
       if (!skipped.includes(page.offset - 1) && !run.isJoint(page))
         throw run.broken('its stored pages do not join')
       run.add(page)
