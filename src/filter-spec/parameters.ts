@@ -103,9 +103,15 @@ export function describeFilter({ name, path, on_missing, ...filter }: Described)
 }
 
 function meaning({ op, alias_kind }: Pick<Filter, 'op' | 'alias_kind'>): string {
-  if (op === 'in') return 'is the value, or one of in:[a,b]'
-  if (op === 'not_in') return 'is not one of not_in:[a,b]'
-  if (op === 'exists') return 'exists with exists:true, is absent with exists:false'
-  if (alias_kind === null) return 'is within a range such as range:[16,128] or range:[16,)'
-  return `is ${alias_kind === 'lower_bound' ? 'at least' : 'at most'} the value, or within range:[16,128]`
+  switch (op) {
+    case 'in':
+      return 'is the value, or one of in:[a,b]'
+    case 'not_in':
+      return 'is not one of not_in:[a,b]'
+    case 'exists':
+      return 'exists with exists:true, is absent with exists:false'
+    case 'range':
+      if (alias_kind === null) return 'is within a range such as range:[16,128] or range:[16,)'
+      return `is ${alias_kind === 'lower_bound' ? 'at least' : 'at most'} the value, or within range:[16,128]`
+  }
 }

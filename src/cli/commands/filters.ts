@@ -55,8 +55,14 @@ function filterTable(
 
 /** What may follow `NAME=`. */
 function syntaxOf({ op, alias_kind, value_type }: KnownFilter): string {
-  if (op === 'exists') return 'exists:true or exists:false'
-  if (op === 'not_in') return 'not_in:[A,B]'
-  if (op === 'in') return value_type === 'boolean' ? 'true or false' : 'A or in:[A,B]'
-  return alias_kind === null ? 'range:[16,128]' : '16 or range:[16,128]'
+  switch (op) {
+    case 'exists':
+      return 'exists:true or exists:false'
+    case 'not_in':
+      return 'not_in:[A,B]'
+    case 'in':
+      return value_type === 'boolean' ? 'true or false' : 'A or in:[A,B]'
+    case 'range':
+      return alias_kind === null ? 'range:[16,128]' : '16 or range:[16,128]'
+  }
 }
