@@ -1,6 +1,6 @@
 import type { MissingSource } from '../domain/source/missing-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import type { SourceReason } from '../domain/source/source-reason.ts'
+import { isSkipReason, type SourceReason } from '../domain/source/source-reason.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import { EntrepotError } from '../errors.ts'
 import type { SourceReport, SourceStatusJson } from '../wire/source.ts'
@@ -51,18 +51,11 @@ function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number,
     return { registry, state, matched, returned, age_seconds, elapsed_ms, reason, invalid }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters
-  if (SKIPPING.has(result.reason))
+  if (isSkipReason(result.reason))
     return { registry, state: 'skipped', reason, filters, returned: returned || undefined }
   const state = reason === 'not_yet_loaded' ? { state: reason } : ({ state: 'unavailable', reason } as const)
   return { registry, ...state, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
 }
-
-const SKIPPING: ReadonlySet<SourceReason> = new Set([
-  'unsupported_filter',
-  'schema_mismatch',
-  'scan_limit',
-  'loop',
-])
 
 function explainOutcome({ source, result }: Outcome): SourceReport['explain'] & object {
   const { explanation, cache } = result instanceof SourceError ? {} : result

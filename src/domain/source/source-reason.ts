@@ -30,6 +30,11 @@ export function isSourceReason(value: unknown): value is SourceReason {
   )
 }
 
+/** Whether readers see the source as `skipped`, and not as `unavailable`. */
+export function isSkipReason(reason: SourceReason): boolean {
+  return SKIPPED.has(reason)
+}
+
 /** Whether the source works but cannot answer this question. */
 export function isAboutQuestion(reason: SourceReason): boolean {
   return ABOUT_QUESTION.has(reason)
@@ -40,12 +45,11 @@ export function isRefusal(reason: SourceReason): boolean {
   return reason === 'unauthorized' || reason === 'signed_requests_required'
 }
 
-const ABOUT_QUESTION: ReadonlySet<SourceReason> = new Set([
+const SKIPPED: ReadonlySet<SourceReason> = new Set([
   'unsupported_filter',
   'schema_mismatch',
   'scan_limit',
   'loop',
-  'http_400',
-  'http_412',
-  'http_508',
 ])
+
+const ABOUT_QUESTION: ReadonlySet<SourceReason> = new Set([...SKIPPED, 'http_400', 'http_412', 'http_508'])

@@ -44,10 +44,10 @@ function parseRetryAfter(value: string | undefined, now: number): number | null 
 }
 
 function reasonOf(code: string): SourceReason {
-  return REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_reset'
+  return REASONS_BY_CODE.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_reset'
 }
 
-const REASONS: readonly (readonly [RegExp, SourceReason])[] = [
+const REASONS_BY_CODE: readonly (readonly [RegExp, SourceReason])[] = [
   [/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'connection_refused'],
   [/TIMEOUT$|^ETIMEDOUT$/, 'timeout'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*)$/, 'dns'],
