@@ -28,8 +28,8 @@ export const mcpRoutes = (handler: McpHandler): Route[] => [
     summary: 'Server of the Model Context Protocol, for agents',
     description:
       'Streamable HTTP without sessions: one message a request, its response as JSON. `Accept` names `application/json` ' +
-      'and `text/event-stream`, as the protocol demands. Tools: `search_listings`, `get_listing`, `describe_filters`, ' +
-      '`list_sources`. 403 for a request with an `Origin`, so that no page reaches a gateway on its reader’s network by ' +
+      'and `text/event-stream`, as the protocol demands. Tools: `search_listings`, `get_listing`, `market_overview`, ' +
+      '`describe_filters`, `list_sources`. 403 for a request with an `Origin`, so that no page reaches a gateway on its reader’s network by ' +
       'DNS rebinding; pages use the other routes.',
     body: message,
     responses: {
