@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { discoverRegistries } from '../../src/cli/registries/discover-registries.ts'
 import { openRegistryClient } from '../../src/context/buyer.ts'
+import type { Clock } from '../../src/domain/clock.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import { MAX_FAILURES_IN_A_ROW, OPEN_JITTER, OPEN_MS } from '../../src/domain/source/breaker.ts'
 import type { EntrepotError } from '../../src/errors.ts'
@@ -108,36 +109,9 @@ test.serial('stdio: a hanging Registry is asked a few times, then named as not a
 
 test('discovery: a Registry that was paused is asked again after the pause', async (t) => {
   let asked = 0
-  const server = createServer((request, response) => {
-    if (++asked <= MAX_FAILURES_IN_A_ROW) response.destroy()
-    else response.end(request.url?.startsWith('/listings?') ? envelopeText([listingText()], 1) : '{}')
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
   const clock = manualClock()
-  const client = openRegistryClient({ hasBreakers: true, clock })
-  t.teardown(client.close)
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const selected = { registries: [{ url, key: null }], discoveryTimeoutMs: 5000, tokens: new TokenTable([]) }
-  const discovery = discoverRegistries(client, selected)
-  const newest = {
-    status: 'open',
-    publisher: null,
-    sources: null,
-    limit: 20,
-    cursor: null,
-    prices: {},
-  } as const
-  /** A source's reason, or the number of listings. */
-  const search = (filters: [string, string][] = []): Promise<unknown> =>
-    discovery.search({ ...newest, filters }, new AbortController().signal).then(
-      ({ items }) => items.length,
-      ({ members }: EntrepotError) => (members.sources as SourceNote[])[0]?.reason,
-    )
-  for (let call = 0; call < MAX_FAILURES_IN_A_ROW; call++) {
-    // By turns a page and a filter spec.
-    t.is(await search(call % 2 === 0 ? [] : [['gpu_model', 'H100']]), 'connection_reset')
-  }
+  const search = await searchOver(t, { clock, isDown: () => ++asked <= MAX_FAILURES_IN_A_ROW })
+  for (let call = 0; call < MAX_FAILURES_IN_A_ROW; call++) t.is(await search(), 'connection_reset')
   t.is(await search(), 'circuit_open')
   clock.advance(OPEN_MS * (1 + OPEN_JITTER))
   t.is(await search(), 'circuit_open')
@@ -151,6 +125,43 @@ test('discovery: a Registry that was paused is asked again after the pause', asy
   } while (found === 'circuit_open')
   t.is(found, 1)
 })
+
+test('discovery: a Registry whose filter spec fails is still asked for listings', async (t) => {
+  const search = await searchOver(t, { isDown: ({ url }) => url === '/filter-spec' })
+  for (let call = 0; call <= MAX_FAILURES_IN_A_ROW; call++)
+    t.is(await search([['gpu_model', 'H100']]), 'connection_reset')
+  t.is(await search(), 1)
+})
+
+type FlakyRegistry = { clock?: Clock; isDown: (request: IncomingMessage) => boolean }
+
+/** A search of one Registry with one listing: gives the number of listings, or the Registry's reason. */
+async function searchOver(t: ExecutionContext, { clock = manualClock(), isDown }: FlakyRegistry) {
+  const server = createServer((request, response) => {
+    if (isDown(request)) response.destroy()
+    else response.end(request.url?.startsWith('/listings?') ? envelopeText([listingText()], 1) : '{}')
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const client = openRegistryClient({ hasBreakers: true, clock })
+  t.teardown(client.close)
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const selected = { registries: [{ url, key: null }], discoveryTimeoutMs: 5000, tokens: new TokenTable([]) }
+  const discovery = discoverRegistries(client, selected)
+  const newest = {
+    status: 'open',
+    publisher: null,
+    sources: null,
+    limit: 20,
+    cursor: null,
+    prices: {},
+  } as const
+  return (filters: [string, string][] = []): Promise<unknown> =>
+    discovery.search({ ...newest, filters }, new AbortController().signal).then(
+      ({ items }) => items.length,
+      ({ members }: EntrepotError) => (members.sources as SourceNote[])[0]?.reason,
+    )
+}
 
 test.serial('stdio: pages by cursor', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 5) })

@@ -38,9 +38,9 @@ type CircuitBreakerOptions = {
 
 /**
  * Rejects calls while the upstream fails (`circuit_open`), rejects our key, or sent `Retry-After`, until a
- * background probe succeeds. Plain first pages, probes and fixed calls count: other questions are chosen by
- * readers, so their failures only trigger a probe. If one listing may be the cause, the probe looks for a page without
- * it.
+ * background probe succeeds. Only plain first pages and probes count: other questions are chosen by readers, and
+ * other routes may fail alone, so their failures only trigger a probe. If one listing may be the cause, the probe
+ * looks for a page without it.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
@@ -99,13 +99,13 @@ export class CircuitBreaker {
     }
   }
 
-  /** Of a route that no reader chooses: its failures count, its answers prove nothing about listings. */
+  /** Of a route other than listings: a failure only triggers a probe, and an answer proves nothing about listings. */
   async guardCall<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     this.throwIfOpen()
     try {
       return await call()
     } catch (error) {
-      if (error instanceof SourceError) this.#judge(error, true)
+      if (error instanceof SourceError) this.#judge(error, false)
       throw error
     }
   }
@@ -113,7 +113,9 @@ export class CircuitBreaker {
   #judge(error: SourceError, isPlain: boolean): void {
     const { reason } = error
     if (!isPlain || isOfOneListing(error)) {
-      if (isFailure(error) || reason === 'unauthorized' || reason === 'rate_limited') void this.probe()
+      const isOfUpstream = isFailure(error) || reason === 'unauthorized' || reason === 'rate_limited'
+      // While it is open, a late failure proves nothing new, and the next probe has its time.
+      if (isOfUpstream && this.#breaker.state === 'closed') void this.probe()
       return
     }
     this.#suspend(error)
