@@ -1,4 +1,5 @@
 import type { PackedListings } from '../../domain/listing.ts'
+import { EntrepotError } from '../../errors.ts'
 import type { Change, ChangelogPosition, LoadVisitor } from '../store.ts'
 import { changeFromRow, packListings } from './rows.ts'
 import type { RedisSession } from './session.ts'
@@ -48,7 +49,10 @@ async function visitRows(
   for (let id = 1; id <= count; ) {
     const last = Math.min(id + LOAD_PAGE - 1, count)
     const rows = await session.call('rows', [kind, id, last, MAX_PAGE_BYTES])
-    for (const row of rows as (string | null)[]) visitor.change(changeFromRow(kind, String(id++), row))
+    for (const row of rows as (string | null)[]) {
+      if (row === null) throw new EntrepotError('internal', `Redis lacks ${kind} ${id}: restore a backup`)
+      visitor.change(changeFromRow(kind, String(id++), row))
+    }
   }
 }
 

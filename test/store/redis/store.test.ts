@@ -3,7 +3,7 @@ import test from 'ava'
 import { Redis } from 'ioredis'
 import { openRedisStore } from '../../../src/store/redis/open.ts'
 import { startSpreadCluster, testRedis } from '../../helpers/redis.ts'
-import { keyNamed, loaded, type OpenStore } from '../contract/subject.ts'
+import { keyNamed, loaded, type OpenStore, published, publishOf } from '../contract/subject.ts'
 import { sharedStoreContract } from '../contract.ts'
 
 const redis = await testRedis()
@@ -33,6 +33,23 @@ test('redis: a key of a store without expiries never expires', async (t) => {
   const row = await client.hget(`${prefix}api-keys`, '1')
   await client.hset(`${prefix}api-keys`, '1', row!.split('\u001f').slice(0, 5).join('\u001f'))
   t.like((await loaded(store)).changes, [{ kind: 'key', key: { name: 'old', expiresAt: null } }])
+})
+
+test('redis: a store that lacks a publisher or a key is not loaded', async (t) => {
+  const prefix = `{entrepot-test-${randomUUID()}}:`
+  const { store } = await openRedisStore(redis.url, { prefix })
+  t.teardown(() => store.close())
+  await published(store, publishOf('L'))
+  await store.addKey(keyNamed('lost'))
+  const client = new Redis(redis.url)
+  t.teardown(() => client.disconnect())
+  for (const [kind, hash] of Object.entries({ publisher: 'publishers', key: 'api-keys' })) {
+    const name = `${prefix}${hash}`
+    await client.hset(name, '2', (await client.hget(name, '1'))!)
+    await client.hdel(name, '1')
+    await t.throwsAsync(loaded(store), { message: `Redis lacks ${kind} 1: restore a backup` })
+    await client.del(name)
+  }
 })
 
 sharedStoreContract('redis', openAt(redis.url), 20)
