@@ -42,7 +42,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | Comman
 export async function createProgram(
   terminal: Terminal,
   services: Services,
-  words?: readonly string[],
+  words: readonly string[] = Object.keys(COMMANDS),
 ): Promise<Command> {
   const program = new Command('entrepot')
     .description(
@@ -60,15 +60,20 @@ export async function createProgram(
     .exitOverride()
     .showHelpAfterError("See 'entrepot --help'.")
   const run = createRunner(terminal, services)
-  const isNamed = (name: string): boolean => words?.includes(name) ?? true
-  const showsAll =
-    words?.some((word) => word === '-h' || word === '--help') || !Object.keys(COMMANDS).some(isNamed)
   for (const [name, load] of Object.entries(COMMANDS)) {
     const command = program.command(name)
-    if (isNamed(name)) addDefinition(command, await load(), run)
-    else if (showsAll) command.description((await load()).summary)
+    if (words.includes(name)) addDefinition(command, await load(), run)
+    else if (mayListCommands(words)) command.description((await load()).summary)
   }
   return program
+}
+
+/** Whether the help with the summaries of all commands may be printed. */
+function mayListCommands(words: readonly string[]): boolean {
+  const first = words.findIndex((word) => Object.hasOwn(COMMANDS, word))
+  return first < 0
+    ? !words.some((word) => word === '-V' || word === '--version')
+    : words.slice(0, first).some((word) => word === '-h' || word === '--help')
 }
 
 type RunCommand = (definition: CommandDefinition, command: Command) => Promise<void>
