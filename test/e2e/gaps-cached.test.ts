@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import type { Behaviour } from '../helpers/fake-registry.ts'
 import { envelopeText, listingText } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { ownRedis } from '../helpers/redis.ts'
 import type { RunningService } from '../helpers/registry.ts'
@@ -33,14 +33,14 @@ const PARTIAL = answerWith(['one'], [LOADED, MISSING])
 
 const over = ({ url }: { url: string }, clock = manualClock(), environment = {}) => ({
   upstreams: [{ name: 'eu', url, settings: 'kind = "gateway"' }],
-  options: { clock, environment, random: () => 0.5, more: '[gateway]\nid = "world"\n' },
+  options: { clock, environment, random: () => 0.5, more: 'id = "world"\n' },
 })
 
 async function startWorld(t: ExecutionContext, script: Behaviour[]) {
   const fake = await startFake(t, { script })
   const clock = manualClock()
   const { upstreams, options } = over(fake, clock)
-  return { fake, clock, world: await startGateway(t, upstreams, options) }
+  return { fake, clock, world: await startPatientGateway(t, upstreams, options) }
 }
 
 async function readListings({ get }: RunningService): Promise<unknown[]> {
@@ -89,7 +89,10 @@ test('gaps: replicas do not share incomplete answers', async (t) => {
   const redis = await ownRedis(t)
   const fake = await startFake(t, { script: [PARTIAL, PARTIAL, COMPLETE, PARTIAL] })
   const { upstreams, options } = over(fake, manualClock(), { STORE_URL: redis.url })
-  const [one, other] = [await startGateway(t, upstreams, options), await startGateway(t, upstreams, options)]
+  const [one, other] = [
+    await startPatientGateway(t, upstreams, options),
+    await startPatientGateway(t, upstreams, options),
+  ]
   t.deepEqual(await readListings(one), INCOMPLETE_ANSWER)
   t.deepEqual(await readListings(other), INCOMPLETE_ANSWER)
   t.deepEqual(await readListings(one), COMPLETE_ANSWER)

@@ -1,14 +1,14 @@
 import test, { type ExecutionContext } from 'ava'
 import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
-import { startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
+import { startFake, startPatientGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 import type { Answer } from '../helpers/sequence.ts'
 
 const GATEWAY = 'kind = "gateway"'
 
-const named = (id: string): string => `[gateway]\nid = "${id}"\n`
+const named = (id: string): string => `id = "${id}"\n`
 const pure = (id: string): string => `${named(id)}[registry]\nenabled = false\n`
 const upstreamEntry = (name: string, { url }: { url: string }, settings = GATEWAY): UpstreamEntry => ({
   name,
@@ -25,7 +25,7 @@ const statesOf = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
 /** A gateway over a working Registry and a dead one. */
 async function startHalfGone(t: ExecutionContext, id: string, items = listingTexts('well', 3)) {
   const well = await startFake(t, { items })
-  const half = await startGateway(
+  const half = await startPatientGateway(
     t,
     [upstreamEntry('well', well, ''), upstreamEntry('gone', { url: deadUrl() }, '')],
     {
@@ -37,7 +37,7 @@ async function startHalfGone(t: ExecutionContext, id: string, items = listingTex
 
 test('gaps: what an upstream gateway misses is missing in our answer', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
-  const world = await startGateway(
+  const world = await startPatientGateway(
     t,
     [upstreamEntry('eu', half), upstreamEntry('plain', await startFake(t), '')],
     {
@@ -71,8 +71,8 @@ test('gaps: what an upstream gateway misses is missing in our answer', async (t)
 
 test('gaps: three gateways deep, every name holds its path', async (t) => {
   const { half } = await startHalfGone(t, 'asia')
-  const eu = await startGateway(t, [upstreamEntry('asia', half)], { more: named('eu') })
-  const world = await startGateway(t, [upstreamEntry('eu', eu)], { more: named('world') })
+  const eu = await startPatientGateway(t, [upstreamEntry('asia', half)], { more: named('eu') })
+  const world = await startPatientGateway(t, [upstreamEntry('eu', eu)], { more: named('world') })
   const answer = await readListings(world)
   t.false(answer.complete)
   t.deepEqual(statesOf(answer), [
@@ -85,7 +85,7 @@ test('gaps: three gateways deep, every name holds its path', async (t) => {
 
 test('gaps: complete: false counts from every upstream, _meta from gateways only', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
-  const world = await startGateway(t, [upstreamEntry('eu', half, '')], { more: named('world') })
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half, '')], { more: named('world') })
   const answer = await readListings(world)
   t.false(answer.complete)
   t.deepEqual(statesOf(answer), [
@@ -99,7 +99,7 @@ test('gaps: complete: false counts from every upstream, _meta from gateways only
 
 test('gaps: a missing source is reported exactly while it is missing', async (t) => {
   const [port = 0] = await freePorts(1)
-  const half = await startGateway(
+  const half = await startPatientGateway(
     t,
     [
       upstreamEntry('late', { url: `http://127.0.0.1:${port}` }, ''),
@@ -107,9 +107,9 @@ test('gaps: a missing source is reported exactly while it is missing', async (t)
     ],
     { more: `${pure('eu')}[cache]\nfresh_seconds = 0\n` },
   )
-  const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
   t.false((await readListings(world)).complete)
-  const late = await startGateway(t, [], { environment: { PORT: String(port) } })
+  const late = await startPatientGateway(t, [], { environment: { PORT: String(port) } })
   await publish(late.url, ALICE, { listing_id: 'late' })
   const answer = await readListings(world)
   t.true(answer.complete)
@@ -125,7 +125,7 @@ test('gaps: a missing source is reported exactly while it is missing', async (t)
 
 test("gaps: a stream's last line and later pages report what any part missed", async (t) => {
   const { half } = await startHalfGone(t, 'eu', listingTexts('well', 450))
-  const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
   const { text } = await world.get('/listings', { accept: 'application/x-ndjson' })
   const lines = text.trimEnd().split('\n')
   const { _meta: meta } = JSON.parse(lines.at(-1)!) as { _meta: Answer }
@@ -147,7 +147,7 @@ test("gaps: a stream's last line and later pages report what any part missed", a
 test('gaps: filters evaluated here report what any of their pages missed', async (t) => {
   const items = listingTexts('well', 450, { offer_resource: { gpu_model: 'H200' } })
   const { half } = await startHalfGone(t, 'eu', items)
-  const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
   const answer = await readListings(world, '/listings?gpu_model=H200&limit=1')
   t.false(answer.complete)
   t.deepEqual(statesOf(answer)[2], ['eu/gone', 'unavailable', 'connection_refused'])
@@ -155,7 +155,7 @@ test('gaps: filters evaluated here report what any of their pages missed', async
 
 test('gaps: 404 only if every Registry of every gateway answered 404', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
-  const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
   const unsure = await world.get('/listings/unknown')
   t.is(unsure.status, 502)
   t.deepEqual(statesOf(unsure.json() as Answer), [
@@ -173,7 +173,7 @@ test('gaps: a 404 that names a missing source is not a 404', async (t) => {
   })
   const fake = await startFake(t)
   const odd = await startFake(t, { listingScript: { kind: 'status', status: 404, body: problem } })
-  const world = await startGateway(t, [upstreamEntry('odd', odd), upstreamEntry('well', fake, '')], {
+  const world = await startPatientGateway(t, [upstreamEntry('odd', odd), upstreamEntry('well', fake, '')], {
     more: named('world'),
   })
   const reply = await world.get('/listings/unknown')
@@ -182,8 +182,10 @@ test('gaps: a 404 that names a missing source is not a 404', async (t) => {
 })
 
 test('gaps: the problem of a failed gateway names its missing sources, too', async (t) => {
-  const gone = await startGateway(t, [upstreamEntry('gone', { url: deadUrl() }, '')], { more: pure('eu') })
-  const world = await startGateway(
+  const gone = await startPatientGateway(t, [upstreamEntry('gone', { url: deadUrl() }, '')], {
+    more: pure('eu'),
+  })
+  const world = await startPatientGateway(
     t,
     [upstreamEntry('eu', gone), upstreamEntry('well', await startFake(t), '')],
     {

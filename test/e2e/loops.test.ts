@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
-import { gatewayToml, startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
+import { patientToml, startFake, startPatientGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 import type { Answer } from '../helpers/sequence.ts'
@@ -36,8 +36,8 @@ async function startRing(
         }),
       )
       const own = pure.includes(place) ? '[registry]\nenabled = false\n' : ''
-      const head = `[gateway]\nid = "${nameOf(place)}"\n${own}${FRESH}`
-      const toml = gatewayToml([...upstreams, ...more(place)], head)
+      const head = `id = "${nameOf(place)}"\n${own}${FRESH}`
+      const toml = patientToml([...upstreams, ...more(place)], head)
       const service = await startRegistry(t, { environment: { PORT: String(ports[place]) }, toml })
       if (own === '' && !empty.includes(place))
         await publish(service.url, ALICE, { listing_id: `of-${nameOf(place)}` })
@@ -122,8 +122,8 @@ test('loops: a source beyond three hops is missing, not skipped as a loop', asyn
 
 test('loops: the sources of a gateway with our own id are reported as missing', async (t) => {
   const fake = await startFake(t)
-  const other = await startGateway(t, [{ name: 'a', url: fake.url }])
-  const gateway = await startGateway(t, [{ name: 'eu', url: other.url, settings: 'kind = "gateway"' }])
+  const other = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  const gateway = await startPatientGateway(t, [{ name: 'eu', url: other.url, settings: 'kind = "gateway"' }])
   const answer = (await gateway.get('/listings')).json() as Answer
   t.false(answer.complete)
   t.like(answer.sources.at(-1), { registry: 'eu/a', state: 'skipped', reason: 'loop' })
@@ -137,7 +137,7 @@ test('loops: a search for an unknown listing in a ring ends', async (t) => {
 
 test('loops: a query that returns is answered by the local Registry alone', async (t) => {
   const fake = await startFake(t)
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   for (const listing_id of ['one', 'two']) await publish(service.url, ALICE, { listing_id })
   for (const header of ['entrepot', 'other, entrepot;x=1', 'ENTREPOT,entrepot']) {
     const reply = await service.get('/listings?limit=1', { 'CDN-Loop': header })
@@ -150,8 +150,8 @@ test('loops: a query that returns is answered by the local Registry alone', asyn
 
 test('loops: CDN-Loop and Via name every gateway on the way, within limits', async (t) => {
   const fake = await startFake(t)
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }], {
-    more: `[gateway]\nid = "me"\n${FRESH}`,
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
+    more: `id = "me"\n${FRESH}`,
   })
   await service.get('/listings')
   await service.get('/listings', { 'CDN-Loop': 'one;v=2, two:80, "bad one"' })
@@ -167,7 +167,7 @@ test('loops: CDN-Loop and Via name every gateway on the way, within limits', asy
 
 test('loops: more than three hops are refused', async (t) => {
   const fake = await startFake(t)
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   t.is((await service.get('/listings', { 'CDN-Loop': 'a, b, c' })).status, 200)
   const refused = await service.get('/listings', { 'CDN-Loop': 'a, b, c, d' })
   t.is(refused.status, 508)
@@ -177,7 +177,7 @@ test('loops: more than three hops are refused', async (t) => {
 
 test('loops: a gateway without a local Registry answers 508 to a query that returns', async (t) => {
   const fake = await startFake(t)
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }], {
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
     more: '[registry]\nenabled = false\n',
   })
   t.is((await service.get('/listings', { 'CDN-Loop': 'entrepot' })).status, 508)

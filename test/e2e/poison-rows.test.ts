@@ -60,7 +60,8 @@ for (const mode of ['live', 'snapshot'])
     test(`poison rows: ${mode}, a listing that ${what} hides no other`, async (t) => {
       const items = [item, ...listingTexts('a', 230)]
       const fake = await startFake(t, { items, ...options })
-      const settings = `mode = "${mode}"`
+      // A snapshot is stale after two of these periods.
+      const settings = `mode = "${mode}"\nrefresh_seconds = 3600`
       const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
       await whenReady({ get })
       for (const path of PATHS) {

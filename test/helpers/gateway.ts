@@ -30,13 +30,17 @@ export const startGateway = (
 export const startPatientGateway = (
   t: Teardown,
   upstreams: readonly UpstreamEntry[],
-  { more = '', ...options }: Options = {},
-): Promise<RunningService> =>
-  startGateway(
-    t,
-    upstreams.map((one) => ({ ...one, settings: `timeout_ms = 30000\n${one.settings ?? ''}` })),
-    { ...options, more: `[gateway]\nbudget_ms = 60000\n${more}` },
+  { more, ...options }: Options = {},
+): Promise<RunningService> => startRegistry(t, { ...options, toml: patientToml(upstreams, more) })
+
+/** The gateway file of a patient gateway. */
+export const patientToml = (upstreams: readonly UpstreamEntry[], more = ''): string =>
+  gatewayToml(
+    upstreams.map((one) => ({ ...one, settings: `${PATIENT_UPSTREAM}\n${one.settings ?? ''}` })),
+    `[gateway]\nbudget_ms = 120000\n${more}`,
   )
+
+const PATIENT_UPSTREAM = 'timeout_ms = 60000\nconnect_timeout_ms = 60000'
 
 /** A scripted Registry, closed when the test ends. */
 export async function startFake(t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> {
