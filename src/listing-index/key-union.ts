@@ -25,23 +25,14 @@ type Counts = { offers: Uint32Array; gpus: Float64Array }
 
 /** All keys of some segments, so that their counts are added without comparing keys. */
 export class KeyUnion {
-  readonly segments: readonly PriceColumns[]
   readonly #parts: readonly Part[]
   readonly #bases: readonly Basis[]
   /** Of the open listings. */
   readonly #known: Counts
 
-  constructor(
-    parts: readonly Part[],
-    found: ReadonlyMap<string, ReadonlyMap<PriceKey, number>>,
-    known: Counts,
-  ) {
-    this.segments = parts.map(({ prices }) => prices)
+  constructor(parts: readonly Part[], bases: readonly Basis[], known: Counts) {
     this.#parts = parts
-    this.#bases = Array.from(found, ([name, placeOf]) => {
-      const keys = ascending([...placeOf.keys()])
-      return { name, keys, places: Uint32Array.from(keys, (key) => placeOf.get(key)!) }
-    })
+    this.#bases = bases
     this.#known = known
   }
 
@@ -71,8 +62,34 @@ export class KeyUnion {
   }
 }
 
-/** In steps of about a ms. */
-export function* uniteKeys(segments: readonly Segment[], per: PricePer): Generator<void, KeyUnion> {
+/** A union that all who ask for it make together. */
+export class SharedUnion {
+  readonly #segments: readonly PriceColumns[]
+  #union: KeyUnion | Generator<void, KeyUnion>
+
+  constructor(segments: readonly Segment[], per: PricePer) {
+    this.#segments = segments.map(({ prices }) => prices)
+    this.#union = uniteKeys(segments, per)
+  }
+
+  isOf(segments: readonly Segment[]): boolean {
+    const own = this.#segments
+    return segments.length === own.length && segments.every(({ prices }, n) => prices === own[n])
+  }
+
+  /** Each step goes on where the latest one ended, whoever asked for that. */
+  *get(): Generator<void, KeyUnion> {
+    while (!(this.#union instanceof KeyUnion)) {
+      const { done, value } = this.#union.next()
+      if (done === true) this.#union = value
+      else yield
+    }
+    return this.#union
+  }
+}
+
+/** In steps of about a ms, but for the sort of a basis. */
+function* uniteKeys(segments: readonly Segment[], per: PricePer): Generator<void, KeyUnion> {
   const found = new Map<string, Map<PriceKey, number>>()
   const parts: Part[] = []
   let size = 1
@@ -89,11 +106,8 @@ export function* uniteKeys(segments: readonly Segment[], per: PricePer): Generat
         const place = placeOf.get(key) ?? size
         if (place === size) placeOf.set(key, size++)
         places[at] = place
+        if (++work % STEP === 0) yield
       }
-      work += basisStarts[n + 1]! - basisStarts[n]!
-      if (work < STEP) continue
-      yield
-      work = 0
     }
     parts.push({ prices, open: liveByStatus.open.slice(), keyOf, places })
   }
@@ -102,7 +116,17 @@ export function* uniteKeys(segments: readonly Segment[], per: PricePer): Generat
     addCounts(part, part.open, known, 1)
     yield
   }
-  return new KeyUnion(parts, found, known)
+  const all: Basis[] = []
+  for (const [name, placeOf] of found) {
+    const keys = ascending([...placeOf.keys()])
+    const places = new Uint32Array(keys.length)
+    for (let n = 0; n < keys.length; n++) {
+      places[n] = placeOf.get(keys[n]!)!
+      if (++work % STEP === 0) yield
+    }
+    all.push({ name, keys, places })
+  }
+  return new KeyUnion(parts, all, known)
 }
 
 function addCounts(

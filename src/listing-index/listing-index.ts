@@ -4,7 +4,7 @@ import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { IndexMatches } from './index-matches.ts'
-import { type KeyUnion, uniteKeys } from './key-union.ts'
+import { type KeyUnion, SharedUnion } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
 import { RowReader } from './scan/row-reader.ts'
@@ -60,7 +60,7 @@ export class ListingIndex {
   readonly plan: SegmentPlan
   readonly #vocabulary: Vocabulary
   readonly #segments: Segments
-  readonly #unions = new Map<PricePer, readonly KeyUnion[]>()
+  readonly #unions = new Map<PricePer, readonly SharedUnion[]>()
 
   /**
    * @param filters criteria must use their paths
@@ -150,16 +150,13 @@ export class ListingIndex {
       number === IN_TAIL ? 'tail' : size * 2 < this.plan.rows ? 'small' : 'large',
     )
     const known = this.#unions.get(per) ?? []
+    const shared = Array.from(
+      groups.values(),
+      (group) => known.find((union) => union.isOf(group)) ?? new SharedUnion(group, per),
+    )
+    this.#unions.set(per, shared)
     const unions: KeyUnion[] = []
-    for (const group of groups.values()) {
-      const same = known.find(
-        (union) =>
-          union.segments.length === group.length &&
-          group.every(({ prices }, n) => prices === union.segments[n]),
-      )
-      unions.push(same ?? (yield* uniteKeys(group, per)))
-    }
-    this.#unions.set(per, unions)
+    for (const union of shared) unions.push(yield* union.get())
     return unions
   }
 

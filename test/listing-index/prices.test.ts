@@ -147,12 +147,30 @@ test('prices: columns of very many prices are built in steps', (t) => {
   t.true(Array.from(index.load(entries)).length > 20)
 })
 
+test('prices: different prices are counted in steps, which questions asked at once share', (t) => {
+  const entries = Array.from({ length: 20_000 }, (_, n) => accepting(n, ['0xa'], String(7919 * n)))
+  const question = (index: ListingIndex) =>
+    index.matches({ status: 'open', publisherId: null, criteria: [] }).facets([], 'gpu')
+  const loaded = () => {
+    const index = new ListingIndex([])
+    for (const _step of index.load(entries));
+    return index
+  }
+  const alone = Array.from(question(loaded())).length
+  t.true(alone > 10)
+  const index = loaded()
+  const questions = Array.from({ length: 4 }, () => question(index))
+  let steps = 0
+  while (questions.filter((one) => one.next().done !== true).length > 0) steps++
+  t.true(steps < alone / 2)
+})
+
 /** A listing with a price in each of these tokens. */
-function accepting(n: number, tokens: readonly string[]): IndexEntry {
+function accepting(n: number, tokens: readonly string[], value = '5'): IndexEntry {
   const escrows = tokens.map((token) => ({
     chain_name: 'base',
     literal_fields: { token },
-    rates: [{ value: '5', per: 'hour' }],
+    rates: [{ value, per: 'hour' }],
   }))
   const bytes = Buffer.from(JSON.stringify({ accepted_escrows: escrows }))
   return { listingId: `l${n}`, publisherId: 1, status: 'open', createdAt: n, bytes }
