@@ -44,7 +44,9 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const served = await runs.read(query, range, signal)
     const { run } = served
     const { listings, hasMore } = run.select(range)
-    const info = describeRun(served, await publishers.attribute(listings))
+    // Of a complete run, every listing can be looked up, and its publisher tells it from others with its id.
+    const isAttributed = await publishers.attribute(run.isComplete ? run.listings : listings)
+    const info = describeRun(served, isAttributed)
     if (listings.some((item) => !isPublishers(item, query)))
       return readFiltered(['publisher'], query, range, signal)
     return {

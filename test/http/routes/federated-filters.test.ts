@@ -240,6 +240,33 @@ test('merge: copies of one publisher are one listing, those of two publishers tw
   )
 })
 
+test('merge: small pages show the listings of two publishers with one id and one storefront, cached or not', async (t) => {
+  const publishers = [
+    [1, ALICE.address],
+    [2, BOB.address],
+  ] as const
+  const dated = (seconds: number, fields: Record<string, unknown>) =>
+    listingText({ ...fields, created_at: `2026-11-20T00:00:0${seconds}` })
+  const others = [4, 3, 2].map((seconds) => dated(seconds, { listing_id: `other-${seconds}` }))
+  const near = await startFake(t, { items: [...others, dated(1, { listing_id: 'shared' })], publishers })
+  const far = await startFake(t, { items: [dated(5, { listing_id: 'shared', publisher_id: 2 })], publishers })
+  const service = await startPatientGateway(t, [
+    { name: 'near', url: near.url },
+    { name: 'far', url: far.url },
+  ])
+  for (const limit of [1, 5, 1]) {
+    const shown: unknown[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const page: Answer = await listings(service, `limit=${limit}${cursor && `&cursor=${cursor}`}`)
+      for (const { _meta } of page.items) shown.push(_meta.publisher, _meta.conflict)
+      cursor = page.next_cursor
+    }
+    const [alice, bob] = [ALICE, BOB].map(({ address }) => address.toLowerCase())
+    const own = [alice, undefined]
+    t.deepEqual(shown, [bob, true, ...own, ...own, ...own, alice, true], `pages of ${limit}`)
+  }
+})
+
 test('merge: a copy under a wallet of a better Registry, at another storefront, is disputed', async (t) => {
   const publishers = [[1, ALICE.address]] as const
   const trusted = await startFake(t, { items: listingTexts('a', 300), publishers })
