@@ -133,6 +133,19 @@ test.serial('doctor: a near-miss key exits 78, otherwise the Registries decide',
   t.is((await runCli(['doctor', '--config', temporaryFile(t, 'bad.toml', 'urls = [')])).code, 78)
 })
 
+test.serial('doctor: credentials in URLs are not printed', async (t) => {
+  const toml = `[registry]
+urls = ["http://user:hunter2@127.0.0.1:1", "http://127.0.0.1:2"]
+[registry.auth]
+"http://127.0.0.1:1" = "key"
+"http://user:hunter2@127.0.0.1:2" = "key"
+"http://user:hunter2@127.0.0.1:3" = "key"`
+  const { code, stdout, stderr } = await runCli(['doctor', '--config', temporaryFile(t, 'buyer.toml', toml)])
+  t.is(code, 78)
+  t.true(stdout.includes('http://…@127.0.0.1:1'))
+  t.false((stdout + stderr).includes('hunter2'))
+})
+
 test.serial(
   'doctor: a wrong scheme, a redirect, another clock and an unused key are explained',
   async (t) => {

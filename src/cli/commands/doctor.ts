@@ -74,10 +74,12 @@ function checkConfig(
     if (problem !== null) add('wrong', redactCredentials(url), problem)
   }
   const misses = nearMisses(urls, config.auth)
-  for (const miss of misses) add('wrong', `[registry.auth] ${miss.keyUrl}`, describeNearMiss(miss))
+  for (const miss of misses)
+    add('wrong', `[registry.auth] ${redactCredentials(miss.keyUrl)}`, describeNearMiss(miss))
   const known = new Set([...urls, ...config.urls, ...misses.map(({ keyUrl }) => keyUrl)])
   for (const url of config.auth.keys())
-    if (!known.has(url)) add('warning', `[registry.auth] ${url}`, 'no Registry of urls has exactly this URL')
+    if (!known.has(url))
+      add('warning', `[registry.auth] ${redactCredentials(url)}`, 'no Registry of urls has exactly this URL')
   return checks
 }
 

@@ -112,12 +112,12 @@ type NearMiss = { keyUrl: string; registryUrl: string }
 export const nearMisses = (registryUrls: readonly string[], auth: ReadonlyMap<string, string>): NearMiss[] =>
   [...auth.keys()].flatMap((keyUrl) =>
     registryUrls
-      .filter((url) => !auth.has(url) && normalise(url) === normalise(keyUrl))
+      .filter((url) => urlProblem(url) === null && !auth.has(url) && normalise(url) === normalise(keyUrl))
       .map((registryUrl) => ({ keyUrl, registryUrl })),
   )
 
 export const describeNearMiss = ({ keyUrl, registryUrl }: NearMiss): string =>
-  `the key for ${keyUrl} is not sent to ${registryUrl}: the two URLs must be identical; ` +
+  `the key for ${redactCredentials(keyUrl)} is not sent to ${registryUrl}: the two URLs must be identical; ` +
   keyHint(registryUrl)
 
 export const keyHint = (url: string): string => `write [registry.auth] "${url}" = "KEY" in buyer.secrets.toml`
