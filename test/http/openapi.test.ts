@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import test from 'ava'
 import { readApiDocs, renderApiDocs } from '../../scripts/api-docs.ts'
 import { PRICE_PARAMETERS } from '../../src/domain/price/price-parameters.ts'
@@ -5,6 +6,7 @@ import type { OpenApiDocument } from '../../src/http/docs/openapi.ts'
 import { announcedBy, fitsBodyOf } from '../helpers/announced.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../helpers/registry.ts'
+import { temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, publishBody, sign, unixNow } from '../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -43,6 +45,18 @@ test('OpenAPI: the filters of the filter spec are parameters of GET /listings', 
     parameters.filter((one) => one.in === 'query').map(({ name }) => name),
     ['status', 'publisher', 'limit', 'offset', ...PRICE_PARAMETERS, ...filters.map(({ name }) => name)],
   )
+})
+
+test('OpenAPI: a filter `by` is a parameter of GET /listings, not of GET /facets', async (t) => {
+  const shipped = readFileSync('config/filter-spec.apicredits.yaml', 'utf8')
+  const by = '  - {name: by, path: $.offer_resource.by, op: in, value_type: string, on_missing: fail}\n'
+  const spec = temporaryFile(t, 'filter-spec.yaml', `${shipped}${by}`)
+  const service = await startRegistry(t, { environment: { REGISTRY_FILTER_SPEC_PATH: spec } })
+  const { paths } = await documentOf(service)
+  const namesOf = (path: string) => paths[path]!.get!.parameters!.map(({ name }) => name)
+  t.true(namesOf('/listings').includes('by'))
+  t.is(namesOf('/facets').filter((name) => name === 'by').length, 1)
+  t.regex(paths['/facets']!.get!['x-codeSamples'][0].source, /\/facets\?by=gpu_model'$/)
 })
 
 test('OpenAPI: every operation has its own id, and one tag of the document', async (t) => {

@@ -1,4 +1,5 @@
 import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
+import type { FilterSpec } from '../../filter-spec/filter.ts'
 import { facetFields, MAX_FACETS, REGISTRY_FACET } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import {
@@ -17,7 +18,13 @@ import {
   STATUS,
   TIMEOUT_MS,
 } from '../parameters.ts'
-import { type HandlerResponse, parameter, type RequestContext, type Route } from '../route.ts'
+import {
+  type HandlerResponse,
+  parameter,
+  type RequestContext,
+  type Route,
+  type RouteParameter,
+} from '../route.ts'
 import { mergedHeaders } from './merged-headers.ts'
 import { currency, type Gateway, marketQuery, readVocabulary } from './merged-listings.ts'
 
@@ -32,7 +39,7 @@ export const facetRoutes = (gateway: Gateway): Route[] => [
       'other query parameter is a filter of the filter spec; all filters have to match. A live source with more than ' +
       '`scan_limit` matches is skipped, and the answer is not complete. `prices` gives the least, the median and the most ' +
       'per GPU-hour or offer, for each token and unit by itself, for at most 32 of them.',
-    parameters: [...PARAMETERS, IF_MATCH, IF_NONE_MATCH, ...filterParameters(gateway.spec)],
+    parameters: [...PARAMETERS, IF_MATCH, IF_NONE_MATCH, ...usableFilters(gateway.spec)],
     responses: {
       200: { description: 'Counts, and a report of each source', schema: facetsSchema },
       304: NOT_MODIFIED,
@@ -52,6 +59,10 @@ const BY = parameter(
 const PARAMETERS = [BY, STATUS, PUBLISHER, PRICE_PER, PRICE_MAX, PRICE_TOKEN, REQUIRE, TIMEOUT_MS, SOURCES]
 
 const RESERVED: ReadonlySet<string> = new Set(PARAMETERS.map(({ name }) => name))
+
+/** A filter `by` can be used with `GET /listings` only. */
+const usableFilters = (spec: FilterSpec): RouteParameter[] =>
+  filterParameters(spec).filter(({ name }) => !RESERVED.has(name))
 
 async function readMarket(request: RequestContext, gateway: Gateway): Promise<HandlerResponse> {
   const parameters = readGatewayParameters(request.queryString, RESERVED)
