@@ -27,7 +27,7 @@ export class StoredRun {
   static of(run: Run): StoredRun {
     const { asOf, after, isEnded, skipped } = run
     const pages = run.pages.map(({ bytes, about }) => ({ bytes, about }))
-    // A weak reference survives minor collections: for one page, scanning it again costs less.
+    // A weak reference keeps its run through minor collections; scanning one page again costs less.
     return new StoredRun({ asOf, after, isEnded, skipped }, pages, pages.length === 1 ? null : run)
   }
 

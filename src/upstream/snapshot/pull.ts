@@ -109,11 +109,8 @@ async function pullStream(
   const lines: Buffer[] = []
   let invalid = 0
   let bytes = 0
-  const response = await createGet(
-    upstream,
-    agent,
-    query.via,
-  )(`/listings?${queryParameters(query)}`, {
+  const get = createGet(upstream, agent, query.via)
+  const response = await get(`/listings?${queryParameters(query)}`, {
     maxBytes: MAX_STREAM_BYTES,
     headers: { accept: 'application/x-ndjson', 'accept-encoding': 'identity' },
     lines: { maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES, maxStreamMs: MAX_STREAM_MS, onLine },
