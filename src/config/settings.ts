@@ -31,23 +31,23 @@ export const serviceUrl = (host: string, port: number | string): string =>
 export const sqlitePath = (storeUrl: string): string | null => /^sqlite:(.+)$/.exec(storeUrl)?.[1] ?? null
 
 const STORE_URL = /^(sqlite:.+|rediss?:\/\/.+|redis\+cluster:\/\/.+)$/
-const BOOLEANS: Readonly<Record<string, boolean>> = {
-  true: true,
-  '1': true,
-  yes: true,
-  on: true,
-  false: false,
-  '0': false,
-  no: false,
-  off: false,
-}
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['yes', true],
+  ['on', true],
+  ['false', false],
+  ['0', false],
+  ['no', false],
+  ['off', false],
+])
 
 export function readEnvironment(environment: Environment, problems: Violation[]): Settings {
   const text = (name: string): string | null => environment[name] || null
   const complain: Complain = (path, message) => void problems.push({ path, message })
 
   const boolean = (name: string): boolean => {
-    const value = BOOLEANS[(text(name) ?? 'false').toLowerCase()]
+    const value = BOOLEANS.get((text(name) ?? 'false').toLowerCase())
     if (value === undefined)
       complain(name, `expected true, false, 1, 0, yes, no, on or off, got '${text(name)}'`)
     return value ?? false

@@ -83,12 +83,16 @@ test('config: the key of an upstream is in a variable, or in a file beside the g
   t.like(upstreams[1], { key: 'from-file', priority: 7, visibility: 'public' })
 })
 
-test('config: booleans have four spellings each', (t) => {
+test('config: booleans have four spellings each, and no other', (t) => {
   for (const value of ['true', '1', 'YES', 'On']) {
     t.true(load('', { REGISTRY_REQUIRE_READ_API_KEY: value }).requireReadKey)
   }
   for (const value of ['false', '0', 'no', 'OFF', '']) {
     t.false(load('', { REGISTRY_REQUIRE_READ_API_KEY: value }).requireReadKey)
+  }
+  for (const value of ['perhaps', 'constructor', '__proto__']) {
+    const [problem] = problemsOf(t, '', { METRICS_PUBLIC: value })
+    t.is(problem, `METRICS_PUBLIC: expected true, false, 1, 0, yes, no, on or off, got '${value}'`)
   }
 })
 
