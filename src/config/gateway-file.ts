@@ -166,7 +166,7 @@ function expandVariables(value: unknown, source: FileContext, path = ''): unknow
 
 const expandText = (text: string, { environment, problems }: FileContext, path: string): string =>
   text.replace(VARIABLE, (_whole, name: string) => {
-    const value = environment[name]
+    const value = variable(name, environment)
     if (value === undefined)
       problems.push({
         path,
@@ -174,6 +174,10 @@ const expandText = (text: string, { environment, problems }: FileContext, path: 
       })
     return value ?? ''
   })
+
+/** Not what every object inherits: files name variables. */
+const variable = (name: string, environment: Environment): string | undefined =>
+  Object.hasOwn(environment, name) ? environment[name] : undefined
 
 /** Paths in `known`, such as an unset variable, are reported already. */
 const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violation[] =>
@@ -266,7 +270,7 @@ function upstreamOptions(entry: z.infer<typeof upstream>, n: number, source: Fil
 function upstreamKey(entry: z.infer<typeof upstream>, path: string, source: FileContext): string | null {
   const { environment, problems } = source
   if (entry.api_key_env !== undefined) {
-    const key = environment[entry.api_key_env]?.trim()
+    const key = variable(entry.api_key_env, environment)?.trim()
     if (!key)
       problems.push({
         path: `${path}.api_key_env`,

@@ -145,6 +145,11 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
     /^gateway\.id: the environment variable UNSET is not set; set it, or remove \$\{UNSET\}$/,
   ],
   [
+    'a variable with the name of an inherited member',
+    '[gateway]\nid = "${constructor}"',
+    /^gateway\.id: the environment variable constructor is not set; /,
+  ],
+  [
     'an unset key',
     '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="UNSET"',
     /^upstreams\[0\]\.api_key_env: the environment variable UNSET is not set/,
