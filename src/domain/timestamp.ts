@@ -40,7 +40,7 @@ export function parseTimestamp(text: string): Micros | null {
   const parts = ISO.exec(text)
   if (parts === null) return null
   const [, year, month, day, hour, minute, second = '0', fraction = '', zone = 'Z'] = parts
-  const millis = Date.UTC(+year!, +month! - 1, +day!, +hour!, +minute!, +second)
+  const millis = startOfDay(+year!, +month!, +day!) + ((+hour! * 60 + +minute!) * 60 + +second) * 1000
   if (new Date(millis).getUTCDate() !== +day! || +hour! > 23 || +minute! > 59 || +second > 59) return null
   return millis * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0')) - offsetMicros(zone)
 }
@@ -61,9 +61,16 @@ function parsePlain(text: string): Micros {
   const second = digitsAt(text, 17, 2)
   const isSure = month >= 1 && month <= 12 && day >= 1 && day <= SURE_DAYS
   if (!isSure || !(hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN
-  const days = Date.UTC(digitsAt(text, 0, 4), month - 1, day)
-  return (days + (hour * 3600 + minute * 60 + second) * 1000) * 1000 + digitsAt(text, 20, 6)
+  const start = startOfDay(digitsAt(text, 0, 4), month, day)
+  return (start + (hour * 3600 + minute * 60 + second) * 1000) * 1000 + digitsAt(text, 20, 6)
 }
+
+/** In ms, UTC. `Date.UTC` takes a year below 100 for one of the 20th century; the calendar repeats after 400 years. */
+function startOfDay(year: number, month: number, day: number): number {
+  return Date.UTC(year + 400, month - 1, day) - MS_OF_400_YEARS
+}
+
+const MS_OF_400_YEARS = 146_097 * 86_400_000
 
 function digitsAt(text: string, at: number, count: number): number {
   let value = 0

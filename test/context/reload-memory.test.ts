@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import test from 'ava'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 import { publishOf } from '../store/contract/subject.ts'
@@ -21,12 +20,10 @@ test('reload: the index of a closed configuration leaves memory', async (t) => {
   setSpec(0)
   const store = openSqliteStore(':memory:')
   for (let n = 0; n < LISTINGS; n++) await store.publish(publishOf(`L${n}`))
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
   const used = async (): Promise<number> => {
     for (let n = 0; n < 3; n++) {
       await new Promise((resolve) => setImmediate(resolve))
-      collect()
+      collectGarbage()
     }
     return process.memoryUsage().arrayBuffers
   }

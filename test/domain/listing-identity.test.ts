@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import test from 'ava'
 import { SeenListings } from '../../src/domain/listing-identity.ts'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 
 test('seen listings: a copy is repeated by publisher, or by storefront where that is unknown', (t) => {
   const seen = new SeenListings()
@@ -18,8 +17,6 @@ test('seen listings: a copy is repeated by publisher, or by storefront where tha
 
 test('seen listings: one of very many costs less than a hundred bytes', (t) => {
   const ids = Array.from({ length: 50_000 }, (_, n) => `listing-${n}`)
-  setFlagsFromString('--expose-gc')
-  const collectGarbage: () => void = runInNewContext('gc')
   collectGarbage()
   const before = process.memoryUsage().heapUsed
   const seen = new SeenListings()

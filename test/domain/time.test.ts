@@ -79,6 +79,11 @@ test('timestamp: formatting agrees with Date to the millisecond, in any order of
 const START = Date.UTC(2026, 10, 20, 12)
 const MINUTE = 60_000
 
+test('timestamp: years below 100 are not years of the 20th century', (t) => {
+  for (const text of ['0050-03-01T00:00:00', '0050-03-01T00:00:00.000000'])
+    t.is(parseTimestamp(text), Date.parse('0050-03-01T00:00:00Z') * 1000)
+})
+
 test('minutes: counts go to their minute, and the last sixty are kept', (t) => {
   const counts = new MinuteCounts()
   for (let minute = 0; minute < 3 * KEPT_MINUTES; minute++) {

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { type FakeOptions, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, whenReady } from '../helpers/gateway.ts'
-import type { Answer } from '../helpers/sequence.ts'
+import { type Answer, idsIn, idsOf, readPage } from '../helpers/sequence.ts'
 
 /** The newest of all. */
 const odd = (fields: object = {}): string =>
@@ -41,6 +41,22 @@ test('poison rows: an upstream that never repeats a listing is not read for ever
   t.not((json() as Answer).sources[1]?.state, 'loaded')
   t.true(fake.requests.length < 80, `${fake.requests.length} requests`)
 })
+
+for (const mode of ['live', 'snapshot'])
+  test(`poison rows: ${mode}, pages that are too large together hide no listing that may be shown`, async (t) => {
+    const huge = listingTexts('huge', 40, {
+      created_at: '2026-11-20T00:01:00',
+      demands: ['x'.repeat(250_000)],
+    })
+    const large = listingTexts('large', 150, { demands: ['x'.repeat(60_000)] })
+    const fake = await startFake(t, { items: [...huge, ...large] })
+    const settings = `mode = "${mode}"\nrefresh_seconds = 3600`
+    const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
+    await whenReady(service)
+    const page = await readPage(service, 'limit=200')
+    t.deepEqual(idsOf(page), idsIn(large))
+    t.like(page.sources[1], { state: 'loaded', invalid: 40 })
+  })
 
 /** Distinct questions, so that none is answered from the cache. */
 const PATHS = [

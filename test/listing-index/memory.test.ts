@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import test from 'ava'
 import { ListingIndex } from '../../src/listing-index/listing-index.ts'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 import { filterOn } from './model.ts'
 
 /** Listings of a segment, and enough more for merges to end. */
@@ -46,9 +45,6 @@ const put = (index: ListingIndex, n: number, document: unknown): void =>
     createdAt: n,
     bytes: Buffer.from(JSON.stringify(document)),
   })
-
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
 
 /** Collects until nothing more is freed: buffers are freed after the collection that finds them. */
 function memoryInUse(): number {

@@ -1,7 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 import { Changes } from './changes.ts'
@@ -140,12 +139,6 @@ export async function startWorld(seed: number): Promise<World> {
   }
   return world
 }
-
-/** As `node --expose-gc` has it. */
-const collectGarbage: () => void = (() => {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc')
-})()
 
 /** Longest time that passes at once: shorter than any pull is delayed by. */
 const STEP_MS = 3000

@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
-import { deadUrl, idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { deadUrl, envelopeText, idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { startServer } from '../../helpers/fixed-answers.ts'
 import { startFake, startGateway, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish } from '../../helpers/seller.ts'
@@ -48,6 +49,19 @@ async function startThree(t: ExecutionContext) {
   const service = await startPatientGateway(t, upstreams, { environment })
   return { ...fakes, service, key: (await mintKey(service.url)).bearer }
 }
+
+test('filters: none is sent to an upstream that answers 503 to /filter-spec', async (t) => {
+  const items = ['H200', 'A100'].map((gpu_model) => inZone(gpu_model, { gpu_model }))
+  const url = await startServer(t, {
+    '/filter-spec': [503, '{}'],
+    // 404 to a query with a filter.
+    '/listings?status=open&limit=200&offset=0': envelopeText(items, 2),
+  })
+  const service = await startPatientGateway(t, [{ name: 'a', url }])
+  const answer = await listings(service, 'gpu_model=H200')
+  t.true(answer.complete)
+  t.deepEqual(ids(answer), ['H200'])
+})
 
 test('filter spec: adds the filters of visible upstreams, under an ETag of everything', async (t) => {
   const { service, key } = await startThree(t)

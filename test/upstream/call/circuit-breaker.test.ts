@@ -107,6 +107,22 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
+for (const [reason, times] of [
+  ['rate_limited', 1],
+  ['timeout', 5],
+] as const)
+  test(`after ${reason} calls go on in time though the clock was set back`, async (t) => {
+    const clock = manualClock()
+    let backMs = 0
+    const { callOften, fail, isAnsweredAfter } = start(t, {
+      clock: { ...clock, now: () => clock.now() - backMs },
+    })
+    fail(reason, reason === 'timeout' ? {} : { retryAfterMs: OPEN_MS })
+    await callOften(times)
+    backMs = 3_600_000
+    t.true(await isAnsweredAfter(OPEN_MS))
+  })
+
 for (const [what, query, request] of CHOSEN) {
   test(`a question for ${what} that alone fails opens nothing, and costs one probe at a time`, async (t) => {
     const { call, fail, upstream, breaker } = start(t)

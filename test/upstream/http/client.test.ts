@@ -236,7 +236,9 @@ test('hung names are looked up one at a time, and no other name waits', async (t
 test('an upstream whose name server is silent takes no other upstream with it', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { port } = new URL(fake.url)
+  const asked: string[] = []
   const lookup = ((hostname: string, _options: object, answer: Answer) => {
+    asked.push(hostname)
     if (hostname === 'good.test') answer(null, [{ address: '127.0.0.1', family: 4 }])
   }) as LookupFunction
   const settings = 'connect_timeout_ms = 200\ntimeout_ms = 300'
@@ -259,6 +261,7 @@ test('an upstream whose name server is silent takes no other upstream with it', 
       ],
     )
   }
+  t.is(asked.filter((name) => name === 'bad.test').length, 1, 'a silent name has one lookup at a time')
 })
 
 type Reply = { sources: { registry: string; state: string }[] }

@@ -49,6 +49,13 @@ test('while it is fresh a run is read once, for every reader and any part of it'
   t.false(reading.isCurrent?.())
 })
 
+test('an empty run counts what it takes besides its body', async (t) => {
+  const { read, status } = await openUpstream(t)
+  for (let n = 0; n < 10; n++) await read({ via: [`gateway-${n}`] })
+  const { bytes } = status().cache
+  t.true(bytes > 10 * 2000, `${bytes}`)
+})
+
 test('other questions are other runs; the order of filters does not matter', async (t) => {
   const { read, fake } = await openUpstream(t)
   const filters = [

@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
 import type { ListingQuery } from '../../../src/domain/query.ts'
 import type { SavedSnapshot, SnapshotStorage } from '../../../src/domain/source/saved-snapshot.ts'
 import { PULL_AGAIN_SECONDS, SAVE_EVERY_MS } from '../../../src/upstream/snapshot/puller.ts'
+import { collectGarbage } from '../../helpers/collect-garbage.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import {
   type Behaviour,
@@ -52,7 +54,7 @@ async function open(
   const pass = async (seconds: number) => {
     clock.advance(seconds * 1000)
     await eventually(hasPulled)
-    await new Promise((resolve) => setImmediate(resolve))
+    await setImmediate()
   }
   return Object.assign(upstream, { pass })
 }
@@ -84,6 +86,31 @@ test('any range of the open listings is answered from memory, to the byte', asyn
   t.is(fake.requests.length, pulled)
   t.is(source.mode, 'snapshot')
   t.like(status(), { mode: 'snapshot', state: 'loaded', listings: 300, ageSeconds: 0 })
+})
+
+test('the memory of a snapshot is reported whenever it changes', async (t) => {
+  const sizes: number[] = []
+  const snapshots = { onResize: (bytes: number) => void sizes.push(bytes) }
+  const { pass, fake } = await openPulled(t, { items: listingTexts('a', 100) }, { snapshots })
+  fake.items = fake.items.slice(0, 10)
+  await pass(REFRESH)
+  const [all = 0, few = 0] = sizes
+  t.true(all > 100 * 400 && few < all / 5, sizes.join(', '))
+})
+
+test('what tells whether a Reading is current holds no query', async (t) => {
+  const { source } = await openPulled(t, { items: listingTexts('a', 3) })
+  const ask = async () => {
+    const query = listingQuery()
+    const range = { after: null, offsetHint: 0, count: 50 }
+    const { isCurrent } = await source.read(query, range, new AbortController().signal)
+    return { isCurrent, query: new WeakRef(query) }
+  }
+  const { isCurrent, query } = await ask()
+  await setImmediate()
+  collectGarbage()
+  t.is(query.deref(), undefined)
+  t.true(isCurrent?.())
 })
 
 test('any filter is answered exactly, indexed or not, and explained', async (t) => {
@@ -162,7 +189,7 @@ test('periods vary by a tenth', async (t) => {
     const { read, pass, fake, clock } = await openPulled(t, {}, { parts: { random: () => random } })
     fake.items = listingTexts('a', 1)
     clock.advance((seconds - 1) * 1000)
-    await new Promise((resolve) => setImmediate(resolve))
+    await setImmediate()
     t.is((await read()).total, 0)
     await pass(1)
     t.is((await read()).total, 1)
@@ -244,7 +271,7 @@ test('a refresh pulls at once, and once more where a pull is running', async (t)
   await ready
   fake.items = listingTexts('a', 2)
   await eventually(() => fake.requests.length === 2)
-  while ((await read()).total !== 2) await new Promise((resolve) => setImmediate(resolve))
+  while ((await read()).total !== 2) await setImmediate()
   t.is(fake.requests.length, 2)
 })
 
@@ -264,7 +291,7 @@ test('close ends a pull that runs, which holds nothing more, and no other begins
   t.is(state.snapshot.current?.takenAt, takenAt)
   const { made } = state.stats.calls
   refresh()
-  await new Promise((resolve) => setImmediate(resolve))
+  await setImmediate()
   t.is(state.stats.calls.made, made)
 })
 
