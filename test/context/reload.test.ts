@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import test from 'ava'
 import { createLogger } from '../../src/log.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { gatewayToml, startFake } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
@@ -123,7 +124,7 @@ test('reload: a cursor stays valid for an unchanged query, else it is refused', 
 })
 
 test('reload: a smaller cache keeps recent Readings, which serve a dead upstream', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('one', 5) })
+  const fake = await startFake(t, { items: listingTexts('one', 5), port: await freePort() })
   const clock = manualClock()
   const file = (bytes: number) =>
     gatewayToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { type Behaviour, listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
-import { freePorts } from '../helpers/free-port.ts'
+import { freePort, freePorts } from '../helpers/free-port.ts'
 import { askBriefly, startFake, startPatientGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { testRedis } from '../helpers/redis.ts'
@@ -223,7 +223,7 @@ const STORES = {
 
 for (const [store, open] of Object.entries(STORES)) {
   test(`snapshot restart: with ${store}, a dead upstream's listings remain to the byte`, async (t) => {
-    const fake = await startFakeRegistry({ items: listingTexts('a', 120) })
+    const fake = await startFakeRegistry({ items: listingTexts('a', 120), port: await freePort() })
     const STORE_URL = await open(t)
     const name = `upstream-${randomBytes(6).toString('hex')}`
     const upstream = { name, url: fake.url, settings: 'mode = "snapshot"' }

@@ -94,6 +94,8 @@ export type FakeOptions = Partial<Omit<FakeState, 'items' | 'script'>> & {
   script?: readonly Behaviour[]
   /** A gateway adds `complete` and `sources`, is paged by `next_cursor` beyond 2,000 listings, and streams NDJSON. */
   kind?: UpstreamKind
+  /** Default: any free one, which another test may get after `close`. One of `freePort()` stays closed. */
+  port?: number
   /** Path under which it is served, such as `/registry`. */
   prefix?: string
   /** Enables TLS. */
@@ -108,7 +110,7 @@ const SERVE: Behaviour = { kind: 'serve' }
 
 /** A real server on a free port of the loopback that follows its script. */
 export async function startFakeRegistry(options: FakeOptions = {}): Promise<FakeRegistry> {
-  const { prefix = '', script = [SERVE], items = [], certificate, ...state } = options
+  const { port = 0, prefix = '', script = [SERVE], items = [], certificate, ...state } = options
   let connections = 0
   let inFlight = 0
   let mostInFlight = 0
@@ -143,7 +145,7 @@ export async function startFakeRegistry(options: FakeOptions = {}): Promise<Fake
   const secure = certificate === undefined ? null : createTlsServer(certificate, answer)
   const server = secure ?? createServer(answer)
   server.on('connection', () => connections++)
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const fake: FakeRegistry = {
     filterSpec: null,

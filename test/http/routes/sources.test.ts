@@ -2,6 +2,7 @@ import test from 'ava'
 import type { SourceDetailsJson } from '../../../src/wire/source.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
+import { freePort } from '../../helpers/free-port.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { startRegistry } from '../../helpers/registry.ts'
@@ -76,7 +77,7 @@ test('sources: a refresh clears the cache of an upstream and requests it at once
 })
 
 test('sources: a probe reaches an upstream whose circuit breaker is open', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const fake = await startFake(t, { items: listingTexts('a', 3), port: await freePort() })
   const clock = manualClock()
   const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'api_key_env = "A_KEY"' }], {
     environment: { ...environment, A_KEY: 'upstream-key' },
