@@ -77,7 +77,7 @@ export class SharedUnion {
     return segments.length === own.length && segments.every(({ prices }, n) => prices === own[n])
   }
 
-  /** Each step goes on where the latest one ended, whoever asked for that. */
+  /** All counts share it: each step continues where the latest one ended. */
   *get(): Generator<void, KeyUnion> {
     while (!(this.#union instanceof KeyUnion)) {
       const { done, value } = this.#union.next()
