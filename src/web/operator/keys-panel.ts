@@ -32,7 +32,7 @@ export function KeysPanel({ api, onError, now }: KeysPanelProps) {
     try {
       const minted = await api.mint(wanted, lifetime)
       setCreated((before) => [...before, minted])
-      setNews('')
+      setNews(`Created: key ${minted.id} (${untrustedText(minted.name)}).`)
     } catch (error) {
       fail('The key could not be created')(error)
       return false
@@ -158,7 +158,10 @@ const EXPIRY_DAYS = [7, 30, 90, 365]
 function CreatedKey({ minted, onDone }: { minted: MintedKeyJson; onDone: () => void }) {
   const { id, name, scope, key } = minted
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => field.current?.select(), [])
+  useEffect(() => {
+    // Selecting it takes the focus, which stays with a field that is being filled in.
+    if (!document.activeElement?.matches('input, select')) field.current?.select()
+  }, [])
   return html`<div class="banner minted row" role="group" aria-labelledby=${`minted-${id}`}>
     <h3 id=${`minted-${id}`}>New key for ${untrustedText(name)} (${scope})</h3>
     <p>Copy it now. It will not be shown again.</p>
