@@ -47,13 +47,18 @@ export function invalid(
 export const invalidBody = ({ issues }: z.ZodError): EntrepotError =>
   invalid(issues.map(({ path, message }) => ({ path: ['body', ...path].map(String).join('.'), message })))
 
-export const rateLimited = (
-  limit: LimitName,
-  { limit: perMinute, resetSeconds }: LimitState,
-  headers: Readonly<Record<string, string>> = {},
-): EntrepotError =>
+/** `draft-ietf-httpapi-ratelimit-headers`: policy, remaining requests, seconds until the reset. */
+export const rateLimitHeaders = (
+  policy: LimitName,
+  { limit, remaining, resetSeconds }: LimitState,
+): Record<string, string> => ({
+  'RateLimit-Policy': `"${policy}";q=${limit};w=60`,
+  RateLimit: `"${policy}";r=${remaining};t=${resetSeconds}`,
+})
+
+export const rateLimited = (limit: LimitName, state: LimitState): EntrepotError =>
   new EntrepotError(
     'rate_limited',
-    `More than ${perMinute} requests in a minute; try again in ${resetSeconds} s`,
-    { headers: { ...headers, 'Retry-After': String(resetSeconds) }, limit },
+    `More than ${state.limit} requests in a minute; try again in ${state.resetSeconds} s`,
+    { headers: { ...rateLimitHeaders(limit, state), 'Retry-After': String(state.resetSeconds) }, limit },
   )

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import type { Reader } from '../../domain/api-key.ts'
-import type { Limiter, LimitKind, LimitState } from '../../domain/limiter.ts'
-import { rateLimited } from '../../registry/errors.ts'
+import type { Limiter, LimitState } from '../../domain/limiter.ts'
+import { rateLimited, rateLimitHeaders } from '../../registry/errors.ts'
 import type { Gate } from '../route.ts'
 
 /** Rate limit headers of the answer; `null` if nothing is counted. */
@@ -21,18 +21,12 @@ export const createRateLimit =
     const kind = gate === 'write' ? 'publish' : reader.kind === 'key' ? 'read_key' : 'anonymous'
     const subject = () =>
       reader.kind === 'key' ? `key:${reader.key.id}` : `address:${clientAddress(request)}`
-    return limiter(kind, subject)?.then((state) => rateLimitHeaders(kind, state)) ?? null
+    const headersOf = (state: LimitState): Record<string, string> => {
+      if (state.exceeded) throw rateLimited(kind, state)
+      return rateLimitHeaders(kind, state)
+    }
+    return limiter(kind, subject)?.then(headersOf) ?? null
   }
-
-/** `draft-ietf-httpapi-ratelimit-headers`: policy, remaining requests, seconds until the reset. */
-function rateLimitHeaders(policy: LimitKind, state: LimitState): Record<string, string> {
-  const headers = {
-    'RateLimit-Policy': `"${policy}";q=${state.limit};w=60`,
-    RateLimit: `"${policy}";r=${state.remaining};t=${state.resetSeconds}`,
-  }
-  if (!state.exceeded) return headers
-  throw rateLimited(policy, state, headers)
-}
 
 /**
  * The address that limits count by; IPv6 by its /64, the network of one customer. `X-Forwarded-For` is read

@@ -39,11 +39,12 @@ test('rate limit: publishes count by address, then by publisher after the signat
   const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } })
   t.is((await publish(url, ALICE, { listing_id: 'a1' }, from('203.0.113.1'))).status, 201)
   t.is((await publish(url, ALICE, { listing_id: 'a2' }, from('203.0.113.2'))).status, 201)
-  t.is(
-    (await publish(url, ALICE, { listing_id: 'a3' }, from('203.0.113.3'))).status,
-    429,
-    'one wallet, three addresses',
-  )
+  const refused = await publish(url, ALICE, { listing_id: 'a3' }, from('203.0.113.3'))
+  t.is(refused.status, 429, 'one wallet, three addresses')
+  const { headers } = refused
+  const seconds = headers.get('retry-after')
+  t.is(headers.get('ratelimit'), `"publisher";r=0;t=${seconds}`, 'not of the address, which may still publish')
+  t.is(headers.get('ratelimit-policy'), '"publisher";q=2;w=60')
   t.is((await publish(url, BOB, { listing_id: 'b1' }, from('203.0.113.1'))).status, 201)
   t.is(
     (await publish(url, BOB, { listing_id: 'b2' }, from('203.0.113.1'))).status,
