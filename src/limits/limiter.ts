@@ -58,6 +58,7 @@ const stateOf = (
 ): LimitState => ({
   limit,
   remaining: Math.max(0, remainingPoints),
-  resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+  // The count restarts within a minute, although more is left by a clock that was set back.
+  resetSeconds: Math.min(MINUTE_SECONDS, Math.max(1, Math.ceil(msBeforeNext / 1000))),
   exceeded,
 })

@@ -32,3 +32,13 @@ test("limiter: a minute's publishes may arrive at once", async (t) => {
   t.false(uses.some(({ exceeded }) => exceeded))
   t.true((await limiter('publish', 'publisher:0x1'))?.exceeded)
 })
+
+test('limiter: after the clock is set back an hour, a caller waits for a minute at most', async (t) => {
+  const limiter = createLimiter(LIMITS)
+  await limiter('read_key', 'key:1')
+  const { now } = Date
+  Date.now = () => now() - 3_600_000
+  const counted = limiter('read_key', 'key:1')
+  Date.now = now // before any other test runs
+  t.is((await counted)?.resetSeconds, 60)
+})

@@ -43,7 +43,11 @@ test('rate limit: publishes count by address, then by publisher after the signat
   t.is(refused.status, 429, 'one wallet, three addresses')
   const { headers } = refused
   const seconds = headers.get('retry-after')
-  t.is(headers.get('ratelimit'), `"publisher";r=0;t=${seconds}`, 'not of the address, which may still publish')
+  t.is(
+    headers.get('ratelimit'),
+    `"publisher";r=0;t=${seconds}`,
+    'not of the address, which may still publish',
+  )
   t.is(headers.get('ratelimit-policy'), '"publisher";q=2;w=60')
   t.is((await publish(url, BOB, { listing_id: 'b1' }, from('203.0.113.1'))).status, 201)
   t.is(
