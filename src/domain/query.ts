@@ -36,6 +36,8 @@ export type Caching = 'no-cache' | 'only-if-cached'
 
 export const DEFAULT_LIMIT = 50
 export const MAX_LIMIT = 200
+/** Of a gateway's cursor: a request line has to hold it. */
+export const MAX_CURSOR_LENGTH = 16_384
 
 export const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
 export const ALL_OPEN: ListingQuery = { ...ANY_STATUS, status: 'open' }

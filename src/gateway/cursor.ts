@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { toPriceKey } from '../domain/price/price-key.ts'
+import { MAX_CURSOR_LENGTH } from '../domain/query.ts'
 import { randomId } from '../domain/random-id.ts'
 import { EntrepotError } from '../errors.ts'
 import type { PricePoint } from './by-price/price-sequence.ts'
@@ -7,9 +8,9 @@ import type { ResumePoint } from './merge.ts'
 import type { SourceHint } from './source-reader.ts'
 
 export const CURSOR_SECONDS = 3600
-export const MAX_CURSOR_LENGTH = 16_384
-/** Without the cursor of an upstream gateway, that gateway is read from the top. */
-const MAX_CARRIED_LENGTH = 4096
+/** Of all hints: the other members of the longest cursor take less than 1 KiB. */
+const MAX_HINTS_BYTES = 11_000
+const MAX_CARRIED_BYTES = 4096
 
 export type CursorContent = (ResumePoint | PricePoint) & {
   /** As counted for the first page. */
@@ -68,7 +69,7 @@ export class Cursors {
 type Packed = ReturnType<typeof pack>
 
 function pack(content: CursorContent) {
-  if ('hints' in content) return { ...content, hints: Object.entries(content.hints).map(packHint) }
+  if ('hints' in content) return { ...content, hints: packHints(Object.entries(content.hints)) }
   return { ...content, after: { ...content.after, key: String(content.after.key) } }
 }
 
@@ -80,9 +81,27 @@ function unpack(content: Packed): CursorContent {
 /** Short, since a gateway may have a hundred sources. `from` and `to`: as `SourceHint.data`. */
 type PackedHint = [name: string, offset: number, ...more: [] | [resume: string] | [from: number, to: number]]
 
-function packHint([name, { offset, resume, data }]: [name: string, hint: SourceHint]): PackedHint {
-  if (data !== undefined) return [name, offset, data.from, data.to]
-  return resume === undefined || resume.length > MAX_CARRIED_LENGTH ? [name, offset] : [name, offset, resume]
+/**
+ * Carries the cursors of upstream gateways while there is room. A gateway without its own cursor is read from
+ * the top.
+ */
+function packHints(hints: readonly (readonly [name: string, hint: SourceHint])[]): PackedHint[] {
+  const packed = hints.map(
+    ([name, { offset, data }]): PackedHint =>
+      data === undefined ? [name, offset] : [name, offset, data.from, data.to],
+  )
+  let room = MAX_HINTS_BYTES - jsonBytes(packed)
+  return hints.map(([name, { offset, resume, data }], n) => {
+    const size = resume === undefined ? 0 : jsonBytes(resume) + 1
+    if (resume === undefined || data !== undefined || size > Math.min(room, MAX_CARRIED_BYTES))
+      return packed[n]!
+    room -= size
+    return [name, offset, resume]
+  })
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
 }
 
 function unpackHint([name, offset, more, to]: PackedHint): [name: string, hint: SourceHint] {

@@ -45,6 +45,21 @@ test('a cursor of a gateway that is too long to carry is left out', (t) => {
   })
 })
 
+test('a cursor carries those of gateways while there is room, and is not too long', (t) => {
+  const name = (n: number) => `gateway-${n}`.padEnd(64, 'x')
+  const hints = Object.fromEntries(
+    Array.from({ length: 9 }, (_, n) => [name(n), { offset: n, resume: `"${n}`.padEnd(4000, 'x') }]),
+  )
+  const after = { ...POSITION.after, listingId: '\u{1f680}'.repeat(200) }
+  const cursor = cursorsOf().seal({ ...POSITION, after, hints }, 'question')
+  const { hints: carried } = cursorsOf().open(cursor, 'question') as Pick<typeof POSITION, 'hints'>
+  t.deepEqual(Object.keys(carried), Object.keys(hints))
+  t.deepEqual(
+    Object.values(carried).map(({ resume }) => resume?.length ?? 0),
+    [4000, 4000, 0, 0, 0, 0, 0, 0, 0],
+  )
+})
+
 test('a cursor over 100 snapshots with long names is not too long', (t) => {
   const data = { from: 1_763_652_824_792, to: 1_763_652_824_793 }
   const name = (n: number) => `${n}-`.padEnd(64, 'x')

@@ -109,6 +109,16 @@ test('an upstream of whose listings none is readable has not answered', async (t
   t.like(reply.json(), { sources: [{ registry: 'up', state: 'unavailable', reason: 'bad_envelope' }] })
 })
 
+test('a gateway whose cursor is too long to be sent has not answered, and is not at its end', async (t) => {
+  const envelope = { next_cursor: 'x'.repeat(20_000) }
+  const service = await open(t, { kind: 'gateway', items: listingTexts('a', 300), envelope })
+  const reply = await service.get('/listings?limit=200')
+  t.is(reply.status, 503)
+  t.like(reply.json(), { sources: [{ registry: 'up', state: 'unavailable', reason: 'bad_envelope' }] })
+  service.fake.envelope = { next_cursor: 'x'.repeat(16_000) }
+  t.like(await service.read('/listings?limit=20'), { complete: true, count: 20, total_after_filter: 300 })
+})
+
 test('a Registry that repeats one id shows it once, and is given up after few requests', async (t) => {
   const namesakes = (count: number) =>
     Array.from({ length: count }, (_, n) => listingText({ publisher_id: n }))

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { SORTS } from '../../domain/price/price-parameters.ts'
-import { MAX_LIMIT } from '../../domain/query.ts'
-import { MAX_CURSOR_LENGTH } from '../../gateway/cursor.ts'
+import { MAX_CURSOR_LENGTH, MAX_LIMIT } from '../../domain/query.ts'
 import type { SearchResult } from '../../gateway/discovery.ts'
 import { describeMatches } from '../notices.ts'
 import {

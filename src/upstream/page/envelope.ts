@@ -10,7 +10,6 @@ import { RowText } from '../../listing-index/scan/row-text.ts'
 /** Limits of an envelope, without its items. */
 const MAX_MEMBERS = 256
 const MAX_ENVELOPE_BYTES = 512 * 1024
-const MAX_CURSOR_LENGTH = 12_288
 /** In each of `also_in` and `disputed`. */
 const MAX_NAMES = 100
 
@@ -29,8 +28,7 @@ export function parseEnvelope(bytes: Buffer, scanItems: (row: RowText, start: nu
   const { total_after_filter: total, next_cursor: cursor } = members
   if (typeof total !== 'number' || !Number.isSafeInteger(total) || total < 0)
     throw badEnvelope('total_after_filter is not a count')
-  const isCursor = typeof cursor === 'string' && cursor.length <= MAX_CURSOR_LENGTH
-  return { members, total, nextCursor: isCursor ? cursor : undefined }
+  return { members, total, nextCursor: typeof cursor === 'string' ? cursor : undefined }
 }
 
 /** For all pages that fit. */

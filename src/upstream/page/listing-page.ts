@@ -1,3 +1,4 @@
+import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
 import type { Directives } from '../../domain/source/freshness.ts'
 import { type MissingOptions, type MissingSource, readMissing } from '../../domain/source/missing-source.ts'
 import type { Item, Origin } from '../../domain/source/reading.ts'
@@ -53,6 +54,8 @@ export class ListingPage {
     this.missing = readMissing(members, missing) ?? undefined
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
     this.nextCursor = this.isGateway ? envelope.nextCursor : undefined
+    // Without it, the gateway would seem to end here.
+    if ((this.nextCursor?.length ?? 0) > MAX_CURSOR_LENGTH) throw badEnvelope('its next_cursor is too long')
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
   }
 
