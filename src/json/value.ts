@@ -30,6 +30,14 @@ export const parseWithSource = JSON.parse as (
 /** A number that `JSON.stringify` writes with the digits of `text`. */
 export const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
 
+/** JSON text of a value; bigints keep their digits. */
+export const formatJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(
+    value,
+    (_name, member) => (typeof member === 'bigint' ? rawJSON(String(member)) : member),
+    indent,
+  )
+
 const keepInteger = (_name: string, value: unknown, context: { source: string }): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && INTEGER.test(context.source)
     ? BigInt(context.source)

@@ -89,6 +89,22 @@ test.serial('outcomes: a success counts only with the receipt of a Registry', as
   }
 })
 
+test.serial('outcomes: integers of any size in an answer are printed as they came', async (t) => {
+  const input = '{"detail":[{"loc":["body","oracle_address"],"input":248062349850923485092384509}]}'
+  const refusing = await startServer(t, { 'POST /listings': [422, input] })
+  const receipt = '{"listing_id":"l0","publisher_id":9007199254740993}'
+  const accepting = await startServer(t, { 'POST /listings': [201, receipt] })
+  const args = ['publish', listings(t, 1), '-r', `${refusing},${accepting}`]
+  for (const format of ['--json', '--ndjson']) {
+    const { code, stdout, stderr } = await runCli([...args, format], { env: AS_ALICE })
+    t.is(code, 3, stderr)
+    t.regex(stdout, /input\\":248062349850923485092384509\}/)
+    t.regex(stdout, /"publisher_id": ?9007199254740993\b/)
+  }
+  const gateway = await startServer(t, { '/sources': '[{"state":"loaded","listings":9007199254740993}]' })
+  t.regex((await runCli(['sources', '-r', gateway])).stdout, /"listings": 9007199254740993\b/)
+})
+
 test.serial('outcomes: a lost answer is unknown, a refused connection is no answer', async (t) => {
   const { url } = await startPublisher(t, () => null)
   const args = ['publish', listings(t, 1), '-r', `${url},${deadUrl()}`, '--deadline', '1']

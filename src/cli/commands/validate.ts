@@ -1,6 +1,6 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { type JsonValue, listAt } from '../../json/value.ts'
+import { formatJson, type JsonValue, listAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type DraftListing, draftJson, readListingFile } from '../listing-file.ts'
@@ -92,6 +92,6 @@ async function judge(
 
 function lines({ registry, listing_id, valid, errors }: Finding): string {
   const verdict = valid === null ? 'not checked' : valid ? 'valid' : 'not valid'
-  const details = errors.map((error) => `  ${typeof error === 'string' ? error : JSON.stringify(error)}`)
+  const details = errors.map((error) => `  ${typeof error === 'string' ? error : formatJson(error)}`)
   return [`${registry}  ${listing_id}  ${verdict}`, ...details].map((line) => `${safeText(line)}\n`).join('')
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Environment } from '../../config/settings.ts'
 import { safeJson, safeText } from '../../domain/safe-text.ts'
+import { formatJson } from '../../json/value.ts'
 
 export type Terminal = {
   env: Environment
@@ -69,5 +70,5 @@ export const printData = async (
   isJson || !terminal.stdout.isTTY ? printJson(terminal, value) : printText(terminal, await text())
 
 export function printJson(terminal: Terminal, value: unknown): Promise<void> {
-  return print(terminal, `${escapeForTerminal(terminal, JSON.stringify(value, null, 2))}\n`)
+  return print(terminal, `${escapeForTerminal(terminal, formatJson(value, 2))}\n`)
 }

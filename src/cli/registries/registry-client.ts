@@ -2,7 +2,7 @@ import { notReceipt, type Receipt } from '../../client/signed-write.ts'
 import type { Source } from '../../domain/source/reading.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { formatJson, isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { CliError, EXIT, exitCodeOfStatus } from '../exit-codes.ts'
 import type { Registry } from './select-registries.ts'
 
@@ -74,7 +74,7 @@ export function describeErrorResponse(response: ApiResponse): string {
   const { detail = '' } = readJsonObject(response)
   const listed = violationsIn(response).join('; ')
   const text =
-    listed || (typeof detail === 'string' ? detail : JSON.stringify(detail)) || response.body.toString('utf8')
+    listed || (typeof detail === 'string' ? detail : formatJson(detail)) || response.body.toString('utf8')
   return `HTTP ${response.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim().replace(/:$/, '')
 }
 

@@ -1,6 +1,6 @@
 import { plural } from '../../domain/plural.ts'
 import { safeText } from '../../domain/safe-text.ts'
-import { isJsonObject, listAt, textAt } from '../../json/value.ts'
+import { formatJson, isJsonObject, listAt, textAt } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Progress, startProgress } from '../output/progress.ts'
 import {
@@ -102,7 +102,7 @@ function createPrinter(terminal: Terminal, { json, ndjson }: ResultOptions, prog
   return {
     add: (result: WriteResult): void => {
       const { registry, listing_id, outcome, error } = result
-      if (ndjson) printNext(`${escapeForTerminal(terminal, JSON.stringify(result))}\n`)
+      if (ndjson) printNext(`${escapeForTerminal(terminal, formatJson(result))}\n`)
       // Those that were not sent are counted at the end.
       if (outcome === 'not_sent') return
       if (isText) printNext(`${forLocale(terminal, safeText(textOf(result)))}\n`)
