@@ -24,7 +24,18 @@ const BUSY_TIMEOUT_MS = 50
  */
 export function openDatabase(path: string): DatabaseSync {
   const file = path === MEMORY ? MEMORY : resolve(path)
+  requireFileOfLog(file)
   return open(file, {}, (database) => prepare(database, file))
+}
+
+/** SQLite deletes the log of a file that is not there. Looks at the log first: another process may create both. */
+function requireFileOfLog(file: string): void {
+  const log = `${file}-wal`
+  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
+  if (size > 0 && !existsSync(file))
+    throw unusable(
+      `${file} does not exist, and ${log} has its latest writes: put the file back, or move the log away as well`,
+    )
 }
 
 /** A new store in an empty file, to be written in one transaction: what fails is deleted. */
@@ -41,6 +52,7 @@ export function createDatabase(file: string): DatabaseSync {
 export function checkDatabase(path: string): string[] {
   if (path === MEMORY) return ['listings are lost when the process ends']
   const file = resolve(path)
+  requireFileOfLog(file)
   if (!existsSync(file)) return [`${file} does not exist; the start creates an empty store there`]
   open(file, { readOnly: true }, (database) => {
     accessSync(file, constants.R_OK | constants.W_OK)

@@ -186,9 +186,19 @@ class SqliteStore implements Store {
   close(): Promise<void> {
     this.#closing ??= this.#group.drained().then(() => {
       this.#stopPolling()
+      if (this.#checkFile !== null) this.#emptyLog()
       this.#database.close()
     })
     return this.#closing
+  }
+
+  /** `close` leaves the log of a file that was moved: to SQLite it is that of the next file at the path. */
+  #emptyLog(): void {
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // The log stays, as after a crash.
+    }
   }
 
   async #mutate<T>(mutate: () => T): Promise<T> {

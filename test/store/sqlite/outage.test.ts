@@ -1,7 +1,9 @@
-import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
+import { ConfigError } from '../../../src/errors.ts'
+import { checkDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { damageHeader } from '../../helpers/damaged-database.ts'
 import { loaded, published, publishOf } from '../contract/subject.ts'
@@ -39,6 +41,49 @@ test('SQLite file: after a deletion, no write is acknowledged', async (t) => {
   rmSync(path)
   await t.throwsAsync(store.ping(), REPLACED)
   await t.throwsAsync(store.publish(publishOf('M')), REPLACED)
+})
+
+for (const after of ['nothing', 'an older copy'] as const)
+  test(`SQLite file: with ${after} in its place, a restart keeps the moved file whole`, async (t) => {
+    const { path, store } = setUp(t)
+    await published(store, publishOf('L'))
+    const older = await loaded(store)
+    const copy = openSqliteStore(`${path}.copy`)
+    await published(copy, publishOf('L'))
+    await copy.close()
+    for (let n = 0; n < 100; n++) await published(store, publishOf(`M${n}`))
+    const all = await loaded(store)
+    renameSync(path, `${path}.away`)
+    if (after === 'an older copy') renameSync(`${path}.copy`, path)
+    await store.close()
+
+    const next = openSqliteStore(path)
+    const { changes } = await loaded(next)
+    t.is(changes.length, after === 'nothing' ? 0 : older.changes.length)
+    await next.close()
+    rmSync(path)
+    renameSync(`${path}.away`, path)
+    const again = openSqliteStore(path)
+    t.teardown(() => again.close())
+    t.deepEqual(await loaded(again), all)
+  })
+
+test('SQLite file: a log whose file is missing is refused, and not deleted', async (t) => {
+  const { path, store } = setUp(t)
+  await published(store, publishOf('L'))
+  const killed = `${path}.killed`
+  for (const end of ['', '-wal']) cpSync(path + end, killed + end)
+  renameSync(killed, `${killed}.away`)
+  for (const open of [openSqliteStore, checkDatabase])
+    t.throws(() => open(killed), {
+      instanceOf: ConfigError,
+      message: /killed does not exist, and .*killed-wal has its latest writes: put the file back/,
+    })
+  t.false(existsSync(killed))
+  renameSync(`${killed}.away`, killed)
+  const again = openSqliteStore(killed)
+  t.teardown(() => again.close())
+  t.deepEqual(await loaded(again), await loaded(store))
 })
 
 test('SQLite poll: a failed poll notifies the listeners and polling continues', async (t) => {
