@@ -15,12 +15,15 @@ const [{ runCommandLine }, { EXIT }, { environment }] = await Promise.all([
   import('./config/settings.ts'),
 ])
 
-// `entrepot listings | head` closes the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit()
+  // `print` and the agents' tools handle a reader that has gone.
+  if (error.code === 'EPIPE') return
   process.stderr.write(`entrepot: stdout cannot be written: ${error.message}\n`)
   process.exit(EXIT.outputError)
 })
+
+// Reports that have no reader end no command.
+process.stderr.on('error', () => {})
 
 const { stdin, stdout, stderr } = process
 process.exitCode = await runCommandLine({ env: environment, stdin, stdout, stderr }, process.argv.slice(2))

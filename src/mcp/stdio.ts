@@ -34,6 +34,7 @@ export async function serveStdio(
     server.server.onclose = resolve
     stdin.once('end', () => void answered().then(resolve))
     stdin.once('close', () => void answered().then(resolve))
+    stdout.once('error', () => resolve())
   })
   await server.close()
 }

@@ -175,6 +175,20 @@ test.serial('outcomes: results stream, SIGINT prints what is done, and --only-fa
   t.is(bad.code, 65)
 })
 
+test.serial('outcomes: writes go on after the reader of stdout or stderr has gone', async (t) => {
+  const { url, asked } = await startPublisher(t, () => [201])
+  const args = [BIN, 'publish', listings(t, 100), '-r', url, '--ndjson']
+  for (const closed of ['stdout', 'stderr'] as const) {
+    asked.length = 0
+    const child = spawn(process.execPath, args, {
+      env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
+    })
+    child.stdout.resume()
+    child[closed].destroy()
+    t.deepEqual([await exitCodeOf(child), new Set(asked).size], [0, 100], closed)
+  }
+})
+
 const exitCodeOf = async (child: ChildProcess): Promise<unknown> => (await once(child, 'close'))[0]
 
 test.serial('outcomes: a refusal says what to do about keys, wallets and clocks', async (t) => {

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +17,7 @@ import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRegistry } from '../helpers/registry.ts'
-import { runProcess } from '../helpers/run-cli.ts'
+import { BIN, runProcess } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 import { agentOver } from './agent.ts'
 
@@ -220,6 +221,14 @@ test.serial('stdio: stdout is protocol only, and requests before the end are ans
     ['hello', 7],
   )
   t.regex(stderr, /\[mcp\] serving/)
+})
+
+test.serial('stdio: ends after the reader of stdout has gone', async (t) => {
+  const child = spawn(process.execPath, [BIN, 'mcp', '-r', deadUrl()])
+  t.teardown(() => child.kill())
+  child.stdout.destroy()
+  child.stdin.write(HELLO)
+  t.deepEqual(await once(child, 'exit'), [0, null])
 })
 
 test.serial('stdio: a line that is no message is answered with an error of JSON-RPC', async (t) => {

@@ -47,9 +47,13 @@ export function forwardOutput({ stderr }: Terminal, output: Readable): void {
 
 export const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`
 
-/** Resolves when the reader took the data. */
+/** Resolves when the reader took the data, or has gone: `entrepot listings | head` is no error. */
 export const print = ({ stdout }: Terminal, data: string | Uint8Array): Promise<void> =>
-  new Promise((resolve, reject) => stdout.write(data, (error) => (error ? reject(error) : resolve())))
+  new Promise((resolve, reject) =>
+    stdout.write(data, (error) => (error && !isClosedPipe(error) ? reject(error) : resolve())),
+  )
+
+const isClosedPipe = ({ code }: NodeJS.ErrnoException): boolean => code === 'EPIPE'
 
 /** For people, not for programs. */
 export const printText = (terminal: Terminal, text: string): Promise<void> =>
