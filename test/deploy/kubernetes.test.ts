@@ -65,20 +65,23 @@ test('kubernetes: liveness checks only the process, readiness the replica', (t) 
   t.is(container?.readinessProbe?.httpGet?.path, '/ready')
 })
 
-test('kubernetes: the settings are accepted, with both gates on', (t) => {
+test('kubernetes: the settings are accepted without a warning, with both gates on', (t) => {
   const folder = temporaryFolder(t)
   const { data } = manifest<Manifest & { data: Record<string, string> }>('ConfigMap')
   writeFileSync(join(folder, 'gateway.toml'), data['gateway.toml']!)
   for (const name of ['admin_key', 'bootstrap_key']) writeFileSync(join(folder, name), 'a'.repeat(64))
   writeFileSync(join(folder, 'store_url'), 'redis://redis:6379')
-  const [container] = manifest<Deployment & Manifest>('Deployment').spec!.template.spec!.containers
+  const { containers, enableServiceLinks } = manifest<Deployment & Manifest>('Deployment').spec!.template.spec!
   const environment = Object.fromEntries(
-    container!.env!.map(({ name, value }) => [
+    containers[0]!.env!.map(({ name, value }) => [
       name,
       value!.replace(/^\/(etc|run\/secrets)\/entrepot/, folder),
     ]),
   )
-  const config = loadConfig(environment)
+  // By default a container gets the address of each Service in variables.
+  const links = enableServiceLinks === false ? {} : { ENTREPOT_SERVICE_HOST: '10.0.0.7' }
+  const config = loadConfig({ ...environment, ...links })
+  t.deepEqual(config.warnings, [])
   t.true(config.requireReadKey && config.requireWriteKey)
   t.is(config.gateway.id, 'entrepot')
   t.is(config.limits.trustedProxies.length, 1)
