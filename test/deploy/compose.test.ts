@@ -178,6 +178,17 @@ for (const [what, composed] of Object.entries({ 'gateway.toml': file, 'demo.toml
     }
   })
 
+test('Compose: cached data of upstreams leave half of Redis to the store', (t) => {
+  const [, mebibytes] = /^(\d+)mb$/.exec(settings().maxmemory ?? '') ?? []
+  for (const name of ['gateway.toml', 'demo.toml']) {
+    const secrets = makeSecrets(t)
+    const toml = readFileSync(join('deploy/config', name), 'utf8').replaceAll('/run/secrets', secrets)
+    const { cache } = loadConfig({ ENTREPOT_CONFIG: temporaryFile(t, name, toml) })
+    // Readings and snapshots take as much each.
+    t.true(2 * cache.maxBytes <= (Number(mebibytes) * 1024 * 1024) / 2, name)
+  }
+})
+
 test('Compose: settings of the Registries are valid, the curated one is gated', (t) => {
   const secrets = makeSecrets(t)
   const settings = (name: string) => loadConfig(environmentHere(file.services[name]!, secrets))
