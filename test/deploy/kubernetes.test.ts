@@ -71,7 +71,8 @@ test('kubernetes: the settings are accepted without a warning, with both gates o
   writeFileSync(join(folder, 'gateway.toml'), data['gateway.toml']!)
   for (const name of ['admin_key', 'bootstrap_key']) writeFileSync(join(folder, name), 'a'.repeat(64))
   writeFileSync(join(folder, 'store_url'), 'redis://redis:6379')
-  const { containers, enableServiceLinks } = manifest<Deployment & Manifest>('Deployment').spec!.template.spec!
+  const { containers, enableServiceLinks } = manifest<Deployment & Manifest>('Deployment').spec!.template
+    .spec!
   const environment = Object.fromEntries(
     containers[0]!.env!.map(({ name, value }) => [
       name,
