@@ -37,6 +37,8 @@ export class Connections {
       this.#newest.set(request.socket, response)
       listener(request, response)
     })
+    // Node would answer 417 by itself. An unknown expectation may be ignored (RFC 9110 section 10.1.1).
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('clientError', (cause: NodeJS.ErrnoException, socket: Socket) => {
       if (socket.writableEnded) return
       if (cause.code === 'ECONNRESET' || !this.#canAnswer(socket)) socket.destroy(cause)

@@ -194,6 +194,11 @@ const RAW: [name: string, text: string, status: RegExp][] = [
     'GET http://other/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
     /^HTTP\/1.1 200 /,
   ],
+  [
+    'an unknown expectation',
+    'GET /health HTTP/1.1\r\nHost: a\r\nExpect: nonsense\r\nConnection: close\r\n\r\n',
+    /^HTTP\/1.1 200 .*\r\nX-Request-Id: /s,
+  ],
   ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 404 /],
   [
     'two lengths',
