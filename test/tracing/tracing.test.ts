@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api'
@@ -55,6 +56,7 @@ async function serve(
   return {
     post: (path: string, init: RequestInit) => send(`${service.url}${path}`, { method: 'POST', ...init }),
     get: (path: string, headers: Record<string, string> = {}) => send(`${service.url}${path}`, { headers }),
+    url: service.url,
     end,
     logged,
   }
@@ -142,6 +144,15 @@ test('tracing: a hot answer has a span without children', async (t) => {
   await end()
   t.deepEqual(collector.spans.map(({ name }) => name).sort(), ['GET', ...Array(3).fill('GET /listings')])
   t.true(collector.spans.every(({ parentSpanId }) => parentSpanId === ''))
+})
+
+test('tracing: the URL of a proxy request has no credentials in its span', async (t) => {
+  const collector = await startCollector(t)
+  const { url, end } = await serve(t, [], recordedTo(collector))
+  const path = 'http://user:secret@seller.example/x?key=secret'
+  await once(request(url, { path }).end(), 'response')
+  await end()
+  t.is(collector.spans[0]?.attributes['url.path'], 'http://…@seller.example/x')
 })
 
 test("tracing: the caller's sampling decision applies and is passed on", async (t) => {

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
 import type { Clock } from '../../domain/clock.ts'
 import { randomId } from '../../domain/random-id.ts'
-import { redactCredentials, safeText } from '../../domain/safe-text.ts'
+import { safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
 import { answerErrors } from './errors.ts'
-import { recordedStatus, type traceOf as traceOfHeaders } from './tracing.ts'
+import { recordedPath, recordedStatus, type traceOf as traceOfHeaders } from './tracing.ts'
 
 /** Only with a status: the HTTP parser refused it. */
 type AnsweredRequest = {
@@ -32,7 +32,8 @@ export const observeRequests =
     const { method, req, res } = context
     const ms = Math.round(performance.now() - startedAt)
     const traceId = traceOf(req)?.traceId
-    onAnswered({ requestId, traceId, method, path: pathOf(req), status: recordedStatus(res), ms }, error)
+    const path = recordedPath(req)
+    onAnswered({ requestId, traceId, method, path, status: recordedStatus(res), ms }, error)
   }
 
 /** Of each reason in each window. */
@@ -99,9 +100,6 @@ const NO_PROBLEM: Readonly<Record<number, string>> = { 499: 'client_closed', 503
 
 /** Details quote what the client sent, which may be private. Keys and signatures are long words. */
 const withoutQuotes = (detail: string): string => safeText(detail.replace(/["'].*|\S{32,}/gs, '…'))
-
-/** Without the query, which may be private. Koa's `path` throws for an invalid URL; that of a proxy request is absolute. */
-const pathOf = ({ url }: IncomingMessage): string => redactCredentials(url!.split('?', 1)[0]!)
 
 /** The caller's `X-Request-Id` if harmless, so that calls can be followed across services. */
 export function requestIdOf({ headers }: IncomingMessage): string {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { redactCredentials } from '../../domain/safe-text.ts'
 import { readTrace, type Span, type Trace, type Tracer } from '../../domain/trace.ts'
 
 /** As in nginx; RFC 9110 has no code for it. */
@@ -9,13 +10,16 @@ export function recordedStatus({ destroyed, writableFinished, statusCode }: Serv
   return destroyed && !writableFinished ? CLIENT_CLOSED_REQUEST : statusCode
 }
 
+/** Without the query, which may be private. Koa's `path` throws for an invalid URL; that of a proxy request is absolute. */
+export const recordedPath = ({ url }: IncomingMessage): string => redactCredentials(url!.split('?', 1)[0]!)
+
 /** The caller's trace; `undefined` if absent or malformed. */
 export function traceOf({ headers }: IncomingMessage): Trace | undefined {
   const { traceparent, tracestate } = headers
   return traceparent === undefined ? undefined : readTrace(String(traceparent), tracestate?.toString())
 }
 
-/** Follows OpenTelemetry's conventions for HTTP servers. Queries are private, so they are not recorded. */
+/** Follows OpenTelemetry's conventions for HTTP servers. */
 export function traceRequests(tracer: Tracer, routeOf: (url: string) => string | null) {
   const spans = new WeakMap<IncomingMessage, Span>()
   const listener =
@@ -25,7 +29,7 @@ export function traceRequests(tracer: Tracer, routeOf: (url: string) => string |
       const span = tracer(method, 'server', traceOf(request), {
         'http.request.method': method,
         'url.scheme': 'http',
-        'url.path': url.split('?', 1)[0]!,
+        'url.path': recordedPath(request),
       })
       spans.set(request, span)
       // Streams already use all listeners that Node allows without a warning.
