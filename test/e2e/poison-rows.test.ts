@@ -58,6 +58,20 @@ for (const mode of ['live', 'snapshot'])
     t.like(page.sources[1], { state: 'loaded', invalid: 40 })
   })
 
+for (const mode of ['live', 'snapshot'])
+  test(`poison rows: ${mode}, any number of listings with odd ids hides no other`, async (t) => {
+    const odd = listingTexts('odd', 260, { created_at: '2026-11-20T00:01:00' }).map((text, n) =>
+      text.replace('odd-', n % 2 === 0 ? 'x'.repeat(201) : 'x\\u0007'),
+    )
+    const fake = await startFake(t, { items: [...odd, ...listingTexts('a', 5)] })
+    const settings = `mode = "${mode}"\nrefresh_seconds = 3600`
+    const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
+    await whenReady(service)
+    const page = await readPage(service, 'limit=50')
+    t.deepEqual(idsOf(page), idsIn(listingTexts('a', 5)))
+    t.like(page.sources[1], { state: 'loaded', invalid: 260, matched: 5 })
+  })
+
 /** Distinct questions, so that none is answered from the cache. */
 const PATHS = [
   '/listings',

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { MAX_LISTING_ID_LENGTH } from '../../domain/listing.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { parseTimestamp } from '../../domain/timestamp.ts'
@@ -84,7 +85,7 @@ export class ItemScanner {
     const createdAt = typeof created === 'string' ? parseTimestamp(created) : null
     return {
       length: end - at,
-      listingId: createdAt !== null && isListingId(id) ? id : null,
+      listingId: createdAt !== null && typeof id === 'string' ? boundedId(id) : null,
       createdAt: createdAt ?? 0,
       storefrontUrl: typeof storefrontUrl === 'string' ? storefrontUrl : null,
       publisherId: Number.isSafeInteger(publisherId) ? (publisherId as number) : null,
@@ -138,11 +139,10 @@ function fieldScanner(key: string, paths: readonly Path[]): FieldScanner {
   return fields
 }
 
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-
-function isListingId(id: unknown): id is string {
-  if (typeof id !== 'string' || id.length === 0 || id.length > MAX_LISTING_ID_LENGTH) return false
-  return !CONTROL.test(id) && id.isWellFormed()
+/** Of an id that is too long, its hash behind a control character: the listing is not shown, but pages join by it. */
+function boundedId(id: string): string {
+  if (id.length <= MAX_LISTING_ID_LENGTH || [...id].length <= MAX_LISTING_ID_LENGTH) return id
+  return `\0${hash('sha256', id, 'base64url')}`
 }
 
 /** Checks what the upstream should have applied: the status and the sent filters. */

@@ -63,10 +63,12 @@ export class ListingPage {
     return this.about.offset
   }
 
-  /** @throws SyntaxError for an item that is too long, nested too deep, or not JSON */
+  /** @throws SyntaxError for an item that is too long, nested too deep, or not JSON, or whose id is odd */
   bytesOf(item: ScannedItem, start: number): Buffer {
     const end = start + item.length
     if (!item.isChecked) {
+      if (!isListingId(item.listingId!))
+        throw new SyntaxError('the id is empty, too long, or has odd characters')
       this.#scanner ??= new JsonScanner(this.bytes)
       if (item.length > MAX_ITEM_BYTES || this.#scanner.validValueEnd(start, MAX_ITEM_DEPTH) !== end)
         throw new SyntaxError('the listing is too long, nested too deep, or not JSON')
@@ -101,6 +103,13 @@ export class ListingPage {
     if (kind !== 'gateway' || end - start > MAX_ITEM_BYTES + MAX_META_BYTES) return NO_META
     return readMeta(parseObject(this.bytes.toString('utf8', start, end))._meta)
   }
+}
+
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+/** Ids that are too long have a control character here. */
+function isListingId(id: string): boolean {
+  return id !== '' && !CONTROL.test(id) && id.isWellFormed()
 }
 
 /** Checks its bytes on access: most listings are never shown. */
