@@ -1,7 +1,10 @@
 import test from 'ava'
 import { Redis } from 'ioredis'
+import { copyStore } from '../../../src/store/copy.ts'
+import { createRedisCopy } from '../../../src/store/redis/copy.ts'
 import { openRedisStore } from '../../../src/store/redis/open.ts'
-import { startRedis } from '../../helpers/redis.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { ownRedis, startRedis } from '../../helpers/redis.ts'
 import { BOB, published, publishOf, removeOf } from '../contract/subject.ts'
 
 const redis = await startRedis()
@@ -30,4 +33,30 @@ test('Redis counts: listings written by a version without counts are counted on 
   t.deepEqual(await operator.hgetall(counts), right)
   await store.remove(removeOf('M', { identity: BOB }))
   t.is((await operator.hget(counts, '2')) ?? '0', '0')
+})
+
+test('Redis counts: a restore brings them, so Redis reads no listings to count them', async (t) => {
+  const { url } = await ownRedis(t)
+  const source = openSqliteStore(':memory:')
+  for (let n = 0; n < 300; n++) await published(source, publishOf(`L${n}`))
+  await published(source, publishOf('M', { identity: BOB }))
+  const target = async () => {
+    const copy = await createRedisCopy(url)
+    const flush = copy.flush.bind(copy)
+    copy.flush = async () => {
+      await flush()
+      copy.flush = flush
+      await source.remove(removeOf('L0'))
+      await source.remove(removeOf('M', { identity: BOB }))
+      await published(source, publishOf('L0', { identity: BOB }))
+    }
+    return copy
+  }
+  await copyStore(async () => source, target)
+  const operator = new Redis(url)
+  t.teardown(() => operator.disconnect())
+  t.deepEqual(await operator.hgetall('{entrepot}:listing-counts'), { 1: '299', 2: '1' })
+  const commands = await operator.info('commandstats')
+  t.regex(commands, /cmdstat_hlen:/)
+  t.notRegex(commands, /cmdstat_zrange:/)
 })
