@@ -89,6 +89,14 @@ test.serial('outcomes: a success counts only with the receipt of a Registry', as
   }
 })
 
+test.serial('outcomes: a receipt with very many warnings is a receipt', async (t) => {
+  const { url } = await startRegistry(t)
+  const escrows = Array.from({ length: 500 }, () => ({}))
+  const file = temporaryFile(t, 'l.json', JSON.stringify({ listing_id: 'odd', accepted_escrows: escrows }))
+  const { code, stdout } = await runCli(['publish', file, '--force', '-r', url], { env: AS_ALICE })
+  t.deepEqual([code, parse(stdout)[0]?.outcome], [0, 'accepted'])
+})
+
 test.serial('outcomes: integers of any size in an answer are printed as they came', async (t) => {
   const input = '{"detail":[{"loc":["body","oracle_address"],"input":248062349850923485092384509}]}'
   const refusing = await startServer(t, { 'POST /listings': [422, input] })

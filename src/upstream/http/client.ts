@@ -23,7 +23,7 @@ export const ACCEPT_ENCODING = 'gzip, br'
 /** Enough for a problem and its `sources`. */
 const MAX_ERROR_BYTES = 16 * 1024
 
-/** A 200 body beyond `maxBytes` fails as `too_large`; others are cut off. Rejects with a `SourceError`. */
+/** The body of a success fails as `too_large` beyond `maxBytes`; that of an error is cut off. Rejects with a `SourceError`. */
 export async function send(
   dispatcher: Dispatcher,
   request: HttpRequest,
@@ -87,11 +87,11 @@ function collect({ request, name, lines, resolve, reject }: CollectOptions): Dis
       if (isDone) return
       size += chunk.length
       try {
-        if (status === 200 && size > maxBytes)
+        if (status < 300 && size > maxBytes)
           throw new SourceError('too_large', `${name}: the answer is longer than ${maxBytes} bytes`)
         if (status === 200 && split) takeLines(split, chunk)
         else chunks.push(chunk)
-        if (status !== 200 && size > MAX_ERROR_BYTES) succeed()
+        if (status >= 300 && size > MAX_ERROR_BYTES) succeed()
       } catch (error) {
         fail(error)
       }
