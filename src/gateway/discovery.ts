@@ -134,7 +134,7 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
       const filters = (known as KnownFilter[]).map((filter) => ({
         ...filter,
         allowed: filter.registries === undefined ? allowedOf(shape, filter.path) : undefined,
-        counts: counts?.facets[filter.name],
+        counts: countsIn(counts?.facets, filter.name),
       }))
       const sources = visible().map(noteOnFilters)
       return {
@@ -158,6 +158,11 @@ const COUNT_MS = 2000
 /** Filters by value, whose values are counted. */
 export function countedFilters(filters: ReadonlyMap<string, Filter>): Filter[] {
   return [...filters.values()].filter(({ op }) => op === 'in').slice(0, MAX_COUNTED)
+}
+
+/** `undefined` where they were not counted. A filter may have the name of what every object inherits. */
+export function countsIn(facets: Market['facets'] | undefined, filter: string): FacetJson | undefined {
+  return facets !== undefined && Object.hasOwn(facets, filter) ? facets[filter] : undefined
 }
 
 /** `null` where sources cannot answer: what else is known is answered without their part. */

@@ -8,6 +8,7 @@ import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
 import { ALICE, postJson, publish, publishBody } from '../helpers/seller.ts'
+import { filterOf, specBody } from '../helpers/specs.ts'
 import { type Answer, agentAt, agentOver } from './agent.ts'
 
 const ADMIN = { REGISTRY_ADMIN_API_KEY: 'operator' }
@@ -530,5 +531,17 @@ test('describe_filters: the notice says whose listings were counted', async (t) 
     t.false(reply.isError)
     t.true(reply.value.filters.length > 20)
     t.regex(reply.notice, notice)
+  }
+})
+
+test('describe_filters: names that every object inherits are names of filters', async (t) => {
+  const names = ['constructor', '__proto__']
+  const filters = names.map((name) => filterOf(name, { op: 'range', value_type: 'integer' }))
+  const fake = await startFake(t, { items: listingTexts('a', 1), filterSpec: specBody('odd', filters) })
+  const gateway = await startGateway(t, [{ name: 'odd', url: fake.url }])
+  for (const agent of [await agentAt(t, gateway.url), await agentOver(t, ['-r', fake.url])]) {
+    const { isError, value } = await agent.call('describe_filters')
+    t.false(isError)
+    for (const wanted of names) t.true(value.filters.some(({ name }) => name === wanted))
   }
 })

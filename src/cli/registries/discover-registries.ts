@@ -11,6 +11,7 @@ import { Cursors } from '../../gateway/cursor.ts'
 import {
   countedFilters,
   countedOf,
+  countsIn,
   type Discovery,
   type FoundFilters,
   type KnownFilter,
@@ -88,7 +89,7 @@ export function discoverRegistries(
       return {
         ...known,
         counted: countedOf(counted?.answer),
-        filters: known.filters.map((one) => ({ ...one, counts: facets?.[one.name] })),
+        filters: known.filters.map((one) => ({ ...one, counts: countsIn(facets, one.name) })),
       }
     },
     sources: async () => {
