@@ -3,7 +3,7 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item, Range } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import { type MergedItem, mergeCopies } from './merged-item.ts'
+import { isReadable, type MergedItem, mergeCopies } from './merged-item.ts'
 import {
   countReturned,
   incompleteError,
@@ -83,8 +83,12 @@ async function readUntilFound(
 async function readSource(source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<Answer> {
   const { result, elapsedMs } = await askSource(() => source.read(query, ONE, signal), signal)
   if (result instanceof SourceError) return { outcome: { source, elapsedMs, result }, items: [] }
-  const { listings: items, ...info } = result
-  return { outcome: { source, elapsedMs, result: info }, items }
+  const { listings, ...info } = result
+  const items = listings.filter((item) => isReadable({ item }))
+  if (items.length > 0 || listings.length === 0)
+    return { outcome: { source, elapsedMs, result: info }, items }
+  const unreadable = new SourceError('bad_envelope', `${source.name}: its listing is unreadable`)
+  return { outcome: { source, elapsedMs, result: unreadable }, items }
 }
 
 function rejectUnknown({ outcomes, sources }: Reports): void {

@@ -190,7 +190,7 @@ export function addCopy(listing: KnownListing, { publisher, storefrontUrl }: Lis
   if (!listing.storefronts.includes(storefrontUrl)) listing.storefronts.push(storefrontUrl)
 }
 
-export function isReadable({ item }: Copy): boolean {
+export function isReadable({ item }: Pick<Copy, 'item'>): boolean {
   try {
     return item.bytes.length > 0
   } catch {

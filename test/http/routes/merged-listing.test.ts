@@ -137,6 +137,19 @@ test('one listing: 404 only if every visible source answered 404', async (t) => 
   t.is((await behindProxy.get('/listings/unknown?registry=proxy')).status, 503)
 })
 
+test('one listing: an unreadable copy is no answer, and another source shows the listing', async (t) => {
+  const deep = listingText({ listing_id: 'deep' }).replace('[]', '['.repeat(40) + ']'.repeat(40))
+  const bad = await startFake(t, { items: [deep] })
+  const good = await startFake(t, { items: [listingText({ listing_id: 'deep' })] })
+  const gateway = await startGateway(t, [behind('bad', bad), behind('good', good)])
+  const found = await gateway.get('/listings/deep')
+  t.is(found.status, 200)
+  t.like(found.json(), { complete: false, listing: { _meta: { registry: 'good' } } })
+  const alone = await gateway.get('/listings/deep?registry=bad')
+  t.is(alone.status, 503)
+  t.like(alone.json(), { sources: [{ registry: 'bad', reason: 'bad_envelope' }] })
+})
+
 test('one listing: an id that is no Unicode is no listing, for agents too', async (t) => {
   const fake = await startFake(t, { items: [listingText({ listing_id: 'x' })] })
   const { url } = await startGateway(t, [behind('a', fake)])
