@@ -1,5 +1,6 @@
 import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type Socket, Server as SocketServer } from 'node:net'
+import { type Clock, systemClock } from '../domain/clock.ts'
 import { EntrepotError } from '../errors.ts'
 import { PROBLEM_TYPE, renderProblem } from './middleware/errors.ts'
 import { COMMON_HEADERS } from './middleware/headers.ts'
@@ -16,7 +17,12 @@ type WatchOptions = {
 export class Connections {
   /** The response to each connection's newest request; `null` before the first. */
   readonly #newest = new Map<Socket, ServerResponse | null>()
+  readonly #clock: Clock
   #draining = false
+
+  constructor(clock = systemClock) {
+    this.#clock = clock
+  }
 
   /**
    * Call before the server listens. A connection closes after `stalledMs` without progress; default 30 s.
@@ -58,19 +64,21 @@ export class Connections {
   async drain(server: Server, { idleMs, maxMs }: { idleMs: number; maxMs: number }): Promise<number> {
     this.#draining = true
     for (const response of this.#newest.values()) if (response !== null) closeAfter(response)
-    const sweepAt = performance.now() + idleMs
-    // After pending input is read: a connection with an unread request is not idle.
-    const sweep = () => setImmediate(() => performance.now() >= sweepAt && this.#closeIdle(server))
-    const sweeping = setInterval(sweep, SWEEP_INTERVAL)
+    const { after } = this.#clock
+    const sweep = (): void => {
+      // After pending input is read: a connection with an unread request is not idle.
+      setImmediate(() => this.#closeIdle(server))
+      cancelSweep = after(SWEEP_INTERVAL, sweep)
+    }
+    let cancelSweep = after(idleMs, sweep)
     let cut = 0
-    const cutting = setTimeout(() => {
+    const cancelCut = after(maxMs, () => {
       cut = this.#newest.size
       server.closeAllConnections()
-    }, maxMs)
-    sweep()
+    })
     await stopListening(server)
-    clearInterval(sweeping)
-    clearTimeout(cutting)
+    cancelSweep()
+    cancelCut()
     return cut
   }
 

@@ -1,16 +1,17 @@
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { Connections } from '../../src/http/connections.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
 
-/** Longer than any test waits. */
-const NEVER_MS = 60_000
+const [IDLE_MS, MAX_MS] = [1000, 10_000]
 
 /** A server that answers with what `listener` makes of it, and clients that are nothing but sockets. */
 async function start(t: ExecutionContext, listener: RequestListener) {
   const server = createServer()
-  const connections = new Connections()
+  const clock = manualClock()
+  const connections = new Connections(clock)
   connections.watch(server, listener)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -21,7 +22,7 @@ async function start(t: ExecutionContext, listener: RequestListener) {
     await once(socket, 'connect')
     return new Client(socket)
   }
-  return { open, drain: (idleMs: number, maxMs = NEVER_MS) => connections.drain(server, { idleMs, maxMs }) }
+  return { open, clock, drain: () => connections.drain(server, { idleMs: IDLE_MS, maxMs: MAX_MS }) }
 }
 
 class Client {
@@ -59,34 +60,41 @@ class Client {
 const echo: RequestListener = ({ url }, response) => void response.end(`${url}!`)
 
 test('draining: idle and unused connections close after idleMs, not before', async (t) => {
-  const { open, drain } = await start(t, echo)
-  const [idle, unused] = [await open(), await open()]
-  idle.ask()
-  await idle.answered()
-  const order: string[] = []
-  for (const [name, { ended }] of Object.entries({ idle, unused })) ended.then(() => order.push(name))
-  // Timers fire in the order in which they are due, however late they are.
-  setTimeout(() => order.push('half of the time'), 100)
-  await drain(200)
-  await Promise.all([idle.ended, unused.ended])
-  t.deepEqual([order[0], order.length], ['half of the time', 3])
+  const { open, clock, drain } = await start(t, echo)
+  const unused = [await open(), await open()]
+  // Opened last: once they are answered, the server has all four connections.
+  const idle = [await open(), await open()]
+  for (const client of idle) client.ask('/before')
+  await Promise.all(idle.map((client) => client.answered()))
+  const drained = drain()
+  clock.advance(IDLE_MS - 1)
+  const late = [unused[0]!, idle[0]!]
+  for (const client of late) client.ask('/late')
+  await Promise.all(late.map(({ ended }) => ended))
+  clock.advance(1)
+  await drained
+  await Promise.all([...unused, ...idle].map(({ ended }) => ended))
+  t.deepEqual(
+    [...unused, ...idle].map(({ answers }) => answers),
+    [['/late'], [], ['/before', '/late'], ['/before']],
+  )
 })
 
 test('draining: a request that arrives is answered as the last of its connection', async (t) => {
   const { open, drain } = await start(t, echo)
   const clients = [await open(), await open()]
-  clients[0]!.ask('/before')
-  await clients[0]!.answered()
-  t.false(clients[0]!.last)
-  const drained = drain(NEVER_MS)
+  clients[1]!.ask('/before')
+  await clients[1]!.answered()
+  t.false(clients[1]!.last)
+  const drained = drain()
   for (const client of clients) client.ask('/while')
   await drained
   await Promise.all(clients.map(({ ended }) => ended))
   t.deepEqual(
     clients.map(({ answers, last }) => [answers, last]),
     [
-      [['/before', '/while'], true],
       [['/while'], true],
+      [['/before', '/while'], true],
     ],
   )
 })
@@ -98,7 +106,7 @@ test('draining: all requests in flight are answered, pipelined ones included', a
   single.ask('/a')
   for (const path of ['/b', '/c', '/d']) pipelined.ask(path)
   while (due.length < 4) await new Promise((resolve) => setImmediate(resolve))
-  const drained = drain(0)
+  const drained = drain()
   pipelined.ask('/e')
   while (due.length < 5) await new Promise((resolve) => setImmediate(resolve))
   for (const answer of due.splice(0)) answer()
@@ -113,25 +121,30 @@ test('draining: all requests in flight are answered, pipelined ones included', a
 test('draining: no new connection is accepted', async (t) => {
   const { open, drain } = await start(t, echo)
   const client = await open()
-  const drained = drain(NEVER_MS)
+  const drained = drain()
   await t.throwsAsync(open(), { code: 'ECONNREFUSED' })
   client.ask()
   await drained
 })
 
 test('draining: a request that takes too long is cut', async (t) => {
-  const asked = new EventEmitter()
-  const { open, drain } = await start(t, () => asked.emit('request'))
-  const client = await open()
-  client.ask()
-  await once(asked, 'request')
-  const order: string[] = []
-  client.ended.then(() => order.push('cut'))
-  setTimeout(() => order.push('half of the time'), 150)
-  await drain(0, 300)
-  await client.ended
-  t.deepEqual(order, ['half of the time', 'cut'])
-  t.is(client.received, '')
+  const due = new Map<string, () => void>()
+  const { open, clock, drain } = await start(t, (request, response) =>
+    due.set(request.url!, () => echo(request, response)),
+  )
+  const [late, cut] = [await open(), await open()]
+  late.ask('/late')
+  cut.ask('/cut')
+  while (due.size < 2) await new Promise((resolve) => setImmediate(resolve))
+  const drained = drain()
+  clock.advance(MAX_MS - 1)
+  due.get('/late')!()
+  await late.ended
+  t.deepEqual(late.answers, ['/late'])
+  clock.advance(1)
+  await drained
+  await cut.ended
+  t.is(cut.received, '')
 })
 
 test('invalid bytes: answered with a problem unless a response is in progress', async (t) => {
@@ -151,5 +164,5 @@ test('invalid bytes: answered with a problem unless a response is in progress', 
     answered.push(client.received.includes('HTTP/1.1 400 Bad Request'))
   }
   t.deepEqual(answered, [true, true, true, false, false])
-  await drain(0)
+  await drain()
 })
