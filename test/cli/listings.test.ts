@@ -85,6 +85,16 @@ test.serial('listings: a Registry that hangs costs only its own deadline', async
   t.regex(stderr, new RegExp(`${hung.url} is unavailable: it did not answer in time`))
 })
 
+test.serial('listings, facets, mine: --discovery-timeout also holds where everything is read', async (t) => {
+  const hung = await fake(t, { script: [{ kind: 'hang' }] })
+  for (const command of [['listings', '--all'], ['facets'], ['mine']]) {
+    const args = [...command, '-r', hung.url, '--discovery-timeout', '0.2']
+    const { code, stdout, stderr } = await runCli(args, { env })
+    t.deepEqual([code, stdout], [4, ''], stderr)
+    t.regex(stderr, /no answer within .*200 ms/)
+  }
+})
+
 test.serial('listings: without any answer the exit code is 4, or 77 if all need a key', async (t) => {
   const dead = deadUrl()
   const gated = await fake(t, {

@@ -1,5 +1,6 @@
 import { formatAgeSince } from '../../domain/timestamp.ts'
 import { textAt } from '../../json/value.ts'
+import { hasAnswered } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
 import { tableText } from '../output/table.ts'
@@ -22,11 +23,15 @@ export const mineCommand: CommandDefinition<MineOptions> = {
     const address = await readAddress(terminal, options)
     const client = await openClient()
     const found = await Promise.all(
-      registries.map((registry) => readOwnListings(terminal, client, registry, address)),
+      registries.map((registry) =>
+        readOwnListings(terminal, client, registry, address, options.discoveryTimeout),
+      ),
     )
     const rows = found.flatMap(({ listings }) => listings).map(rowOf)
-    await printData(terminal, options.json, rows, () => table(terminal, rows))
-    return exitCodeOfReports(found.flatMap(({ reports }) => reports))
+    const reports = found.flatMap((one) => one.reports)
+    if (reports.some(({ state }) => hasAnswered(state)))
+      await printData(terminal, options.json, rows, () => table(terminal, rows))
+    return exitCodeOfReports(reports)
   },
 }
 

@@ -137,10 +137,11 @@ export async function askMarket<Answer extends { total: number }>(
 /** @param readsAll whether every listing that matches is read */
 export function marketDeadlines(
   discoveryTimeoutMs: number,
-  { deadline }: MarketOptions,
+  { deadline, discoveryTimeout }: MarketOptions,
   readsAll: boolean,
 ): Deadlines {
   const seconds = deadline ?? (readsAll ? OVERALL_SECONDS_FOR_ALL : OVERALL_SECONDS)
   const overallMs = deadline === undefined ? Math.max(seconds * 1000, discoveryTimeoutMs) : seconds * 1000
-  return { registryMs: readsAll ? overallMs : Math.min(discoveryTimeoutMs, overallMs), overallMs }
+  const registryMs = readsAll && discoveryTimeout === undefined ? overallMs : discoveryTimeoutMs
+  return { registryMs: Math.min(registryMs, overallMs), overallMs }
 }

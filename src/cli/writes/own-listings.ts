@@ -27,7 +27,7 @@ type OwnListings = {
 }
 
 /** For all pages of one Registry. */
-const READ_MS = 120_000
+const READ_SECONDS = 120
 
 /** Of any status, newest first. Prints how the Registry answered. */
 export async function readOwnListings(
@@ -35,7 +35,9 @@ export async function readOwnListings(
   client: RegistryClient,
   registry: Registry,
   address: string,
+  seconds = READ_SECONDS,
 ): Promise<OwnListings> {
+  const timeoutMs = seconds * 1000
   const query = {
     status: null,
     publisher: address,
@@ -44,12 +46,12 @@ export async function readOwnListings(
     offset: 0,
     ...NEWEST_FIRST,
   }
-  const deadlines = { registryMs: READ_MS, overallMs: READ_MS }
+  const deadlines = { registryMs: timeoutMs, overallMs: timeoutMs }
   const { answer, reports, failures } = await queryRegistries(client, [registry], query, deadlines)
   printSourceReports(terminal, reports, failures)
   const items = answer?.items ?? []
   const isGateway = items.some(({ item }) => item.origin !== undefined)
-  const localName = isGateway ? await nameOfLocalSource(client, registry) : null
+  const localName = isGateway ? await nameOfLocalSource(client, registry, timeoutMs) : null
   const listings = items.map(({ item, bytes }) => {
     const listing = parseObject(Buffer.from(bytes).toString('utf8'))
     return {
@@ -64,8 +66,12 @@ export async function readOwnListings(
 }
 
 /** `null` for a gateway without a Registry of its own. */
-async function nameOfLocalSource(client: RegistryClient, registry: Registry): Promise<string | null> {
-  const inspection = await inspectRegistry(client, registry, READ_MS)
+async function nameOfLocalSource(
+  client: RegistryClient,
+  registry: Registry,
+  timeoutMs: number,
+): Promise<string | null> {
+  const inspection = await inspectRegistry(client, registry, timeoutMs)
   if ('error' in inspection) return null
   const local = inspection.sources.find((source) => textAt(source, 'mode') === 'local')
   return textAt(local, 'registry')
