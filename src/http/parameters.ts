@@ -67,7 +67,7 @@ export const PRICE_PER = parameter(
 export const TIMEOUT_MS = integerParameter(
   'query',
   'timeout_ms',
-  'Time budget; sources that have not answered in time are omitted',
+  'Time budget; a source that has not answered in time is `unavailable`',
   { minimum: 100, maximum: 10_000 },
 )
 export const REQUIRE = parameter('query', 'require', '`all`: 502 unless every source has a current answer', {

@@ -176,7 +176,7 @@ function lostLinkWords({ status, message }: ProblemError, hasKey: boolean): stri
 }
 
 const TERMS: readonly (readonly [term: string, meaning: string])[] = [
-  ['Registry', 'A service where sellers publish their listings. This page shows the listings of several.'],
+  ['Registry', 'A service where sellers publish their listings. A gateway shows those of several.'],
   [
     'Seller',
     'The wallet that signed a listing. It names a storefront, where buyers agree with the seller and pay.',

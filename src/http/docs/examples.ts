@@ -77,7 +77,7 @@ const PRICE = {
 }
 
 const SOURCE_REPORTS = [
-  { registry: 'local', state: 'loaded', matched: 1, returned: 0, elapsed_ms: 0 },
+  { registry: 'local', state: 'loaded', matched: 1, returned: 0, age_seconds: 0, elapsed_ms: 0 },
   { registry: 'open-market', state: 'loaded', matched: 1, returned: 1, age_seconds: 3, elapsed_ms: 0 },
 ]
 
@@ -104,7 +104,7 @@ const SOURCE = {
   age_seconds: 3,
   last_error: null,
   schema_id: 'vms.compute',
-  filters: ['region', 'gpu_model', 'gpu_count_min', 'gpu_count_max'],
+  filters: ['region', 'gpu_model', 'gpu_count_min'],
   listings: 128,
 }
 
