@@ -1,11 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { shippedFile } from '../../config/shipped-files.ts'
 import type { CommandDefinition } from '../command.ts'
 import { EXIT, usageError } from '../exit-codes.ts'
 import { print } from '../output/terminal.ts'
 
-/** `config` is beside both `src` and `dist`. */
-const TEMPLATES = new URL('../../../config/', import.meta.url)
 const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml', 'listing.example.yaml'] as const
 
 export const initCommand: CommandDefinition = {
@@ -20,8 +19,7 @@ export const initCommand: CommandDefinition = {
     if (present.length > 0)
       throw usageError(`${target} is not empty (${present.slice(0, 3).join(', ')}…): name an empty folder`)
     for (const name of FILES) {
-      const text = readFileSync(new URL(name, TEMPLATES), 'utf8')
-      // The paths in example.env are those of a checkout.
+      const text = readFileSync(shippedFile(name), 'utf8')
       writeFileSync(join(target, name), name === 'example.env' ? besideEachOther(text) : text, { flag: 'wx' })
     }
     await print(terminal, nextSteps(target))
@@ -29,8 +27,8 @@ export const initCommand: CommandDefinition = {
   },
 }
 
-const besideEachOther = (text: string): string =>
-  `${text.replaceAll('config/', '').trimEnd()}\n${/^REGISTRY_FILTER_SPEC_PATH=/m.test(text) ? '' : FILTER_SPEC}`
+/** The paths in example.env are those of a checkout. */
+const besideEachOther = (text: string): string => `${text.replaceAll('config/', '')}${FILTER_SPEC}`
 
 const FILTER_SPEC = `
 # Filters of the local Registry, and the shape of its listings.
