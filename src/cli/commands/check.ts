@@ -8,7 +8,7 @@ import { EXIT } from '../exit-codes.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
 import { type Finding, printFindings, visitRegistry } from './doctor.ts'
 
-/** Exits with 0 if the service would start, else with 78. An upstream that does not answer is a warning. */
+/** Exits with 78 if the start would fail, or an upstream refuses its key. One that does not answer is a warning. */
 export const checkCommand: CommandDefinition<{ json?: boolean }> = {
   summary: 'check what `serve` would use: its files, secrets, store and upstreams; for operators',
   define: (command) => command.option(...JSON_OPTION),
@@ -68,7 +68,7 @@ async function checkUpstream(
 ): Promise<Finding[]> {
   const advice = 'it may need api_key_env or api_key_file'
   const found = await visitRegistry(client, { url, key }, timeoutMs, advice)
-  // The service starts without an upstream, but a key is a mistake of the file.
+  // The service starts without it, but a refused key is a mistake of the file.
   const state = found.state === 'wrong' && !found.unauthorized ? 'warning' : found.state
   return [finding(state, `${name} (${url})`, found.finding)]
 }

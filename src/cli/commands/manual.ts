@@ -77,11 +77,11 @@ where the storefront did not answer, as in the demo, which has no storefronts: w
 
 ## Writes
 
-\`publish\`, \`update\` and \`delete\` sign each request when it is sent. After a response with \`Retry-After\`, all requests to
-that Registry wait for that long; a line on stderr states the reason and the progress. A request without an answer is
-repeated unchanged, at most twice, so the Registry applies it once. It is safe to publish the same file again. A wallet has one
-storefront: listings that name another are sent one after the other. After five failures in a row a Registry is skipped; a
-listing that it refuses for its content is no such failure. A Registry with a write gate needs a key under \`[registry.auth]\`.
+\`publish\`, \`sync\`, \`update\` and \`delete\` sign each request when it is sent. After a response with \`Retry-After\`, all
+requests to that Registry wait for that long; a line on stderr states the reason and the progress. A request without an answer,
+or with a 5xx, is repeated unchanged, at most twice, so the Registry applies it once. It is safe to publish the same file again.
+A wallet has one storefront: that of the last listing of a file. After five failures in a row a Registry is skipped; a listing
+that it refuses for its content is no such failure. A Registry with a write gate needs a key under \`[registry.auth]\`.
 
 \`publish\` and \`sync\` send nothing while a listing does not fit the listing shape of a Registry, unless they have \`--force\`. To
 publish only some members of a listing that the Registry has already, \`--force\` is needed, too.
