@@ -120,6 +120,47 @@ test('page loader: a failed page keeps the rows and is requested again', async (
   t.is(requests[1], requests[2])
 })
 
+test('page loader: once stopped it ends, and neither requests nor changes anything', async (t) => {
+  const second = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  let requests = 0
+  let changes = 0
+  const loader = new PageLoader({
+    fetchPage: async (_paging, signal) => {
+      if (++requests === 2) {
+        second.resolve()
+        await held.promise
+      }
+      signal.throwIfAborted()
+      return encode(page([requests], 9, `${SOURCES},"next_cursor":"${requests}"`))
+    },
+    onChange: () => changes++,
+  })
+  const all = loader.loadUntil(MAX_ROWS)
+  await second.promise
+  loader.stop()
+  const before = changes
+  held.resolve()
+  t.false(await all)
+  t.deepEqual([requests, changes], [2, before])
+})
+
+test('page loader: a wish for fewer rows or a failure does not end the wish for all', async (t) => {
+  const { loader, last } = loaderOver([
+    page([1, 2], 8, `${SOURCES},"next_cursor":"x"`),
+    page([3, 4], 8, `${SOURCES},"next_cursor":"y"`),
+    new ProblemError(503, { detail: 'not now' }),
+    page([5, 6], 8, `${SOURCES},"next_cursor":"z"`),
+    page([7, 8], 8, SOURCES),
+  ])
+  const all = loader.loadUntil(MAX_ROWS)
+  t.true(await loader.loadUntil(1))
+  t.false(await all)
+  t.is(last().rows.length, 4)
+  await loader.retry()
+  t.is(last().rows.length, 8)
+})
+
 test('page loader: an answer that is not a list is an error, not an empty list', async (t) => {
   const { loader, last } = loaderOver(['<html>'])
   await loader.loadNext()

@@ -10,7 +10,8 @@ import { INITIAL_STATE, type LoaderState, PAGE_ROWS, PageLoader } from './page-l
 export type Listings = LoaderState & {
   /** Whether the rows still answer the previous query, until there is an answer, or because this one failed. */
   isPrevious: boolean
-  loadUntil: (count: number) => Promise<number>
+  /** Resolves to whether there are so many, or all. */
+  loadUntil: (count: number) => Promise<boolean>
   retry: () => void
 }
 
@@ -39,12 +40,12 @@ export function useListings(query: string, { key, refreshes, page }: ListingsOpt
   useEffect(() => {
     void loader.current?.loadUntil(page * PAGE_ROWS)
   }, [page])
-  useRetryAfter(state.error, () => loader.current?.loadNext())
+  useRetryAfter(state.error, () => loader.current?.retry())
   return useMemo(
     () => ({
       ...state,
-      loadUntil: async (count) => (await loader.current?.loadUntil(count)) ?? 0,
-      retry: () => void loader.current?.loadNext(),
+      loadUntil: async (count) => (await loader.current?.loadUntil(count)) ?? false,
+      retry: () => void loader.current?.retry(),
     }),
     [state],
   )

@@ -60,21 +60,29 @@ export class PageLoader {
     return this.#loads.join(limit)
   }
 
-  /** Loads until there are `count` rows, the end or a failure. Resolves to the number of rows. */
-  async loadUntil(count: number): Promise<number> {
+  /** Loads until there are `count` rows, or all. Resolves to whether there are: not after a failure or a stop. */
+  async loadUntil(count: number): Promise<boolean> {
     await this.#loads.current
-    this.#wanted = Math.min(count, MAX_ROWS)
+    const most = Math.min(count, MAX_ROWS)
+    this.#wanted = Math.max(this.#wanted, most)
     while (this.#isWanted()) {
       await this.loadNext(Math.min(MAX_LIMIT, Math.max(PAGE_ROWS, count - this.#state.rows.length)))
       await yieldToBrowser()
     }
-    return this.#state.rows.length
+    const { isWhole, rows } = this.#state
+    return !this.#stopped.signal.aborted && (isWhole || rows.length >= most)
+  }
+
+  /** Requests the failed page again, and then what was wanted of the later ones. */
+  async retry(): Promise<void> {
+    await this.loadNext()
+    await this.loadUntil(this.#wanted)
   }
 
   /** Until then the phase is `loading`, between pages as well. */
   #isWanted(): boolean {
     const { phase, isWhole, rows } = this.#state
-    return phase !== 'failed' && !isWhole && rows.length < this.#wanted
+    return !this.#stopped.signal.aborted && phase !== 'failed' && !isWhole && rows.length < this.#wanted
   }
 
   stop(): void {
@@ -90,7 +98,6 @@ export class PageLoader {
     } catch (cause) {
       if (signal.aborted) return // the query has changed
       const error = cause instanceof ProblemError ? cause : new ProblemError(0, NOT_A_LIST, { cause })
-      this.#wanted = 0
       this.#change({ phase: 'failed', error })
     }
   }

@@ -52,10 +52,9 @@ export function Results(props: ResultsProps) {
   const newCount = useNewCount(listings, queryString(view.query))
   const latest = useRef(rows)
   latest.current = rows
-  /** All rows, up to the most that a page holds. */
+  /** All rows, up to the most that a page holds; no file if some of them cannot be loaded. */
   const save = async (type: string, write: (rows: readonly ListingRow[]) => string): Promise<void> => {
-    await loadUntil(MAX_ROWS)
-    download(type, write(latest.current))
+    if (await loadUntil(MAX_ROWS)) download(type, write(latest.current))
   }
   const isLoading = isPrevious ? phase !== 'failed' : phase === 'loading' && rows.length <= start
   return html`<section class="results stack" aria-labelledby="count" aria-busy=${isLoading}>
