@@ -120,7 +120,9 @@ export class Replica {
     }
     for (const change of read.changes) this.projection.apply(change)
     this.#position = read.position
-    return read.changes.length === BATCH
+    if (read.changes.length < BATCH) return false
+    await new Promise(setImmediate) // SQLite answers in the same turn of the event loop
+    return true
   }
 
   /** Schedules a read, since no further change may trigger one. */

@@ -217,6 +217,23 @@ test('replica: a failed reload keeps the projection and is retried', async (t) =
   t.is(reported.length, 1)
 })
 
+test('replica: one that is far behind catches up in turns of the event loop', async (t) => {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const { replica } = await follow(t, deaf(store))
+  await Promise.all(Array.from({ length: 1000 }, (_, n) => published(store, publishOf(`L${n}`))))
+  const sizes = new Set<number>()
+  let isDone = false
+  const look = (): void => {
+    sizes.add(replica.projection.listings.size)
+    if (!isDone) setImmediate(look)
+  }
+  look()
+  await replica.catchUp()
+  isDone = true
+  t.true(sizes.size >= 4, 'before, and after each batch')
+})
+
 test('replica: a linked catchUp waits for both replicas', async (t) => {
   const store = openSqliteStore(':memory:')
   t.teardown(() => store.close())
