@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { isRegistryName } from '../../domain/names.ts'
+import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
 import type { Origin } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
@@ -13,7 +14,7 @@ const MAX_ENVELOPE_BYTES = 512 * 1024
 /** In each of `also_in` and `disputed`. */
 const MAX_NAMES = 100
 
-type Envelope = { members: JsonObject; total: number; nextCursor: string | undefined }
+type Envelope = { members: JsonObject; total: number }
 
 /**
  * @param scanItems returns the end of the array that begins at `start`
@@ -25,10 +26,10 @@ export function parseEnvelope(bytes: Buffer, scanItems: (row: RowText, start: nu
   row.load(bytes)
   const { start, end } = findItems(row, scanItems)
   const members = parseAround(bytes, start, end)
-  const { total_after_filter: total, next_cursor: cursor } = members
+  const { total_after_filter: total } = members
   if (typeof total !== 'number' || !Number.isSafeInteger(total) || total < 0)
     throw badEnvelope('total_after_filter is not a count')
-  return { members, total, nextCursor: typeof cursor === 'string' ? cursor : undefined }
+  return { members, total }
 }
 
 /** For all pages that fit. */
@@ -91,6 +92,13 @@ export function notJson(cause?: unknown): SourceError {
 
 export function badEnvelope(what: string): SourceError {
   return new SourceError('bad_envelope', `the answer is not a listing envelope: ${what}`)
+}
+
+/** `undefined` at the end. @throws SourceError `bad_envelope` for one that cannot be sent: more would seem not to follow */
+export function readCursor(cursor: JsonValue | undefined): string | undefined {
+  if (cursor === undefined || cursor === null || cursor === '') return undefined
+  if (typeof cursor === 'string' && cursor.length <= MAX_CURSOR_LENGTH && cursor.isWellFormed()) return cursor
+  throw badEnvelope('its next_cursor cannot be sent')
 }
 
 /** Of a gateway's item. */

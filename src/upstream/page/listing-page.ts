@@ -1,4 +1,3 @@
-import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
 import type { Directives } from '../../domain/source/freshness.ts'
 import { type MissingOptions, type MissingSource, readMissing } from '../../domain/source/missing-source.ts'
 import type { Item, Origin } from '../../domain/source/reading.ts'
@@ -8,7 +7,7 @@ import { withoutMember } from '../../json/members.ts'
 import { CLOSE_BRACKET, COMMA, JsonScanner, OPEN_BRACKET } from '../../json/scanner.ts'
 import { parseObject } from '../../json/value.ts'
 import type { RowText } from '../../listing-index/scan/row-text.ts'
-import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readMeta } from './envelope.ts'
+import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readCursor, readMeta } from './envelope.ts'
 import type { ItemScanner } from './item-scanner.ts'
 import type { ScannedItem } from './known-items.ts'
 
@@ -48,14 +47,13 @@ export class ListingPage {
   constructor(bytes: Buffer, { kind, scanner, missing, ...about }: PageOptions) {
     this.bytes = bytes
     this.about = about
-    const envelope = parseEnvelope(bytes, (row, start) => this.#scanItems(row, start, kind, scanner))
-    const { members } = envelope
-    this.total = Math.max(envelope.total, this.received)
+    const { members, total } = parseEnvelope(bytes, (row, start) =>
+      this.#scanItems(row, start, kind, scanner),
+    )
+    this.total = Math.max(total, this.received)
     this.missing = readMissing(members, missing) ?? undefined
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
-    this.nextCursor = this.isGateway ? envelope.nextCursor : undefined
-    // Without it, the gateway would seem to end here.
-    if ((this.nextCursor?.length ?? 0) > MAX_CURSOR_LENGTH) throw badEnvelope('its next_cursor is too long')
+    this.nextCursor = this.isGateway ? readCursor(members.next_cursor) : undefined
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
   }
 

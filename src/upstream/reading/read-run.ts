@@ -52,11 +52,15 @@ class RunReader {
   #run: Run
   /** Halved after pages that are too large, doubled after others. */
   #maxLimit = MAX_PAGE_ITEMS
+  /** Whether the latest page has as many listings as were asked for. */
+  #isFull = false
   #received = 0
   #fruitless = 0
   /** Pages in a row without new listings. */
   #repeated = 0
   #furthest: number
+  /** Whether it has begun again from the top after a 400. */
+  #wasRefused = false
   #lookahead = new Map<number, Promise<ListingPage>>()
   /** Offsets that were just skipped, without `to`: the next page cannot overlap them. */
   #skipped: { from: number; to: number } | null = null
@@ -107,8 +111,7 @@ class RunReader {
 
   /** Reaches back to readable listings, and leaves room for new ones. */
   #overlap(): number {
-    const { end, unreadableAtEnd } = this.#run
-    if (this.#skipped?.to === end) return 0
+    const { unreadableAtEnd } = this.#run
     return Math.min(unreadableAtEnd + Math.min(OVERLAP, this.#maxLimit >> 1), this.#maxLimit - 1)
   }
 
@@ -135,8 +138,8 @@ class RunReader {
       return this.#stepBack(page)
     }
     const run = this.#run
-    const isEnd = isLast(page)
     const isNew = run.add(page)
+    const isEnd = this.#isLast(page, isNew)
     this.#received += page.received
     this.#skipped = null
     if (!isNew && !isEnd) this.#countRepeated(page)
@@ -148,6 +151,12 @@ class RunReader {
     if (!run.isSorted && run.after !== null) return this.#restart()
     this.#requestLookahead()
     return null
+  }
+
+  /** A gateway's total counts copies. A Registry may have counted before more was published, so a full page may not be the last. */
+  #isLast({ isGateway, nextCursor, offset, received, total }: ListingPage, isNew: boolean): boolean {
+    if (isGateway) return nextCursor === undefined
+    return offset + received >= total && !(isNew && this.#isFull)
   }
 
   /** Normal after a step back and after a split, whose listings may have moved. */
@@ -208,9 +217,7 @@ class RunReader {
   }
 
   async #isJoint(page: ListingPage): Promise<boolean> {
-    const { offset, received } = page
-    const skipped = this.#skipped?.to === offset ? this.#skipped : null
-    if (received === 0 && offset > 0 && (skipped === null || this.#run.end !== offset)) return false
+    const skipped = this.#skipped?.to === page.offset ? this.#skipped : null
     return skipped === null ? this.#run.isJoint(page) : this.#followsSkipped(skipped, page)
   }
 
@@ -239,10 +246,14 @@ class RunReader {
       try {
         const page = await this.#fetchOnce(request)
         this.#refuseShort(page, limit)
+        this.#isFull = page.received >= limit
         this.#maxLimit = Math.min(MAX_PAGE_ITEMS, this.#maxLimit * 2)
         return page
       } catch (error) {
-        if (this.#isTooFar(request, error)) return this.#fetch(this.#restart())
+        if (!this.#wasRefused && this.#isTooFar(request, error)) {
+          this.#wasRefused = true
+          return this.#fetch(this.#restart())
+        }
         if (!isSplit && !(await this.#canSplit(error, request))) throw error
         if (isSplit && !isOfOneListing(error, request)) throw error
         this.#lookahead.clear()
@@ -314,12 +325,6 @@ class RunReader {
 
 const PAGE_SIZES = [50, 100, 200 - OVERLAP - 1]
 const MAX_SKIPPED = 1000
-
-/** A gateway's total counts copies, so its cursor decides. */
-function isLast(page: ListingPage): boolean {
-  if (page.nextCursor !== undefined) return false
-  return page.isGateway || page.offset + page.received >= page.total
-}
 
 /** Whether one listing may be the cause. A small page may hold only unreadable listings. */
 function isOfOneListing(error: unknown, { limit }: Pick<PageRequest, 'limit'>): error is SourceError {

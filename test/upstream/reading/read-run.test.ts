@@ -216,6 +216,29 @@ test('listings of one instant may lie over page borders in any order', async (t)
   t.is((await failureOf(t, many.read({}, { count: 31 }))).reason, 'unsorted')
 })
 
+test('listings that are published while they are counted hide no others', async (t) => {
+  const items = listingTexts('a', 60)
+  const counted = { kind: 'body', body: envelopeText(items.slice(0, 51), 51) } as const
+  const { read } = await openUpstream(t, { items, script: [counted, { kind: 'serve' }] })
+  t.true((await read()).hasMore)
+  t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
+})
+
+test('a listing that moves between two skipped ones is read', async (t) => {
+  const items = listingTexts('a', 100)
+  const [skipped = '', moved = '', next = ''] = items.slice(60)
+  const { read, fake } = await openUpstream(t, { items, failing: new Set([idOf(skipped), idOf(next)]) })
+  fake.beforePage = () => {
+    const { parameters } = fake.requests.at(-1)!
+    const isAfterSkip = parameters.get('offset') === '61' && parameters.get('limit') === '1'
+    if (isAfterSkip && fake.items.includes(skipped)) fake.items.splice(60, 1)
+  }
+  const ids = idsOf(await read({}, ALL))
+  t.false(fake.items.includes(skipped))
+  t.true(ids.includes(idOf(moved)))
+  t.is(ids.length, 98)
+})
+
 test('an upstream that answers 500 to everything is asked three times for one question', async (t) => {
   const { read, fake } = await openUpstream(t, { script: [{ kind: 'status', status: 500 }] })
   const query = { publisher: '0xabc' }
@@ -279,6 +302,36 @@ test('a gateway that rejects its own cursor is read again from the top', async (
   t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
   t.is((await read({}, { ...behind(items, 399), resume: 'of another life', count: 10 })).listings.length, 10)
 })
+
+test('a gateway that refuses every cursor is given up after few requests', async (t) => {
+  const { read, fake } = await openUpstream(t, { items: listingTexts('a', 500), kind: 'gateway' })
+  fake.beforePage = (request) => {
+    const isRefused = fake.requests.at(-1)!.parameters.has('cursor')
+    const refusal = { kind: 'status', status: request < 30 ? 400 : 401 } as const
+    fake.script = [isRefused ? refusal : { kind: 'serve' }]
+  }
+  t.is((await failureOf(t, read({}, ALL))).reason, 'http_400')
+  t.is(fake.requests.length, 4)
+})
+
+test('an empty page behind a cursor is the end of a gateway, however far it is', async (t) => {
+  const items = listingTexts('a', 2050)
+  const { read, fake } = await openUpstream(t, { items, kind: 'gateway' }, MANY)
+  fake.beforePage = (request) => request === 11 && fake.items.splice(2000)
+  t.deepEqual(idsOf(await read({}, ALL)), items.slice(0, 2000).map(idOf))
+  t.is(fake.requests.length, 11)
+})
+
+for (const [what, next_cursor] of [
+  ['longer than any request', 'x'.repeat(20_000)],
+  ['not Unicode', '\ud800'],
+  ['a number', 7],
+] as const)
+  test(`a gateway whose cursor is ${what} is bad_envelope, and does not end there`, async (t) => {
+    const envelope = { next_cursor }
+    const { read } = await openUpstream(t, { items: listingTexts('a', 450), kind: 'gateway', envelope })
+    t.is((await failureOf(t, read({}, ALL))).reason, 'bad_envelope')
+  })
 
 for (const [what, page] of [
   ['empty pages', () => envelopeText([], 0, { complete: true, sources: [], next_cursor: 'again' })],
