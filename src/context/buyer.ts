@@ -27,11 +27,12 @@ type Agent = ReturnType<typeof createAgent>
 
 export function openRegistryClient({
   hasBreakers = false,
+  allowPrivateAddresses = true,
   clock = systemClock,
 }: ClientOptions & { clock?: Clock } = {}): RegistryClient {
   const limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxInFlight: MAX_IN_FLIGHT }
   // Users name their Registries; storefront URLs come from sellers and are not trusted.
-  const trusted = createAgent({ ...limits, allowPrivateAddresses: true }, lookup as LookupFunction)
+  const trusted = createAgent({ ...limits, allowPrivateAddresses }, lookup as LookupFunction)
   const publicOnly = createAgent({ ...limits, allowPrivateAddresses: false }, lookup as LookupFunction)
   const agentOf = ({ referredBy }: ApiRequest): Agent =>
     referredBy === undefined || isLocalUrl(referredBy.url) ? trusted : publicOnly

@@ -239,6 +239,11 @@ test.serial('check: exits with 78 for what would fail the start, and with 0 for 
   t.is(closed.code, 78)
   t.regex(closed.findings.at(-1)!.finding, /401.*api_key_env/)
 
+  const inside = await check(upstream.replace('allow_private_addresses = true\n', ''))
+  t.is(inside.code, 0)
+  t.like(inside.findings.at(-1), { subject: `up (${url})`, state: 'warning' })
+  t.regex(inside.findings.at(-1)!.finding, /^private_address: /)
+
   const dead = await check(upstream.replace(url, deadUrl()))
   t.is(dead.code, 0)
   t.regex(dead.findings.at(-1)!.finding, /^connection_refused/)

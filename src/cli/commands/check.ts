@@ -16,11 +16,16 @@ export const checkCommand: CommandDefinition<{ json?: boolean }> = {
   async run({ terminal, openClient, services }, { json }) {
     const findings = await findAll(async () => {
       const config = loadConfig(terminal.env)
-      const client = await openClient()
+      const [anywhere, publicOnly] = await Promise.all([
+        openClient(),
+        openClient({ allowPrivateAddresses: false }),
+      ])
       const found = await Promise.all([
         findAll(async () => checkFiles(config)),
         findAll(() => checkStore(config.storeUrl, services)),
-        ...config.upstreams.map((upstream) => checkUpstream(client, upstream)),
+        ...config.upstreams.map((upstream) =>
+          checkUpstream(upstream.allowPrivateAddresses ? anywhere : publicOnly, upstream),
+        ),
       ])
       return found.flat()
     })

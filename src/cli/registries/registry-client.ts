@@ -24,6 +24,8 @@ export type ApiResponse = { status: number; headers: Readonly<Record<string, str
 export type ClientOptions = {
   /** For a process that asks again and again: pauses requests to a Registry that keeps failing, as `circuit_open`. */
   hasBreakers?: boolean
+  /** Default: a Registry may be at a private address, since the user has named it. */
+  allowPrivateAddresses?: boolean
 }
 
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
