@@ -21,6 +21,6 @@ export const tokenRoutes = ({ all }: TokenTable): Route[] => [
       '`price_token` of `GET /listings` accepts their symbols and addresses. A symbol names its tokens on all chains; ' +
       'they have the same decimals.',
     responses: { 200: { description: 'All of them', schema: z.object({ tokens: z.array(token) }) } },
-    handle: () => ({ ...json({ tokens: all }), isCurrent: () => true }),
+    handle: () => json({ tokens: all }),
   },
 ]
