@@ -169,7 +169,7 @@ function toError({ code }: NodeJS.ErrnoException): EntrepotError {
     case 'HPE_HEADER_OVERFLOW':
       return new EntrepotError(
         'headers_too_large',
-        `The request line and headers are larger than ${MAX_HEADER_BYTES} bytes`,
+        `The request line and headers are larger than ${MAX_HEADER_BYTES} bytes, or the headers are too many`,
         { limit: 'header_bytes' },
       )
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':

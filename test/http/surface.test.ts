@@ -199,6 +199,11 @@ const RAW: [name: string, text: string, status: RegExp][] = [
     'GET /health HTTP/1.1\r\nHost: a\r\nExpect: nonsense\r\nConnection: close\r\n\r\n',
     /^HTTP\/1.1 200 .*\r\nX-Request-Id: /s,
   ],
+  [
+    'short headers beyond the number that Node reads',
+    `GET /health HTTP/1.1\r\nHost: a\r\n${'a: b\r\n'.repeat(3000)}\r\n`,
+    /^HTTP\/1.1 431 .*, or the headers are too many"/s,
+  ],
   ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 404 /],
   [
     'two lengths',

@@ -80,7 +80,11 @@ test('request log: what is not HTTP, or for a proxy, is refused with a line', as
     refusals().map(({ status, reason, detail }) => [status, reason, detail]),
     [
       [400, 'bad_request', 'The request is not valid HTTP'],
-      [431, 'headers_too_large', 'The request line and headers are larger than 65536 bytes'],
+      [
+        431,
+        'headers_too_large',
+        'The request line and headers are larger than 65536 bytes, or the headers are too many',
+      ],
       [404, 'not_found', 'Not Found'],
     ],
   )
