@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { ExecutionContext } from 'ava'
 import { moduleGraph } from '../../src/http/web/module-graph.ts'
+import { listen } from '../helpers/listen.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { ALICE, publish, publishBody } from '../helpers/seller.ts'
 import { test } from './in-chromium.ts'
@@ -16,7 +14,7 @@ declare global {
 /** A foreign origin with an empty page and the client's modules; its `/frame` frames the URL of its parameter. */
 async function startForeignOrigin(t: ExecutionContext): Promise<string> {
   const { modules } = await moduleGraph('client/client')
-  const server = createServer(({ url = '/' }, response) => {
+  const origin = await listen(t, ({ url = '/' }, response) => {
     const script = modules.get(url.slice(1))
     if (script !== undefined)
       return response.writeHead(200, { 'Content-Type': 'text/javascript' }).end(script)
@@ -25,11 +23,9 @@ async function startForeignOrigin(t: ExecutionContext): Promise<string> {
     return response.end(
       `<!doctype html><title>elsewhere</title>${framed === null ? '' : `<iframe src="${framed}"></iframe>`}`,
     )
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
+  })
   // Another host is another origin, and another site.
-  return `http://localhost:${(server.address() as AddressInfo).port}`
+  return origin.replace('127.0.0.1', 'localhost')
 }
 
 test.serial('browser: another origin reads and publishes with a key, and cannot frame pages', async (t) => {

@@ -1,13 +1,11 @@
-import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
 import { readBuyerConfig } from '../../src/cli/registries/buyer-config.ts'
 import { nearMisses, urlProblem } from '../../src/cli/registries/select-registries.ts'
 import { openRegistryClient } from '../../src/context/buyer.ts'
 import { startServer } from '../helpers/fixed-answers.ts'
+import { listen } from '../helpers/listen.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 import { AS_ALICE } from '../helpers/seller.ts'
 
@@ -123,13 +121,10 @@ test('buyer config: names near ours are warnings in the default files, problems 
 
 test.serial('configuration: an unusable file stops every command before anything is sent', async (t) => {
   const asked: string[] = []
-  const server = createServer(({ url = '' }, response) => {
+  const url = await listen(t, ({ url = '' }, response) => {
     asked.push(url)
     response.writeHead(404).end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
   const listing = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
   const bad = temporaryFile(t, 'bad.toml', '[registry\nurls = [')
   const typo = temporaryFile(t, 'typo.toml', `[regisry]\nurls = ["${url}"]`)

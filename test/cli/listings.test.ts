@@ -1,21 +1,11 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../demo/offers.ts'
 import { presentationRecord } from '../../src/presentation/record.ts'
-import {
-  deadUrl,
-  envelopeText,
-  type FakeOptions,
-  type FakeRegistry,
-  listingText,
-  listingTexts,
-  startFakeRegistry,
-} from '../helpers/fake-registry.ts'
+import { deadUrl, envelopeText, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFarCopies } from '../helpers/far-copies.ts'
 import { startServer } from '../helpers/fixed-answers.ts'
-import { startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { listen } from '../helpers/listen.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../helpers/seller.ts'
@@ -29,20 +19,14 @@ type Printed = {
 const printed = (stdout: string): Printed[] => JSON.parse(stdout)
 const ids = (stdout: string): string[] => printed(stdout).map(({ listing_id }) => listing_id)
 
-async function fake(t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> {
-  const registry = await startFakeRegistry(options)
-  t.teardown(registry.close)
-  return registry
-}
-
 test.serial('listings: each listing is printed once, byte for byte, with _meta', async (t) => {
   const odd = listingText({ listing_id: 'odd' }).replace(
     '"gpu_count":1',
     '"gpu_count":1.0,"big":9007199254740993',
   )
   const shared = listingText({ listing_id: 'shared', created_at: '2026-11-19T00:00:00' })
-  const one = await fake(t, { items: [odd, shared] })
-  const two = await fake(t, { items: [shared] })
+  const one = await startFake(t, { items: [odd, shared] })
+  const two = await startFake(t, { items: [shared] })
   const { code, stdout, stderr } = await runCli(['listings', '-r', `${one.url},${two.url}`])
   t.is(code, 0)
   t.deepEqual(ids(stdout), ['odd', 'shared'])
@@ -53,24 +37,20 @@ test.serial('listings: each listing is printed once, byte for byte, with _meta',
 
 test.serial('listings: all Registries are queried at once', async (t) => {
   const waiting: (() => void)[] = []
-  const server = createServer((_request, response) => {
+  const url = await listen(t, (_request, response) => {
     waiting.push(() => response.end(envelopeText([], 0)))
     // No answer is sent before all three requests are here.
     if (waiting.length === 3) for (const answer of waiting) answer()
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.closeAllConnections())
-  t.teardown(() => server.close())
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  const urls = ['a', 'b', 'c'].map((path) => `http://127.0.0.1:${port}/${path}`)
+  })
+  const urls = ['a', 'b', 'c'].map((path) => `${url}/${path}`)
   const { code, stdout } = await runCli(['listings', '-r', urls.join(), '--discovery-timeout', '20'])
   t.is(code, 0)
   t.is(stdout, '[]\n')
 })
 
 test.serial('listings: a Registry that hangs costs only its own deadline', async (t) => {
-  const well = await fake(t, { items: [listingText()] })
-  const hung = await fake(t, { script: [{ kind: 'hang_mid_body' }] })
+  const well = await startFake(t, { items: [listingText()] })
+  const hung = await startFake(t, { script: [{ kind: 'hang_mid_body' }] })
   const { code, stdout, stderr } = await runCli([
     'listings',
     '-r',
@@ -86,7 +66,7 @@ test.serial('listings: a Registry that hangs costs only its own deadline', async
 })
 
 test.serial('listings, facets, mine: --discovery-timeout also holds where everything is read', async (t) => {
-  const hung = await fake(t, { script: [{ kind: 'hang' }] })
+  const hung = await startFake(t, { script: [{ kind: 'hang' }] })
   for (const command of [['listings', '--all'], ['facets'], ['mine']]) {
     const args = [...command, '-r', hung.url, '--discovery-timeout', '0.2']
     const { code, stdout, stderr } = await runCli(args, { env })
@@ -97,7 +77,7 @@ test.serial('listings, facets, mine: --discovery-timeout also holds where everyt
 
 test.serial('listings: without any answer the exit code is 4, or 77 if all need a key', async (t) => {
   const dead = deadUrl()
-  const gated = await fake(t, {
+  const gated = await startFake(t, {
     script: [{ kind: 'status', status: 401, body: '{"detail":"API key required"}' }],
   })
   const none = await runCli(['listings', '-r', dead])
@@ -109,7 +89,7 @@ test.serial('listings: without any answer the exit code is 4, or 77 if all need 
 })
 
 test.serial('listings: a key is sent only to its exact URL; a near miss is a warning', async (t) => {
-  const [one, two, near] = await Promise.all([fake(t), fake(t), fake(t)])
+  const [one, two, near] = await Promise.all([startFake(t), startFake(t), startFake(t)])
   const config = temporaryFile(
     t,
     'buyer.toml',
@@ -133,7 +113,7 @@ test.serial('listings: a filter is sent to a Registry that declares it, else app
   const own = await startRegistry(t)
   await publish(own.url, ALICE, { listing_id: 'own-h200', offer_resource: { gpu_model: 'H200' } })
   await publish(own.url, ALICE, { listing_id: 'own-l4', offer_resource: { gpu_model: 'L4' } })
-  const lacking = await fake(t, {
+  const lacking = await startFake(t, {
     items: [
       listingText({ listing_id: 'other-h200', offer_resource: { gpu_model: 'H200' } }),
       listingText({ listing_id: 'other-t4', offer_resource: { gpu_model: 'T4' } }),
@@ -156,7 +136,7 @@ test.serial('listings: a filter is sent to a Registry that declares it, else app
 test.serial('listings: a Registry too large to filter here is reported as failed', async (t) => {
   const own = await startRegistry(t)
   await publish(own.url, ALICE, { listing_id: 'own', offer_resource: { gpu_model: 'H200' } })
-  const large = await fake(t, { items: listingTexts('large', 2300) })
+  const large = await startFake(t, { items: listingTexts('large', 2300) })
   const { code, stdout, stderr } = await runCli([
     'listings',
     '-r',
@@ -184,8 +164,8 @@ test.serial('listings: an unknown filter or an invalid value is a usage error', 
 })
 
 test.serial('listings: limit and offset apply to the merge; --all reads every page', async (t) => {
-  const one = await fake(t, { items: listingTexts('a', 410) })
-  const two = await fake(t, { items: listingTexts('b', 3) })
+  const one = await startFake(t, { items: listingTexts('a', 410) })
+  const two = await startFake(t, { items: listingTexts('b', 3) })
   const both = ['-r', `${one.url},${two.url}`]
   const page = await runCli(['listings', ...both, '--limit', '3', '--offset', '1', '--ndjson'])
   t.deepEqual(
@@ -212,7 +192,7 @@ test.serial('listings: a listing repeated on pages of a gateway is printed once'
 })
 
 test.serial('listings: a closed pipe is not an error', async (t) => {
-  const registry = await fake(t, { items: listingTexts('many', 200) })
+  const registry = await startFake(t, { items: listingTexts('many', 200) })
   const { code, stdout, stderr } = await runShell(`${CLI} listings --all -r ${registry.url} | head -c 1`)
   t.deepEqual([code, stdout], [0, '['])
   t.notRegex(stderr, /EPIPE|Error/)
@@ -245,12 +225,12 @@ test.serial('listing: _meta names the Registry behind a gateway, and the publish
 
 test.serial('listing: a possibly better copy or a disputed storefront is a warning', async (t) => {
   const seller = `0x${'a'.repeat(40)}`
-  const trusted = await fake(t, {
+  const trusted = await startFake(t, {
     items: listingTexts('known', 1),
     publishers: [[1, seller, 'http://honest.example/']],
     listingScript: { kind: 'status', status: 500 },
   })
-  const other = await fake(t, {
+  const other = await startFake(t, {
     items: [listingText({ listing_id: 'x', storefront_url: 'http://127.0.0.1:1/' })],
     publishers: [[1, seller]],
   })
@@ -278,7 +258,7 @@ test.serial('listing: a possibly better copy or a disputed storefront is a warni
 })
 
 test.serial('listings: sources that a gateway misses are printed; the output is partial', async (t) => {
-  const well = await fake(t, { items: [listingText()] })
+  const well = await startFake(t, { items: [listingText()] })
   const gateway = await startGateway(t, [
     { name: 'well', url: well.url },
     { name: 'gone', url: deadUrl() },
@@ -302,7 +282,7 @@ test.serial('listings: a gateway without any source exits 4 and names its source
 })
 
 test.serial('listings: unknown words in a gateway’s report are not printed', async (t) => {
-  const lying = await fake(t, {
+  const lying = await startFake(t, {
     script: [
       {
         kind: 'body',
@@ -361,7 +341,7 @@ withTerminal('mine: ids are never cut, however narrow the terminal is', async (t
 
 test.serial('review: a record of each kind, filled by what the storefront shows', async (t) => {
   const seen: string[] = []
-  const storefront = createServer((request, response) => {
+  const storefront = await listen(t, (request, response) => {
     seen.push(`${request.url} ${request.headers.authorization ?? 'no key'}`)
     const status = { status: 'ok', paused: false, agent_id: ALICE.address.toLowerCase(), resource_count: 3 }
     response.end(
@@ -369,16 +349,10 @@ test.serial('review: a record of each kind, filled by what the storefront shows'
         request.url === '/shop/api/v1/system/status' ? status : { status: 'open', paused: false },
       ),
     )
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => storefront.once('listening', resolve))
-  t.teardown(() => {
-    storefront.closeAllConnections()
-    storefront.close()
   })
   const { url } = await startRegistry(t)
   const [machine, credits] = [VM_EXAMPLES[0]!, API_CREDIT_EXAMPLES[0]!]
-  const { port } = storefront.address() as AddressInfo
-  await publish(url, ALICE, { ...machine, storefront_url: `http://127.0.0.1:${port}/shop/` })
+  await publish(url, ALICE, { ...machine, storefront_url: `${storefront}/shop/` })
   await publish(url, BOB, { ...credits, storefront_url: 'http://127.0.0.1:1/' })
 
   const shown = await runCli(['review', machine.listing_id, '-r', url])

@@ -1,13 +1,11 @@
-import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
 import { loadConfig } from '../../src/config/config.ts'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { deadUrl, startFakeRegistry } from '../helpers/fake-registry.ts'
 import { startServer } from '../helpers/fixed-answers.ts'
+import { listen } from '../helpers/listen.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import {
   hasTerminal,
@@ -150,12 +148,9 @@ test.serial(
   'doctor: a wrong scheme, a redirect, another clock and an unused key are explained',
   async (t) => {
     const { url } = await startRegistry(t)
-    const moved = createServer((_request, response) =>
+    const elsewhere = await listen(t, (_request, response) =>
       response.writeHead(301, { location: 'https://new.example/' }).end(),
-    ).listen(0, '127.0.0.1')
-    await once(moved, 'listening')
-    t.teardown(() => moved.close())
-    const elsewhere = `http://127.0.0.1:${(moved.address() as AddressInfo).port}`
+    )
     const config = temporaryFile(
       t,
       'buyer.toml',

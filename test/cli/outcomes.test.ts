@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import test, { type ExecutionContext } from 'ava'
 import { deadUrl } from '../helpers/fake-registry.ts'
 import { startServer } from '../helpers/fixed-answers.ts'
+import { listen } from '../helpers/listen.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import {
   BIN,
@@ -34,7 +33,7 @@ async function startPublisher(
   answer: (listingId: string) => [status: number, headers?: Record<string, string>] | null,
 ): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = []
-  const server = createServer(async (request, response) => {
+  const url = await listen(t, async (request, response) => {
     if (request.method === 'GET') return void response.writeHead(404).end() // no filter spec
     const { listing_id } = JSON.parse((await text(request)) || '{}') as { listing_id: string }
     asked.push(listing_id)
@@ -42,13 +41,8 @@ async function startPublisher(
     if (reply === null) return
     response.writeHead(reply[0], { 'content-type': 'application/json', ...reply[1] })
     response.end(JSON.stringify(reply[0] < 300 ? { listing_id, status: 'open' } : { detail: 'scripted' }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url, asked }
 }
 
 test.serial('outcomes: a success counts only with the receipt of a Registry', async (t) => {

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import test, { type ExecutionContext } from 'ava'
+import { listen } from '../helpers/listen.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { runCli, runProcess, TIME_LAPSE, temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, AS_ALICE } from '../helpers/seller.ts'
@@ -48,13 +48,7 @@ async function startServer(
           ),
     )
   }
-  const server = createServer((request, response) => void respond(request, response)).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+  return { url: await listen(t, (request, response) => void respond(request, response)), requests }
 }
 
 const listingFile = (t: ExecutionContext, count: number, storefrontOf?: (n: number) => string): string =>

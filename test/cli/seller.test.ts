@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { deadUrl } from '../helpers/fake-registry.ts'
+import { listen } from '../helpers/listen.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, ALICE_KEY, AS_ALICE } from '../helpers/seller.ts'
@@ -111,7 +110,7 @@ test.serial('publish: exit 3 for some unreachable, 4 for all, 65 for bad data, 1
 
 test.serial('publish: a request without an answer is repeated unchanged', async (t) => {
   const bodies: string[] = []
-  const url = await startServer(t, (request, response) => {
+  const url = await listen(t, (request, response) => {
     let body = ''
     request.on('data', (chunk) => {
       body += chunk
@@ -134,13 +133,13 @@ test.serial('publish: a request without an answer is repeated unchanged', async 
 
 test.serial('delete: a 404 is a success only after an attempt without an answer', async (t) => {
   let requests = 0
-  const forgetful = await startServer(t, (request, response) => {
+  const forgetful = await listen(t, (request, response) => {
     if (++requests === 1) request.socket.destroy()
     else response.writeHead(404, { 'content-type': 'application/json' }).end('{"detail":"Listing not found"}')
   })
   const lost = await runCli(['delete', 'x', '-r', forgetful], { env: AS_ALICE })
   t.deepEqual([lost.code, requests, outcomes(lost.stdout)], [0, 2, ['x accepted']])
-  const unknown = await startServer(t, (_request, response) => response.writeHead(404).end())
+  const unknown = await listen(t, (_request, response) => response.writeHead(404).end())
   const first = await runCli(['delete', 'x', '-r', unknown], { env: AS_ALICE })
   t.deepEqual([first.code, outcomes(first.stdout)], [1, ['x refused']])
 })
@@ -233,7 +232,7 @@ test.serial('validate: agrees with a Registry whose filter spec alone is known',
   const registry = await startRegistry(t, {
     environment: { REGISTRY_FILTER_SPEC_PATH: temporaryFile(t, 'spec.yaml', JSON.stringify(spec)) },
   })
-  const withoutRoute = await startServer(t, (request, response) => {
+  const withoutRoute = await listen(t, (request, response) => {
     if (request.url === '/filter-spec') response.end(JSON.stringify(spec))
     else response.writeHead(404).end()
   })
@@ -277,16 +276,3 @@ const KEYSTORE = JSON.stringify({
   id: '3198bc9c-6672-5ab3-d995-4942343ae5b6',
   version: 3,
 })
-
-async function startServer(
-  t: ExecutionContext,
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import test from 'ava'
 import { startGateway } from '../helpers/gateway.ts'
+import { listen } from '../helpers/listen.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { runCli, temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish } from '../helpers/seller.ts'
@@ -105,13 +103,10 @@ test.serial('sync: at a gateway only listings of its own Registry are closed', a
 
 test.serial('sync: nothing is written where not all of the own listings could be read', async (t) => {
   const writes: string[] = []
-  const server = createServer(({ method = '' }, response) => {
+  const url = await listen(t, ({ method = '' }, response) => {
     if (method !== 'GET') writes.push(method)
     response.writeHead(500).end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
   const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
   const { code, stderr } = await runCli(['sync', file, '-r', url], { env })
   t.deepEqual([code, writes], [4, []])

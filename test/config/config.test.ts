@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
@@ -6,6 +6,7 @@ import { type Config, loadConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'entrepot-config-'))
+test.after.always(() => rmSync(folder, { recursive: true }))
 
 function load(toml: string, environment: Record<string, string> = {}): Config {
   const file = join(mkdtempSync(join(folder, 'case-')), 'gateway.toml')

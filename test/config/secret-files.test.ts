@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
@@ -7,6 +7,7 @@ import { MAX_SECRET_BYTES } from '../../src/config/secret-files.ts'
 import { ConfigError } from '../../src/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-'))
+test.after.always(() => rmSync(folder, { recursive: true }))
 
 function secret(text: string): string {
   const file = join(mkdtempSync(join(folder, 'case-')), 'secret')

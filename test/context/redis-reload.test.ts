@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import test from 'ava'
 import { Redis } from 'ioredis'
 import { listingTexts } from '../helpers/fake-registry.ts'
-import { gatewayToml, startFake } from '../helpers/gateway.ts'
+import { gatewayToml, startFake, whenReady } from '../helpers/gateway.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
@@ -26,7 +26,7 @@ test('reload: with Redis, shared Readings and snapshots remain, no connection le
   const client = new Redis(redis.url)
   t.teardown(() => client.disconnect())
   const connections = async () => ((await client.client('LIST')) as string).trim().split('\n').length
-  while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
+  await whenReady({ get })
   await get('/listings')
   const before = await connections()
   for (let n = 1; n <= 5; n++) {

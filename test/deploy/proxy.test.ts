@@ -1,17 +1,11 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import {
-  type ClientRequestArgs,
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  request,
-} from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type ClientRequestArgs, type IncomingMessage, type RequestListener, request } from 'node:http'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { MAX_BODY_BYTES } from '../../src/http/middleware/body.ts'
 import { deadUrl } from '../helpers/fake-registry.ts'
+import { listen } from '../helpers/listen.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { readComposeFile } from './compose-file.ts'
 import { complaints, NGINX_FILE, type Nginx, nginxConf, startProxy } from './nginx.ts'
@@ -23,17 +17,8 @@ async function proxyOver(t: ExecutionContext, gateways: readonly string[]): Prom
 }
 
 /** A stand-in for a replica. It answers 200 to `/health`, which is polled until the proxy runs. */
-async function standIn(t: ExecutionContext, listener: RequestListener): Promise<string> {
-  const server = createServer((incoming, answer) =>
-    incoming.url === '/health' ? answer.end() : listener(incoming, answer),
-  ).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
+const standIn = (t: ExecutionContext, listener: RequestListener): Promise<string> =>
+  listen(t, (incoming, answer) => (incoming.url === '/health' ? answer.end() : listener(incoming, answer)))
 
 type ProxyAnswer = { status: number; text: string }
 

@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { generatePrivateKey } from 'viem/accounts'
 import { deadUrl, listingText } from '../helpers/fake-registry.ts'
 import { startFarCopies } from '../helpers/far-copies.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { type Run, runNode, runShell, TIME_LAPSE } from '../helpers/run-cli.ts'
 
@@ -129,7 +128,7 @@ test('gateway: examples/gateway.toml hides the private Registry without a key', 
   )
   const environment = { CURATED_KEY: KEY, REGISTRY_BOOTSTRAP_API_KEY: KEY }
   const { url, get } = await startRegistry(t, { toml, environment })
-  while ((await get('/ready')).status !== 200) await setImmediate()
+  await whenReady({ get })
   const shown = async (env: Record<string, string>): Promise<(string | undefined)[]> => {
     const run = await runExample('read-all.mjs', [url], env)
     t.is(run.code, 0, run.stderr)

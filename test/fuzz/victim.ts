@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../../src/config/config.ts'
@@ -11,7 +11,8 @@ import { startService } from '../../src/service.ts'
  */
 export type VictimSays = { url: string } | { heldBytes: number }
 
-const file = join(mkdtempSync(join(tmpdir(), 'entrepot-fuzz-')), 'gateway.toml')
+const folder = mkdtempSync(join(tmpdir(), 'entrepot-fuzz-'))
+const file = join(folder, 'gateway.toml')
 writeFileSync(file, '[limits]\npublish_per_minute = 0\n')
 const config = loadConfig({
   PORT: '0',
@@ -20,6 +21,7 @@ const config = loadConfig({
   ENTREPOT_CONFIG: file,
   REGISTRY_ADMIN_API_KEY: process.env.FUZZ_ADMIN_KEY,
 })
+rmSync(folder, { recursive: true })
 const service = await startService(await createContext(config))
 
 const say = (what: VictimSays): void => void process.send?.(what)

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { ExecutionContext } from 'ava'
+import { listen } from './listen.ts'
 
 export type ReceivedSpan = {
   traceId: string
@@ -31,7 +30,7 @@ type KeyValues = { key: string; value: Value }[]
 /** A real collector for OTLP over HTTP in JSON, closed when the test ends. */
 export async function startCollector(t: ExecutionContext): Promise<Collector> {
   const collector: Collector = { url: '', spans: [], bodies: [], resources: [], headers: [], statuses: [200] }
-  const server = createServer(async (request, response) => {
+  collector.url = await listen(t, async (request, response) => {
     let body = ''
     for await (const chunk of request.setEncoding('utf8')) body += chunk
     collector.headers.push(request.headers)
@@ -44,12 +43,6 @@ export async function startCollector(t: ExecutionContext): Promise<Collector> {
       }
     }
     response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  collector.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
   })
   return collector
 }

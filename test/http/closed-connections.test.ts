@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { pino } from 'pino'
 import { startGateway } from '../helpers/gateway.ts'
+import { listen } from '../helpers/listen.ts'
 
 const environment = { METRICS_PUBLIC: 'true' }
 
@@ -12,14 +12,10 @@ async function start(t: ExecutionContext) {
   const lines: { level: number; msg: string; status?: number }[] = []
   const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) })
   const asked = new EventEmitter()
-  const server = createServer(({ url }, response) => {
+  const upstream = await listen(t, ({ url }, response) => {
     if (url?.startsWith('/listings')) asked.emit('listings')
     else response.writeHead(404).end('{}')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close().closeAllConnections())
-  const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const service = await startGateway(t, [{ name: 'a', url: upstream }], { environment, log })
   const counted = async (series: string): Promise<void> => {
     while (!(await service.get('/metrics')).text.includes(`entrepot_requests_total{${series}\n`));

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
 import { discoverRegistries } from '../../src/cli/registries/discover-registries.ts'
@@ -15,6 +14,7 @@ import { eventually } from '../helpers/eventually.ts'
 import { deadUrl, envelopeText, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
+import { listen } from '../helpers/listen.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { BIN, runProcess } from '../helpers/run-cli.ts'
@@ -138,15 +138,12 @@ type FlakyRegistry = { clock?: Clock; isDown: (request: IncomingMessage) => bool
 
 /** A search of one Registry with one listing: gives the number of listings, or the Registry's reason. */
 async function searchOver(t: ExecutionContext, { clock = manualClock(), isDown }: FlakyRegistry) {
-  const server = createServer((request, response) => {
+  const url = await listen(t, (request, response) => {
     if (isDown(request)) response.destroy()
     else response.end(request.url?.startsWith('/listings?') ? envelopeText([listingText()], 1) : '{}')
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
+  })
   const client = openRegistryClient({ hasBreakers: true, clock })
   t.teardown(client.close)
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const selected = { registries: [{ url, key: null }], discoveryTimeoutMs: 5000, tokens: new TokenTable([]) }
   const discovery = discoverRegistries(client, selected)
   const newest = {

@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ExecutionContext } from 'ava'
@@ -11,6 +9,8 @@ import { createRecoverPool, MAX_WAITING } from '../../src/registry/signature/rec
 import type { Signature } from '../../src/registry/signature/verify-claim.ts'
 import { WorkerPool, type WorkerPoolOptions } from '../../src/registry/worker-pool.ts'
 import { startProcess } from '../e2e/service-process.ts'
+import { limitOpenFiles } from '../helpers/process-limits.ts'
+import { temporaryFolder, temporaryStore } from '../helpers/run-cli.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
 
 const TASKS = new URL('../../src/registry/worker-pool.ts', import.meta.url).href
@@ -25,8 +25,7 @@ serveTasks((n) => {
 })`
 
 function openPool(t: ExecutionContext, options: Partial<WorkerPoolOptions> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-worker-'))
-  const path = join(folder, 'worker.mjs')
+  const path = join(temporaryFolder(t), 'worker.mjs')
   const faults: unknown[] = []
   const pool = new WorkerPool<number, number>({
     file: pathToFileURL(path),
@@ -34,10 +33,7 @@ function openPool(t: ExecutionContext, options: Partial<WorkerPoolOptions> = {})
     onFault: (cause) => faults.push(cause),
     ...options,
   })
-  t.teardown(async () => {
-    await pool.close()
-    rmSync(folder, { recursive: true })
-  })
+  t.teardown(() => pool.close())
   return { pool, faults, writeWorker: () => writeFileSync(path, WORKER) }
 }
 
@@ -140,9 +136,7 @@ test("recover pool: a task beyond the queue's limit is refused at once", async (
 })
 
 test('without file descriptors for a thread a publish is 503, then succeeds', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-worker-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const service = await startProcess(`sqlite:${join(folder, 'entrepot.db')}`)
+  const service = await startProcess(temporaryStore(t))
   t.teardown(() => service.end('SIGKILL'))
   const client = new Client(service.url, { pipelining: 1 })
   t.teardown(() => client.close())
@@ -159,21 +153,19 @@ test('without file descriptors for a thread a publish is 503, then succeeds', as
       headers: { 'content-type': 'application/json' },
       body,
     })
-  const allow = (descriptors: number) =>
-    execFileSync('prlimit', ['--pid', String(service.pid), `--nofile=${descriptors}:`])
 
   t.is(await get('/listings'), 200) // the one connection of this test is open
 
-  allow(firstFreeDescriptor(service.pid))
+  await limitOpenFiles(service.pid, firstFreeDescriptor(service.pid))
   const withoutDecoder = await publish()
   t.is(withoutDecoder.statusCode, 503)
   t.like(await withoutDecoder.body.json(), { detail: 'The body could not be read' })
 
-  allow(1024)
+  await limitOpenFiles(service.pid, 1024)
   const invalid = await publish('{}')
   t.is(invalid.statusCode, 400, await invalid.body.text())
 
-  allow(firstFreeDescriptor(service.pid))
+  await limitOpenFiles(service.pid, firstFreeDescriptor(service.pid))
   const logged = service.logged('worker unavailable')
   const refused = await publish()
   t.is(refused.statusCode, 503)
@@ -183,7 +175,7 @@ test('without file descriptors for a thread a publish is 503, then succeeds', as
   t.regex(String(line?.reason), /EMFILE|too many open files/i)
   t.is(await get('/listings'), 200)
 
-  allow(1024)
+  await limitOpenFiles(service.pid, 1024)
   const taken = await publish()
   t.is(taken.statusCode, 201)
   await taken.body.dump()

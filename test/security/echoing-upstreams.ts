@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import type { ExecutionContext } from 'ava'
 import { envelopeText, listingText } from '../helpers/fake-registry.ts'
+import { listen } from '../helpers/listen.ts'
 
 type Echo = (sent: string, response: ServerResponse) => unknown
 
@@ -38,15 +37,9 @@ const ECHO_NAMES = Object.keys(ECHOES)
 
 /** One server for all of them, each below a path of its own. Resolves with their URLs by name. */
 export async function startEchoes(t: ExecutionContext): Promise<ReadonlyMap<string, string>> {
-  const server = createServer((request: IncomingMessage, response) => {
+  const server = await listen(t, (request, response) => {
     const [, name = ''] = request.url!.split('/')
     ECHOES[name]?.(request.headers.authorization ?? '', response)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
   })
-  const { port } = server.address() as AddressInfo
-  return new Map(ECHO_NAMES.map((name) => [name, `http://127.0.0.1:${port}/${name}`]))
+  return new Map(ECHO_NAMES.map((name) => [name, `${server}/${name}`]))
 }

@@ -1,14 +1,9 @@
-import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { loadConfig } from '../../src/config/config.ts'
 import { createContext } from '../../src/context/context.ts'
 
 // A process that puts the service together and prints which packages of OpenTelemetry it has loaded for that.
-const file = join(tmpdir(), `entrepot-empty-${process.pid}.toml`)
-writeFileSync(file, '')
-const config = loadConfig({ ...process.env, STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: file })
+const config = loadConfig({ ...process.env, STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: '/dev/null' })
 const context = await createContext(config)
 const modules = Object.keys(createRequire(import.meta.url).cache)
 const loaded = modules.flatMap((path) => /node_modules\/(@opentelemetry\/[^/]+)/.exec(path)?.[1] ?? [])

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request } from 'node:http'
 import { openWatched } from '../../helpers/browser-page.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { listen } from '../../helpers/listen.ts'
 import { openMarket } from '../../helpers/market.ts'
 import { ALICE } from '../../helpers/seller.ts'
 import { test } from '../in-chromium.ts'
@@ -12,7 +11,7 @@ import { machine, rowsOf, waitForCount } from './federation.ts'
 test.serial('board: works below a path of a proxy', async (t) => {
   const fake = await startFake(t, { items: listingTexts('far', 2) })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-  const proxy = createServer((incoming, outgoing) => {
+  const proxy = await listen(t, (incoming, outgoing) => {
     if (!incoming.url?.startsWith('/hub/')) return outgoing.writeHead(404).end()
     const target = request(
       `${gateway.url}${incoming.url.slice('/hub'.length)}`,
@@ -23,15 +22,12 @@ test.serial('board: works below a path of a proxy', async (t) => {
       },
     )
     return target.end()
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  t.teardown(() => proxy.close().closeAllConnections())
-  const { port } = proxy.address() as AddressInfo
-  const page = await openWatched(t, t.context.browser, `http://127.0.0.1:${port}/hub/`)
+  })
+  const page = await openWatched(t, t.context.browser, `${proxy}/hub/`)
   await waitForCount(page, '2 listings')
   await page.getByText('Run this search in a terminal').click()
   const [curl] = await page.locator('.elsewhere pre').allTextContents()
-  t.is(curl, `curl -g http://127.0.0.1:${port}/hub/listings`)
+  t.is(curl, `curl -g ${proxy}/hub/listings`)
   t.deepEqual(page.faults, [])
 })
 

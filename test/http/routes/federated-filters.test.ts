@@ -1,11 +1,9 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { deadUrl, envelopeText, idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
 import { startFake, startGateway, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { listen } from '../../helpers/listen.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish } from '../../helpers/seller.ts'
 import type { Answer } from '../../helpers/sequence.ts'
@@ -328,14 +326,8 @@ test('chained gateways: names, publishers and filters are passed on', async (t) 
 /** An upstream that answers nothing until it is released. */
 async function startSilent(t: ExecutionContext): Promise<{ url: string; release: () => void }> {
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
-  const server = createServer((_request, response) => void isReleased.then(() => response.end()))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, release }
+  const url = await listen(t, (_request, response) => void isReleased.then(() => response.end()))
+  return { url, release }
 }
 
 test('filter spec: a gateway that requests it does not wait for upstreams', async (t) => {

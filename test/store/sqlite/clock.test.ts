@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { temporaryFolder } from '../../helpers/run-cli.ts'
 import { freshUse, published, publishOf } from '../contract/subject.ts'
 
 const HOUR_MS = 3_600_000
 
 test('SQLite clock: times follow a clock set forward and never go back', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'entrepot-clock-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   let wall = Date.UTC(2026, 10, 20, 12)
   const realNow = Date.now
   Date.now = () => wall

@@ -1,20 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import test from 'ava'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { temporaryFolder } from '../../helpers/run-cli.ts'
 import { Picture } from '../contract/picture.ts'
 
 const KILLS = 5
 const STORM = join(import.meta.dirname, 'storm.ts')
 
 test('SQLite crash: killed processes lose no acknowledged publish', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'entrepot-storm-'))
-  t.teardown(() => rmSync(directory, { recursive: true }))
-  const path = join(directory, 'entrepot.db')
+  const path = join(temporaryFolder(t), 'entrepot.db')
   const acknowledged = new Set<string>()
   for (let kill = 0; kill < KILLS; kill++) {
     const acks = await Promise.all(

@@ -1,18 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
 import { ConfigError } from '../../../src/errors.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { temporaryFolder } from '../../helpers/run-cli.ts'
 import { keyNamed, loaded, published, publishOf } from '../contract/subject.ts'
 
 function inDirectory(t: ExecutionContext, name = 'entrepot.db'): string {
-  const directory = mkdtempSync(join(tmpdir(), 'entrepot-database-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  return join(directory, name)
+  return join(temporaryFolder(t), name)
 }
 
 function refusal(t: ExecutionContext, path: string, expected: RegExp): void {

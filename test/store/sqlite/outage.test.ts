@@ -1,20 +1,18 @@
-import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { ConfigError } from '../../../src/errors.ts'
 import { checkDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { damageHeader } from '../../helpers/damaged-database.ts'
+import { temporaryFolder } from '../../helpers/run-cli.ts'
 import { loaded, published, publishOf } from '../contract/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 const REPLACED = { ...UNAVAILABLE, message: /the database file was moved, replaced or deleted/ }
 
 function setUp(t: ExecutionContext) {
-  const directory = mkdtempSync(join(tmpdir(), 'entrepot-outage-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  const path = join(directory, 'entrepot.db')
+  const path = join(temporaryFolder(t), 'entrepot.db')
   const store = openSqliteStore(path)
   t.teardown(() => store.close())
   return { path, store }

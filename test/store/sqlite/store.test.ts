@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { openSqliteStore, type SqliteOptions } from '../../../src/store/sqlite/store.ts'
+import { temporaryFolder } from '../../helpers/run-cli.ts'
 import { keyUseContract } from '../contract/key-uses.ts'
 import type { OpenStore } from '../contract/subject.ts'
 import { sharedStoreContract, storeContract } from '../contract.ts'
@@ -14,14 +13,8 @@ const openInMemory: OpenStore = async (t, options) => {
 }
 
 const openFile: OpenStore = async (t, options) => {
-  const path = join(directory(t), 'new', 'entrepot.db')
+  const path = join(temporaryFolder(t), 'new', 'entrepot.db')
   return { store: opened(t, path, options), another: async () => opened(t, path, options) }
-}
-
-function directory(t: ExecutionContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'entrepot-sqlite-'))
-  t.teardown(() => rmSync(path, { recursive: true }))
-  return path
 }
 
 function opened(t: ExecutionContext, path: string, options?: SqliteOptions) {
@@ -31,7 +24,7 @@ function opened(t: ExecutionContext, path: string, options?: SqliteOptions) {
 }
 
 keyUseContract('sqlite file', async (t) => {
-  const path = join(directory(t), 'entrepot.db')
+  const path = join(temporaryFolder(t), 'entrepot.db')
   return { one: opened(t, path).keyUses, other: opened(t, path).keyUses }
 })
 storeContract('sqlite in memory', openInMemory, 200)
