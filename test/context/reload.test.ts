@@ -3,7 +3,7 @@ import test from 'ava'
 import { createLogger } from '../../src/log.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { freePort } from '../helpers/free-port.ts'
-import { gatewayToml, startFake } from '../helpers/gateway.ts'
+import { gatewayToml, startFake, whenReady } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
@@ -21,7 +21,7 @@ test('reload: an upstream that stays gets no request', async (t) => {
     { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
   ]
   const { get, reload } = await startRegistry(t, { toml: gatewayToml(behind) })
-  while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
+  await whenReady({ get })
   await get('/listings')
   const asked = () => [one, held].map((fake) => [fake.requests.length, fake.specRequests.length])
   const before = asked()
@@ -44,7 +44,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
       { name: 'held', url: held.url, settings: `mode = "snapshot"\n${settings}` },
     ])
   const { get, reload } = await startRegistry(t, { toml: behind('') })
-  while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
+  await whenReady({ get })
   const before = (await get('/listings')).json() as Answer
   t.is(before.items.length, 10)
   live.script = [{ kind: 'reset_before_headers' }]
@@ -71,7 +71,7 @@ test('reload: listings of one credential are not handed to another', async (t) =
     gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\napi_key_env = "${key}"` }])
   const environment = { ONE: 'one', OTHER: 'other' }
   const { get, reload } = await startRegistry(t, { toml: behind('ONE'), environment })
-  while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
+  await whenReady({ get })
   held.script = [{ kind: 'status', status: 401 }]
   await reload(behind('OTHER'))
   const { status, text } = await get('/listings')
@@ -156,7 +156,7 @@ test('reload: reloads run one after the other, signals meanwhile cause one more'
 test('reload: two configurations by turns stay complete', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const a = gatewayToml([{ name: 'one', url: fake.url }])
-  const b = gatewayToml([{ name: 'one', url: fake.url }], '[gateway]\nbudget_ms = 1000\n')
+  const b = gatewayToml([{ name: 'one', url: fake.url }], '[gateway]\nbudget_ms = 60000\n')
   const { get, reload } = await startRegistry(t, { toml: a })
   for (const [n, file] of [b, a, b, a].entries()) {
     await reload(file)

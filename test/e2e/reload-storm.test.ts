@@ -12,6 +12,7 @@ const RELOADS = 15
 const READERS = 3
 const LISTINGS = 300
 const SEED = 20_261_121
+const PATIENT = '[gateway]\nbudget_ms = 60000\n[limits]\npublish_per_minute = 0\n'
 
 type Source = { registry: string; state: string; matched: number }
 
@@ -29,10 +30,10 @@ test('reload: under load, every answer has all that every configuration has', as
     const upstreams = (random() < 0.5 ? some : some.toReversed()).map(({ name, fake }) => ({
       name,
       url: fake.url,
-      settings: `${random() < 0.5 ? 'mode = "snapshot"' : ''}\ntimeout_ms = ${2500 + Math.floor(random() * 3)}`,
+      settings: `${random() < 0.5 ? 'mode = "snapshot"' : ''}\ntimeout_ms = ${60_000 + Math.floor(random() * 3)}`,
     }))
     const bytes = random() < 0.2 ? 0 : 50_000_000 + Math.floor(random() * 2)
-    const more = `[limits]\npublish_per_minute = 0\n[cache]\nmax_bytes = ${bytes}\n`
+    const more = `${PATIENT}[cache]\nmax_bytes = ${bytes}\n`
     writeFileSync(gateway, gatewayToml(upstreams, more))
     const filter = `  - {name: f${Math.floor(random() * 3)}, path: $.offer_resource.f, op: in, value_type: string, on_missing: fail}\n`
     writeFileSync(spec, `${ours}${random() < 0.5 ? filter : ''}${random() < 0.1 ? 'nonsense' : ''}`)
@@ -40,7 +41,7 @@ test('reload: under load, every answer has all that every configuration has', as
   writeFileSync(spec, ours)
   writeFileSync(
     gateway,
-    gatewayToml([{ name: 'always', url: always.url }], '[limits]\npublish_per_minute = 0\n'),
+    gatewayToml([{ name: 'always', url: always.url, settings: 'timeout_ms = 60000' }], PATIENT),
   )
   const service = await startProcess('sqlite::memory:', {
     ENTREPOT_CONFIG: gateway,

@@ -7,7 +7,7 @@ import {
   listingText,
   listingTexts,
 } from '../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../helpers/gateway.ts'
+import { startFake, startPatientGateway, whenReady } from '../helpers/gateway.ts'
 import { jsonText } from '../helpers/json-text.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import type { Answer } from '../helpers/sequence.ts'
@@ -27,7 +27,7 @@ async function open(
 ): Promise<Opened> {
   const fake = await startFake(t, fakeOptions)
   const kind = fakeOptions.kind === undefined ? '' : `kind = "${fakeOptions.kind}"\n`
-  const service = await startGateway(t, [{ name: 'up', url: fake.url, settings: kind + settings }], {
+  const service = await startPatientGateway(t, [{ name: 'up', url: fake.url, settings: kind + settings }], {
     more: more + PURE,
   })
   const read = async (path: string) => (await service.get(path)).json() as Answer
@@ -41,7 +41,7 @@ function openOuter(
   { settings = '', more = '' } = {},
 ): Promise<RunningService> {
   const upstream = { name: 'eu', url, settings: `kind = "gateway"\n${settings}` }
-  return startGateway(t, [upstream], { more: `[gateway]\nid = "outer"\n${more}${PURE}` })
+  return startPatientGateway(t, [upstream], { more: `id = "outer"\n${more}${PURE}` })
 }
 
 async function linesOf({ get }: RunningService, path = '/listings'): Promise<Record<string, unknown>[]> {

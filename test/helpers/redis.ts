@@ -122,7 +122,8 @@ const clusterUrl = ({ url }: OwnRedis): string => url.replace('redis:', 'redis+c
 
 const CLUSTER = { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' }
 const CLUSTER_SLOTS = 16_384
-const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'always', save: '' }
+/** A killed Redis has what it answered: it writes before each answer. Only a loss of power would need `appendfsync`. */
+const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'no', save: '' }
 const PROGRAM = {
   missing: 'No Redis',
   names: ['redis-server', 'valkey-server'],

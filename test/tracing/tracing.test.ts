@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request } from 'node:http'
 import { promisify } from 'node:util'
 import { ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api'
 import { SamplingDecision } from '@opentelemetry/sdk-trace-base'
@@ -18,8 +17,12 @@ import { startProcess } from '../e2e/service-process.ts'
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake, type UpstreamEntry } from '../helpers/gateway.ts'
+import { listen } from '../helpers/listen.ts'
 import { send } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
+
+/** Spans are sent in batches, by default every 5 s. */
+process.env.OTEL_BSP_SCHEDULE_DELAY = '100'
 
 const ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
@@ -281,13 +284,7 @@ test('tracing: a failing and a recovered collector are each logged once', async 
 
 test('tracing: the service stops although the collector hangs', async (t) => {
   t.timeout(600_000)
-  const hanging = createServer(() => {}).listen(0, '127.0.0.1')
-  t.teardown(() => {
-    hanging.close()
-    hanging.closeAllConnections()
-  })
-  await new Promise((resolve) => hanging.once('listening', resolve))
-  const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`
+  const url = await listen(t, () => {})
   const { get, end } = await serve(t, [], { OTEL_EXPORTER_OTLP_ENDPOINT: url })
   await get('/listings')
   await t.notThrowsAsync(end())

@@ -4,7 +4,7 @@ import { ConfigError } from '../../../src/errors.ts'
 import { openRedisStore } from '../../../src/store/redis/open.ts'
 import { startRedis } from '../../helpers/redis.ts'
 
-const redis = await startRedis()
+const redis = await startRedis({ appendfsync: 'always' })
 const careless = await startRedis({ appendonly: 'no', 'maxmemory-policy': 'allkeys-lru', appendfsync: 'no' })
 const operator = new Redis(redis.url)
 test.after.always(async () => {
