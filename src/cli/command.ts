@@ -72,7 +72,7 @@ const addRegistries = (command: Command): Command =>
   command.option(
     '-r, --registries <url>',
     'URL of a Registry, or several separated by commas; repeatable (default: [registry] urls of buyer.toml)',
-    collect,
+    collectUrls,
   )
 
 /** For commands that only read. */
@@ -96,6 +96,18 @@ export const addSigning = (command: Command): Command =>
     .option('--ndjson', 'print each result as soon as it is known, one JSON object a line')
 
 export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+/** An unset variable must not select the Registries of the configuration. */
+export function collectUrls(value: string, before?: readonly string[]): string[] {
+  if (/^[\s,]*$/.test(value)) throw new InvalidArgumentError('Expected a URL.')
+  return collect(value, before)
+}
+
+/** Nor every listing. */
+export function notEmpty(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('Expected a value.')
+  return text
+}
 
 export const count =
   (least: number) =>

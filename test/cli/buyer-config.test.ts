@@ -54,6 +54,7 @@ test('buyer config: an unusable value is named by file and line, not quoted, and
     ['registry = 1', /bad\.toml:1: registry$/],
     ['[registry]\ndiscovery_timeout = -1', /bad\.toml:2: registry\.discovery_timeout$/],
     ['[registry]\ndiscovery_timeout = "soon"', /:2: registry\.discovery_timeout$/],
+    ['[registry]\ndiscovery_timeout = true', /:2: registry\.discovery_timeout$/],
     ['[registry]\nauth = "secret"', /:2: registry\.auth$/],
     ['[registry.auth]\n"http://a.example" = "sec\\nret"', /:2: registry\.auth\.http:\/\/a\.example$/],
     ['[registry.auth]\n"http://a.example" = secret', /bad\.toml:2:22$/],
@@ -158,6 +159,28 @@ test.serial('configuration: an unusable file stops every command before anything
   const read = await runCli(['listings', '-r', url], { env: near })
   t.regex(read.stderr, /^entrepot: warning: .*buyer\.toml:2: registry\.url/m)
   t.true(asked.length > 0)
+})
+
+test.serial('options: an empty value is refused, as of a variable that is not set', async (t) => {
+  for (const args of [
+    ['delete', 'x', '-r', ''],
+    ['listings', '-r', ' , '],
+    ['keys', 'list', '-r', ''],
+    ['listings', '--publisher', ''],
+    ['facets', '--token', 'USDC', '--max-price', ''],
+    ['listings', '--sort', 'price', '--token', ''],
+  ]) {
+    const { code, stdout, stderr } = await runCli(args, { env: AS_ALICE })
+    t.deepEqual([code, stdout], [1, ''], args.join(' '))
+    t.regex(stderr, /^entrepot: option '-.*' argument '[ ,]*' is invalid\. Expected a (URL|value)\./)
+  }
+})
+
+test.serial('timeouts: one that is longer than a timer of Node may be is no short one', async (t) => {
+  const url = await startServer(t, { '/sources': '[]' })
+  const config = temporaryFile(t, 'buyer.toml', '[registry]\ndiscovery_timeout = 3_000_000\n')
+  const { code, stderr } = await runCli(['sources', '-r', url, '--config', config])
+  t.is(code, 0, stderr)
 })
 
 test('client: a public Registry may not refer to a private address; a local one may', async (t) => {

@@ -6,7 +6,7 @@ import { KEY_SCOPES } from '../../domain/api-key.ts'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, listAt, textAt } from '../../json/value.ts'
-import { type CommandDefinition, type CommandGroup, collect, count, JSON_OPTION } from '../command.ts'
+import { type CommandDefinition, type CommandGroup, collectUrls, count, JSON_OPTION } from '../command.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
 import { printData, printReport, type Terminal } from '../output/terminal.ts'
@@ -31,7 +31,7 @@ const ADMIN_TIMEOUT_MS = 10_000
 
 const addAdmin = (command: Command): Command =>
   command
-    .option('-r, --registries <url>', 'URL of the Registry (default: http://$HOST:$PORT)', collect)
+    .option('-r, --registries <url>', 'URL of the Registry (default: http://$HOST:$PORT)', collectUrls)
     .option(...JSON_OPTION)
 
 const mintCommand: CommandDefinition<MintOptions> = {

@@ -4,7 +4,7 @@ import { PRICE_PERS } from '../../domain/price/price-key.ts'
 import { type PriceTexts, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { describeUnknownValues } from '../../filter-spec/allowed-values.ts'
-import { addReading, type CommandContext, collect, seconds } from '../command.ts'
+import { addReading, type CommandContext, collect, notEmpty, seconds } from '../command.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
 import { startProgress } from '../output/progress.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
@@ -45,12 +45,17 @@ export const addMarketOptions = (command: Command): Command =>
         'all',
       ]),
     )
-    .option('--publisher <address>', 'only listings signed by this wallet')
+    .option('--publisher <address>', 'only listings signed by this wallet', notEmpty)
     .option(
       '--max-price <amount>',
       'only listings that cost at most this, in whole tokens of --token, such as 2.10',
+      notEmpty,
     )
-    .option('--token <token>', 'token of the prices: USDC (on every chain), base:USDC or base:ADDRESS')
+    .option(
+      '--token <token>',
+      'token of the prices: USDC (on every chain), base:USDC or base:ADDRESS',
+      notEmpty,
+    )
     .addOption(
       new Option('--per <what>', 'price of one GPU or of the whole offer (default: gpu)').choices(PRICE_PERS),
     )
@@ -103,8 +108,9 @@ function readFilter(text: string): [name: string, value: string] {
   return [name.trim(), value]
 }
 
-function readPublisher(text = ''): string | null {
-  if (text === '' || /^0x[0-9a-f]{40}$/i.test(text)) return text.toLowerCase() || null
+function readPublisher(text: string | undefined): string | null {
+  if (text === undefined) return null
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return text.toLowerCase()
   throw usageError(`--publisher must be an address, 0x and 40 hex digits, not '${text}'`)
 }
 
