@@ -31,8 +31,11 @@ export function safeJson(json: string): string {
   )
 }
 
+/** Slashes may be missing, or be backslashes (URL standard, special authority slashes). */
+const CREDENTIALS = /^((?:[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2,})?)[^/\\]*@/i
+
 /** A URL for messages, which must not show its user and password. */
-export const redactCredentials = (url: string): string => url.replace(/\/\/[^/]*@/, '//…@')
+export const redactCredentials = (url: string): string => url.replace(CREDENTIALS, '$1…@')
 
 function escapeUnits(character: string): string {
   return Array.from(

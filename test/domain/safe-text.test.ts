@@ -43,4 +43,7 @@ test('safe text: JSON made safe is the same value', (t) => {
 test('safe text: redactCredentials hides user and password, even one that holds an @', (t) => {
   t.is(redactCredentials('rediss://user:p@ss@host:6379/0'), 'rediss://…@host:6379/0')
   t.is(redactCredentials('http://host/a@b'), 'http://host/a@b')
+  t.is(redactCredentials('/listings/a@b'), '/listings/a@b')
+  for (const written of ['http:u:p@h', 'http:/u:p@h', 'HTTP:\\\\u:p@h', '//u:p@h', 'u:p@h', 'p@h'])
+    t.regex(redactCredentials(written), /^(http:)?[/\\]*(u:)?…@h$/i, written)
 })
