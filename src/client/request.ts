@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '../domain/max-timer.ts'
 import { ProblemError, readProblem } from './problem-error.ts'
 
 type Connection = {
@@ -62,7 +63,7 @@ export async function sendRequest(
   { method = 'GET', body, signal, deadlineMs = defaultMs }: RequestOptions,
 ): Promise<RawAnswer> {
   const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(), deadlineMs)
+  const timer = setTimeout(() => timeout.abort(), Math.min(deadlineMs, MAX_TIMER_MS))
   try {
     const response = await fetch(new URL(path, base), {
       method,

@@ -144,6 +144,8 @@ test('client: no answer, a redirect and an endless body are problems; a signal e
     (await failing(await at({ kind: 'huge', bytes: 17 * 1024 * 1024 }))).message,
     /longer than 16777216 bytes/,
   )
+  const patient = createClient({ url: elsewhere.url, deadlineMs: Number.POSITIVE_INFINITY })
+  t.is((await patient.pages().next()).value?.total, 0)
   for (const kind of ['hang', 'hang_mid_body'] as const) {
     const client = await at({ kind })
     t.like(await failing(client, { deadlineMs: 1 }), { status: 0, message: 'No answer within 0.001 s.' })

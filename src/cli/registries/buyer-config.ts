@@ -165,7 +165,8 @@ function readAuth(auth: unknown, refuse: Refuse): Record<string, string> | undef
 
 function readTimeout(value: unknown, refuse: Refuse): number | undefined {
   if (value === undefined) return undefined
-  const seconds = typeof value === 'string' && value.trim() === '' ? Number.NaN : Number(value)
+  const isNumeric = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')
+  const seconds = isNumeric ? Number(value) : Number.NaN
   if (seconds > 0 && Number.isFinite(seconds)) return seconds
   return refuse('discovery_timeout', 'must be a number of seconds above 0')
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib'
 import type { Dispatcher } from 'undici'
+import { MAX_TIMER_MS } from '../../domain/max-timer.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { toSourceError } from './errors.ts'
 
@@ -69,7 +70,7 @@ function collect({ request, name, lines, resolve, reject }: CollectOptions): Dis
   let size = 0
   const timer = setTimeout(
     () => fail(new SourceError('timeout', `${name}: no answer within ${timeoutMs} ms`)),
-    timeoutMs,
+    Math.min(timeoutMs, MAX_TIMER_MS),
   )
   return {
     onRequestStart: (started) => {
