@@ -36,7 +36,9 @@ export class PublisherDirectory {
   readonly #get: Get
   readonly #clock: Clock
   readonly #state: PublisherState
-  readonly #searches = new SingleFlight((wanted: Set<number>) => this.#find(wanted))
+  readonly #searches = new SingleFlight(() => this.#find())
+  /** Ids that the search looks for, those of readers that joined it included. */
+  readonly #wanted = new Set<number>()
   #pausedUntil = 0
   #hasFailed = false
 
@@ -67,7 +69,6 @@ export class PublisherDirectory {
     const pauseMs = this.#pausedUntil - now
     // The clock may have been set back.
     const isPausing = pauseMs > 0 && pauseMs <= SEARCH_RETRY_MS
-    const wanted = new Set<number>()
     let isUnknown = false
     for (const { publisherId } of items) {
       if (publisherId === null) continue
@@ -75,9 +76,9 @@ export class PublisherDirectory {
       if (known === undefined) isUnknown = true
       if (isPausing) continue
       if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
-        wanted.add(publisherId)
+        this.#wanted.add(publisherId)
     }
-    const search = wanted.size > 0 ? this.#searches.join(wanted) : null
+    const search = this.#wanted.size > 0 ? this.#searches.join() : null
     return isUnknown && !this.#hasFailed ? search : null
   }
 
@@ -91,22 +92,26 @@ export class PublisherDirectory {
     })
   }
 
-  async #find(missing: Set<number>): Promise<void> {
+  async #find(): Promise<void> {
+    const first = [...this.#wanted]
     try {
-      for (let page = 0; page < MAX_SEARCH_PAGES && missing.size > 0; page++) {
+      for (let page = 0; page < MAX_SEARCH_PAGES && this.#wanted.size > 0; page++) {
         const { publishers, received } = await this.#fetch(page * PUBLISHERS_PAGE)
         for (const publisher of publishers) {
           this.#set(publisher, PUBLISHER_FRESH_MS)
-          missing.delete(publisher.id)
+          this.#wanted.delete(publisher.id)
         }
         if (received < PUBLISHERS_PAGE) break
       }
-      for (const id of missing) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
+      // Publishers of later readers may be newer than the pages before.
+      for (const id of first)
+        if (this.#wanted.has(id)) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
       this.#hasFailed = false
     } catch {
       // Listings are shown without publishers; known publishers stay.
       this.#hasFailed = true
     }
+    this.#wanted.clear()
     this.#pausedUntil = this.#clock.now() + (this.#hasFailed ? SEARCH_RETRY_MS : SEARCH_PAUSE_MS)
   }
 
@@ -120,13 +125,17 @@ export class PublisherDirectory {
   #set(publisher: Publisher, freshMs: number): void {
     const { id, address, storefrontUrl } = publisher
     const { publishers, storefronts } = this.#state
-    publishers.delete(id)
+    this.#forget(id)
     publishers.set(id, { publisher, until: this.#clock.now() + freshMs })
     if (address !== null) storefronts.set(address, storefrontUrl)
-    if (publishers.size <= MAX_PUBLISHERS) return
-    const [first, { publisher: oldest }] = publishers.entries().next().value!
-    publishers.delete(first)
-    if (oldest.address !== null) storefronts.delete(oldest.address)
+    if (publishers.size > MAX_PUBLISHERS) this.#forget(publishers.keys().next().value!)
+  }
+
+  #forget(id: number): void {
+    const { publishers, storefronts } = this.#state
+    const address = publishers.get(id)?.publisher.address ?? null
+    publishers.delete(id)
+    if (address !== null) storefronts.delete(address)
   }
 }
 

@@ -85,6 +85,12 @@ test('a new publisher is found on the first page, an old one as far back as it i
   t.is(seen.length, 4)
 })
 
+test('a search that is running goes on to the publishers of a later reader', async (t) => {
+  const { attribute, seen } = open(t, entries(401))
+  t.deepEqual(await Promise.all([attribute(401), attribute(1)]), [[address(401)], [address(1)]])
+  t.is(seen.length, 3)
+})
+
 test('an endless list is read only so far', async (t) => {
   const { attribute, seen } = open(
     t,
@@ -108,13 +114,14 @@ test('a publisher that was not found is not searched again for a while', async (
 })
 
 test('publishers of a Registry with a new database are searched again, without a wait', async (t) => {
-  const { attribute, seen, clock, upstream } = open(t, [entry(1)])
+  const { attribute, directory, seen, clock, upstream } = open(t, [entry(1)])
   await attribute(1)
   upstream.publishers = [entry(1, address(99))]
   clock.advance(PUBLISHER_FRESH_MS)
   t.deepEqual(await attribute(1), [address(1)])
   await eventually(() => seen.length === 2)
   while ((await attribute(1))[0] !== address(99)) t.true(seen.length === 2)
+  t.is(directory.storefrontOf(address(1)), undefined)
 })
 
 test('without a list of publishers listings have none, and requests are seldom', async (t) => {
