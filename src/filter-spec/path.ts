@@ -6,6 +6,10 @@ type PathStep = { kind: 'member'; name: string } | { kind: 'index'; index: numbe
 export type Path = readonly PathStep[]
 
 export const MAX_PATH_CHARACTERS = 1_000
+/** As deep as a listing nests. */
+const MAX_STEPS = 32
+/** `[*]` of a single value is that value: many of them in a row would cost time and memory in every listing. */
+const MAX_EVERY = 4
 
 /** Refuses bare names as the deployed parser does: docs/protocol.md#64-paths. @throws SyntaxError */
 export function compilePath(text: string): Path {
@@ -21,6 +25,9 @@ export function compilePath(text: string): Path {
     steps.push(token.step)
     at = token.end
   }
+  if (steps.length > MAX_STEPS) throw new SyntaxError(`path has more than ${MAX_STEPS} steps`)
+  if (steps.filter(({ kind }) => kind === 'every').length > MAX_EVERY)
+    throw new SyntaxError(`path has [*] more than ${MAX_EVERY} times`)
   return steps
 }
 

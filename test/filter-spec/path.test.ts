@@ -91,6 +91,12 @@ test('path: an empty path and one beyond its budget are refused', (t) => {
   t.is(compilePath('a'.repeat(MAX_PATH_CHARACTERS)).length, 1)
 })
 
+test('path: one of more steps than a listing nests, or of very many [*], is refused', (t) => {
+  t.is(compilePath(`$${'.a'.repeat(28)}${'[*]'.repeat(4)}`).length, 32)
+  t.throws(() => compilePath(`$${'.a'.repeat(33)}`), { message: /more than 32 steps/ })
+  t.throws(() => compilePath(`$.a${'[*]'.repeat(5)}`), { message: /\[\*\] more than 4 times/ })
+})
+
 test('path: inherited members are never found', (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'length']) {
     t.deepEqual(find(`$.a.${name}`, { a: {} }), [])

@@ -33,6 +33,7 @@ test('upstream spec: a filter that cannot be read or evaluated is dropped alone'
     { ...good, name: 'path', path: '$..price' },
     { ...good, name: 'path', path: '$.a[?(@.b)]' },
     { ...good, name: 'path', path: `$${'.a'.repeat(600)}` },
+    { ...good, name: 'path', path: `$.a${'[*]'.repeat(300)}` },
     { ...good, name: 'op', op: 'like' },
     { ...good, name: 'type', value_type: 'date' },
     { ...good, name: 'range', op: 'range', value_type: 'string' },

@@ -95,6 +95,22 @@ const entry = (listingId: string, createdAt: number): IndexEntry => ({
   bytes: Buffer.from('{"a":1}'),
 })
 
+test('load: long listings are read in as many steps as short ones of as many bytes', (t) => {
+  const stepsOf = (count: number, length: number): number => {
+    const bytes = Buffer.from(JSON.stringify('x'.repeat(length)))
+    const listing = (n: number) => ({
+      listingId: `${n}`,
+      publisherId: 1,
+      status: 'open' as const,
+      createdAt: n,
+      bytes,
+    })
+    return Array.from(new ListingIndex([]).load(Array.from({ length: count }, (_, n) => listing(n)))).length
+  }
+  t.true(stepsOf(50, 60_000) >= 10)
+  t.true(Math.abs(stepsOf(50, 60_000) - stepsOf(3000, 1000)) <= 5)
+})
+
 test('load: an adopted listing replaces the one with its id', (t) => {
   const index = new ListingIndex(FILTERS, SMALL)
   index.put(entry('a', 1))
