@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import test from 'ava'
 import { listingText, startFakeRegistry } from '../helpers/fake-registry.ts'
-import { runCli, temporaryFile } from '../helpers/run-cli.ts'
+import { BIN, runCli, temporaryFile } from '../helpers/run-cli.ts'
 
 const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 
@@ -127,6 +129,22 @@ test.serial('policy: does not inherit the secrets of this program', async (t) =>
 test.serial('policy: a background process that keeps stdout open does not fail it', async (t) => {
   const { code, ids } = await withPolicy('--policy-cmd', 'sleep 600 & cat', '--policy-timeout', '60')
   t.deepEqual([code, ids.length], [0, 4])
+})
+
+test.serial('policy: a program ends with the command that is interrupted', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const program = `'${process.execPath}' -e 'require("net").connect(${port}, "127.0.0.1")'`
+  const args = [BIN, 'listings', '-r', one.url, '--policy-cmd', program, '--policy-timeout', '60']
+  const command = spawn(process.execPath, args, { env: { HOME: '/nonexistent' } })
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const ended = once(socket, 'close')
+  socket.on('error', () => {}).resume()
+  command.kill('SIGINT')
+  t.deepEqual(await once(command, 'exit'), [null, 'SIGINT'])
+  await ended
 })
 
 test.serial('policy: a failing, hanging or malformed policy ends the command without data', async (t) => {

@@ -7,6 +7,7 @@ import { forwardOutput, type Terminal } from '../output/terminal.ts'
 
 /** For children of a policy that keep its stdout open. */
 const LINGER_MS = 500
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export function runPolicyCommand(command: string): RunPolicy {
   return (array, { timeoutMs, maxBytes }, terminal) =>
@@ -24,6 +25,12 @@ export function runPolicyCommand(command: string): RunPolicy {
         reject(new CliError(EXIT.failure, `policy '${command}' ${what}`))
       }
       const timer = setTimeout(() => fail(`took longer than ${timeoutMs} ms`), timeoutMs)
+      // A terminal interrupts the group of this process only.
+      const onSignal = (signal: NodeJS.Signals): void => {
+        kill(child.pid, isWindows)
+        process.kill(process.pid, signal)
+      }
+      for (const signal of ENDING) process.once(signal, onSignal)
       let linger: NodeJS.Timeout | undefined
       const chunks: Buffer[] = []
       let size = 0
@@ -40,6 +47,7 @@ export function runPolicyCommand(command: string): RunPolicy {
       child.on('close', (code, signal) => {
         clearTimeout(timer)
         clearTimeout(linger)
+        for (const signal of ENDING) process.off(signal, onSignal)
         if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'))
         else fail(`ended with ${signal ?? `exit code ${code}`}`)
       })
