@@ -73,7 +73,7 @@ function mayListCommands(words: readonly string[]): boolean {
   const first = words.findIndex((word) => Object.hasOwn(COMMANDS, word))
   return first < 0
     ? !words.some((word) => word === '-V' || word === '--version')
-    : words.slice(0, first).some((word) => word === '-h' || word === '--help')
+    : words.slice(0, first).some((word) => ['-h', '--help', 'help'].includes(word))
 }
 
 type RunCommand = (definition: CommandDefinition, command: Command) => Promise<void>

@@ -89,6 +89,7 @@ test.serial('program: a usage error exits 1 on stderr; help exits 0 on stdout', 
   const help = await runProcess(['--help'])
   t.is(help.code, 0)
   t.regex(help.stdout, /^Usage: entrepot /)
+  t.is((await runCli(['help', 'nosuch', 'serve'])).stderr.split("See 'entrepot")[0], help.stdout)
 })
 
 const withFullDevice = existsSync('/dev/full') ? test.serial : test.skip
