@@ -201,6 +201,10 @@ withTerminal('keystore: the passphrase is read without echo', async (t) => {
   t.is((await get('/listings/x')).status, 200)
   const wrong = await runCli([...args, '--key-file', keystore], { input: 'guess\n' })
   t.is(wrong.code, 77)
+  const interrupted = await runInTerminal([...args, '--key-file', keystore], {
+    type: { prompt: 'Passphrase', text: '\u0003' },
+  })
+  t.is(interrupted.code, 130)
 })
 
 test.serial('validate: prints every violation of the listing shape', async (t) => {
@@ -214,6 +218,18 @@ test.serial('validate: prints every violation of the listing shape', async (t) =
   t.is(bad.code, 65)
   t.regex(bad.stdout, /gpu_model/)
   t.false(bad.stdout.includes('cpu_type'))
+})
+
+test.serial('validate: a listing that waits for others to be checked loses none of its time', async (t) => {
+  let requests = 0
+  const url = await listen(t, (_request, response) => {
+    if (++requests > 8) response.end('{"valid":true,"errors":[]}')
+  })
+  const listings = Array.from({ length: 50 }, (_, n) => ({ listing_id: `l${n}` }))
+  const file = temporaryFile(t, 'l.json', JSON.stringify(listings))
+  const { code, stdout } = await runCli(['validate', file, '-r', url, '--discovery-timeout', '0.5'])
+  const verdicts: { valid: boolean | null }[] = JSON.parse(stdout)
+  t.deepEqual([code, verdicts.filter(({ valid }) => valid === null).length], [3, 8])
 })
 
 test.serial('validate: agrees with a Registry whose filter spec alone is known', async (t) => {

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { formatJson, type JsonValue, listAt } from '../../json/value.ts'
@@ -28,9 +29,12 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
     const drafts = await readListingFile(terminal, file)
     const client = await openClient()
-    const pairs = registries.flatMap((registry) => drafts.map((draft) => ({ registry, draft })))
     const verdicts = await Promise.all(
-      pairs.map(({ registry, draft }) => judge(client, registry, draft, discoveryTimeoutMs)),
+      registries.flatMap((registry) => {
+        // The time of a request begins when it is made, not when a connection is free.
+        const inTurn = pLimit(CHECKS_IN_FLIGHT)
+        return drafts.map((draft) => inTurn(judge, client, registry, draft, discoveryTimeoutMs))
+      }),
     )
     const findings = verdicts.map(({ finding }) => finding)
     await printData(terminal, options.json, findings, () => findings.map(lines).join(''))
@@ -43,6 +47,9 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
     )
   },
 }
+
+/** Per Registry. */
+const CHECKS_IN_FLIGHT = 4
 
 /** `valid` is `null` without a verdict. */
 type Finding = {

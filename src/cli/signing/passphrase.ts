@@ -86,7 +86,7 @@ async function readHidden(input: ReadStream): Promise<string> {
   const lines = createInterface({ input, terminal: true, historySize: 0 })
   const answer = new Promise<string>((resolve, reject) => {
     lines.once('line', resolve)
-    lines.once('SIGINT', () => reject(new CliError(EXIT.failure, 'interrupted')))
+    lines.once('SIGINT', () => reject(new CliError(EXIT.interrupted, 'interrupted')))
     lines.once('close', () => reject(usageError(`no passphrase: ${HOW_TO_GIVE}`)))
   })
   return answer.finally(() => lines.close())
