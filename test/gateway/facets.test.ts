@@ -121,6 +121,14 @@ function countsOf(values: readonly string[]): { value: string; count: number }[]
     .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
 }
 
+test('facets: a listing that a gateway repeats counts once', async (t) => {
+  const items = ['a', 'b', 'a'].map((id, n) => ({ ...offerItem(id), storefrontUrl: `http://${n}` }))
+  const eu = fakeSource('eu', items, { isComplete: true, mayRepeat: true })
+  const { total, facets } = await facetsOver([eu])
+  t.is(total, 2)
+  t.deepEqual(facets.registry?.values, [{ value: 'eu', count: 2 }])
+})
+
 test('facets: a gateway counts under the names of its own sources', async (t) => {
   const origin = (registry: string) => ({ registry, alsoIn: [], stale: false, differs: false })
   const eu = fakeSource(

@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { Item } from '../../src/domain/source/reading.ts'
+import type { Item, Reading } from '../../src/domain/source/reading.ts'
 import { endOfMs, formatTimestamp } from '../../src/domain/timestamp.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
@@ -10,6 +10,13 @@ import { idsOf } from '../helpers/upstream.ts'
 const NOW = endOfMs(manualClock().now())
 /** Some instant of the past. */
 const AT = NOW - 1e9
+
+const ORIGIN = { registry: 'curated', alsoIn: [], stale: false, differs: false }
+
+function reopened(position: number): Item {
+  const bytes = Buffer.from(JSON.stringify({ listing_id: 'x', updated_at: formatTimestamp(NOW) }))
+  return fakeItem('x', position, { bytes })
+}
 
 /** Sources `s1`, `s2` … of these priorities, whole, with one copy each. */
 function holding(...copies: readonly (Parameters<typeof fakeItem>[2] & { at?: number })[]): FakeSource[] {
@@ -204,6 +211,88 @@ test('a source that fails midway keeps what was shown, and the others are read t
     sources: [{ state: 'loaded' }, { state: 'unavailable', reason: 'connection_reset', returned: ofBad }],
   })
 })
+
+/** Reads at most this many listings at a time. */
+function inParts(
+  source: FakeSource,
+  size: number,
+  change: (part: Reading, n: number) => Reading,
+): FakeSource {
+  const { read } = source
+  let parts = 0
+  source.read = async (query, range, signal) =>
+    change(await read(query, { ...range, count: size }, signal), parts++)
+  return source
+}
+
+test('a source read in parts is as old, stale and incomplete as any part, and current while all are', async (t) => {
+  const items = ['a', 'b', 'c', 'd'].map((id, n) => fakeItem(id, AT - n))
+  const missing = [{ registry: 'gone', state: 'unavailable', reason: 'dns' }] as const
+  for (const odd of [0, 1]) {
+    let isCurrent = true
+    const source = inParts(fakeSource('eu', items), 2, (part, n) =>
+      n === odd
+        ? { ...part, asOf: 5, stale: true, missing, isCurrent: () => isCurrent }
+        : { ...part, asOf: 7, isCurrent: () => true },
+    )
+    const page = await gatewayOver([source]).page({ limit: 4 })
+    t.is(source.ranges.length, 2)
+    t.false(page.complete)
+    t.deepEqual(
+      page.sources.map(({ registry, state }) => [registry, state]),
+      [
+        ['eu', 'stale'],
+        ['eu/gone', 'unavailable'],
+      ],
+    )
+    const result = page.outcomes[0]?.result as Reading
+    t.is(result.asOf, 5)
+    t.true(result.isCurrent?.())
+    isCurrent = false
+    t.false(result.isCurrent?.())
+  }
+})
+
+test('a listing that a gateway repeats, at once or later, is shown and counted once', async (t) => {
+  const items = ['a', 'b', 'c', 'a'].map((id, n) =>
+    fakeItem(id, AT - n, { publisher: '0xa', storefrontUrl: `http://${n}` }),
+  )
+  for (const size of [2, 4]) {
+    const eu = () => inParts(fakeSource('eu', items, { mayRepeat: true }), size, (part) => part)
+    const page = await gatewayOver([eu()]).page()
+    t.deepEqual(idsOfPage(page), ['a', 'b', 'c'])
+    t.is(page.total, 3)
+    t.is((await gatewayOver([eu()]).lines()).length, 4)
+  }
+})
+
+/** What a better source does with its copy while pages are read; the copy then lies before the page that is next. */
+const CHANGES: readonly (readonly [
+  what: string,
+  mode: 'snapshot' | 'local',
+  repulled: number,
+  copy: Item,
+])[] = [
+  ['a gateway orders it by another copy', 'snapshot', 1000, fakeItem('x', AT + 200, { origin: ORIGIN })],
+  ['it is open again', 'snapshot', 1000, reopened(AT + 200)],
+  ['it is published in the millisecond of a page', 'local', 0, fakeItem('x', NOW)],
+]
+
+for (const [what, mode, repulled, copy] of CHANGES)
+  test(`cursor: a listing with a better copy is not lost where ${what}`, async (t) => {
+    let asOf = NOW / 1000 - 5000
+    const better = fakeSource('better', [fakeItem('top', AT + 100)], { isComplete: true, mode, priority: 1 })
+    const other = fakeSource('other', [fakeItem('x', AT), fakeItem('last', AT - 1)], { priority: 2 })
+    const { read } = better
+    better.read = async (...asked) => ({ ...(await read(...asked)), asOf })
+    const between = (page: number): void => {
+      if (page > 0) return
+      better.items.unshift(copy)
+      asOf += repulled
+    }
+    const walked = await readByCursor([better, other], [1], { between })
+    t.deepEqual(idsOf({ listings: walked }), ['top', 'x', 'last'])
+  })
 
 test('a stream sends what is merged before each reading, which has its own budget', async (t) => {
   const events: string[] = []

@@ -199,6 +199,10 @@ test('one listing: a private source is read and named with a key only', async (t
   ]
   t.is(named.status, 400)
   t.is(named.text.replace('hidden', 'unknown'), unknown.text)
+  const none = await startGateway(t, [behind('hidden', hidden, settings)], {
+    more: '[registry]\nenabled = false\n',
+  })
+  t.is((await none.get('/listings/secret')).status, 503, 'without a source nothing is known not to exist')
 })
 
 test('one listing: an upstream that sends another listing is ignored', async (t) => {

@@ -94,13 +94,21 @@ test('a run that is too short is read on at its end', async (t) => {
   )
 })
 
-test('a run that is read on after deletions loses no listing', async (t) => {
+test('a run that is read on after deletions loses no listing, nor one of an instant', async (t) => {
   const items = listingTexts('a', 300)
-  const { read, fake } = await openUpstream(t, { items })
-  await read()
-  fake.items = items.slice(45)
-  t.deepEqual(idsOf(await read({}, { count: 120 })).slice(0, 120), items.slice(0, 120).map(idOf))
+  const created_at = '2026-11-19T23:59:10'
+  const tied = items.map((text, n) => (n < 50 || n >= 100 ? text : withDate(text, created_at)))
+  for (const before of [items, tied]) {
+    const { read, fake } = await openUpstream(t, { items: before })
+    await read()
+    fake.items = before.slice(45)
+    t.deepEqual(idsOf(await read({}, { count: 120 })).slice(0, 120), before.slice(0, 120).map(idOf))
+  }
 })
+
+function withDate(text: string, created_at: string): string {
+  return JSON.stringify({ ...JSON.parse(text), created_at })
+}
 
 test('a walk by cursor costs at most one request a page', async (t) => {
   for (const kind of ['registry', 'gateway'] as const) {
@@ -271,6 +279,20 @@ test('no-cache reads again and stores the run; a failure serves the stale one', 
   t.like(await read({ caching: 'no-cache' }), { stale: true, reason: 'http_502' })
 })
 
+test('no-cache joins no reader whose run continues what is stored', async (t) => {
+  const { read, fake } = await openUpstream(t, { items: listingTexts('old', 300) })
+  await read()
+  fake.items = listingTexts('new', 300)
+  const held = Promise.withResolvers<void>()
+  fake.script = [{ kind: 'hold', until: held.promise }]
+  const continued = read({}, { count: 120 })
+  await fake.requested(2)
+  const anew = read({ caching: 'no-cache' }, { count: 120 })
+  held.resolve()
+  await continued
+  t.deepEqual([...new Set(idsOf(await anew).map((id) => id.slice(0, 3)))], ['new'])
+})
+
 test('only-if-cached asks no upstream: what is stored, or a timeout at once', async (t) => {
   const { read, fake, clock } = await openUpstream(t, { items: OLD })
   t.is((await failureOf(t, read({ caching: 'only-if-cached' }))).reason, 'timeout')
@@ -294,9 +316,11 @@ test('a refresh drops what is stored, and does not store what is being read', as
   refresh()
   fake.items = NEW
   t.deepEqual(idsOf(await read()), ['new-0000'])
+  fake.items = OLD
   held.resolve()
-  await early
-  t.is(outcomeOf(await read()), 'hit')
+  t.deepEqual(idsOf(await early), ['old-0000'])
+  const reading = await read()
+  t.deepEqual([idsOf(reading), outcomeOf(reading)], [['new-0000'], 'hit'])
   t.is(fake.requests.length, 3, 'a refresh also sends a probe')
 })
 
