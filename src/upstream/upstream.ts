@@ -83,8 +83,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   const spec = new FilterSpecCache(get, clock, state.spec)
   const publishers = new PublisherDirectory(get, clock, state.publishers)
   const check = refuseLongScan(upstream)
-  const read: ReadRun = (query, range, base) => {
-    const options = { upstream, fetch, clock }
+  const read: ReadRun = (query, range, signal, base) => {
+    const options = { upstream, fetch, clock, signal }
     return readRun(Number.isFinite(range.count) ? options : { ...options, check }, query, range, base)
   }
   const onServe = (isHit: boolean) => stats.minutes.addLookup(clock.now(), isHit)

@@ -25,6 +25,8 @@ export type ReadRunOptions = {
   upstream: RunUpstream
   fetch: FetchPage
   clock: Clock
+  /** Ends the run before its next request. */
+  signal?: AbortSignal
   /** Called after every page; throws to give the run up. */
   check?: (run: Run) => void
 }
@@ -77,6 +79,7 @@ class RunReader {
   async read(): Promise<Run> {
     let request = this.#isReadOn ? null : this.#firstRequest()
     while (!this.#isDone()) {
+      this.#options.signal?.throwIfAborted()
       const page = await this.#fetch(request)
       request = page === null ? null : await this.#take(page)
     }

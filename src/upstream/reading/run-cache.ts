@@ -19,7 +19,7 @@ import type { Run } from './run.ts'
 import { StoredRun } from './stored-run.ts'
 
 /** Reads on from `base`, if given. */
-export type ReadRun = (query: ListingQuery, range: Range, base?: Run) => Promise<Run>
+export type ReadRun = (query: ListingQuery, range: Range, signal: AbortSignal, base?: Run) => Promise<Run>
 
 export type ServedRun = Pick<ReadingInfo, 'stale' | 'reason' | 'cache' | 'isCurrent'> & { run: Run }
 
@@ -158,17 +158,17 @@ export class RunCache {
   #readInTime(task: ReadTask): Promise<Entry> {
     const { upstream, maxReadMs, clock, sharedRuns } = this.#options
     const isShared = sharedRuns !== null && task.query.caching === undefined
-    const reading = isShared ? this.#readInTurn(task, sharedRuns) : this.#readAndStore(task)
-    return new Promise((resolve, reject) => {
-      const late = (): void =>
-        reject(new SourceError('timeout', `${upstream.name}: not read within ${maxReadMs} ms`))
-      const cancel = clock.after(maxReadMs, late)
-      reading.then(resolve, reject).finally(cancel)
-    })
+    const deadline = new AbortController()
+    const cancel = clock.after(maxReadMs, () =>
+      deadline.abort(new SourceError('timeout', `${upstream.name}: not read within ${maxReadMs} ms`)),
+    )
+    const { signal } = deadline
+    const reading = isShared ? this.#readInTurn(task, sharedRuns, signal) : this.#readAndStore(task, signal)
+    return raceAbort(reading, signal).finally(cancel)
   }
 
   /** Waits at most `timeoutMs` for a replica that reads the same. */
-  async #readInTurn(task: ReadTask, shared: RedisCache): Promise<Entry> {
+  async #readInTurn(task: ReadTask, shared: RedisCache, signal: AbortSignal): Promise<Entry> {
     const { clock, upstream, maxReadMs } = this.#options
     const { range, key } = task
     const tryLock = () => shared.tryLock(this.#group, key, maxReadMs)
@@ -187,18 +187,18 @@ export class RunCache {
     }
     cancel()
     try {
-      return isFound(found) ? found : await this.#readAndStore(task)
+      return isFound(found) ? found : await this.#readAndStore(task, signal)
     } finally {
       release?.()
     }
   }
 
-  async #readAndStore({ query, range, key, question, base }: ReadTask): Promise<Entry> {
+  async #readAndStore({ query, range, key, question, base }: ReadTask, signal: AbortSignal): Promise<Entry> {
     const { read, policy, clock, random, sharedRuns } = this.#options
     const generation = this.#state.generation.value
-    const run = await read(query, range, base?.fork(range)).catch((error: unknown) => {
+    const run = await read(query, range, signal, base?.fork(range)).catch((error: unknown) => {
       if (base === undefined || !(error instanceof SourceError) || !NO_JOINT.has(error.reason)) throw error
-      return read(query, range)
+      return read(query, range, signal)
     })
     const now = clock.now()
     const directives = run.directives

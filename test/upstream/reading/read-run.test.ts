@@ -354,6 +354,20 @@ for (const [what, page] of [
     t.true(fake.requests.length <= 15, String(fake.requests.length))
   })
 
+test('a gateway that never comes to the range is not read after the time limit', async (t) => {
+  const { read, fake, clock } = await openUpstream(t, { kind: 'gateway' })
+  fake.beforePage = (request) => {
+    const items = listingTexts(`x${request}`, 200)
+    const more = { complete: true, sources: [], next_cursor: `${request}` }
+    fake.script = [{ kind: 'body', body: envelopeText(items, 5, more) }]
+    if (request === 5) clock.advance(60_000)
+  }
+  const after = { position: parseTimestamp('2026-01-01T00:00:00')!, listingId: 'a' }
+  t.is((await failureOf(t, read({}, { after, offsetHint: 100, count: 10 }))).reason, 'timeout')
+  for (let n = 0; n < 5; n++) await read({ listingId: `other-${n}` })
+  t.is(fake.requests.filter(({ parameters }) => parameters.has('limit')).length, 5)
+})
+
 /** A range behind the nth of these. */
 function behind(items: readonly string[], n: number) {
   const item = items[n]!
