@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { suggestName } from '../domain/nearest-name.ts'
 import { parseBasis } from '../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
@@ -7,6 +6,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
 import type { Facets, PriceCounts } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import { inTurns, nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
@@ -267,26 +267,4 @@ function medianOf(keys: readonly PriceKey[], counts: readonly number[], offers: 
 
 function sum<T>(all: readonly T[], of: (one: T) => number): number {
   return all.reduce((total, one) => total + of(one), 0)
-}
-
-/** Milliseconds of one turn of the event loop. */
-const TURN_MS = 8
-const CHECK_EVERY = 32
-
-/** Divides long work, so that other requests are answered meanwhile. */
-async function inTurns<T>(steps: Generator<void, T>, caller: AbortSignal): Promise<T> {
-  let started = performance.now()
-  for (let count = 1; ; count++) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-    if (count % CHECK_EVERY !== 0 || performance.now() - started <= TURN_MS) continue
-    await nextTurn(caller)
-    started = performance.now()
-  }
-}
-
-/** Rejects once the caller has left. */
-async function nextTurn(caller: AbortSignal): Promise<void> {
-  await setImmediate()
-  caller.throwIfAborted()
 }

@@ -2,16 +2,19 @@ import type { TokenTable } from '../domain/price/token.ts'
 import type { PageQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
+import { nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
 import type { MergedItem } from './merged-item.ts'
-import { openSequence, withPrices } from './sequence.ts'
+import { countTotal, openSequence, withPrices } from './sequence.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
 
 /** Last listing for pages by offset with a live source, or by price, where all listings before have to be read. */
 const MAX_LIVE_PREFIX = 2000
+/** Listings that are merged at once. Of sources in memory a page may be deeper. */
+const MAX_AT_ONCE = 2000
 
 export type MergedPage = Reports & {
   items: readonly MergedItem[]
@@ -58,12 +61,12 @@ export function createReadPage({
       )
     const sequence = openSequence(visible, query, { by, cap: endOfMs(clock.now()), from })
     const skipped = from === null ? offset : 0
-    const merged = await withBudget(options.budgetMs ?? budgetMs, caller, (signal) =>
-      sequence.take(skipped + limit, signal),
+    const { page: taken, before } = await withBudget(options.budgetMs ?? budgetMs, caller, (signal) =>
+      takeBehind(sequence, { skipped, limit }, signal),
     )
     const { resumePoint } = sequence
-    const total = from?.total ?? Math.max(sequence.total, merged.length)
-    const items = withPrices(merged.slice(skipped), sequence, query, tokens)
+    const total = from?.total ?? Math.max(await countTotal(sequence, caller), before + taken.length)
+    const items = withPrices(taken, sequence, query, tokens)
     const hasMore = items.length > 0 && cursors !== null && !options.isLoop && sequence.hasMore()
     const reports = reportOutcomes(sequence.outcomes, countReturned(items), clock.now(), page.explain)
     assertAnswerable({ ...reports, total: from === null ? total : items.length }, options)
@@ -71,6 +74,23 @@ export function createReadPage({
       hasMore && resumePoint !== null ? cursors.seal({ ...resumePoint, total }, question) : undefined
     return { items, total, nextCursor, ...reports }
   }
+}
+
+/** Passes what is before a deep page in parts, so that other requests are answered meanwhile. */
+async function takeBehind(
+  sequence: ReturnType<typeof openSequence>,
+  { skipped, limit }: { skipped: number; limit: number },
+  signal: AbortSignal,
+): Promise<{ page: MergedItem[]; before: number }> {
+  let before = 0
+  while (skipped - before + limit > MAX_AT_ONCE) {
+    const { length } = await sequence.take(Math.min(skipped - before, MAX_AT_ONCE), signal)
+    if (length === 0) return { page: [], before }
+    before += length
+    await nextTurn(signal)
+  }
+  const merged = await sequence.take(skipped - before + limit, signal)
+  return { page: merged.slice(skipped - before), before: Math.min(skipped, before + merged.length) }
 }
 
 /** Binds a cursor to everything but the page size. */

@@ -27,6 +27,14 @@ export function openSequence(
     : new PriceSequence(sources, query, { by, cap, from: from as PricePoint | null })
 }
 
+/** Distinct matches, as far as they are known without reading. */
+export async function countTotal(
+  sequence: MergedSequence | PriceSequence,
+  caller: AbortSignal,
+): Promise<number> {
+  return sequence instanceof PriceSequence ? sequence.countTotal(caller) : sequence.total
+}
+
 /** With the prices that were compared. */
 export function withPrices(
   items: readonly MergedItem[],

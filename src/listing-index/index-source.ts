@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import type { ListingQuery, PriceLimit } from '../domain/query.ts'
 import {
@@ -11,13 +10,14 @@ import {
 } from '../domain/source/reading.ts'
 import type { Matches } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path.ts'
 import { parseJson } from '../json/value.ts'
 import type { IndexMatches } from './index-matches.ts'
-import { comparePricePlaces, selectItems } from './item-selection.ts'
+import { comparePricePlaces, selectInTurns, selectItems } from './item-selection.ts'
 import type { IndexRow } from './listing-index.ts'
 import { rowConditions } from './row-conditions.ts'
 import type { Place } from './segment.ts'
@@ -26,8 +26,6 @@ import type { Place } from './segment.ts'
 export const MEMORY_SCAN_LIMIT = 10_000
 /** Most values that are counted at once, of all fields: about 25 ms. */
 const MAX_COUNTED_VALUES = 100_000
-/** Listings per turn of the event loop: about 2 ms. */
-const BATCH = 500
 
 export type IndexedListings = {
   /** Newest first from `after` on, with the total of all; within the query's price limit. All criteria of `query` must be indexed. */
@@ -94,7 +92,7 @@ export class IndexSource {
       query.listingId === undefined
         ? await this.#scan(listings, query, unindexed)
         : { items: find(query.listingId) }
-    return { ...selectItems(items), total: items.length, find }
+    return { ...(await selectInTurns(items)), total: items.length, find }
   }
 
   #selectIndexed(
@@ -133,26 +131,26 @@ export class IndexSource {
   #scan(listings: IndexedListings, query: ListingQuery, unindexed: readonly Criterion[]): Promise<Scan> {
     const known = this.#scans.get(query)
     if (known !== undefined) return known
-    const scan = this.#scanAll(listings, query, unindexed)
+    const scan = inTurns(this.#scanAll(listings, query, unindexed))
     this.#scans.set(query, scan)
     return scan
   }
 
-  async #scanAll(
+  *#scanAll(
     listings: IndexedListings,
     query: ListingQuery,
     unindexed: readonly Criterion[],
-  ): Promise<Scan> {
+  ): Generator<void, Scan> {
     const criteria = query.criteria.filter((criterion) => this.#isIndexed(criterion))
     const all = listings.page({ ...query, criteria }, { after: null, limit: MEMORY_SCAN_LIMIT })
     if (all.total > MEMORY_SCAN_LIMIT) throw this.#withoutIndex(unindexed.map(({ filter }) => filter))
     const conditions = rowConditions(unindexed)
     const exclusions = new Exclusions(unindexed)
     const items: Item[] = []
-    for (const [n, item] of all.items.entries()) {
-      if (n > 0 && n % BATCH === 0) await setImmediate()
+    for (const item of all.items) {
       if (conditions.accept(item.bytes)) items.push(item)
       else if (query.explain) exclusions.add(parseJson(Buffer.from(item.bytes).toString()))
+      yield
     }
     return { items, excluded: exclusions.counts }
   }
@@ -180,15 +178,6 @@ function placeBehind(after: Range['after']): Place | null {
 }
 
 const LAST_ID = '\uffff'.repeat(MAX_LISTING_ID_LENGTH + 1)
-
-/** One step per turn of the event loop. */
-async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-    await setImmediate()
-  }
-}
 
 const NONE: readonly Item[] = []
 

@@ -1,7 +1,16 @@
-import { comparePriceKeys, type PriceKey } from '../domain/price/price-key.ts'
+import { comparePriceKeys, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import { FULL_RANGE, type Item, type Source } from '../domain/source/reading.ts'
-import type { Matches, PricedItem, PriceOrder, PricePlace, Select } from '../domain/source/selection.ts'
+import type {
+  Facets,
+  Matches,
+  PricedItem,
+  PriceOrder,
+  PricePlace,
+  Select,
+} from '../domain/source/selection.ts'
+import { inTurns } from '../domain/turns.ts'
+import type { Filter } from '../filter-spec/filter.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
 import { groupsOf } from './price-walk.ts'
 import { keyFor, NO_PRICES, type RowPrices } from './row-prices.ts'
@@ -11,7 +20,20 @@ import { RowReader } from './scan/row-reader.ts'
 export function selectAll(read: Source): Select {
   return async (query, signal) => {
     const { listings, hasMore: _, ...info } = await read(query, FULL_RANGE, signal)
-    return { ...info, ...selectItems(listings) }
+    return { ...info, ...(await selectInTurns(listings)) }
+  }
+}
+
+/** As `selectItems`, which then knows all prices. */
+export async function selectInTurns(items: readonly Item[]): Promise<Matches> {
+  await inTurns(readAllPrices(items))
+  return selectItems(items)
+}
+
+function* readAllPrices(items: readonly Item[]): Generator<void, void> {
+  for (const item of items) {
+    pricesOf(item)
+    yield
   }
 }
 
@@ -32,17 +54,26 @@ export function selectItems(items: readonly Item[]): Matches {
       const behind = after === null ? 0 : all.findIndex(({ place }) => comparePricePlaces(place, after) > 0)
       return all.values().drop(behind === -1 ? all.length : behind)
     },
-    facets: async (fields, per) => {
-      const counter = new FacetCounter(fields, per)
-      for (const item of items) counter.add(documentOf(item))
-      return counter.facets
-    },
+    facets: (fields, per) => inTurns(countFacets(items, fields, per)),
     ids: () => items.map(({ listingId }) => listingId),
     find: (listingId) => {
       byId ??= Map.groupBy(items, (item) => item.listingId)
       return byId.get(listingId) ?? []
     },
   }
+}
+
+function* countFacets(
+  items: readonly Item[],
+  fields: readonly Filter[],
+  per: PricePer,
+): Generator<void, Facets> {
+  const counter = new FacetCounter(fields, per)
+  for (const item of items) {
+    counter.add(documentOf(item))
+    yield
+  }
+  return counter.facets
 }
 
 export function comparePricePlaces(a: PricePlace, b: PricePlace): number {

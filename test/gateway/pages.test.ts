@@ -6,6 +6,7 @@ import type { SourceReason } from '../../src/domain/source/source-reason.ts'
 import { EntrepotError } from '../../src/errors.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { gatewayOver, KEY_READER } from '../helpers/pages.ts'
+import { countTurns } from '../helpers/turns.ts'
 
 /** A source with this many listings, `a0` the newest. */
 function listings(name: string, count: number, options: Partial<FakeSource> = {}): FakeSource {
@@ -142,4 +143,21 @@ test('an abort ends a page, and a fault of this program is not a failed source',
   t.is(await t.throwsAsync(answer), gone)
   const broken = fakeSource('broken', [], { read: () => Promise.reject(new TypeError('bug')) })
   await t.throwsAsync(gatewayOver([broken, listings('a', 1)]).page(), { instanceOf: TypeError })
+})
+
+test('a deep page over sources in memory is merged in turns of the event loop', async (t) => {
+  const items = Array.from({ length: 12_000 }, (_, n) =>
+    fakeItem(`l${String(n).padStart(5, '0')}`, 20_000 - n),
+  )
+  const sources = [items, items.slice(0, 3)].map((held, n) => fakeSource(`s${n}`, held, { isComplete: true }))
+  const turn = countTurns(t)
+  const { items: found, total, nextCursor } = await gatewayOver(sources).page({ offset: 11_990, limit: 20 })
+  t.true(turn.now >= 4)
+  t.deepEqual(
+    found.map(({ item }) => item.listingId),
+    items.slice(11_990).map(({ listingId }) => listingId),
+  )
+  t.deepEqual([total, nextCursor], [12_000, undefined])
+  const beyond = await gatewayOver(sources).page({ offset: 13_000, limit: 20 })
+  t.deepEqual([beyond.items, beyond.total], [[], 12_000])
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Item } from '../../src/domain/source/reading.ts'
 import type { Matches } from '../../src/domain/source/selection.ts'
 import type { ByPrice } from '../../src/gateway/by-price/price-order.ts'
-import { selectItems } from '../../src/listing-index/item-selection.ts'
+import { selectAll, selectItems } from '../../src/listing-index/item-selection.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import {
   gatewayOver,
@@ -14,6 +14,7 @@ import {
   readByOffset,
   TOKENS,
 } from '../helpers/pages.ts'
+import { countTurns } from '../helpers/turns.ts'
 
 type Rate = { chain: string; token: string; value: string; per: string }
 type Offer = { id: number; at: number; publisher: string; gpus: number; rates: readonly Rate[] }
@@ -208,21 +209,36 @@ test('by price: other work is done while very many hidden copies are passed', as
   const dear = Array.from({ length: 12_000 }, (_, id) => itemOf(offerAt(id, '2')))
   const better = fakeSource('better', dear, { priority: 1, isComplete: true })
   const worse = fakeSource('worse', cheap, { priority: 2, isComplete: true })
-  let turns = 0
-  let isDone = false
-  const count = (): void => {
-    turns++
-    if (!isDone) setImmediate(count)
-  }
-  setImmediate(count)
+  const turn = countTurns(t)
   const byPrice = { tokens: null, per: 'gpu' } as const
   const first = await gatewayOver([better, worse]).page({ limit: 2 }, { byPrice })
-  isDone = true
-  t.true(turns >= 3)
+  t.true(turn.now >= 3)
   t.deepEqual(idsOfPage(first), ['l0', 'l1'])
   t.deepEqual([first.total, metaOf(first.items[0])?.registry], [12_000, 'better'])
   const next = await gatewayOver([better, worse]).page({ limit: 2 }, { byPrice, cursor: first.nextCursor! })
   t.deepEqual(idsOfPage(next), ['l10', 'l100'])
+})
+
+test('by price: copies that two sources share are counted in turns of the event loop', async (t) => {
+  const turn = countTurns(t)
+  const turns = new Set<number>()
+  const offers = Array.from({ length: 15_000 }, (_, id) => offerAt(id, '1'))
+  const sources = sourcesOf([1, 2].map((priority) => ({ offers, priority, isComplete: true })))
+  for (const source of sources)
+    source.select = async (...asked) => {
+      const selection = await selectAll(source.read)(...asked)
+      return {
+        ...selection,
+        find: (id) => {
+          turns.add(turn.now)
+          return selection.find(id)
+        },
+      }
+    }
+  const byPrice = { tokens: null, per: 'gpu' } as const
+  const { total } = await gatewayOver(sources).page({ limit: 2 }, { byPrice })
+  t.is(total, 15_000)
+  t.true(turns.size >= 3)
 })
 
 test('by price: hostile names of tokens neither fill a cursor nor take all groups', async (t) => {

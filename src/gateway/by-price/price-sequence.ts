@@ -1,10 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { PricedItem, PriceOrder, PricePlace } from '../../domain/source/selection.ts'
-import { SourceError } from '../../domain/source/source-error.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { inSpan } from '../../domain/trace.ts'
+import { inTurns, nextTurn } from '../../domain/turns.ts'
 import { comparePricePlaces } from '../../listing-index/item-selection.ts'
 import {
   type Copy,
@@ -28,7 +27,7 @@ export type PricePoint = {
 
 /** Copies that are visited in one turn of the event loop: about 20 ms. Most copies may be hidden by better sources. */
 const MAX_VISITED = 4000
-/** Most ids that are looked up to count duplicates: about 20 ms. Beyond, only those that were visited count. */
+/** Most ids that are looked up to count duplicates. Beyond, only those that were visited count. */
 const MAX_COUNTED = 20_000
 
 /**
@@ -79,12 +78,10 @@ export class PriceSequence {
   }
 
   /** Distinct matches. */
-  get total(): number {
+  async countTotal(caller: AbortSignal): Promise<number> {
     const selected = this.#selected ?? []
     const isCountable = sumOf(smallerSources(selected)) <= MAX_COUNTED
-    if (!isCountable) return sumOf(selected) - this.#hidden
-    let hidden = 0
-    for (const groups of sharedCopies(selected)) for (const group of groups) hidden += group.length - 1
+    const hidden = isCountable ? await inTurns(countHidden(selected), caller) : this.#hidden
     return sumOf(selected) - hidden
   }
 
@@ -173,18 +170,21 @@ export class PriceSequence {
   }
 }
 
-/** Rejects once the caller has left. A time limit is that of the sources, which have answered. */
-async function nextTurn(signal: AbortSignal): Promise<void> {
-  await setImmediate()
-  if (!(signal.reason instanceof SourceError)) signal.throwIfAborted()
-}
-
 /** The index of the first one; -1 without any. */
 function foremost(heads: readonly (Visit | undefined)[]): number {
   let best = -1
   for (const [n, head] of heads.entries())
     if (head && (best === -1 || comparePricePlaces(head.place, heads[best]!.place) < 0)) best = n
   return best
+}
+
+function* countHidden(selected: readonly SelectedSource[]): Generator<void, number> {
+  let hidden = 0
+  for (const groups of sharedCopies(selected)) {
+    for (const group of groups) hidden += group.length - 1
+    yield
+  }
+  return hidden
 }
 
 function sumOf(selected: readonly SelectedSource[]): number {
