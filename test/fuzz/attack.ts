@@ -159,7 +159,7 @@ function wrongWith(one: FuzzRequest, answer: AnnouncedAnswer | null, judge: Judg
   const { status, type, text } = answer
   if (status >= 500 && status !== 508) return `${status}: ${text}`
   // A tool's fault comes within an answer.
-  if (one.kind === 'http' && one.path === '/mcp' && /a fault of this server/.test(text)) return text
+  if (one.kind === 'http' && one.path === '/mcp' && /internal error of this server/.test(text)) return text
   if (one.kind === 'raw' || type === '') return null
   if (status >= 400 && !type.startsWith('application/problem+json')) return `${status} came as ${type}`
   if (status === 405 || one.template === null || one.method === 'OPTIONS') return null

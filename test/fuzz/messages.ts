@@ -26,7 +26,15 @@ export const agentRequests = (): fc.Arbitrary<FuzzRequest> =>
     template: '/mcp',
   }))
 
-const TOOLS = ['search_listings', 'get_listing', 'describe_filters', 'list_sources', 'no_tool', '__proto__']
+const TOOLS = [
+  'search_listings',
+  'get_listing',
+  'market_overview',
+  'describe_filters',
+  'list_sources',
+  'no_tool',
+  '__proto__',
+]
 const METHODS = [
   'initialize',
   'tools/list',
@@ -70,6 +78,10 @@ const call = objectOf(
         status: quoted('open', 'all'),
         publisher: quoted('0x0'),
         sources: fc.oneof(fc.constant('["local"]'), jsonText()),
+        by: fc.oneof(fc.constant('["gpu_model","registry"]'), jsonText()),
+        sort: quoted('price'),
+        price_token: quoted('USDC', 'base:USDC'),
+        price_max: quoted('2.10', '1e3'),
         limit: fc.oneof(fc.constantFrom('1', '200', '201', '1.5', '9007199254740993', '-0'), jsonText()),
         cursor: quoted('x', 'x'.repeat(9000)),
       }),
