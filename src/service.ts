@@ -27,7 +27,7 @@ export async function serve(): Promise<number> {
   return 0
 }
 
-/** What an operator has to know of a process: who may read, write and operate, and which files and store it uses. */
+/** What an operator has to know of a process: its gates, files and store. */
 function summaryOf(config: Config): Record<string, unknown> {
   const { requireReadKey, requireWriteKey, adminKey, storeUrl, configPath, filterSpecPath, upstreams } =
     config

@@ -63,7 +63,6 @@ export function describeFileError(cause: unknown): string {
   return code === 'ENOENT' ? 'no such file' : message
 }
 
-/** Of a Registry that gave no data. */
 export const exitCodeOfFailedRead = (isUnauthorized: boolean): ExitCode =>
   isUnauthorized ? EXIT.notAuthorized : EXIT.noAnswer
 

@@ -25,7 +25,7 @@ export type GatewayFile = Omit<InCamelCase<Document>, 'tokens' | 'upstreams'> & 
 
 type FileContext = { file: string; environment: Environment; problems: Violation[] }
 
-/** Adds what is wrong to `problems`, with the file's path, and returns the defaults then. */
+/** Adds each problem to `problems`, with the file's path; then the result is the defaults. */
 export function parseGatewayFile(text: string, { file, environment, problems }: FileContext): GatewayFile {
   const found: Violation[] = []
   const source = { file, environment, problems: found }
@@ -175,7 +175,7 @@ const expandText = (text: string, { environment, problems }: FileContext, path: 
     return value ?? ''
   })
 
-/** Not what every object inherits: files name variables. */
+/** Own variables only: a file may name `constructor`. */
 const variable = (name: string, environment: Environment): string | undefined =>
   Object.hasOwn(environment, name) ? environment[name] : undefined
 

@@ -10,7 +10,7 @@ type TokenEntry = { path: string } & { [Member in keyof Token]?: unknown }
 
 const MAX_TOKENS = 1000
 
-/** The tokens of `config/tokens.toml`, which are those of files that name none. */
+/** The tokens of `config/tokens.toml`, for files without tokens. */
 export function defaultTokens(problems: Violation[]): TokenTable {
   const file = shippedFile('tokens.toml')
   const found: Violation[] = []

@@ -107,7 +107,7 @@ export class Context {
 
   /**
    * Never rejects. The result is also in the log. A failed reload changes nothing; its error is that of the answer.
-   * Calls during a reload share one more.
+   * Calls during a reload share the next one.
    */
   reload(load = this.#load): Promise<ReloadResultJson | Error> {
     return this.#reloads.joinNext(load)

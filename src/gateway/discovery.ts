@@ -165,7 +165,7 @@ export function countsIn(facets: Market['facets'] | undefined, filter: string): 
   return facets !== undefined && Object.hasOwn(facets, filter) ? facets[filter] : undefined
 }
 
-/** `null` where sources cannot answer: what else is known is answered without their part. */
+/** `null` where sources cannot answer; the rest is answered without them. */
 export function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch((cause: unknown) => {
     if (cause instanceof EntrepotError) return null

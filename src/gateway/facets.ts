@@ -38,7 +38,7 @@ export type MergedFacets = Reports & {
   prices: readonly PriceRangeJson[]
 }
 
-/** Those that a vocabulary has are counted where none are named. */
+/** Counted where `by` is absent, as far as the vocabulary has them. */
 const DEFAULT_FACETS = ['gpu_model', 'service_name', 'region']
 
 /** @param names `null`: the default ones. @throws EntrepotError `bad_request` for an unknown name, or too many */

@@ -49,7 +49,7 @@ export class ResponseCache {
     anonymous: responsesByUrl(),
     key: responsesByUrl(),
   }
-  /** Over their limit: the application refuses them without counting them again. */
+  /** Requests over their limit: the application refuses them without counting them again. */
   readonly #exceeded = new WeakMap<IncomingMessage, ReturnType<RateLimit>>()
 
   store(

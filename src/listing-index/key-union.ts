@@ -10,7 +10,7 @@ import { STEP } from './segment-builder.ts'
 /** Of one segment, whose other columns and texts are not kept alive. */
 type Part = {
   prices: PriceColumns
-  /** The open listings when the union was made: without a filter hardly other ones match. */
+  /** The open listings when the union was made: a query without a filter matches almost the same. */
   open: Bitset
   /** Per price, its key. */
   keyOf: Uint32Array
@@ -62,7 +62,7 @@ export class KeyUnion {
   }
 }
 
-/** A union that all who ask for it make together. */
+/** A union that is made once: concurrent counts take turns at its steps. */
 export class SharedUnion {
   readonly #segments: readonly PriceColumns[]
   #union: KeyUnion | Generator<void, KeyUnion>
@@ -168,7 +168,7 @@ function countsAt({ keys: all, places }: Basis, { offers: offersAt, gpus: gpusAt
 /** Of a segment, those with most prices count: sellers choose how many there are. */
 const MAX_BASES = 1024
 
-/** Where the greatest of these numbers of rows are, at most `MAX_BASES`. */
+/** Indexes of the greatest of these counts, at most `MAX_BASES`. */
 export function greatest(counts: Uint32Array): Iterable<number> {
   if (counts.length <= MAX_BASES) return counts.keys()
   const having = new Uint32Array(MAX_SEGMENT_ROWS + 1)

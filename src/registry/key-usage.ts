@@ -27,7 +27,7 @@ export class KeyUsage {
     add(this.#pending, { keyId, calls: 1, lastUsedAt: this.#clock.now() * 1000 })
   }
 
-  /** What is not saved yet is known of this process only. While the storage is away, as last read. */
+  /** Includes uses of this process that are not saved yet. While the storage is away, the others are as last read. */
   async read(): Promise<ReadonlyMap<number, KeyUse>> {
     const storage = this.#storage
     if (storage !== null) await this.#next(() => this.#refresh(storage))

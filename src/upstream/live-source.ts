@@ -35,7 +35,7 @@ export function refuseLongScan({ name, scanLimit }: Pick<UpstreamOptions, 'name'
 
 /**
  * Unsent filters, a price limit, and a publisher that the upstream ignores, are evaluated here over at most `scanLimit`
- * listings. So is a reading of all listings limited.
+ * listings. A reading of all listings has the same limit.
  */
 export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): Source {
   return async (query, range, signal) => {
@@ -44,7 +44,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const served = await runs.read(query, range, signal)
     const { run } = served
     const { listings, hasMore } = run.select(range)
-    // Of a complete run, every listing can be looked up, and its publisher tells it from others with its id.
+    // Any listing of a complete run can be looked up, where its publisher distinguishes it from others with its id.
     const isAttributed = await publishers.attribute(run.isComplete ? run.listings : listings)
     const info = describeRun(served, isAttributed)
     if (listings.some((item) => !isPublishers(item, query)))

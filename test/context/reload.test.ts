@@ -25,7 +25,7 @@ test('reload: an upstream that stays gets no request', async (t) => {
   await get('/listings')
   const asked = () => [one, held].map((fake) => [fake.requests.length, fake.specRequests.length])
   const before = asked()
-  // Another order is another priority, which is how it is shown and not what it is.
+  // Another order is another priority, which changes how an upstream is shown, not its data.
   await reload(gatewayToml(behind.toReversed()))
   const answer = (await get('/listings')).json() as Answer
   t.deepEqual(

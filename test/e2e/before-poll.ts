@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 
 const INTERVAL_MS = 20
-/** Replicas poll the changelog every 10 s. What they show sooner, the store has notified them of: a matter of milliseconds. */
+/** Replicas poll the changelog every 10 s, and show a notified change within milliseconds. */
 const LIMIT_MS = 5000
 
 /** Whether a condition becomes true sooner than by a poll of the changelog. */

@@ -14,8 +14,6 @@ function heldThrough(t: ExecutionContext, kills: number, outcome: StormOutcome):
 
 const MINUTES = 60_000
 
-// `npm run soak` kills for as long as it is asked to.
-
 // A killed process writes no compile cache: without this, each start takes twice as long.
 test.before(async () => {
   const { end } = await startProcess('sqlite::memory:')

@@ -18,9 +18,9 @@ const BATCH = 500
 /** Enough to see what is wrong. */
 const MAX_WRONGS = 3
 
-/** A service under attack, and what came of it. */
+/** A service under attack. */
 type Victim = {
-  /** Sends `count` generated requests; what is wrong with their answers, at most a few. Same seed, same requests. */
+  /** Sends `count` generated requests. Resolves with up to `MAX_WRONGS` faults of the answers. One seed gives the same requests. */
   attack: (count: number, seed: number) => Promise<string[]>
   /** Bytes of JavaScript memory held after a garbage collection. */
   heldBytes: () => Promise<number>
@@ -153,12 +153,12 @@ async function askRaw(url: string, bytes: Buffer): Promise<AnnouncedAnswer | nul
 
 type Judge = ReturnType<typeof announcedBy>
 
-/** No fault, and nothing that the document does not announce; `null` where all is well. */
+/** The fault of an answer, or how it differs from the document; `null` for a correct one. */
 function wrongWith(one: FuzzRequest, answer: AnnouncedAnswer | null, judge: Judge): string | null {
   if (answer === null) return null
   const { status, type, text } = answer
   if (status >= 500 && status !== 508) return `${status}: ${text}`
-  // A tool's fault comes within an answer.
+  // A fault of a tool is inside an answer of 200.
   if (one.kind === 'http' && one.path === '/mcp' && /internal error of this server/.test(text)) return text
   if (one.kind === 'raw' || type === '') return null
   if (status >= 400 && !type.startsWith('application/problem+json')) return `${status} came as ${type}`

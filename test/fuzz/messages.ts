@@ -15,7 +15,7 @@ export type FuzzRequest =
 
 const AGENT = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
 
-/** Messages of agents: sound, nearly sound, and such as only the protocol's library could make something of. */
+/** Messages of agents: valid, nearly valid, and others. */
 export const agentRequests = (): fc.Arbitrary<FuzzRequest> =>
   message.map((json) => ({
     kind: 'http',

@@ -3,18 +3,18 @@ import type { OpenApiDocument } from '../../src/http/docs/openapi.ts'
 import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
 import { agentRequests, type FuzzRequest } from './messages.ts'
 
-/** What makes requests go deeper than the front door. */
+/** What requests need to pass the first checks. */
 export type Seeds = {
   document: OpenApiDocument
   listingIds: readonly string[]
-  /** JSON texts of objects that are signed, to be spoiled or not. */
+  /** JSON texts of signed objects. */
   signedBodies: readonly string[]
   /** Query strings of signed deletes. */
   signedQueries: readonly string[]
   adminKey: string
 }
 
-/** Requests to every route of the document and to none: sound, nearly sound, and no HTTP at all. */
+/** Requests to every route of the document and to unknown ones: valid, nearly valid, and not HTTP. */
 export const fuzzRequests = (seeds: Seeds): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(
     { weight: 12, arbitrary: routed(seeds) },
@@ -203,7 +203,7 @@ const LARGE_BODIES = [
   JSON.stringify({ listing_id: 'a', demands: '['.repeat(50_000) }),
 ].map((body) => Buffer.from(body))
 
-/** Lines as HTTP has them, in an order that it may not have, and bytes that were never HTTP. */
+/** Lines of HTTP in any order, and other bytes. */
 const rawBytes: fc.Arbitrary<FuzzRequest> = fc
   .oneof(
     fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),

@@ -6,8 +6,8 @@ import { createContext } from '../../src/context/context.ts'
 import { startService } from '../../src/service.ts'
 
 /**
- * The service in a process of its own, for `attack.ts`: says where it listens, and what memory it holds whenever it is
- * asked. Ends with its parent.
+ * The service in a process of its own, for `attack.ts`: sends its URL, and on each message the memory that it holds. Ends
+ * with its parent.
  */
 export type VictimSays = { url: string } | { heldBytes: number }
 

@@ -175,7 +175,7 @@ function publishersOf(id: string, copies: readonly Item[]): number {
   return new Set(own.flatMap(({ publisher }) => publisher ?? [])).size
 }
 
-/** Whether two copies are one listing, or are taken for one by way of others: then either reading is right. */
+/** Whether two copies are one listing, or are linked as one by other copies: then both results are right. */
 function isLinked(one: Item, other: Item, copies: readonly Item[]): boolean {
   const ofId = copies.filter(({ listingId }) => listingId === one.listingId)
   let linked: readonly Item[] = [one]

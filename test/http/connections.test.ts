@@ -43,7 +43,7 @@ class Client {
     this.socket.write(`GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`)
   }
 
-  /** The paths that were answered, and whether the newest answer says that it is the last. */
+  /** The paths that were answered. */
   get answers(): string[] {
     return [...this.received.matchAll(/\/\w*!/g)].map(([path]) => path.slice(0, -1))
   }

@@ -4,8 +4,8 @@ import { startProcess } from '../e2e/service-process.ts'
 
 const REQUESTS = 36_000
 /**
- * Each response that is kept takes 3 KiB with it: if all were, the heap would not hold them. As it is, half of it stays free
- * for a late collection.
+ * Each cached response takes 3 KiB more with it: all of them would not fit into the heap. Those of the cache's limit take half
+ * of it, and the rest is for a late collection.
  */
 const LONG = 'x'.repeat(1500)
 /** Requests on their way at once. */
@@ -15,7 +15,7 @@ const HEAP_MB = 96
 /** An idle process takes some 150 MB, and more while the collector lags behind. */
 const MAX_RESIDENT_BYTES = 400e6
 
-/** Asks as many different questions as there are requests, half of them with a key; resolves with the 200s. */
+/** Sends `REQUESTS` different queries, half of them with a key. Resolves with the number of 200s. */
 const askApart = (url: string): Promise<number> =>
   new Promise((resolve) => {
     const { hostname, port } = new URL(url)

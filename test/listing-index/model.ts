@@ -12,7 +12,7 @@ import { compileFilter, type Filter } from '../../src/filter-spec/filter.ts'
 import { parseJson } from '../../src/json/value.ts'
 import type { IndexConditions, IndexEntry, ListingIndex } from '../../src/listing-index/listing-index.ts'
 
-/** What the index must do, by the plainest means: a map, the evaluator, and a sort. */
+/** The index in its plainest form: a map, the evaluator, and a sort. */
 export class Model {
   readonly #entries = new Map<string, IndexEntry>()
 

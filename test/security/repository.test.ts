@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path'
 import test from 'ava'
 import { generatePrivateKey } from 'viem/accounts'
 
-/** The first accounts of Anvil and Hardhat, which everybody knows. */
+/** Public accounts of Anvil and Hardhat. */
 const PUBLIC_KEYS = new Set([
   '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
   '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6',
@@ -17,7 +17,7 @@ const SHAPES: Readonly<Record<string, RegExp>> = {
   'a JSON Web Token': /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+/g,
   'a private key of a wallet': /\b0x[0-9a-fA-F]{64}\b/g,
 }
-/** Digests and the like stand in tests; whatever else is 32 bytes in hexadecimal is what our keys look like. */
+/** 32 bytes in hexadecimal, as our keys are. Tests are not searched for it, since they hold digests. */
 const BARE_KEY = /(?<![\w-])[0-9a-f]{64}(?!\w)/g
 const CREDENTIALS = /\w:\/\/[^/@\s:"'`$]*:[^/@\s"'`$]+@/g
 

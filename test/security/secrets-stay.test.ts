@@ -82,7 +82,7 @@ test('secrets: a full run reveals none except in the minting response', async (t
   const gateway = await startCaptured(t, environment)
   const { url } = gateway
 
-  /** Asks, hears the whole answer, and gives its text. */
+  /** Resolves with the text of the whole response. */
   const ask = async (
     method: string,
     path: string,
@@ -125,7 +125,7 @@ test('secrets: a full run reveals none except in the minting response', async (t
   t.deepEqual(leaks.found(), [])
 })
 
-/** Keys are kept as hashes; the password never gets there. */
+/** Redis's log on disk: keys are in it as hashes, and the password is not. */
 async function appendOnlyFile(storeUrl: string): Promise<string> {
   const redis = new Redis(storeUrl)
   const [, folder] = (await redis.config('GET', 'dir')) as string[]
@@ -136,7 +136,7 @@ async function appendOnlyFile(storeUrl: string): Promise<string> {
     .join('\n')
 }
 
-/** The gateway's password stops working for a while; it says what it says of that. */
+/** Redis refuses the gateway's password for a while, which the gateway logs. */
 async function loseRedis(
   ask: SendRequest,
   redis: Redis,

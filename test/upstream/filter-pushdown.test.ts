@@ -72,7 +72,7 @@ test('without a filter nothing is sent, and no etag', async (t) => {
 test('an upstream without a filter spec, or whose filter spec cannot be fetched, is sent no filter', async (t) => {
   const tooLong = { ...SPEC, filler: 'x'.repeat(2 ** 20) }
   for (const filterSpec of [null, { broken: true }, tooLong]) {
-    // It takes gpu_model for something else, and would answer with nothing.
+    // Its gpu_model means something else, so its answer would be empty.
     const matches = (_: unknown, parameters: URLSearchParams) => !parameters.has('gpu_model')
     const { fake, read } = await openUpstream(t, { items: OFFERS, filterSpec, matches })
     t.deepEqual(idsOf(await read(asking(['gpu_model', 'H100']))), ['a', 'b'])

@@ -30,7 +30,7 @@ export function printStatus(terminal: Terminal, line: string): void {
   terminal.stderr.write(`${forLocale(terminal, safeText(line))}\n`)
 }
 
-/** What went well. */
+/** Progress and success, which `--quiet` omits. */
 export function printReport(terminal: Terminal, line: string): void {
   if (!terminal.isQuiet) printStatus(terminal, line)
 }

@@ -120,7 +120,7 @@ function readStatus(status: string): ListingStatus | null {
   throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
 }
 
-/** Prints the progress, how each Registry answered, and which values keep everything from matching. */
+/** Prints the progress, how each Registry answered, and which values no listing can have. */
 export async function askMarket<Answer extends { total: number }>(
   { terminal, openClient }: CommandContext,
   { registries, discoveryTimeoutMs }: SelectedRegistries,

@@ -29,7 +29,7 @@ export type SelectedRegistries = {
 }
 
 /**
- * For a write, every Registry has to be named, and the configuration free of doubts.
+ * For a write, every Registry has to be named, and a warning of the configuration is an error.
  * @throws ConfigError, or CliError for an invalid URL
  */
 export function selectRegistries(

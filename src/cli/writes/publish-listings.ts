@@ -85,7 +85,7 @@ export async function requireValid(
   )
 }
 
-/** A Registry that cannot be asked, or has no shape, decides when it gets the listing. */
+/** A Registry whose shape is unknown decides when it gets the listing. */
 function checkNothing(cause: unknown): ListingCheck {
   if (cause instanceof SourceError) return { violations: () => [], misspelt: () => [] }
   throw cause

@@ -11,7 +11,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export type OpenApiDocument = ReturnType<typeof openApiDocument>
 export type OpenApiOperation = ReturnType<typeof operation>
 
-/** Who uses a route. */
+/** The users of a route. */
 type Tag = keyof typeof TAGS
 
 const TAGS = {

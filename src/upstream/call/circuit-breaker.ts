@@ -114,7 +114,7 @@ export class CircuitBreaker {
     const { reason } = error
     if (!isPlain || isOfOneListing(error)) {
       const isOfUpstream = isFailure(error) || reason === 'unauthorized' || reason === 'rate_limited'
-      // While it is open, a late failure proves nothing new, and the next probe has its time.
+      // While the breaker is open, a late failure proves nothing new, and the next probe is scheduled.
       if (isOfUpstream && this.#breaker.state === 'closed') void this.probe()
       return
     }
@@ -164,7 +164,7 @@ export class CircuitBreaker {
     this.#cancelProbe = this.#options.clock.after(Math.max(0, ms), () => void this.probe())
   }
 
-  /** Joins a running probe. None starts while the upstream asked us to wait. Never rejects. */
+  /** Joins a running probe. None starts before the end of a `Retry-After`. Never rejects. */
   probe(): Promise<void> {
     return this.#probes.join()
   }

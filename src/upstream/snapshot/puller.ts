@@ -71,7 +71,7 @@ export class SnapshotPuller {
     return this.#firstPull.promise
   }
 
-  /** Pulls at once, unless an earlier runtime has: then when that pull is `refreshSeconds` old. */
+  /** Pulls at once; after a pull of an earlier runtime, when that one is `refreshSeconds` old. */
   async start(): Promise<void> {
     const { current, failure, exceedsLimit, isReady } = this.#state
     if (isReady) this.#firstPull.resolve()
@@ -95,7 +95,7 @@ export class SnapshotPuller {
     }
   }
 
-  /** A running pull may have missed the reason, so another one follows it. */
+  /** A running pull may have begun before the reason for this one, so another follows it. */
   pull(): void {
     void this.#pulls.joinNext()
   }

@@ -69,7 +69,7 @@ test('one listing: the best copy, and whether a better one may exist', async (t)
     stale: false,
     disputed: ['trusted'],
   })
-  // What a worse source would say changes nothing.
+  // The answer of a worse source changes nothing.
   trusted.listingScript = { kind: 'serve' }
   other.listingScript = { kind: 'status', status: 500 }
   const sure = await get('/listings/third')

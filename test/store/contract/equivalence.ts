@@ -112,7 +112,7 @@ async function following(store: Store, { picture, position }: Reading, limit = 1
 
 const TIMES = ['createdAt', 'updatedAt', 'revokedAt']
 
-/** Replaces each time by its place among all of them: what the model can foretell. */
+/** Replaces each time by its place among all of them, since the model has its own clock. */
 function timesAsRanks(value: unknown): unknown {
   const times = new Set<number>()
   JSON.stringify(value, (key, it) => {

@@ -2,7 +2,7 @@ import test from 'ava'
 import { Picture } from './picture.ts'
 import { BOB, freshUse, loaded, type OpenStore, published, publishOf, removeOf, updateOf } from './subject.ts'
 
-/** The replay guard: what a signature is good for a second time. */
+/** The replay guard: the answer to a signature that comes again. */
 export function replayContract(name: string, open: OpenStore): void {
   test(`${name}: a repeated publish gets its first answer while the listing is unchanged`, async (t) => {
     const { store } = await open(t)

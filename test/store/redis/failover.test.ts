@@ -41,7 +41,7 @@ async function split({ old, next }: Servers): Promise<void> {
   await next.operator.replicaof('NO', 'ONE')
 }
 
-/** Lets the first server be read only, without news of the second. Connections stay, but for blocked ones. */
+/** Makes the first server read only; it does not know the second. Blocked connections close, others stay. */
 const demote = ({ old }: Servers) => old.operator.replicaof('127.0.0.1', 1)
 
 async function failOver(servers: Servers): Promise<void> {

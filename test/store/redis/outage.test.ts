@@ -87,7 +87,7 @@ test('outage: a hanging Redis is unavailable until it responds again', async (t)
   redis.signal('SIGSTOP')
   await t.throwsAsync(store.publish(command), UNAVAILABLE)
   redis.signal('SIGCONT')
-  // What became of the first is unknown; the very same again is safe.
+  // The outcome of the first is unknown; the same again is safe.
   t.is((await store.publish(command)).outcome, 'published')
   t.is((await Picture.of(store)).listings.size, 1)
 })

@@ -335,7 +335,7 @@ test('replicas share an open breaker until it closes or its time is over', async
     const other = start(t, { shared, clock })
     one.fail('timeout')
     await one.callOften(5)
-    // The first call is not delayed by the question what other replicas know.
+    // The first call does not wait for the state of other replicas.
     t.is(await other.call(), 'answered')
     await settled()
     t.is(await other.call(), 'circuit_open')
