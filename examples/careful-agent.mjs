@@ -58,10 +58,16 @@ function act(listings) {
   return true
 }
 
+/** A seller may publish anything in a listing, and must not end the agent with it. */
 function pricePerHour({ accepted_escrows }) {
-  for (const { literal_fields, rates = [] } of accepted_escrows ?? []) {
-    const rate = rates.find(({ per }) => per === 'hour')
-    if (literal_fields?.token === TOKEN && rate !== undefined) return BigInt(rate.value)
+  for (const escrow of listOf(accepted_escrows)) {
+    const rate = listOf(escrow?.rates).find((one) => one?.per === 'hour' && /^[1-9]\d*$/.test(one.value))
+    const token = String(escrow?.literal_fields?.token).toLowerCase()
+    if (token === TOKEN && rate !== undefined) return BigInt(rate.value)
   }
   return null
+}
+
+function listOf(value) {
+  return Array.isArray(value) ? value : []
 }

@@ -75,7 +75,15 @@ test('careful-agent: acts on a complete answer only', async (t) => {
     items: [priced('cheap', '9007199254740993')],
     script: [{ kind: 'status', status: 503 }, { kind: 'status', status: 503 }, { kind: 'serve' }],
   })
-  const dear = await startFake(t, { items: [priced('dear', '9007199254740994')] })
+  const odd = [null, 7, [null], [{ literal_fields: { token: TOKEN }, rates: [null] }]]
+  const dear = await startFake(t, {
+    items: [
+      priced('dear', '9007199254740994'),
+      priced('wordy', 'ten'),
+      priced('negative', '-1'),
+      ...odd.map((accepted_escrows, n) => listingText({ listing_id: `odd-${n}`, accepted_escrows })),
+    ],
+  })
   const { url } = await startGateway(t, [
     { name: 'cheap', url: cheap.url },
     { name: 'dear', url: dear.url },
@@ -83,7 +91,7 @@ test('careful-agent: acts on a complete answer only', async (t) => {
   const run = await runExample('careful-agent.mjs', [url], TIME_LAPSE)
   t.is(run.code, 0, run.stderr)
   t.regex(run.stderr, /attempt 1: no action, since these sources are missing: cheap \(http_503\)/)
-  t.regex(run.stdout, /^cheapest of 2: cheap at .+ for 9007199254740993 per hour\n$/)
+  t.regex(run.stdout, /^cheapest of 8: cheap at .+ for 9007199254740993 per hour\n$/)
 })
 
 test('careful-agent: gives up without a complete answer', async (t) => {
