@@ -166,13 +166,13 @@ function expandVariables(value: unknown, source: FileContext, path = ''): unknow
 
 const expandText = (text: string, { environment, problems }: FileContext, path: string): string =>
   text.replace(VARIABLE, (_whole, name: string) => {
-    const value = variable(name, environment)
-    if (value === undefined)
+    const value = variable(name, environment) ?? ''
+    if (value === '')
       problems.push({
         path,
         message: `the environment variable ${name} is not set; set it, or remove \${${name}}`,
       })
-    return value ?? ''
+    return value
   })
 
 /** Own variables only: a file may name `constructor`. */

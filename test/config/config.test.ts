@@ -204,6 +204,11 @@ for (const [name, toml, problem] of REFUSED) {
   })
 }
 
+test('config: a variable of the gateway file that is empty counts as unset', (t) => {
+  const problems = problemsOf(t, '[gateway]\nid = "eu-${REGION}"', { REGION: '' })
+  t.regex(problems.join(), /^gateway\.id: the environment variable REGION is not set; /)
+})
+
 test('config: a key that cannot be sent in a header is refused, and not repeated', (t) => {
   const toml = '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="K"'
   const [problem] = problemsOf(t, toml, { K: 'se\ncret' })
