@@ -17,10 +17,10 @@ export async function fetchFilterSpec(
     import('../../filter-spec/upstream-spec.ts'),
   ])
   if (response.status === 404) return NO_FILTERS
-  if (isUnauthorized(response))
-    throw new SourceError('unauthorized', `${registry.url}: ${describeErrorResponse(response)}`)
-  if (response.status !== 200)
-    throw new SourceError(`http_${response.status}`, `${registry.url}: ${describeErrorResponse(response)}`)
+  if (response.status !== 200) {
+    const reason = isUnauthorized(response) ? 'unauthorized' : (`http_${response.status}` as const)
+    throw new SourceError(reason, `${registry.url}: ${describeErrorResponse(response)}`)
+  }
   try {
     return readUpstreamSpec(response.body)
   } catch (cause) {

@@ -1,6 +1,6 @@
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceReason } from '../../domain/source/source-reason.ts'
-import { at, isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
+import { isJsonObject, type JsonValue, listAt, textAt } from '../../json/value.ts'
 import {
   type ApiResponse,
   describeErrorResponse,
@@ -64,11 +64,10 @@ export function readProbeProblem(response: ApiResponse): string | null {
 /** Each source is followed by its missing sources. */
 export const withMissingSources = (sources: readonly JsonValue[]): JsonValue[] =>
   sources.flatMap((source) => {
-    const gaps = at(source, 'gaps')
     const reason = textAt(source, 'reason') ?? textAt(source, 'last_error', 'reason')
     return [
       isJsonObject(source) && reason !== null ? { ...source, reason } : source,
-      ...(Array.isArray(gaps) ? gaps : []),
+      ...listAt(source, 'gaps'),
     ]
   })
 

@@ -2,7 +2,14 @@ import { notReceipt, type Receipt } from '../../client/signed-write.ts'
 import type { Source } from '../../domain/source/reading.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
-import { formatJson, isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import {
+  formatJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  parseJson,
+} from '../../json/value.ts'
 import { CliError, EXIT, exitCodeOfStatus } from '../exit-codes.ts'
 import type { Registry } from './select-registries.ts'
 
@@ -99,8 +106,7 @@ export function describeClockDifference({ headers }: Pick<ApiResponse, 'headers'
 
 /** The `errors` of a problem, `path: message` each. */
 export function violationsIn(response: Pick<ApiResponse, 'body'>): string[] {
-  const { errors } = readJsonObject(response)
-  return Array.isArray(errors) ? errors.filter(isJsonObject).map(describeViolation) : []
+  return listAt(readJsonObject(response), 'errors').filter(isJsonObject).map(describeViolation)
 }
 
 export const describeViolation = ({ path, message }: { path?: unknown; message?: unknown }): string =>
