@@ -1,4 +1,5 @@
 import { MAX_TIMER_MS } from '../domain/max-timer.ts'
+import { parseRetryAfter } from '../domain/retry-after.ts'
 import { ProblemError, readProblem } from './problem-error.ts'
 
 type Connection = {
@@ -82,10 +83,10 @@ export async function sendRequest(
     })
     const bytes = await readBody(response)
     if (response.ok) return { status: response.status, body: bytes }
-    const retryAfter = Number(response.headers.get('Retry-After') ?? Number.NaN)
+    const retryAfterMs = parseRetryAfter(response.headers.get('Retry-After'), Date.now())
     throw new ProblemError(response.status, {
       ...readProblem(bytes),
-      retryAfter: Number.isFinite(retryAfter) ? retryAfter : null,
+      retryAfter: retryAfterMs === null ? null : Math.ceil(retryAfterMs / 1000),
     })
   } catch (cause) {
     if (cause instanceof ProblemError) throw cause

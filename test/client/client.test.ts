@@ -140,6 +140,9 @@ test('client: no answer, a redirect and an endless body are problems; a signal e
   t.is((await failing(await at({ kind: 'status', status: 302, headers: location }))).status, 0)
   t.is(elsewhere.requests.length, 0)
   t.is((await failing(await at({ kind: 'end_mid_body' }))).status, 0)
+  const date = { 'Retry-After': new Date(Date.now() + 90_000_000).toUTCString() }
+  const busy = await failing(await at({ kind: 'status', status: 503, headers: date }))
+  t.is(Math.ceil((busy.retryAfter ?? 0) / 3600), 25, 'Retry-After may be a date')
   t.regex(
     (await failing(await at({ kind: 'huge', bytes: 17 * 1024 * 1024 }))).message,
     /longer than 16777216 bytes/,

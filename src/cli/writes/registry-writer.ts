@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nowSeconds, type SignedWrite } from '../../client/signed-write.ts'
 import { raceAbort } from '../../domain/clock.ts'
+import { parseRetryAfter } from '../../domain/retry-after.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceReason } from '../../domain/source/source-reason.ts'
 import {
@@ -189,7 +190,6 @@ function isTransient(outcome: ApiResponse | SourceError): boolean {
 
 function retryAfterMs(outcome: ApiResponse | SourceError): number | null {
   if (outcome instanceof SourceError) return null
-  const value = outcome.headers['retry-after']?.trim() ?? ''
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
-  return Number.isNaN(ms) ? null : Math.max(ms, FIRST_WAIT_MS)
+  const ms = parseRetryAfter(outcome.headers['retry-after'], Date.now())
+  return ms === null ? null : Math.max(ms, FIRST_WAIT_MS)
 }

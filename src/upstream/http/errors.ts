@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { errors } from 'undici'
+import { parseRetryAfter } from '../../domain/retry-after.ts'
 import { describeAllMissing, type MissingSource } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceReason } from '../../domain/source/source-reason.ts'
@@ -21,7 +22,7 @@ export function statusError(
 ): SourceError {
   const names = missing.length === 0 ? '' : `: ${describeAllMissing(missing)}`
   return new SourceError(reason, `${what} answered ${status}${names}`, {
-    retryAfterMs: parseRetryAfter(headers['retry-after'], Date.now()),
+    retryAfterMs: waitOf(headers),
     missing: missing.length === 0 ? undefined : missing,
   })
 }
@@ -35,12 +36,9 @@ function reasonOfStatus(status: number): SourceReason {
 
 const MAX_RETRY_AFTER_MS = 15 * 60_000
 
-/** `Retry-After` (RFC 9110 section 10.2.3) in ms; `null` where it is absent or malformed. */
-function parseRetryAfter(value: string | undefined, now: number): number | null {
-  if (value === undefined) return null
-  const text = value.trim()
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+function waitOf(headers: IncomingHttpHeaders): number | null {
+  const ms = parseRetryAfter(headers['retry-after'], Date.now())
+  return ms === null ? null : Math.min(ms, MAX_RETRY_AFTER_MS)
 }
 
 function reasonOf(code: string): SourceReason {
