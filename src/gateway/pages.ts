@@ -83,7 +83,7 @@ async function takeBehind(
   signal: AbortSignal,
 ): Promise<{ page: MergedItem[]; before: number }> {
   let before = 0
-  while (skipped - before + limit > MAX_AT_ONCE) {
+  while (before < skipped && skipped - before + limit > MAX_AT_ONCE) {
     const { length } = await sequence.take(Math.min(skipped - before, MAX_AT_ONCE), signal)
     if (length === 0) return { page: [], before }
     before += length
