@@ -19,7 +19,7 @@ export function parseCdnLoop(cdnLoop: string | undefined, gatewayId: string): Re
   if (before.length > MAX_HOPS)
     throw new EntrepotError(
       'loop',
-      `The question has been through ${before.length} gateways already; ask one that is closer to the Registries`,
+      `The query has been through ${before.length} gateways already; ask one that is closer to the Registries`,
     )
   return { via: [...before.filter(isPseudonym), gatewayId], isLoop: before.includes(gatewayId) }
 }

@@ -38,12 +38,12 @@ export class Cursors {
     return Buffer.concat(sealed).toString('base64url')
   }
 
-  /** @throws EntrepotError `bad_request` for a cursor that was changed, is of another question, or expired */
+  /** @throws EntrepotError `bad_request` for a cursor that was changed, is of another query, or expired */
   open(cursor: string, question: string): CursorContent {
     const opened = this.#decipher(cursor, question)
     if (opened === null)
       throw invalidCursor(
-        'is not valid for this question, its filters and sources included; begin again without it',
+        'is not valid for this query, its filters and sources included; begin again without it',
       )
     const { expiresAt, ...content } = opened
     if (this.#nowSeconds() > expiresAt) throw invalidCursor('has expired; begin again without it')

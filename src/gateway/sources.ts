@@ -52,7 +52,7 @@ export function visibleSources(
 
 function skipAsLoop(source: NamedSource): NamedSource {
   if (source.mode === 'local') return source
-  const error = new SourceError('loop', 'the question has been through this gateway before')
+  const error = new SourceError('loop', 'the query has been through this gateway before')
   const skip = () => Promise.reject(error)
   return { ...source, read: skip, select: skip }
 }

@@ -82,7 +82,7 @@ export class SnapshotSource {
       throw failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
     if (failure !== null && isRefusal(failure.reason)) throw failure
     if (this.#hasPassed(query))
-      throw new SourceError('loop', `${upstream.name}: the question has passed through it`)
+      throw new SourceError('loop', `${upstream.name}: the query has passed through it`)
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
     const info = {
