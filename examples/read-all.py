@@ -7,6 +7,8 @@ while "next_cursor" in page:
     cursor = "&cursor=" + urllib.parse.quote(page["next_cursor"], safe="") if page["next_cursor"] else ""
     with urllib.request.urlopen(f"{gateway}/listings?limit=200{cursor}&{filters}") as answer:
         page = json.load(answer)
+    if "complete" not in page:
+        sys.exit("this is a plain Registry: read its pages by offset")
     complete = complete and page["complete"]
     for listing in page["items"]:  # a later page may repeat a listing
         print(listing["listing_id"], listing["_meta"]["registry"], listing["storefront_url"])

@@ -147,8 +147,7 @@ export function noSourceError(
   isLoop = false,
 ): EntrepotError {
   const members = { sources }
-  if (isLoop)
-    return new EntrepotError('loop', 'The query has been through this gateway before', { members })
+  if (isLoop) return new EntrepotError('loop', 'The query has been through this gateway before', { members })
   const isLate = failed.length > 0 && failed.every((outcome) => failureOf(outcome) === 'timeout')
   const isEmpty = sources.some(({ state }) => state === 'loaded')
   const none = isEmpty ? 'Nothing matches here, and no upstream' : 'No Registry'
