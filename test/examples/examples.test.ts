@@ -70,6 +70,14 @@ test('read-all: exits with 1 if a source is missing', async (t) => {
   }
 })
 
+test('read-all: a plain Registry, which has no cursors, is refused in words', async (t) => {
+  const { url } = await startRegistry(t)
+  for (const run of [await runExample('read-all.mjs', [url]), await runPython(url)]) {
+    t.is(run.code, 1)
+    t.regex(run.stderr, /this is a plain Registry: read its pages by offset/)
+  }
+})
+
 test('careful-agent: acts on a complete answer only', async (t) => {
   const cheap = await startFake(t, {
     items: [priced('cheap', '9007199254740993')],
