@@ -230,12 +230,16 @@ function commands.revoke_key(id)
   return row
 end
 
--- Answers the id of the newest changelog entry and the numbers of publishers and keys, whose ids count from 1.
--- Adds a first entry to an empty changelog, so that every position is an entry's.
+-- Answers the id of the newest changelog entry, the numbers of publishers and keys, whose ids count from 1, and 1 if
+-- listings and publishers are as many as their indexes name: a Redis that evicts drops whole keys. Adds a first entry to
+-- an empty changelog, so that every position is an entry's.
 function commands.changelog_end()
   local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
   local id = newest and newest[1] or redis.call('XADD', log, next_time() .. '-0', 'start', '')
-  return {id, redis.call('HLEN', publishers), redis.call('HLEN', keys)}
+  local publisher_count = redis.call('HLEN', publishers)
+  local is_whole = redis.call('HLEN', listings) == redis.call('ZCARD', created)
+    and publisher_count == redis.call('HLEN', publisher_ids)
+  return {id, publisher_count, redis.call('HLEN', keys), is_whole}
 end
 
 -- Reads at most `limit` changelog entries after a position with their current rows, until the rows have `max_bytes`.
@@ -320,8 +324,10 @@ function commands.count_listings()
   repeat
     local ids = redis.call('ZRANGE', created, first, first + PAGE - 1)
     for _, row in ipairs(#ids > 0 and redis.call('HMGET', listings, unpack(ids)) or {}) do
-      local publisher_id = string.match(row, '^[^\31]+')
-      count_of[publisher_id] = (count_of[publisher_id] or 0) + 1
+      local publisher_id = row and string.match(row, '^[^\31]+')
+      if publisher_id then
+        count_of[publisher_id] = (count_of[publisher_id] or 0) + 1
+      end
     end
     first = first + PAGE
   until #ids < PAGE

@@ -1,7 +1,6 @@
 import type { PackedListings } from '../../domain/listing.ts'
-import { EntrepotError } from '../../errors.ts'
 import type { Change, ChangelogPosition, LoadVisitor } from '../store.ts'
-import { changeFromRow, packListings } from './rows.ts'
+import { changeFromRow, incomplete, packListings } from './rows.ts'
 import type { RedisSession } from './session.ts'
 
 /** Ids per step of a load, which blocks Redis for about 1 ms. */
@@ -16,7 +15,8 @@ const POSITION = /^\d{1,16}-\d{1,3}$/
 export async function loadAll(session: RedisSession, visitor: LoadVisitor): Promise<ChangelogPosition> {
   // Read first: changes during the load come after this position.
   const end = await session.call('changelog_end', [])
-  const [position, publisherCount, keyCount] = end as [ChangelogPosition, number, number]
+  const [position, publisherCount, keyCount, isWhole] = end as [ChangelogPosition, number, number, 1 | null]
+  if (isWhole === null) throw incomplete('listings or publishers')
   await visitRows(session, 'key', keyCount, visitor)
   await visitRows(session, 'publisher', publisherCount, visitor)
   await visitListings(session, position, visitor)
@@ -49,10 +49,7 @@ async function visitRows(
   for (let id = 1; id <= count; ) {
     const last = Math.min(id + LOAD_PAGE - 1, count)
     const rows = await session.call('rows', [kind, id, last, MAX_PAGE_BYTES])
-    for (const row of rows as (string | null)[]) {
-      if (row === null) throw new EntrepotError('internal', `Redis lacks ${kind} ${id}: restore a backup`)
-      visitor.change(changeFromRow(kind, String(id++), row))
-    }
+    for (const row of rows as (string | null)[]) visitor.change(changeFromRow(kind, String(id++), row))
   }
 }
 

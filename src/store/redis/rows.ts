@@ -8,6 +8,7 @@ import {
   recordOf,
 } from '../../domain/listing.ts'
 import type { Micros } from '../../domain/timestamp.ts'
+import { EntrepotError } from '../../errors.ts'
 import type { Change, PublisherIdentity } from '../store.ts'
 
 /** Between the fields of rows in `commands.lua`. */
@@ -68,12 +69,17 @@ export const apiKeyRow = ({ createdAt, revokedAt, name, scope, hash, expiresAt }
     expiresAt ?? 'null',
   ].join(SEPARATOR)
 
+/** @throws EntrepotError `internal` for a publisher or a key without its row: neither is ever removed */
 export function changeFromRow(kind: string, id: string, row: string | null): Change {
-  if (row === null) return { kind: 'listing_removed', listingId: id }
+  if (row === null && kind === 'listing') return { kind: 'listing_removed', listingId: id }
+  if (row === null) throw incomplete(`${kind} ${id}`)
   if (kind === 'publisher') return { kind, publisher: publisherFromRow(id, row) }
   if (kind === 'key') return { kind, key: apiKeyFromRow(id, row) }
   return { kind: 'listing', record: listingFromRow(id, row) }
 }
+
+export const incomplete = (missing: string): EntrepotError =>
+  new EntrepotError('internal', `Redis lacks ${missing}: restore a backup`)
 
 /** Leaves out listings that were removed, or removed and published again, after `ids` were read. */
 export function packListings(

@@ -43,13 +43,44 @@ test('redis: a store that lacks a publisher or a key is not loaded', async (t) =
   await store.addKey(keyNamed('lost'))
   const client = new Redis(redis.url)
   t.teardown(() => client.disconnect())
-  for (const [kind, hash] of Object.entries({ publisher: 'publishers', key: 'api-keys' })) {
+  for (const [kind, hash] of Object.entries({ key: 'api-keys', publisher: 'publishers' })) {
     const name = `${prefix}${hash}`
     await client.hset(name, '2', (await client.hget(name, '1'))!)
     await client.hdel(name, '1')
     await t.throwsAsync(loaded(store), { message: `Redis lacks ${kind} 1: restore a backup` })
     await client.del(name)
   }
+})
+
+test('redis: a store whose listings or publishers were evicted is not loaded', async (t) => {
+  const client = new Redis(redis.url)
+  t.teardown(() => client.disconnect())
+  for (const evicted of ['listings', 'created', 'publishers', 'publisher-ids']) {
+    const prefix = `{entrepot-test-${randomUUID()}}:`
+    const open = async () => {
+      const { store } = await openRedisStore(redis.url, { prefix })
+      t.teardown(() => store.close())
+      return store
+    }
+    await published(await open(), publishOf('L'))
+    await client.del(prefix + evicted)
+    const message = 'Redis lacks listings or publishers: restore a backup'
+    await t.throwsAsync(loaded(await open()), { message }, evicted)
+  }
+})
+
+test('redis: a publisher that was evicted is no removal of the listing with its number', async (t) => {
+  const prefix = `{entrepot-test-${randomUUID()}}:`
+  const { store } = await openRedisStore(redis.url, { prefix })
+  t.teardown(() => store.close())
+  const client = new Redis(redis.url)
+  t.teardown(() => client.disconnect())
+  const { position } = await loaded(store)
+  await published(store, publishOf('1'))
+  await client.del(`${prefix}publishers`)
+  await t.throwsAsync(store.changesAfter(position, 10), {
+    message: 'Redis lacks publisher 1: restore a backup',
+  })
 })
 
 sharedStoreContract('redis', openAt(redis.url), 20)
