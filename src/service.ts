@@ -59,20 +59,27 @@ export type Service = {
 const DRAIN_MS = 10_000
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
+/** How often the two are checked. Node's 30 s would treble them. */
+const CHECK_INTERVAL_MS = 1000
 /** Longer than proxies and clients keep idle connections, so that they close them and not the server. */
 const KEEP_ALIVE_MS = 65_000
 
-/**
- * @param options `stalledMs`: how long a reader may take nothing of a response; default: 30 s
- * @throws ConfigError when the address cannot be listened on
- */
+type Timeouts = {
+  /** How long a reader may take nothing of a response; default: 30 s. */
+  stalledMs?: number | undefined
+  /** How long the headers of a request may take; default: 10 s. */
+  headersMs?: number | undefined
+}
+
+/** @throws ConfigError when the address cannot be listened on */
 export async function startService(
   context: Context,
-  { stalledMs }: { stalledMs?: number | undefined } = {},
+  { stalledMs, headersMs = HEADERS_TIMEOUT_MS }: Timeouts = {},
 ): Promise<Service> {
   const server = createServer({
-    headersTimeout: HEADERS_TIMEOUT_MS,
+    headersTimeout: headersMs,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
   })

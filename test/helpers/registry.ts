@@ -19,7 +19,12 @@ export type RunningService = {
 }
 export type Reply = { status: number; headers: Headers; text: string; json: () => Record<string, unknown> }
 
-type Options = Overrides & { environment?: Record<string, string>; toml?: string; stalledMs?: number }
+type Options = Overrides & {
+  environment?: Record<string, string>
+  toml?: string
+  stalledMs?: number
+  headersMs?: number
+}
 
 /** A test, or another owner with a teardown. */
 export type Teardown = Pick<ExecutionContext, 'teardown'>
@@ -27,7 +32,7 @@ export type Teardown = Pick<ExecutionContext, 'teardown'>
 /** The real service on a free port with a store in memory, closed when the test ends. */
 export async function startRegistry(
   t: Teardown,
-  { environment, toml = '', stalledMs, ...overrides }: Options = {},
+  { environment, toml = '', stalledMs, headersMs, ...overrides }: Options = {},
 ): Promise<RunningService> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
   const file = join(folder, 'gateway.toml')
@@ -42,7 +47,7 @@ export async function startRegistry(
       ...environment,
     })
   const context = await createContext(load(), { load, recover: recoverAddress, ...overrides })
-  const service = await startService(context, { stalledMs })
+  const service = await startService(context, { stalledMs, headersMs })
   t.teardown(async () => {
     await service.close()
     await rm(folder, { recursive: true })

@@ -54,6 +54,20 @@ class SlowReader {
   }
 }
 
+test('slow requests: headers that take too long are answered with 408', async (t) => {
+  const { url } = await startRegistry(t, { headersMs: 100 })
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  t.teardown(() => socket.destroy())
+  socket.write('GET /listings')
+  // Timers fire in the order in which they are due, however late they are.
+  const late = setTimeout(() => socket.destroy(), 20_000)
+  let answer = ''
+  for await (const part of socket) answer += part
+  clearTimeout(late)
+  t.regex(answer, /^HTTP\/1.1 408 /)
+})
+
 test('stalled readers: their connection closes, that of a slow reader stays open', async (t) => {
   t.timeout(600_000)
   const { open, get } = await start(t)
