@@ -196,9 +196,9 @@ export class MergedSequence {
     else this.#lookahead.delete(listingId)
     for (const other of this.#readers) {
       if (other === reader) continue
+      const read = others.filter((copy) => copy.reader === other)
       for (const found of other.find(listingId))
-        if (!others.some((copy) => copy.reader === other && isSameCopy(copy.item, found)))
-          others.push({ item: found, reader: other })
+        if (!read.some(({ item }) => isSameCopy(item, found))) others.push({ item: found, reader: other })
     }
     return others
   }

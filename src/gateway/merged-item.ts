@@ -1,4 +1,4 @@
-import { isSameListing, type ListingIdentity } from '../domain/listing-identity.ts'
+import type { ListingIdentity } from '../domain/listing-identity.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
@@ -164,14 +164,20 @@ export function groupOf(
  * joins the listings of two publishers.
  */
 export function groupCopies(copies: readonly Copy[]): Copy[][] {
-  const groups: Copy[][] = []
   const ranked = copies.toSorted(byRank)
   const known = ranked.filter(({ item }) => item.publisher !== null)
-  const unknown = ranked.filter(({ item }) => item.publisher === null)
-  for (const copy of [...known, ...unknown]) {
-    const group = groups.find((others) => others.some((other) => isSameListing(other.item, copy.item)))
-    if (group === undefined) groups.push([copy])
-    else group.push(copy)
+  const groups = [...Map.groupBy(known, ({ item }) => item.publisher).values()]
+  /** The first group with a copy there. */
+  const byStorefront = new Map<string | null, Copy[]>()
+  const add = (group: Copy[], { storefrontUrl }: Item): void => {
+    if (storefrontUrl !== null && !byStorefront.has(storefrontUrl)) byStorefront.set(storefrontUrl, group)
+  }
+  for (const group of groups) for (const { item } of group) add(group, item)
+  for (const copy of ranked) {
+    if (copy.item.publisher !== null) continue
+    const group = byStorefront.get(copy.item.storefrontUrl)
+    if (group !== undefined) group.push(copy)
+    else add(groups[groups.push([copy]) - 1]!, copy.item)
   }
   return groups.map((group) => group.sort(byRank))
 }

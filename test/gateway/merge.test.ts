@@ -108,6 +108,26 @@ test('a copy of an unknown publisher does not make one listing of two publishers
   )
 })
 
+test('many listings of one id in a gateway are not each compared with all pairs of others', async (t) => {
+  let reads = 0
+  const namesakes = Array.from({ length: 300 }, (_, n) => ({
+    ...fakeItem('same', AT - n, { storefrontUrl: `http://s${n}` }),
+    get publisher() {
+      reads++
+      return `0x${n}`
+    },
+  }))
+  const gateway = fakeSource('gateway', namesakes, { mayRepeat: true, isComplete: true, mode: 'live' })
+  const other = fakeSource('other', [fakeItem('same', AT - 3000, { publisher: '0x7' })])
+  const { items, total } = await gatewayOver([gateway, other]).page({ offset: 290, limit: 10 })
+  t.true(reads < 20 * namesakes.length ** 2, `${reads}`)
+  t.deepEqual(
+    items.map(({ item }) => item.publisher),
+    namesakes.slice(290).map(({ publisher }) => publisher),
+  )
+  t.is(total, 300)
+})
+
 test('copies differ by the value of offers and escrows, not by their spelling', async (t) => {
   const plain = '{"listing_id":"a","offer_resource":{"sla":99.0,"n":1},"accepted_escrows":[]}'
   for (const [other, differs] of [
