@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
@@ -6,6 +8,7 @@ import { openWallet } from '../../src/cli/signing/wallet.ts'
 import { signOperation } from '../../src/client/signed-write.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import {
+  BIN,
   CLI,
   hasTerminal,
   runCli,
@@ -156,6 +159,14 @@ test.serial('wallet: a new keystore signs, is private and never replaces a file'
   t.is((await get(`/publishers?identifier=${address}`)).json().count, 1)
   const bare = await runCli(['wallet', 'address'], { env: terminal.env })
   t.is(JSON.parse(bare.stdout).address, '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')
+})
+
+test.serial('wallet: a pipe of the passphrase that stays open does not keep the process', async (t) => {
+  const keystore = temporaryFile(t, 'keystore.json', JSON.stringify(SCRYPT))
+  const child = spawn(process.execPath, [BIN, 'wallet', 'address', '--key-file', keystore])
+  t.teardown(() => child.kill())
+  child.stdin.write('testpassword\n')
+  t.deepEqual(await once(child, 'exit'), [0, null])
 })
 
 const withTerminal = hasTerminal ? test.serial : test.skip

@@ -65,7 +65,12 @@ async function typed(
 }
 
 async function firstLine(stdin: NodeJS.ReadStream): Promise<string> {
-  for await (const line of createInterface({ input: stdin })) return line
+  try {
+    for await (const line of createInterface({ input: stdin })) return line
+  } finally {
+    // A pipe that its writer keeps open would keep this process.
+    stdin.destroy()
+  }
   throw usageError(`no passphrase: ${HOW_TO_GIVE}`)
 }
 
