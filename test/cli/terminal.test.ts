@@ -58,6 +58,12 @@ withTerminal('terminal: a spinner shows pending Registries, except with CI or NO
   }
 })
 
+withTerminal('terminal: the spinners of many Registries are no more than fit the screen', async (t) => {
+  const urls = Array.from({ length: 40 }, (_, n) => `${hostile.url}/${n}`)
+  const { stdout } = await runInTerminal(['listings', '-r', urls.join()])
+  t.is(Math.max(...[...stdout.matchAll(/(?:\u001b\[1A\u001b\[2K\r)+/g)].map(([up]) => up.length / 9)), 23)
+})
+
 withTerminal('terminal: JSON keeps its value, with dangerous characters escaped', async (t) => {
   const { stdout } = await runInTerminal(['listings', '-r', hostile.url, '--json'], { env: { CI: '1' } })
   t.deepEqual(dangerous(stdout), [])
@@ -152,7 +158,11 @@ withTerminal('sources: the table has the sources that gateways miss', async (t) 
 const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll(/\p{Cc}/gu, ''))
 
 test('table: no line exceeds the terminal unless all columns are at minimum width', async (t) => {
-  const columns = [{ title: 'A' }, { title: 'B', align: 'right' }, { title: 'C', minWidth: 6 }] as const
+  const columns = [
+    { title: 'A' },
+    { title: 'B', align: 'right' },
+    { title: 'C', minWidth: 6, keepsEnd: true },
+  ] as const
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(cell, cell, cell)),

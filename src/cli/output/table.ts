@@ -91,16 +91,28 @@ function fitTo(width: number, columns: readonly Measured[]): readonly Measured[]
 
 function fitted(text: string, { width, align, keepsEnd }: Measured, measure: Measure): string {
   const shown =
-    measure(text) <= width ? text : keepsEnd ? `…${text.slice(1 - width)}` : cut(text, width, measure)
+    measure(text) <= width ? text : keepsEnd ? cutStart(text, width, measure) : cut(text, width, measure)
   const padding = ' '.repeat(Math.max(0, width - measure(shown)))
   return align === 'right' ? padding + shown : shown + padding
 }
 
 function cut(text: string, width: number, measure: Measure): string {
   let start = ''
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
+  for (const segment of segmentsOf(text)) {
     if (measure(start + segment) > width - 1) break
     start += segment
   }
   return `${start.replace(/…$/, '')}…`
 }
+
+function cutStart(text: string, width: number, measure: Measure): string {
+  let end = ''
+  for (const segment of segmentsOf(text).reverse()) {
+    if (measure(segment + end) > width - 1) break
+    end = segment + end
+  }
+  return `…${end}`
+}
+
+const segmentsOf = (text: string): string[] =>
+  Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
