@@ -110,6 +110,7 @@ test.serial('init: writes files that serve runs with, and overwrites nothing', a
   t.is((await runCli(['validate', example, '-r', url])).code, 0)
   const before = statSync(beside('ENTREPOT_CONFIG')).mtimeMs
   t.is((await runCli(['init', folder])).code, 1)
+  t.regex((await runCli(['init', example])).stderr, /^entrepot: cannot use .* as a folder: EEXIST/)
   t.is(statSync(beside('ENTREPOT_CONFIG')).mtimeMs, before)
 })
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { shippedFile } from '../../config/shipped-files.ts'
 import type { CommandDefinition } from '../command.ts'
-import { EXIT, usageError } from '../exit-codes.ts'
+import { describeFileError, EXIT, usageError } from '../exit-codes.ts'
 import { print } from '../output/terminal.ts'
 
 const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml', 'listing.example.yaml'] as const
@@ -14,8 +14,7 @@ export const initCommand: CommandDefinition = {
   example: 'entrepot init gateway',
   async run({ terminal }, _options, [folder = '.']) {
     const target = resolve(folder)
-    mkdirSync(target, { recursive: true })
-    const present = readdirSync(target)
+    const present = openFolder(target)
     if (present.length > 0)
       throw usageError(`${target} is not empty (${present.slice(0, 3).join(', ')}…): name an empty folder`)
     for (const name of FILES) {
@@ -28,6 +27,16 @@ export const initCommand: CommandDefinition = {
 }
 
 /** The paths in example.env are those of a checkout. */
+/** Gives the names in it. */
+function openFolder(folder: string): string[] {
+  try {
+    mkdirSync(folder, { recursive: true })
+    return readdirSync(folder)
+  } catch (cause) {
+    throw usageError(`cannot use ${folder} as a folder: ${describeFileError(cause)}`)
+  }
+}
+
 const besideEachOther = (text: string): string => `${text.replaceAll('config/', '')}${FILTER_SPEC}`
 
 const FILTER_SPEC = `
