@@ -65,7 +65,7 @@ const baseUrl = z.string().superRefine((value, context) => {
       code: 'custom',
       message: 'must not hold credentials; use api_key_env or api_key_file',
     })
-  else if (url.search || url.hash)
+  else if (/[?#]/.test(value))
     context.addIssue({ code: 'custom', message: 'must have no query and no fragment; remove them' })
 })
 

@@ -232,6 +232,7 @@ test('select: only http URLs without credentials, query or fragment are valid', 
     'ftp://h',
     'http://u:p@h',
     'http://h?a=1',
+    'http://h?',
     'http://h#x',
     'file:///etc/passwd',
   ])

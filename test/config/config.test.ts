@@ -173,6 +173,7 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
   ],
   ['credentials in a URL', '[[upstreams]]\nname="a"\nurl="http://u:p@a"', /must not hold credentials/],
   ['a query in a URL', '[[upstreams]]\nname="a"\nurl="http://a?x"', /must have no query/],
+  ['an empty query in a URL', '[[upstreams]]\nname="a"\nurl="http://a?"', /must have no query/],
   [
     'a token without an address',
     `[[tokens]]\nchain="base"\naddress="0x12"\nsymbol="USDC"\ndecimals=6`,

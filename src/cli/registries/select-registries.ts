@@ -102,7 +102,7 @@ export function urlProblem(text: string): string | null {
   const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return 'is not an http or https URL'
   if (url.username || url.password) return 'holds credentials; put the key under [registry.auth] instead'
-  if (url.search || url.hash) return 'must have no query and no fragment'
+  if (/[?#]/.test(text)) return 'must have no query and no fragment'
   return null
 }
 
