@@ -141,8 +141,9 @@ function fieldScanner(key: string, paths: readonly Path[]): FieldScanner {
 
 /** Of an id that is too long, its hash behind a control character: the listing is not shown, but pages join by it. */
 function boundedId(id: string): string {
-  if (id.length <= MAX_LISTING_ID_LENGTH || [...id].length <= MAX_LISTING_ID_LENGTH) return id
-  return `\0${hash('sha256', id, 'base64url')}`
+  if (id.length <= MAX_LISTING_ID_LENGTH) return id
+  const mayFit = id.length <= 2 * MAX_LISTING_ID_LENGTH
+  return mayFit && [...id].length <= MAX_LISTING_ID_LENGTH ? id : `\0${hash('sha256', id, 'base64url')}`
 }
 
 /** Checks what the upstream should have applied: the status and the sent filters. */

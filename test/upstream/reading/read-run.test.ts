@@ -224,6 +224,13 @@ test('listings that are published while they are counted hide no others', async 
   t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
 })
 
+test('a file of listings, which ignores limit and offset, is read whole', async (t) => {
+  const items = listingTexts('a', 200)
+  const { read, fake } = await openUpstream(t, { script: [{ kind: 'body', body: envelopeText(items, 200) }] })
+  t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
+  t.is(fake.requests.length, 2)
+})
+
 test('a listing that moves between two skipped ones is read', async (t) => {
   const items = listingTexts('a', 100)
   const [skipped = '', moved = '', next = ''] = items.slice(60)
