@@ -131,6 +131,23 @@ test('replica: it is current until its last successful read is a minute old', as
   t.true(replica.isCurrent())
 })
 
+test('replica: a read knows what was there when it began', async (t) => {
+  const { store } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  await replica.catchUp()
+  const { changesAfter } = store
+  store.changesAfter = (position, limit) => {
+    store.changesAfter = changesAfter
+    clock.advance(5_000)
+    return changesAfter.call(store, position, limit)
+  }
+  await replica.catchUp()
+  clock.advance(55_000)
+  t.true(replica.isCurrent())
+  clock.advance(1)
+  t.false(replica.isCurrent())
+})
+
 test('replica: after the clock is set back it is current only after another read', async (t) => {
   const { store } = openFaulty(t)
   const { replica, clock } = await follow(t, store)

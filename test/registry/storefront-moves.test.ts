@@ -93,8 +93,10 @@ test('storefront move: successive moves and concurrent changes end with the late
   const second = projection.storefrontUpdated(MOVER)
   await turn()
   projection.apply({ kind: 'listing_removed', listingId: recordOf(1).listingId })
-  projection.apply({ kind: 'listing_removed', listingId: recordOf(2).listingId })
-  projection.apply({ kind: 'listing', record: recordOf(2, { publisherId: OTHER, createdAt: 2e15 }) })
+  for (const n of [2, 502, 998]) {
+    projection.apply({ kind: 'listing_removed', listingId: recordOf(n).listingId })
+    projection.apply({ kind: 'listing', record: recordOf(n, { publisherId: OTHER, createdAt: 2e15 + n }) })
+  }
   projection.apply({ kind: 'listing', record: recordOf(3, { status: 'closed', demands: '[3]' }) })
   projection.apply({ kind: 'listing', record: recordOf(LISTINGS) })
   move(MOVER, 'third')

@@ -9,15 +9,16 @@ const settings = 'api_key_env = "UPSTREAM_KEY"'
 
 test('own key: an answer that contains our key is refused', async (t) => {
   const items = [...listingTexts('a', 2), listingText({ offer_resource: { note: `Bearer ${KEY}` } })]
-  for (const [mode, encoding] of [
-    ['live', {}],
-    ['live', { encoding: 'gzip' }],
-    ['snapshot', {}],
+  for (const [mode, kind, encoding] of [
+    ['live', 'registry', {}],
+    ['live', 'registry', { encoding: 'gzip' }],
+    ['snapshot', 'registry', {}],
+    ['snapshot', 'gateway', {}],
   ] as const) {
-    const fake = await startFake(t, { items, script: [{ kind: 'serve', ...encoding }] })
+    const fake = await startFake(t, { items, kind, script: [{ kind: 'serve', ...encoding }] })
     const { get } = await startGateway(
       t,
-      [{ name: 'a', url: fake.url, settings: `${settings}\nmode = "${mode}"` }],
+      [{ name: 'a', url: fake.url, settings: `${settings}\nmode = "${mode}"\nkind = "${kind}"` }],
       {
         environment,
       },

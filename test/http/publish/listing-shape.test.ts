@@ -140,6 +140,7 @@ test('listing shape: an update without oracle may close a violating listing', as
   const lax = await openMarket(t, { environment })
   t.is((await lax.publish(BAD)).status, 201)
   const strict = await openMarket(t, { environment, toml: '[registry]\nlisting_shape = "enforce"' })
+  t.is((await strict.publish(BAD)).status, 201, 'a repeat is answered as before')
   t.is((await strict.update('one', { oracle_address: '0x1' })).status, 422)
   t.is((await strict.update('one', { status: 'closed' })).status, 200)
 })

@@ -393,6 +393,7 @@ test('a gateway that does not stream is pulled by pages', async (t) => {
 
 for (const [what, body, reason] of [
   ['ends without its last line', listingTexts('a', 3).join('\n'), 'bad_envelope'],
+  ['ends behind a listing of a Registry', `${behind('1', 'a')}\n${behind('2', 'a')}\n`, 'bad_envelope'],
   ['is cut within its last line', `${listingTexts('a', 3).join('\n')}\n{"_meta":{"comp`, 'bad_envelope'],
   [
     'has a line of 1 MB',
@@ -447,11 +448,13 @@ test('listings of a Registry that the gateway reports as missing are held over a
 })
 
 test('a retained listing that another Registry has now appears once, within max_listings', async (t) => {
-  const subject = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
-  subject.fake.items = [behind('1', 'b')]
-  report(subject.fake, 'a')
-  await subject.pass(REFRESH)
-  t.deepEqual(await heldBy(subject), ['1', '2 (old)'])
+  for (const publisherId of [1, 2]) {
+    const subject = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
+    subject.fake.items = [behind('1', 'b').replace('"publisher_id":1', `"publisher_id":${publisherId}`)]
+    report(subject.fake, 'a')
+    await subject.pass(REFRESH)
+    t.deepEqual(await heldBy(subject), ['1', '2 (old)'])
+  }
   const few = await openPulled(
     t,
     { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' },
