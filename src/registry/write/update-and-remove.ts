@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { EntrepotError } from '../../errors.ts'
+import { EntrepotError } from '../../errors.ts'
 import { objectMembers } from '../../json/members.ts'
 import type { UpdateReceipt } from '../../store/store.ts'
 import { invalidSignature, listingTooLarge, notFound, signatureReused } from '../errors.ts'
@@ -112,7 +112,8 @@ async function verifyOwner(
     { ...claim, subject: listingId, signer: null, scheme: 'eip191' },
     verifier,
   ).catch((cause) => {
-    throw owner === null ? notFound() : cause
+    const isChecked = !(cause instanceof EntrepotError && cause.code === 'unavailable')
+    throw owner === null && isChecked ? notFound() : cause // an unchecked one may be a repeat
   })
   const { signature } = verified.use
   const isRepeat = await store.hasUse({ operation: STORE_OPERATIONS[claim.operation], listingId, signature })

@@ -1,4 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
+import { EntrepotError } from '../../../src/errors.ts'
+import { recoverAddress } from '../../../src/registry/signature/recover-address.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
 import { type Reply, send } from '../../helpers/registry.ts'
 import { temporaryStore } from '../../helpers/run-cli.ts'
@@ -136,6 +138,19 @@ test('replay: a used delete is 204 while the listing is gone, 409 when it is bac
   t.truthy(await listing('one'))
   t.is((await remove('one', FIXED_TIME - 2)).status, 401, 'a new signature of a wallet that does not own it')
   t.is((await remove('one', FIXED_TIME - 2, BOB)).status, 204)
+})
+
+test('replay: a used delete whose signature cannot be checked now is 503, not 404', async (t) => {
+  let isBusy = false
+  const recover: typeof recoverAddress = (...claim) =>
+    isBusy ? Promise.reject(new EntrepotError('unavailable', 'busy')) : recoverAddress(...claim)
+  const { publish, remove } = await openMarket(t, { recover })
+  await publish({ listing_id: 'one' })
+  t.is((await remove('one')).status, 204)
+  isBusy = true
+  t.is((await remove('one')).status, 503)
+  isBusy = false
+  t.is((await remove('one')).status, 204)
 })
 
 test('replay: a refused request does not use its signature', async (t) => {
