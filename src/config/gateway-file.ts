@@ -286,7 +286,10 @@ function upstreamKey(entry: z.infer<typeof upstream>, path: string, source: File
     return checkedKey(key, `${path}.api_key_file`, problems)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    problems.push({ path: `${path}.api_key_file`, message: `cannot read ${file}: ${code}` })
+    problems.push({
+      path: `${path}.api_key_file`,
+      message: `cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`,
+    })
     return null
   }
 }

@@ -1,9 +1,9 @@
 const HEADER = /^\s*(\[\[?)\s*([^\]]+?)\s*\]/
-const KEY = /^\s*(?:"([^"]*)"|([\w-]+))\s*[=.]/
+const KEY = /^\s*(?:"([^"]*)"|([\w-]+))\s*([=.])/
 
 /**
  * Line of a dotted path such as `upstreams[1].url` in a TOML text, from 1: of its key, or else of its table.
- * `null` where it has no line of its own, such as in an inline table.
+ * A path inside a list or an inline table has the line of the key that holds it. `null` without any.
  */
 export function lineOf(text: string, path: string): number | null {
   const wanted = path.replace(/\[(\d+)\]/g, '.$1')
@@ -17,10 +17,11 @@ export function lineOf(text: string, path: string): number | null {
       entries.set(name, index + 1)
       table = `${name}.${index}`
     } else if (brackets === '[') table = name
-    const [, quoted, bare] = brackets === undefined ? (KEY.exec(line) ?? []) : []
+    const [, quoted, bare, sign] = brackets === undefined ? (KEY.exec(line) ?? []) : []
     const key = quoted ?? bare
     const here = key === undefined ? table : table === '' ? key : `${table}.${key}`
     if (here === wanted && (key !== undefined || brackets !== undefined)) return n + 1
+    if (sign === '=' && wanted.startsWith(`${here}.`)) found = n + 1
     if (brackets !== undefined && wanted.startsWith(`${table}.`)) found ??= n + 1
     if (brackets !== undefined && table.startsWith(`${wanted}.`)) found ??= n + 1
   }

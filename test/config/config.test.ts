@@ -158,7 +158,7 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
   [
     'a missing key file',
     '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_file="nope"',
-    /^upstreams\[0\]\.api_key_file: cannot read .*nope: ENOENT$/,
+    /^upstreams\[0\]\.api_key_file: cannot read .*nope: no such file$/,
   ],
   ['two keys', '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_file="x"\napi_key_env="HOME"', /has both/],
   [
@@ -239,6 +239,8 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
     'max_in_flight = 0',
     '[registry]',
     'enabled = "yes"',
+    '[limits]',
+    'trusted_proxies = ["10.0.0.1"]',
   ]
   writeFileSync(file, lines.join('\n'))
   const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: file }), { instanceOf: ConfigError })
@@ -247,6 +249,7 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
     'f:11: upstreams[1].mode: expected one of live, snapshot',
     'f:12: upstreams[1].max_in_flight: expected 1 or more',
     'f:14: registry.enabled: expected true or false',
+    'f:16: limits.trusted_proxies[0]: expected a CIDR such as 10.0.0.0/8',
     'f:1: limit: unknown setting; did you mean limits?',
     'f:3: gateway.budget_ms: expected a number',
     'f:7: upstreams[1].name: is missing; add it',
