@@ -91,26 +91,35 @@ export class Column {
     return this.#addValues(target, firsts[last]!, to)
   }
 
-  /** Calls `add` with how many matches have each value, and returns how many are present. */
-  countValues(matches: Bitset, add: (value: Scalar, count: number) => void): number {
+  /** Calls `add` with how many matches have each value in words, and returns how many are present. */
+  countValues(
+    matches: Bitset,
+    textOf: (value: Scalar) => string,
+    add: (text: string, count: number) => void,
+  ): number {
     for (let n = 0; n < this.size; n++) {
       const count = this.#countOf(n, matches)
-      if (count > 0) add(this.valueAt(n), count)
+      if (count > 0) add(textOf(this.valueAt(n)), count)
     }
-    if (this.data.isMultiValued) this.#countTwins(matches, add)
+    if (this.data.isMultiValued) this.#countTwins(matches, textOf, add)
     return countCommon(this.data.present, matches)
   }
 
   /** A slot with a number and its text has one value in words. */
-  #countTwins(matches: Bitset, add: (value: Scalar, count: number) => void): void {
+  #countTwins(
+    matches: Bitset,
+    textOf: (value: Scalar) => string,
+    add: (text: string, count: number) => void,
+  ): void {
     const { numbers } = this.data
     if (this.#texts.size === 0) return
     for (let n = 0; n < numbers.length; n++) {
-      const twin = this.#texts.get(String(numbers[n]))
+      const text = textOf(numbers[n]!)
+      const twin = this.#texts.get(text)
       if (twin === undefined) continue
       const [one, other] = [n, twin].map((at) => this.#addValues(bitset(this.#slots), at, at + 1))
       const common = countCommon(one!, other!, matches)
-      if (common > 0) add(numbers[n]!, -common)
+      if (common > 0) add(text, -common)
     }
   }
 

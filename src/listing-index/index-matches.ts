@@ -100,9 +100,10 @@ function countValues(
 ): void {
   const values = new Map<string, number>()
   let absent = 0
-  const add = (value: Scalar, listings: number): void => addTo(values, facetText(field, value), listings)
+  const textOf = (value: Scalar): string => facetText(field, value)
+  const add = (text: string, listings: number): void => addTo(values, text, listings)
   for (const { rows, slots, count } of matches)
-    absent += count - rows.columns[column]!.countValues(slots, add)
+    absent += count - rows.columns[column]!.countValues(slots, textOf, add)
   all.push(values)
   missing.push(absent)
 }

@@ -120,6 +120,16 @@ test('prices: a field with very many values is not counted at once', async (t) =
   t.is((await selection.facets([FILTERS[0]!], 'gpu')).values[0]?.get('x'), 60)
 })
 
+test('prices: of a boolean, a value and its words are counted once, and 1 in words is another value', async (t) => {
+  const list = { ...FILTERS[4]!, value_type: 'boolean' as const }
+  const index = new ListingIndex(FILTERS)
+  const bytes = Buffer.from('{"list":[true,"true",1,"1",false,"0"]}')
+  index.put({ listingId: 'l', publisherId: 1, status: 'open', createdAt: 1, bytes })
+  const selection = await select(index, { status: 'open', publisher: null, criteria: [], filters: [] })
+  const { values } = await selection.facets([list], 'gpu')
+  t.deepEqual(Object.fromEntries(values[0]!), { true: 1, 1: 1, false: 1, 0: 1 })
+})
+
 test('prices: rows with very many names of tokens displace no other token', async (t) => {
   const index = new ListingIndex(FILTERS)
   const names = (n: number): string[] => Array.from({ length: 32 }, (_, m) => `0x${n}-${m}`)
