@@ -95,11 +95,15 @@ async function takeBehind(
 
 /** Binds a cursor to everything but the page size. */
 function questionOf(
-  { status, publisher, filters, via, priceLimit }: PageQuery,
+  { status, publisher, filters, criteria, via, priceLimit }: PageQuery,
   by: ByPrice | undefined,
   sources: readonly NamedSource[],
 ): string {
-  const asked = [status, publisher, filters, via, rankSources(sources).map(({ name }) => name)]
+  // A reload may give a filter another meaning.
+  const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
+    return [path, op, value_type, alias_kind, onMissing]
+  })
+  const asked = [status, publisher, filters, meanings, via, rankSources(sources).map(({ name }) => name)]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(asked)
   const order = by && [by.tokens, by.per]
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]

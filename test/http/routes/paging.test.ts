@@ -1,8 +1,10 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import test, { type ExecutionContext } from 'ava'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { type FarCopies, startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
+import { temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { idsIn, idsOf, readPage, streamAll, walkAll } from '../../helpers/sequence.ts'
 
@@ -142,6 +144,26 @@ test('cursor: valid for one query only, another filter, status, source or reader
   t.is((await service.get(`/listings?${again}`, bearer)).status, 200)
   clock.advance(1000)
   t.regex(String((await service.get(`/listings?${again}`, bearer)).json().detail), /cursor.*expired/)
+})
+
+test('cursor: refused once a reload has given a filter of its query another meaning', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 30) })
+  const specOf = (member: string): string =>
+    readFileSync('config/filter-spec.yaml', 'utf8') +
+    `  - {name: kind, path: $.offer_resource.${member}, op: not_in, value_type: string, on_missing: pass}\n`
+  const spec = temporaryFile(t, 'filter-spec.yaml', specOf('gpu_model'))
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
+    environment: { REGISTRY_FILTER_SPEC_PATH: spec },
+  })
+  const asked = 'limit=10&kind=not_in:[x]'
+  const plain = await readPage(service, 'limit=10')
+  const { next_cursor } = await readPage(service, asked)
+  writeFileSync(spec, specOf('other'))
+  await service.context.reload()
+  const refused = await service.get(`/listings?${asked}&cursor=${next_cursor}`)
+  t.is(refused.status, 400)
+  t.regex(String(refused.json().detail), /cursor: is not valid/)
+  t.is((await readPage(service, `limit=10&cursor=${plain.next_cursor}`)).items.length, 10)
 })
 
 test('cursor: present only if there are more listings', async (t) => {
