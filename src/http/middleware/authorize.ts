@@ -14,7 +14,7 @@ type Gates = {
   now: () => Micros
 }
 
-/** docs/protocol.md#2-api-keys. Ignores an invalid or expired token if no gate is on and no source is private. */
+/** docs/protocol.md#2-api-keys. Ignores an unreadable, invalid or expired key if no gate is on and no source is private. */
 export const createAuthorize =
   (gates: Gates) =>
   (gate: Gate, authorization: string | undefined): Reader => {
@@ -25,6 +25,8 @@ export const createAuthorize =
     const required = gate === 'read' ? gates.requireReadKey : gates.requireWriteKey
     const key = token === null ? null : activeKey(gates.recognise(token), gates)
     if (required && key === null) throw unauthorized('API key required')
+    if (key === null && gates.keysRevealMore && MISWRITTEN.test(authorization ?? ''))
+      throw unauthorized(UNREADABLE)
     if (typeof key === 'string') {
       if (required || gates.keysRevealMore) throw unauthorized(gates.isAdminKey?.(token!) ? NO_API_KEY : key)
       return ANONYMOUS
@@ -61,6 +63,12 @@ function activeKey(key: ApiKey | null, { now }: Gates): ApiKey | string {
 /** Exactly `Bearer `, then the token, trimmed. */
 const bearerToken = (authorization: string | undefined): string | null =>
   authorization?.startsWith('Bearer ') ? authorization.slice('Bearer '.length).trim() || null : null
+
+/** `bearer KEY`, `Bearer` without a key, or the key alone. Other schemes may be those of a proxy. */
+const MISWRITTEN = /^(bearer\b.*|\S+)$/i
+
+const UNREADABLE =
+  'Authorization has no readable API key: write Bearer KEY, case included, or leave the header out'
 
 const expired = (at: Micros): string =>
   `The API key expired on ${formatTimestamp(at).slice(0, DATE_LENGTH)}: ask the operator for a new one`

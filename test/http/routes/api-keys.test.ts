@@ -1,4 +1,5 @@
 import test from 'ava'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { temporaryStore } from '../../helpers/run-cli.ts'
@@ -187,6 +188,29 @@ test('gates: a missing, wrong, revoked and read-only key get different details',
 test('gates: an invalid key is ignored while no gate is on', async (t) => {
   const { get } = await startRegistry(t)
   t.is((await get('/listings', bearer('nope'))).status, 200)
+})
+
+test('gates: a key that cannot be read is refused where a key would reveal more', async (t) => {
+  const fake = await startFake(t)
+  const upstream = { name: 'vault', url: fake.url, settings: 'visibility = "private"' }
+  const { url, get } = await startGateway(t, [upstream], { environment })
+  const { key } = (await mint(url, { name: 'buyer' })).json()
+  for (const path of ['/listings', '/sources']) {
+    for (const Authorization of [`bearer ${key}`, `BEARER\t${key}`, 'Bearer', String(key)]) {
+      const { status, json } = await get(path, { Authorization })
+      t.is(status, 401, Authorization)
+      t.regex(String(json().detail), /^Authorization has no readable API key: write Bearer KEY/)
+    }
+    for (const headers of [
+      {},
+      { Authorization: '' },
+      { Authorization: 'Basic c29tZTpwcm94eQ==' },
+      bearer(key),
+    ])
+      t.is((await get(path, headers)).status, 200, JSON.stringify(headers))
+  }
+  const plain = await startRegistry(t)
+  t.is((await plain.get('/listings', { Authorization: 'bearer nope' })).status, 200)
 })
 
 test('gates: a metrics key opens /metrics and nothing else, also while reads are open', async (t) => {
