@@ -319,6 +319,10 @@ test.serial('ids: the unique beginning of an id finds its listing', async (t) =>
   const short = await run('listing', 'b7c1f2a')
   t.regex(short.stderr, /^entrepot: listing 'b7c1f2a' is not in that Registry$/m)
 
+  const unsure = await runCli(['delete', 'b7c1f2aa', '-r', `${url},${deadUrl()}`], { env })
+  t.deepEqual([unsure.code, unsure.stdout], [1, ''])
+  t.regex(unsure.stderr, /^entrepot: not all of your listings could be read, .*: name the whole id$/m)
+  t.is((await get(`/listings/${BARE}`)).status, 200)
   t.is((await run('update', 'b7c1f2aa', '--status', 'closed')).code, 0)
   t.is(((await get(`/listings/${BARE}`)).json().listing as { status: string }).status, 'closed')
   t.is((await run('delete', '7f0c1c1e-6a0e')).code, 1)

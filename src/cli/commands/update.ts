@@ -81,7 +81,7 @@ const BEGINNING_OF_UUID = /^[0-9a-f]{8}[0-9a-f-]*$/i
 /**
  * The full id of an own listing whose generated id (a UUID) begins with `text`; other ids are taken as they are,
  * since `listing-1` also begins `listing-10`.
- * @throws CliError where several do
+ * @throws CliError where several do, or may
  */
 async function resolveOwnId(
   terminal: Terminal,
@@ -98,5 +98,9 @@ async function resolveOwnId(
   const ids = new Set(found.flatMap(({ listings }) => listings.map(({ listingId }) => listingId)))
   if (ids.has(beginning)) return beginning
   const matches = [...ids].filter((id) => UUID.test(id) && id.startsWith(beginning))
-  return onlyMatch(terminal, beginning, matches) ?? text
+  const match = onlyMatch(terminal, beginning, matches)
+  // Ids with a time begin alike.
+  if (match !== null && found.some(({ isComplete }) => !isComplete))
+    throw usageError('not all of your listings could be read, and others may begin so: name the whole id')
+  return match ?? text
 }
