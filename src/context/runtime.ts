@@ -111,13 +111,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 
 function openReplica(
   spec: FilterSpec,
-  { store, storeHealth, clock, onWorkerFault }: ProcessScope,
+  { store, storeHealth, clock, log, onWorkerFault }: ProcessScope,
   signal: AbortSignal | undefined,
 ): Promise<Replica> {
   const options = {
     filters: [...spec.filters.values()],
     onFault: (cause: unknown) => storeHealth.failed(spec, cause),
     onRecovery: () => storeHealth.recovered(spec),
+    onReload: (listings: object) => log.warn(listings, 'changelog lost, listings loaded again'),
     onWorkerFault,
     clock,
   }

@@ -20,6 +20,8 @@ type ReplicaOptions = {
   /** Called once when reads of the changelog begin to fail; they are retried until they succeed. */
   onFault: (cause: unknown) => void
   onRecovery?: () => void
+  /** The changelog was lost, and everything is loaded again. */
+  onReload?: (listings: { before: number; now: number }) => void
   onWorkerFault?: (cause: unknown) => void
   clock?: Clock
 }
@@ -113,9 +115,11 @@ export class Replica {
   async #readBatch(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
+      const before = this.projection.listings.size
       const { projection, position } = await loadProjection(this.#store, this.#options)
       this.projection = projection
       this.#position = position
+      this.#options.onReload?.({ before, now: projection.listings.size })
       return true
     }
     for (const change of read.changes) this.projection.apply(change)

@@ -23,7 +23,7 @@ type Options = Parameters<typeof startRegistry>[1] & { storeUrl: string }
 
 /** The service, with its log lines about the store. */
 async function start(t: ExecutionContext, { storeUrl, environment, ...options }: Options) {
-  const lines: { msg: string; reason?: string }[] = []
+  const lines: { msg: string; reason?: string; before?: number; now?: number }[] = []
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
   const service = await startRegistry(t, {
     log,
@@ -34,7 +34,7 @@ async function start(t: ExecutionContext, { storeUrl, environment, ...options }:
     lines
       .filter(({ msg }) => msg.startsWith('store '))
       .map(({ msg, reason }) => [msg, ...(reason === undefined ? [] : [reason])])
-  return { ...service, storeEvents }
+  return { ...service, lines, storeEvents }
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
@@ -194,6 +194,21 @@ test('store outage: a read-only Redis refuses writes and serves reads', async (t
   t.is(await publishing('two'), 201)
   await until(async () => service.storeEvents().length > 1)
   t.deepEqual(service.storeEvents(), [['store unavailable', 'Redis answered READONLY'], ['store available']])
+})
+
+test('store outage: a Redis that was emptied is in the log, with the listings before and now', async (t) => {
+  const redis = await ownRedis(t)
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  const { url, get, lines } = await start(t, { storeUrl: redis.url })
+  for (const listing_id of ['one', 'two']) t.is((await publish(url, ALICE, { listing_id })).status, 201)
+  await operator.flushall()
+  t.is((await publish(url, ALICE, { listing_id: 'three' })).status, 201)
+  t.is((await get('/listings')).json().count, 1)
+  t.like(
+    lines.filter(({ msg }) => msg.startsWith('changelog lost')),
+    [{ before: 2, now: 1 }],
+  )
 })
 
 test('store outage: a full disk refuses writes and serves reads', async (t) => {
