@@ -43,10 +43,10 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     if (unsent.length > 0 || query.priceLimit !== undefined) return readFiltered(unsent, query, range, signal)
     const served = await runs.read(query, range, signal)
     const { run } = served
-    const { listings, hasMore } = run.select(range)
+    const { listings, hasMore, invalid } = run.select(range)
     // Any listing of a complete run can be looked up, where its publisher distinguishes it from others with its id.
     const isAttributed = await publishers.attribute(run.isComplete ? run.listings : listings)
-    const info = describeRun(served, isAttributed)
+    const info = describeRun(served, isAttributed, invalid)
     if (listings.some((item) => !isPublishers(item, query)))
       return readFiltered(['publisher'], query, range, signal)
     return {
@@ -68,7 +68,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
   ): Promise<Reading> {
     const served = await readAll(lacking, query, signal)
     const { run } = served
-    const info = describeRun(served, await publishers.attribute(run.listings))
+    const isAttributed = await publishers.attribute(run.listings)
     const criteria = query.criteria.filter(({ filter }) => lacking.includes(filter.name))
     const { passing, hasUnknown, exclusions } = scan(run, criteria, query)
     // An unknown publisher might be the requested one.
@@ -76,10 +76,12 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const matches = [...passing]
     const start = firstAfter(matches, range.after)
     const listings = matches.slice(start, start + range.count)
+    const hasMore = start + listings.length < matches.length
+    const invalid = run.invalidBetween(matches[start - 1], hasMore ? listings.at(-1) : undefined)
     return {
-      ...info,
+      ...describeRun(served, isAttributed, invalid),
       listings,
-      hasMore: start + listings.length < matches.length,
+      hasMore,
       total: matches.length,
       ...(run.isComplete && { find: (listingId) => run.find(listingId).filter((item) => passing.has(item)) }),
       explanation: query.explain ? explain(run, query, exclusions) : undefined,
@@ -132,8 +134,12 @@ function readBytes(item: PageItem): Uint8Array | null {
 }
 
 /** Once unknown publishers are known, the answer differs. */
-function describeRun({ run, cache, stale, reason, isCurrent }: ServedRun, isAttributed: boolean) {
-  const { asOf, directives, invalid, missing } = run
+function describeRun(
+  { run, cache, stale, reason, isCurrent }: ServedRun,
+  isAttributed: boolean,
+  invalid: number,
+) {
+  const { asOf, directives, missing } = run
   return {
     asOf: asOf - directives.ageSeconds * 1000,
     stale,

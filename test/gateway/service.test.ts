@@ -101,6 +101,16 @@ test('listings too long or nested too deep are left out and counted, in pages an
   t.like(lines.at(-1)?._meta, { sources: [{ invalid: 2 }] })
 })
 
+test('a stream counts each unreadable listing once, whatever was read before', async (t) => {
+  const items = listingTexts('a', 900)
+  for (const at of [3, 400, 899]) items[at] = listingText({ listing_id: `odd-${at}`, created_at: null })
+  const service = await open(t, { items })
+  const invalidIn = async (path: string) => (await linesOf(service, path)).at(-1)?._meta
+  t.like(await invalidIn('/listings'), { sources: [{ matched: 899, invalid: 3 }] })
+  t.like(await invalidIn('/listings?gpu_model=H100'), { sources: [{ matched: 897, invalid: 3 }] })
+  t.like(await invalidIn('/listings'), { sources: [{ matched: 897, invalid: 3 }] })
+})
+
 test('an upstream of whose listings none is readable has not answered', async (t) => {
   const odd = [1763652824, 'Fri, 20 Nov 2026 15:33:44 GMT', '2026-12-31T23:59:60', null]
   const { get } = await open(t, { items: odd.map((created_at) => listingText({ created_at })) })

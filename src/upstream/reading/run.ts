@@ -127,13 +127,24 @@ export class Run {
   }
 
   /** More than `count` where the last position ties. */
-  select({ after, count }: Range): { listings: readonly PageItem[]; hasMore: boolean } {
+  select({ after, count }: Range): { listings: readonly PageItem[]; hasMore: boolean; invalid: number } {
     const { listings } = this
     const start = firstAfter(listings, after)
     let end = Math.min(start + count, listings.length)
     while (end > start && listings[end]?.position === listings[end - 1]!.position) end++
     const selected = listings.slice(start, end)
-    return { listings: selected, hasMore: !this.isEnded || start + selected.length < listings.length }
+    const hasMore = !this.isEnded || start + selected.length < listings.length
+    const invalid = this.invalidBetween(listings[start - 1], hasMore ? selected.at(-1) : undefined)
+    return { listings: selected, hasMore, invalid }
+  }
+
+  /** From behind `previous`, or the start, to `last`, or the end: ranges in a row count an unreadable listing once. */
+  invalidBetween(previous: PageItem | undefined, last: PageItem | undefined): number {
+    if (!this.isSorted) return previous === undefined ? this.invalid : 0
+    const [from, to] = [previous?.offset ?? -1, last?.offset ?? Number.POSITIVE_INFINITY]
+    let count = 0
+    for (const offset of this.#unreadable) if (offset > from && offset < to) count++
+    return count
   }
 
   find(listingId: string): readonly PageItem[] {
