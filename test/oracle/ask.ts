@@ -85,7 +85,7 @@ export function isMatch(question: Question, { status, publisher, terms, odd }: V
   )
 }
 
-/** @throws Refused for anything but a 200 */
+/** A 503 is an answer without listings, judged by its sources. @throws Refused for another status */
 export async function askPage(
   { url, now }: Asking,
   question: Question,
@@ -96,6 +96,7 @@ export async function askPage(
   const target = `/listings?${parametersOf(question)}${paging}`
   const { status, body } = await send(url + target, headers)
   const end = now()
+  if (status === 503) return unavailable(begin, end, body)
   if (status !== 200) throw new Refused(`GET ${target} is answered ${status}: ${body.slice(0, 2000)}`)
   const answer = JSON.parse(body)
   return {
@@ -109,11 +110,17 @@ export async function askPage(
   }
 }
 
+function unavailable(begin: Moment, end: Moment, problem: string): Page {
+  const { sources } = JSON.parse(problem)
+  return { begin, end, items: [], complete: false, sources, total: null, nextCursor: null }
+}
+
 export async function askStream({ url, now }: Asking, question: Question): Promise<Page> {
   const begin = now()
   const target = `/listings?${parametersOf(question)}`
   const { status, body } = await send(url + target, { accept: 'application/x-ndjson' })
   const end = now()
+  if (status === 503) return unavailable(begin, end, body)
   if (status !== 200) throw new Refused(`NDJSON ${target} is answered ${status}: ${body.slice(0, 2000)}`)
   const lines = body.trimEnd().split('\n')
   const last = JSON.parse(lines.pop()!)
@@ -135,7 +142,7 @@ export async function askOne({ url, now }: Asking, listingId: string): Promise<F
   const { status, body } = await send(url + target, {})
   const end = now()
   const found = { asked: `GET ${target}`, listingId, begin, end }
-  if (status === 404) return { ...found, shown: null, complete: true }
+  if (status === 404 || status === 502) return { ...found, shown: null, complete: status === 404 }
   if (status !== 200) throw new Refused(`GET ${target} is answered ${status}: ${body.slice(0, 2000)}`)
   const { listing, complete = true } = JSON.parse(body)
   return { ...found, shown: readItem(listing), complete }
