@@ -91,6 +91,9 @@ const NEEDED = [
   },
 ] as const
 
+/** Policies that evict only keys with an expiry. No key of the store has one, but cached Readings and counters have. */
+const EVICTS_EXPIRING = 'volatile-'
+
 async function durabilityWarnings(client: Client): Promise<string[]> {
   const nodes = client instanceof Redis ? [client] : client.nodes('master')
   return (await Promise.all(nodes.map(warningsOf))).flat()
@@ -102,7 +105,7 @@ async function warningsOf(node: Redis): Promise<string[]> {
     const found = await Promise.all(NEEDED.map(({ setting }) => node.config('GET', setting)))
     return NEEDED.flatMap(({ setting, values, loss }, n) => {
       const value = settingOf(found[n])
-      if (values.some((needed) => needed === value)) return []
+      if (values.some((needed) => needed === value) || value.startsWith(EVICTS_EXPIRING)) return []
       return [`${where} has ${setting} ${value}: ${loss}. Set it to ${values.join(' or ')}.`]
     })
   } catch {

@@ -13,9 +13,12 @@ test.after.always(async () => {
 })
 
 test('Redis settings: durable settings give no warning', async (t) => {
-  const { store, warnings } = await openRedisStore(redis.url)
-  await store.close()
-  t.deepEqual(warnings, [])
+  for (const policy of ['volatile-lru', 'noeviction']) {
+    await operator.config('SET', 'maxmemory-policy', policy)
+    const { store, warnings } = await openRedisStore(redis.url)
+    await store.close()
+    t.deepEqual(warnings, [], policy)
+  }
 })
 
 test('Redis settings: each setting that loses acknowledged writes gives a warning', async (t) => {
