@@ -2,14 +2,15 @@ import { writeFileSync } from 'node:fs'
 import test from 'ava'
 import { createLogger } from '../../src/log.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
-import { freePort } from '../helpers/free-port.ts'
-import { gatewayToml, startFake, whenReady } from '../helpers/gateway.ts'
+import { gatewayToml, patientToml, startFake, whenReady } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 
 type Source = { registry: string; state: string; reason?: string; returned: number }
 type Answer = { items: { listing_id: string }[]; sources: Source[]; next_cursor?: string; complete: boolean }
+
+const LIMITS = '[limits]\npublish_per_minute = 7\n'
 
 const ids = ({ items }: Answer): string[] => items.map(({ listing_id: id }) => id)
 
@@ -20,13 +21,13 @@ test('reload: an upstream that stays gets no request', async (t) => {
     { name: 'one', url: one.url },
     { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
   ]
-  const { get, reload } = await startRegistry(t, { toml: gatewayToml(behind) })
+  const { get, reload } = await startRegistry(t, { toml: patientToml(behind) })
   await whenReady({ get })
   await get('/listings')
   const asked = () => [one, held].map((fake) => [fake.requests.length, fake.specRequests.length])
   const before = asked()
   // Another order is another priority, which changes how an upstream is shown, not its data.
-  await reload(gatewayToml(behind.toReversed()))
+  await reload(patientToml(behind.toReversed()))
   const answer = (await get('/listings')).json() as Answer
   t.deepEqual(
     answer.sources.map(({ registry, state }) => `${registry} ${state}`),
@@ -39,7 +40,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   const live = await startFake(t, { items: listingTexts('live', 5) })
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = (settings: string) =>
-    gatewayToml([
+    patientToml([
       { name: 'live', url: live.url, settings },
       { name: 'held', url: held.url, settings: `mode = "snapshot"\n${settings}` },
     ])
@@ -50,7 +51,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   live.script = [{ kind: 'reset_before_headers' }]
   held.script = [{ kind: 'reset_before_headers' }]
   const requests = held.requests.length
-  await reload(behind('timeout_ms = 700'))
+  await reload(behind('scan_limit = 700'))
   const after = (await get('/listings')).json() as Answer
   t.deepEqual(ids(after), ids(before))
   t.true(after.complete)
@@ -68,7 +69,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
 test('reload: listings of one credential are not handed to another', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = (key: string) =>
-    gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\napi_key_env = "${key}"` }])
+    patientToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\napi_key_env = "${key}"` }])
   const environment = { ONE: 'one', OTHER: 'other' }
   const { get, reload } = await startRegistry(t, { toml: behind('ONE'), environment })
   await whenReady({ get })
@@ -82,7 +83,7 @@ test('reload: listings of one credential are not handed to another', async (t) =
 test('reload: a Reading of an address that is now forbidden is not served', async (t) => {
   const live = await startFake(t, { items: listingTexts('live', 5) })
   const behind = (allowPrivateAddresses: boolean) =>
-    gatewayToml([{ name: 'live', url: live.url, allowPrivateAddresses }])
+    patientToml([{ name: 'live', url: live.url, allowPrivateAddresses }])
   const { get, reload } = await startRegistry(t, { toml: behind(true) })
   t.is((await get('/listings')).status, 200)
   await reload(behind(false))
@@ -113,24 +114,24 @@ test('reload: an upstream that rejects the key stays hidden, its snapshot too', 
 test('reload: a cursor stays valid for an unchanged query, else it is refused', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 30) })
   const behind = [{ name: 'one', url: fake.url }]
-  const { get, reload } = await startRegistry(t, { toml: gatewayToml(behind) })
+  const { get, reload } = await startRegistry(t, { toml: patientToml(behind) })
   const first = (await get('/listings?limit=10')).json() as Answer
-  await reload(gatewayToml(behind, '[gateway]\nbudget_ms = 3000\n'))
+  await reload(patientToml(behind, LIMITS))
   const second = (await get(`/listings?limit=10&cursor=${first.next_cursor}`)).json() as Answer
   t.deepEqual([...ids(first), ...ids(second)], ids((await get('/listings?limit=20')).json() as Answer))
   const other = await startFake(t)
-  await reload(gatewayToml([...behind, { name: 'two', url: other.url }]))
+  await reload(patientToml([...behind, { name: 'two', url: other.url }]))
   t.is((await get(`/listings?limit=10&cursor=${second.next_cursor}`)).status, 400)
 })
 
-test('reload: a smaller cache keeps recent Readings, which serve a dead upstream', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('one', 5), port: await freePort() })
+test('reload: a smaller cache keeps recent Readings, which serve a failing upstream', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 5) })
   const clock = manualClock()
   const file = (bytes: number) =>
-    gatewayToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)
+    patientToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)
   const { get, reload } = await startRegistry(t, { toml: file(1_000_000), clock })
   await get('/listings')
-  await fake.close()
+  fake.script = [{ kind: 'status', status: 404 }]
   clock.advance(120_000)
   await reload(file(500_000))
   const { sources, items } = (await get('/listings')).json() as Answer
@@ -140,7 +141,7 @@ test('reload: a smaller cache keeps recent Readings, which serve a dead upstream
 
 test('reload: reloads run one after the other, signals meanwhile cause one more', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
-  const { context, get } = await startRegistry(t, { toml: gatewayToml([{ name: 'one', url: fake.url }]) })
+  const { context, get } = await startRegistry(t, { toml: patientToml([{ name: 'one', url: fake.url }]) })
   const { config } = context
   const loads: number[] = []
   const load = (n: number) => () => {
@@ -155,8 +156,8 @@ test('reload: reloads run one after the other, signals meanwhile cause one more'
 
 test('reload: two configurations by turns stay complete', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
-  const a = gatewayToml([{ name: 'one', url: fake.url }])
-  const b = gatewayToml([{ name: 'one', url: fake.url }], '[gateway]\nbudget_ms = 60000\n')
+  const a = patientToml([{ name: 'one', url: fake.url }])
+  const b = patientToml([{ name: 'one', url: fake.url }], LIMITS)
   const { get, reload } = await startRegistry(t, { toml: a })
   for (const [n, file] of [b, a, b, a].entries()) {
     await reload(file)
@@ -166,7 +167,7 @@ test('reload: two configurations by turns stay complete', async (t) => {
 
 test('reload: a gateway becomes a plain Registry, and a gateway again', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
-  const behind = gatewayToml([{ name: 'one', url: fake.url }])
+  const behind = patientToml([{ name: 'one', url: fake.url }])
   const { get, reload } = await startRegistry(t, { environment: { METRICS_PUBLIC: 'true' } })
   t.deepEqual(Object.keys((await get('/listings')).json()), ['items', 'count', 'total_after_filter'])
   t.notRegex((await get('/metrics')).text, /registry="one"/)
@@ -214,13 +215,11 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
   const { url, get, setGatewayFile } = await startRegistry(t, {
     log,
     environment: { REGISTRY_ADMIN_API_KEY: OLD_KEY },
-    toml: gatewayToml([one!, two!]),
+    toml: patientToml([one!, two!]),
   })
   const post = (key: string) =>
     send(`${url}/admin/reload`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } })
-  setGatewayFile(
-    gatewayToml([{ ...one!, settings: 'scan_limit = 500' }, three!], '[limits]\npublish_per_minute = 7\n'),
-  )
+  setGatewayFile(patientToml([{ ...one!, settings: 'scan_limit = 500' }, three!], LIMITS))
   t.is((await post('wrong')).status, 401)
   const { status, json } = await post(OLD_KEY)
   t.is(status, 200)

@@ -50,6 +50,13 @@ test('local source: what a scan found is not current once a listing was put mean
   }
 })
 
+test('local source: among open listings no other one is found', async (t) => {
+  const { replica, source } = await openLocal(2)
+  replica.projection.listings.put({ ...entry(1), status: 'closed' })
+  const { find, total } = await source.read(listingQuery(), FULL_RANGE, new AbortController().signal)
+  t.deepEqual([total, find?.('l0').length, find?.('l1').length], [1, 1, 0])
+})
+
 test('local source: a far page by price is read in turns of the event loop', async (t) => {
   const { replica, source } = await openLocal(12_000)
   const tokens = new TokenTable([])
