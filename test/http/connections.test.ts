@@ -2,7 +2,11 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
+import { ANONYMOUS } from '../../src/domain/api-key.ts'
+import { createApp } from '../../src/http/app.ts'
 import { Connections } from '../../src/http/connections.ts'
+import { ResponseCache } from '../../src/http/response-cache.ts'
+import { createLogger } from '../../src/log.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 
 const [IDLE_MS, MAX_MS] = [1000, 10_000]
@@ -145,6 +149,36 @@ test('draining: a request that takes too long is cut', async (t) => {
   await drained
   await cut.ended
   t.is(cut.received, '')
+})
+
+test('draining: a request that is cut is recorded with 499, though its answer is ready', async (t) => {
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  const { promise: isAsked, resolve: ask } = Promise.withResolvers<void>()
+  const { promise: answered, resolve: onAnswered } = Promise.withResolvers<{ status: number }>()
+  const handle = async () => {
+    ask()
+    await isReleased
+    return { body: 'ready' }
+  }
+  const app = createApp({
+    routes: [{ method: 'GET', path: '/', gate: 'read', summary: '', responses: {}, handle }],
+    authorize: () => ANONYMOUS,
+    log: createLogger('silent'),
+    responseCache: new ResponseCache(),
+    rateLimit: () => null,
+    onAnswered,
+  })
+  const { open, clock, drain } = await start(t, app.callback())
+  const client = await open()
+  client.ask()
+  await isAsked
+  const drained = drain()
+  clock.advance(MAX_MS)
+  release()
+  t.is((await answered).status, 499)
+  await drained
+  await client.ended
+  t.is(client.received, '')
 })
 
 test('invalid bytes: answered with a problem unless a response is in progress', async (t) => {

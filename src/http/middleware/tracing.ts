@@ -6,8 +6,10 @@ import { readTrace, type Span, type Trace, type Tracer } from '../../domain/trac
 const CLIENT_CLOSED_REQUEST = 499
 
 /** 499 if the connection closed before the complete response was sent. */
-export function recordedStatus({ destroyed, writableFinished, statusCode }: ServerResponse): number {
-  return destroyed && !writableFinished ? CLIENT_CLOSED_REQUEST : statusCode
+export function recordedStatus({ destroyed, socket, writableFinished, statusCode }: ServerResponse): number {
+  // A response is destroyed some turns after its socket.
+  const isClosed = destroyed || socket?.destroyed === true
+  return isClosed && !writableFinished ? CLIENT_CLOSED_REQUEST : statusCode
 }
 
 /** Without the query, which may be private. Koa's `path` throws for an invalid URL; that of a proxy request is absolute. */
