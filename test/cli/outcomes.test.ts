@@ -177,6 +177,18 @@ test.serial('outcomes: results stream, SIGINT prints what is done, and --only-fa
   t.is(bad.code, 65)
 })
 
+test.serial('outcomes: SIGTERM prints the results so far, too', async (t) => {
+  const { url } = await startPublisher(t, (id) => (id === 'l0' ? [201] : null))
+  const child = spawn(process.execPath, [BIN, 'publish', listings(t, 10), '-r', url, '--ndjson'], {
+    env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
+  })
+  const stdout = text(child.stdout)
+  await once(child.stdout, 'data')
+  child.kill('SIGTERM')
+  t.is(await exitCodeOf(child), 130)
+  t.is((await stdout).trim().split('\n').length, 10)
+})
+
 test.serial('outcomes: writes go on after the reader of stdout or stderr has gone', async (t) => {
   const { url, asked } = await startPublisher(t, () => [201])
   const args = [BIN, 'publish', listings(t, 100), '-r', url, '--ndjson']

@@ -90,8 +90,8 @@ publish only some members of a listing that the Registry has already, \`--force\
 those that the file does not have. It writes nothing to a Registry whose listings it could not read in full.
 
 Each write of each Registry has a result: \`registry\`, \`listing_id\`, \`action\`, \`outcome\`, \`status\` (of HTTP, or null), and \`error\` or
-\`answer\`. In a pipe they are a JSON array at the end; \`--ndjson\` prints each as soon as it is known. SIGINT ends the
-writes and prints all results. \`publish --only-failed RESULTS\` goes on from there.
+\`answer\`. In a pipe they are a JSON array at the end; \`--ndjson\` prints each as soon as it is known. SIGINT and SIGTERM
+end the writes and print all results. \`publish --only-failed RESULTS\` goes on from there.
 
 | outcome | meaning |
 |---|---|

@@ -37,7 +37,7 @@ type Writes<T extends Target> = {
   write: (writer: RegistryWriter, target: T, signal: AbortSignal) => Promise<WriteResult[]>
 }
 
-/** Prints each result, then the exit code follows from all. SIGINT ends the writes; a second one ends the process. */
+/** Prints each result, then the exit code follows from all. SIGINT or SIGTERM ends the writes; a second one ends the process. */
 export async function runWrites<T extends Target>({
   terminal,
   client,
@@ -48,8 +48,14 @@ export async function runWrites<T extends Target>({
 }: Writes<T>): Promise<ExitCode> {
   printReport(terminal, `[wallet] signed by ${signer}`)
   const interrupt = new AbortController()
-  const onInterrupt = (): void => interrupt.abort()
-  process.once('SIGINT', onInterrupt)
+  const stopListening = (): void => {
+    for (const name of ENDING) process.off(name, onInterrupt)
+  }
+  const onInterrupt = (): void => {
+    stopListening()
+    interrupt.abort()
+  }
+  for (const name of ENDING) process.on(name, onInterrupt)
   const { signal } = interrupt
   const progress = startProgress(
     terminal,
@@ -85,9 +91,12 @@ export async function runWrites<T extends Target>({
       : combineExitCodes(results.flat().map(exitCodeOfWrite), EXIT.failure)
   } finally {
     progress.stop()
-    process.off('SIGINT', onInterrupt)
+    stopListening()
   }
 }
+
+/** Of a terminal, and of what stops a job. */
+const ENDING = ['SIGINT', 'SIGTERM'] as const
 
 /** On a terminal a line as each write settles, with `--ndjson` an object a line, or else a JSON array at the end. */
 function createPrinter(terminal: Terminal, { json, ndjson }: ResultOptions, progress: Progress) {
