@@ -70,7 +70,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const { run } = served
     const isAttributed = await publishers.attribute(run.listings)
     const criteria = query.criteria.filter(({ filter }) => lacking.includes(filter.name))
-    const { passing, hasUnknown, exclusions } = scan(run, criteria, query)
+    const { passing, unreadable, hasUnknown, exclusions } = scan(run, criteria, query)
     // An unknown publisher might be the requested one.
     if (hasUnknown) throw unsupported(upstream.name, ['publisher'])
     const matches = [...passing]
@@ -79,7 +79,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const hasMore = start + listings.length < matches.length
     const invalid = run.invalidBetween(matches[start - 1], hasMore ? listings.at(-1) : undefined)
     return {
-      ...describeRun(served, isAttributed, invalid),
+      ...describeRun(served, isAttributed, start === 0 ? invalid + unreadable : invalid),
       listings,
       hasMore,
       total: matches.length,
@@ -112,16 +112,17 @@ function scan({ listings }: Run, criteria: readonly Criterion[], query: ListingQ
   const conditions = rowConditions(criteria, query.priceLimit)
   const exclusions = new Exclusions(criteria, query.priceLimit)
   const passing = new Set<PageItem>()
+  let unreadable = 0
   let hasUnknown = false
   for (const item of listings) {
     const bytes = readBytes(item)
-    if (bytes === null) continue
-    if (!conditions.accept(bytes)) {
+    if (bytes === null) unreadable++
+    else if (!conditions.accept(bytes)) {
       if (query.explain) exclusions.add(parseJson(Buffer.from(bytes).toString()))
     } else if (isPublishers(item, query)) passing.add(item)
     else hasUnknown ||= item.publisher === null
   }
-  return { passing, hasUnknown, exclusions }
+  return { passing, unreadable, hasUnknown, exclusions }
 }
 
 /** `null` for a listing that is too long, or nested too deep. */

@@ -99,6 +99,8 @@ test('listings too long or nested too deep are left out and counted, in pages an
   const lines = await linesOf(service)
   t.is(lines.length, 3)
   t.like(lines.at(-1)?._meta, { sources: [{ invalid: 2 }] })
+  const filtered = await service.read('/listings?gpu_model=H100')
+  t.like(filtered, { total_after_filter: 2, sources: [{ invalid: 2 }] })
 })
 
 test('a stream counts each unreadable listing once, whatever was read before', async (t) => {
