@@ -225,6 +225,8 @@ function commands.revoke_key(id)
   local at = next_time()
   key[2] = at
   row = table.concat(key, SEPARATOR)
+  -- Out of memory, Redis refuses a script whose first write adds: a leaked key has to be revocable even then.
+  redis.call('HDEL', keys, id)
   redis.call('HSET', keys, id, row)
   append(at, 0, 'key', id)
   return row

@@ -6,7 +6,7 @@ import { redisFailure } from '../../../src/store/redis/session.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type OwnRedis, startRedis, startRedisCluster } from '../../helpers/redis.ts'
 import { Picture } from '../contract/picture.ts'
-import { loaded, published, publishOf, replayed } from '../contract/subject.ts'
+import { keyNamed, loaded, published, publishOf, replayed } from '../contract/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 
@@ -127,6 +127,19 @@ test('outage: a read-only Redis fails the ping', async (t) => {
   const back = usable(store)
   await operator.replicaof('NO', 'ONE')
   await t.notThrowsAsync(back)
+})
+
+test('outage: a Redis without memory refuses a publish, and revokes a key', async (t) => {
+  const { redis, store } = await setUp(t)
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  const { id } = await store.addKey(keyNamed('leaked'))
+  const { position } = await loaded(store)
+  await operator.config('SET', 'maxmemory', '1mb')
+  await t.throwsAsync(store.publish(publishOf('L')), { ...UNAVAILABLE, message: /Redis answered OOM/ })
+  const key = await store.revokeKey(id)
+  t.truthy(key?.revokedAt)
+  t.deepEqual((await replayed(store, position)).changes, [{ kind: 'key', key }])
 })
 
 // As Redis 6.2 words what a command in a script was answered; Redis 7 passes the answer on.
