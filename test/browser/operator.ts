@@ -201,7 +201,7 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   for (let n = 0; n < 3; n++) await gateway.get('/listings')
   const page = await open(t, gateway.url)
   const sources = page.getByRole('region', { name: 'Sources' })
-  await sources.getByText('2 of 14 well · 1 down · 11 not contacted yet').waitFor()
+  await sources.getByText('2 of 14 OK · 1 down · 11 not contacted yet').waitFor()
   t.regex(await sources.getByRole('rowheader').first().innerText(), /^▸ gone/)
   const row = (name: string) => sources.getByRole('row', { name: new RegExp(`^${name} `) })
   await row('gone').getByText('refused the connection').waitFor()

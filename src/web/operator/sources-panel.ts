@@ -202,7 +202,7 @@ function troubleOf({ state, breaker }: FleetSource): number {
   return breaker !== undefined && breaker.failures_in_a_row > 0 ? 1 : 0
 }
 
-/** `28 of 31 well · 3 down`. */
+/** `28 of 31 OK · 3 down`. */
 function summaryOf(sources: readonly FleetSource[]): string {
   const count = (state: FleetSource['state']): number =>
     sources.filter((source) => source.state === state).length
@@ -212,7 +212,7 @@ function summaryOf(sources: readonly FleetSource[]): string {
     [count('not_yet_loaded'), 'not contacted yet'],
   ] as const
   const others = parts.filter(([number]) => number > 0).map(([number, words]) => `${number} ${words}`)
-  return [`${count('loaded')} of ${sources.length} well`, ...others].join(' · ')
+  return [`${count('loaded')} of ${sources.length} OK`, ...others].join(' · ')
 }
 
 /** `normal`, `paused, retries in 12 s`, `testing`. */
