@@ -188,6 +188,8 @@ test('one listing: a private source is read and named with a key only', async (t
   const { bearer } = await mintKey(gateway.url)
   t.is((await gateway.get('/listings/secret', bearer)).status, 200)
   t.is((await gateway.get('/listings/none', bearer)).status, 502)
+  const unknownKey = { Authorization: 'Bearer unknown' }
+  t.is((await gateway.get('/listings', unknownKey)).status, 401, 'it would show less than a valid key')
   for (const path of ['/listings/secret', '/listings/none']) {
     const reply = await gateway.get(path)
     t.is(reply.status, 404)
