@@ -26,7 +26,7 @@ export class Cursors {
   readonly #nowSeconds: () => number
 
   constructor(secret: string, nowSeconds: () => number) {
-    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 3', 32)))
+    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 4', 32)))
     this.#nowSeconds = nowSeconds
   }
 

@@ -16,11 +16,12 @@ import {
   mergeGroup,
   newListing,
 } from './merged-item.ts'
-import { type SourceHint, SourceReader } from './source-reader.ts'
+import { type SourceHint, SourceReader, type Start } from './source-reader.ts'
 import { type Outcome, rankSources } from './sources.ts'
 
 export type ResumePoint = {
-  after: { position: Micros; rank: number; listingId: string }
+  /** The last visited copy: the `nth` of its source at that place, of which a gateway may have several. */
+  after: { position: Micros; rank: number; listingId: string; nth: number }
   /** Later positions count as this one, on every page. */
   cap: Micros
   hints: Readonly<Record<string, SourceHint>>
@@ -173,7 +174,9 @@ export class MergedSequence {
   #visit(copy: Copy & { reader: SourceReader }): MergedItem | null {
     const { item, reader } = copy
     const { listingId } = item
-    this.#after = this.#placeOf(copy)
+    const place = this.#placeOf(copy)
+    const isSamePlace = this.#after !== null && comparePlaces(place, this.#after) === 0
+    this.#after = { ...place, nth: isSamePlace ? this.#after!.nth + 1 : 1 }
     if (this.#hasNoCopies) return this.#emit(copy, { group: [copy], isConflict: false })
     const others = this.#othersOf(copy)
     const before = this.#emitted.get(listingId) ?? this.#listingsBefore([copy, ...others])
@@ -259,7 +262,7 @@ export class MergedSequence {
 
 const NO_LISTINGS: readonly KnownListing[] = []
 
-type Place = ResumePoint['after']
+type Place = Omit<ResumePoint['after'], 'nth'>
 
 function comparePlaces(a: Place, b: Place): number {
   if (a.position !== b.position) return b.position - a.position
@@ -268,8 +271,9 @@ function comparePlaces(a: Place, b: Place): number {
 }
 
 /** Ties of better sources precede the resume point; ties of worse sources follow it. */
-function startOf(from: ResumePoint | null, rank: number) {
+function startOf(from: ResumePoint | null, rank: number): Start {
   if (from === null) return null
-  const { position, listingId, rank: last } = from.after
-  return { position, listingId: rank === last ? listingId : rank < last ? null : '' }
+  const { position, listingId, rank: last, nth } = from.after
+  if (rank === last) return { position, listingId, nth }
+  return { position, listingId: rank < last ? null : '', nth: 0 }
 }

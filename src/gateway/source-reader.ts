@@ -5,6 +5,7 @@ import {
   compareSortKeys,
   type Item,
   isAfter,
+  justBefore,
   type Range,
   type Reading,
   type ReadingInfo,
@@ -21,6 +22,9 @@ export type SourceHint = {
   data?: { from: number; to: number } | undefined
 }
 
+/** Behind the `nth` listing of that place, of which a gateway may have several. A `null` id: behind all of that instant. */
+export type Start = (NonNullable<Range['after']> & { nth: number }) | null
+
 /** How far clocks of Registries, and replicas of this one, may lag. */
 const CLOCK_TOLERANCE_MS = { snapshot: 120_000, local: 2000, live: 120_000 }
 
@@ -36,8 +40,8 @@ export class SourceReader {
   #listings: readonly Item[] = []
   #next = 0
   #find: Reading['find']
-  #after: Range['after']
-  #start: Range['after']
+  #after: Start
+  #start: Start
   #hint: SourceHint
   readonly #hintAtStart: SourceHint
   #elapsedMs = 0
@@ -46,15 +50,16 @@ export class SourceReader {
   constructor(
     source: NamedSource,
     rank: number,
-    { cap, after, hint }: { cap: Micros; after: Range['after']; hint: SourceHint },
+    { cap, after, hint }: { cap: Micros; after: Start; hint: SourceHint },
   ) {
     this.source = source
     this.rank = rank
     this.#cap = cap
+    const start = after !== null && source.mayRepeat !== true ? { ...after, nth: 0 } : after
     // Listings of the future share one position, so their order needs all of them.
-    const isAmongFuture = after !== null && after.position >= cap
-    this.#after = isAmongFuture ? null : after
-    this.#start = after
+    const isAmongFuture = start !== null && start.position >= cap
+    this.#after = isAmongFuture ? null : start
+    this.#start = start
     this.#hint = isAmongFuture ? { offset: 0 } : hint
     this.#hintAtStart = hint
   }
@@ -148,7 +153,8 @@ export class SourceReader {
   /** Listings of the future come first; all are read. */
   async #readAll(query: ListingQuery, count: number, signal: AbortSignal): Promise<Reading> {
     const { offset: offsetHint, resume } = this.hint
-    const range = { after: this.#after, offsetHint, resume, count }
+    const { nth = 0 } = this.#after ?? {}
+    const range = { after: firstOf(this.#after), offsetHint, resume, count: count + nth }
     for (;;) {
       const reading = await this.source.read(query, range, signal)
       const last = reading.listings.at(-1)
@@ -165,25 +171,48 @@ export class SourceReader {
     const { listings, hasMore, find, ...info } = reading
     this.#hint = this.hint
     this.#next = 0
-    this.#listings = this.#after === null ? this.#inOrder(listings) : listings
+    this.#listings =
+      this.#after === null ? behind(this.#inOrder(listings), this.#start) : behind(listings, this.#after)
     const last = listings.at(-1)
-    if (last !== undefined) this.#after = { position: last.position, listingId: last.listingId }
+    if (last !== undefined) this.#after = this.#lastOf(listings, last)
     this.isEnded = !hasMore || last === undefined
     this.#find = find
     this.#info = this.#info === null ? info : joinInfo(this.#info, info)
   }
 
+  /** A gateway may have more listings of the last place. */
+  #lastOf(listings: readonly Item[], { position, listingId }: Item): Start {
+    if (this.source.mayRepeat !== true) return { position, listingId, nth: 0 }
+    const other = listings.findLastIndex((item) => item.position !== position || item.listingId !== listingId)
+    return { position, listingId, nth: listings.length - 1 - other }
+  }
+
   /** Caps positions, and drops listings before the start. */
   #inOrder(listings: readonly Item[]): readonly Item[] {
     const cap = this.#cap
-    if (this.#start === null && (listings[0]?.position ?? cap) <= cap) return listings
+    const start = firstOf(this.#start)
+    if (start === null && (listings[0]?.position ?? cap) <= cap) return listings
     const key = ({ position, listingId }: Item) => ({ position: Math.min(position, this.#cap), listingId })
     const sorted = listings.toSorted((a, b) => compareSortKeys(key(a), key(b)))
-    return sorted.filter((item) => isAfter(key(item), this.#start))
+    return sorted.filter((item) => isAfter(key(item), start))
   }
 }
 
 const NONE: readonly Item[] = []
+
+/** Includes the listings of its place where some of them were passed. */
+function firstOf(start: Start): Range['after'] {
+  if (start === null) return null
+  const { position, listingId, nth } = start
+  return { position, listingId: nth > 0 && listingId !== null ? justBefore(listingId) : listingId }
+}
+
+function behind(listings: readonly Item[], start: Start): readonly Item[] {
+  if (start === null || start.nth === 0) return listings
+  const isOther = ({ listingId }: Item, n: number): boolean => n >= start.nth || listingId !== start.listingId
+  const first = listings.findIndex(isOther)
+  return first === -1 ? NONE : listings.slice(first)
+}
 
 /** `Infinity` for an unreadable listing, which was not shown. */
 function changedAt(item: Item): Micros {

@@ -4,7 +4,7 @@ import { EntrepotError } from '../../src/errors.ts'
 import { type CursorContent, Cursors } from '../../src/gateway/cursor.ts'
 
 const POSITION: CursorContent = {
-  after: { position: 1_763_652_824_792_803, rank: 1, listingId: 'a"\u0000b' },
+  after: { position: 1_763_652_824_792_803, rank: 1, listingId: 'a"\u0000b', nth: 1 },
   cap: 1_763_652_824_792_900,
   hints: { local: { offset: 0, resume: undefined }, secret: { offset: 398, resume: 'sealed by another' } },
   total: 1234,

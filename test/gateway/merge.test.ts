@@ -3,7 +3,7 @@ import type { Item, Reading } from '../../src/domain/source/reading.ts'
 import { endOfMs, formatTimestamp } from '../../src/domain/timestamp.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { gatewayOver, idsOfPage, metaOf, readByCursor } from '../helpers/pages.ts'
+import { gatewayOver, idsOfPage, keyOf, metaOf, readByCursor } from '../helpers/pages.ts'
 import { idsOf } from '../helpers/upstream.ts'
 
 /** The last microsecond that is not in the future. */
@@ -126,6 +126,24 @@ test('many listings of one id in a gateway are not each compared with all pairs 
     namesakes.slice(290).map(({ publisher }) => publisher),
   )
   t.is(total, 300)
+})
+
+test('several listings of one id and one instant in a gateway are in a walk, and in a stream', async (t) => {
+  const origin = { registry: 'x', alsoIn: [], stale: false, differs: false }
+  const itemOf = (id: string, at: number, publisher: string) => fakeItem(id, at, { publisher, origin })
+  const others = Array.from({ length: 400 }, (_, n) => itemOf(`l${n}`, AT - n, '0x1'))
+  const twins = ['0x2', '0x3'].flatMap((publisher) => [
+    itemOf('l1', AT - 1, publisher),
+    itemOf('l186', AT - 186, publisher),
+  ])
+  const items = [...others, ...twins]
+  const expected = items.map(keyOf).sort()
+  for (const isComplete of [true, false]) {
+    const open = () => [fakeSource('eu', items, { mayRepeat: true, isComplete })]
+    for (const size of [1, 2, 3, 190])
+      t.deepEqual((await readByCursor(open, [size])).map(keyOf).sort(), expected, `${isComplete} ${size}`)
+    t.is((await gatewayOver(open()).lines()).length, items.length + 1)
+  }
 })
 
 test('copies differ by the value of offers and escrows, not by their spelling', async (t) => {

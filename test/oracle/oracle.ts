@@ -294,7 +294,6 @@ function judgeMissing({ answer, keys, candidates, low, high }: Window): string[]
   const faults: string[] = []
   for (const candidate of missing) {
     const { key, required, positions } = candidate
-    if (kind === 'walk' && hasTwin(candidate, candidates)) continue
     const newest = Math.min(Math.max(...positions), high)
     if (Math.min(required!, low) > last && newest < first)
       faults.push(`${key} is missing, at ${formatTimestamp(required!)}`)
@@ -302,17 +301,6 @@ function judgeMissing({ answer, keys, candidates, low, high }: Window): string[]
   const before = missing.filter((one) => Math.min(one.required!, low) > first).length
   if (before > offset) faults.push(`${before} listings are before offset ${offset}`)
   return faults
-}
-
-/** A cursor cannot tell two publishers' listings of one id and one instant apart. */
-function hasTwin(
-  { key, listingId, positions }: Candidate,
-  candidates: ReadonlyMap<string, Candidate>,
-): boolean {
-  return [...candidates.values()].some(
-    (other) =>
-      other.key !== key && other.listingId === listingId && !other.positions.isDisjointFrom(positions),
-  )
 }
 
 /** The later pages of a walk have the total of the first one. */

@@ -95,4 +95,11 @@ export function isAfter({ position, listingId }: SortKey, after: Range['after'])
   return position === after.position && after.listingId !== null && listingId > after.listingId
 }
 
+/** An id so close that hardly another one is between. */
+export function justBefore(listingId: string): string {
+  const last = listingId.charCodeAt(listingId.length - 1)
+  const start = listingId.slice(0, -1)
+  return last > 0 ? `${start}${String.fromCharCode(last - 1)}\uffff` : start
+}
+
 export const FULL_RANGE: Range = { after: null, offsetHint: 0, count: Number.POSITIVE_INFINITY }

@@ -1,5 +1,6 @@
 import type { ListingQuery } from '../../domain/query.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
+import { justBefore } from '../../domain/source/reading.ts'
 import type { PricedItem, PriceOrder, PricePlace } from '../../domain/source/selection.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { inSpan } from '../../domain/trace.ts'
@@ -202,7 +203,7 @@ function* copiesBehind(
 ): Generator<Visit, void> {
   const isPassed = after !== null && reader.rank < after.rank
   const passed = reader.rank === after?.rank ? after.nth : 0
-  const from = after === null || isPassed ? after : justBefore(after)
+  const from = after === null || isPassed ? after : { ...after, listingId: justBefore(after.listingId) }
   let nth = 0
   let last: PricePlace | null = null
   for (const { item, place } of reader.selection!.byPrice(order, from)) {
@@ -211,11 +212,4 @@ function* copiesBehind(
     const compared = after === null ? 1 : comparePricePlaces(place, after)
     if (compared > 0 || (compared === 0 && nth > passed)) yield { item, place, reader, nth }
   }
-}
-
-/** So close that hardly a place is between. */
-function justBefore({ listingId, ...place }: PricePlace): PricePlace {
-  const last = listingId.charCodeAt(listingId.length - 1)
-  const start = listingId.slice(0, -1)
-  return { ...place, listingId: last > 0 ? `${start}${String.fromCharCode(last - 1)}\uffff` : start }
 }
