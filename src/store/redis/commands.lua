@@ -2,7 +2,7 @@
 -- the length of the changelog. A row is a list of numbers, words and JSON texts, none of them empty, joined by U+001F,
 -- which no JSON text contains. Times are decimal microseconds as text: Lua prints numbers with 14 digits.
 
-local _, publishers, publisher_ids, listings, created, counts, keys, log, ping, use_expiry, forgotten_use = unpack(KEYS)
+local format, publishers, publisher_ids, listings, created, counts, keys, log, ping, use_expiry, forgotten_use = unpack(KEYS)
 local length = ARGV[2]
 local OWN_KEYS = 11
 -- Of a mutation: the uses of its signature.
@@ -234,9 +234,12 @@ end
 
 -- Answers the id of the newest changelog entry, the numbers of publishers and keys, whose ids count from 1, and 1 if
 -- listings and publishers are as many as their indexes name: a Redis that evicts drops whole keys. Adds a first entry to
--- an empty changelog, so that every position is an entry's.
-function commands.changelog_end()
+-- an empty changelog, so that every position is an entry's, and the version of the layout to a Redis that was emptied.
+function commands.changelog_end(layout)
   local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+  if redis.call('EXISTS', format) == 0 then
+    redis.call('SET', format, layout)
+  end
   local id = newest and newest[1] or redis.call('XADD', log, next_time() .. '-0', 'start', '')
   local publisher_count = redis.call('HLEN', publishers)
   local is_whole = redis.call('HLEN', listings) == redis.call('ZCARD', created)

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { type Client, commandClient, connected, counterClient } from './connection.ts'
-import { KEY_PREFIX, RedisSession, replyWord } from './session.ts'
+import { FORMAT, KEY_PREFIX, RedisSession, replyWord } from './session.ts'
 import { RedisStore } from './store.ts'
 
 type RedisStoreOptions = {
@@ -14,7 +14,6 @@ type RedisStoreOptions = {
   mustExist?: boolean
 }
 
-const FORMAT = 1
 const CHANGELOG_LENGTH = 100_000
 
 /**

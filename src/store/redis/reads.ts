@@ -1,7 +1,7 @@
 import type { PackedListings } from '../../domain/listing.ts'
 import type { Change, ChangelogPosition, LoadVisitor } from '../store.ts'
 import { changeFromRow, incomplete, packListings } from './rows.ts'
-import type { RedisSession } from './session.ts'
+import { FORMAT, type RedisSession } from './session.ts'
 
 /** Ids per step of a load, which blocks Redis for about 1 ms. */
 const LOAD_PAGE = 1000
@@ -14,7 +14,7 @@ const POSITION = /^\d{1,16}-\d{1,3}$/
 
 export async function loadAll(session: RedisSession, visitor: LoadVisitor): Promise<ChangelogPosition> {
   // Read first: changes during the load come after this position.
-  const end = await session.call('changelog_end', [])
+  const end = await session.call('changelog_end', [FORMAT])
   const [position, publisherCount, keyCount, isWhole] = end as [ChangelogPosition, number, number, 1 | null]
   if (isWhole === null) throw incomplete('listings or publishers')
   await visitRows(session, 'key', keyCount, visitor)

@@ -8,6 +8,9 @@ import type { Client } from './connection.ts'
 /** The braces keep all keys in one slot of a Cluster. */
 export const KEY_PREFIX = '{entrepot}:'
 
+/** Version of the layout of keys. */
+export const FORMAT = 1
+
 /** In the order of `KEYS` in `commands.lua`. */
 export const keysUnder = (prefix: string) => ({
   format: `${prefix}format`,

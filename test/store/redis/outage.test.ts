@@ -107,6 +107,18 @@ test('outage: flushed scripts are sent again, a flushed database is a lost posit
   t.deepEqual([...(await Picture.of(store)).listings.keys()], ['N'])
 })
 
+test('outage: a Redis that was emptied and written to again can be backed up', async (t) => {
+  const { redis, store } = await setUp(t)
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  await operator.flushall()
+  await published(store, publishOf('N'))
+  await loaded(store) // as a replica does when its position is lost
+  const { store: source } = await openRedisStore(redis.url, { mustExist: true })
+  t.teardown(() => source.close())
+  t.deepEqual([...(await Picture.of(source)).listings.keys()], ['N'])
+})
+
 test('Redis clock: times rise after the clock is set back', async (t) => {
   const { redis, store } = await setUp(t)
   const operator = new Redis(redis.url)
