@@ -4,6 +4,7 @@ import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { announcedBy } from '../../helpers/announced.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
 import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { specBody } from '../../helpers/specs.ts'
 
@@ -196,6 +197,15 @@ test('response cache: same bytes within a second, until a source changes', async
   t.is(pages(), 1)
   t.is(ageOf(await get('/listings')), 21)
   while (pages() < 2) await fake.requested(fake.requests.length + 1)
+})
+
+test('response cache: an incomplete response is not sent again', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3), script: [{ kind: 'status', status: 404 }] })
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock: manualClock() })
+  await publish(url, ALICE, { listing_id: 'own' })
+  for (let n = 0; n < 3; n++) t.like((await get('/listings')).json(), { count: 1, complete: false })
+  fake.script = [{ kind: 'serve' }]
+  t.like((await get('/listings')).json(), { count: 4, complete: true })
 })
 
 test('Cache-Control: public without a key, private with one', async (t) => {
