@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../../html.ts'
 
 type FieldProps = {
@@ -17,8 +17,13 @@ type FieldProps = {
 /** A text that takes effect on blur or Enter. One that cannot be sent stays in the field, with the reason below it. */
 export function Field(props: FieldProps) {
   const { id, value, faultOf, onChange, refusal = null, label, placeholder, isNumeric } = props
+  const input = useRef<HTMLInputElement>(null)
   const [draft, setDraft] = useState<{ text: string; of: string } | null>(null)
   const text = draft?.of === value ? draft.text : value
+  // As a property it would be set at every render, over what is being typed.
+  useLayoutEffect(() => {
+    input.current!.value = text
+  }, [text])
   const fault = faultOf(text) ?? (draft?.of === value ? null : refusal)
   const change = (typed: string): void => {
     const isSendable = faultOf(typed) === null
@@ -27,8 +32,8 @@ export function Field(props: FieldProps) {
   }
   return html`<span class="field stack">
     <input
+      ref=${input}
       id=${id}
-      value=${text}
       aria-label=${label}
       placeholder=${placeholder}
       inputmode=${isNumeric ? 'decimal' : undefined}

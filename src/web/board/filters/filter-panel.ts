@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks'
 import type { ProblemError } from '../../../client/problem-error.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import type { JsonValue } from '../../../json/value.ts'
@@ -40,8 +41,12 @@ const STATUSES = [
 export function FilterPanel(props: FilterPanelProps) {
   const { spec, onRetry, controls, listingView, facets, tokens, sources, query, error, onChange } = props
   // Drawn once, when the counts are known: nothing in it moves then.
+  const isDrawn = useRef(false)
   const isLoading =
-    (spec.state === 'loading' && spec.value === null) || (facets.state === 'loading' && facets.total === null)
+    (spec.state === 'loading' && spec.value === null) ||
+    (facets.state === 'loading' && facets.total === null && !isDrawn.current)
+  isDrawn.current = !isLoading
+  const wasOtherSet = useRef(false)
   if (isLoading) return html`<p class="hint">Loading filters…</p>`
   const set = (name: string, value: string | null): void => onChange(withValue(query, name, value), name)
   const show = (control: Control) =>
@@ -57,7 +62,8 @@ export function FilterPanel(props: FilterPanelProps) {
     names.flatMap((name) => controls.filter((control) => control.name === name))
   const first = named([...listingView.facets, ...listingView.ranges])
   const others = controls.filter((control) => !first.includes(control))
-  const isOtherSet = others.some(({ name }) => parameterOf(query, name) !== null)
+  // They stay open when the last of them is removed.
+  wasOtherSet.current ||= others.some(({ name }) => parameterOf(query, name) !== null)
   return html`<form class="stack" aria-label="Filters" onSubmit=${(event: Event) => event.preventDefault()}>
     <${PriceFilter}
       ...${{ query, tokens }}
@@ -85,7 +91,7 @@ export function FilterPanel(props: FilterPanelProps) {
     }
     ${
       others.length > 0 &&
-      html`<details class="more" open=${isOtherSet}>
+      html`<details class="more" open=${wasOtherSet.current}>
         <summary>More filters</summary>
         <div class="stack">${others.map(show)}</div>
       </details>`
