@@ -49,7 +49,7 @@ function App() {
     (tokenList.state !== 'loading' || tokenList.value !== null) &&
     (listings.total !== null || listings.error !== null)
   const wanted = view.open === null ? view.compared : [view.open]
-  const found = useOpenRows(wanted, [...listings.rows, ...picked], key)
+  const found = useOpenRows(wanted, [...listings.rows, ...picked], options)
   const [row = null] = view.open === null ? [] : found
   const compared = found.filter((one) => one !== null && !isError(one))
   useEffect(() => {

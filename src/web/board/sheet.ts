@@ -1,4 +1,3 @@
-import { useEffect, useRef } from 'preact/hooks'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeJson } from '../../domain/safe-text.ts'
 import { type JsonObject, objectOrEmpty } from '../../json/value.ts'
@@ -6,6 +5,7 @@ import { buildRecord, UnpresentableError } from '../../presentation/build-record
 import { NO_STOREFRONT_ANSWER } from '../../presentation/observation.ts'
 import type { LifecycleStep, PresentationRecord } from '../../presentation/record.ts'
 import { CopyButton } from '../common/copy-button.ts'
+import { useModal } from '../common/modal.ts'
 import { TimeAgo } from '../common/time.ts'
 import { Tone, type ToneName } from '../common/tone.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
@@ -25,10 +25,7 @@ type SheetProps = {
 }
 
 export function Sheet({ row, tokens, commands, review, navigation }: SheetProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    dialog.current?.showModal()
-  }, [])
+  const dialog = useModal()
   const listing = objectOrEmpty(parseListing(row.bytes))
   // A click beside the dialog has the dialog itself as its target.
   const closeBeside = (event: MouseEvent): void => {

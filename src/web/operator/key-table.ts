@@ -1,7 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks'
 import { parseTimestamp } from '../../domain/timestamp.ts'
 import type { ApiKeyJson } from '../../wire/api-key.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
+import { useModal } from '../common/modal.ts'
 import { TimeAgo } from '../common/time.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
@@ -86,8 +86,7 @@ const Day = ({ of, none }: { of: string | null; none?: string }) =>
 type ConfirmRevokeProps = { keys: readonly ApiKeyJson[]; onRevoke: () => void; onCancel: () => void }
 
 export function ConfirmRevoke({ keys, onRevoke, onCancel }: ConfirmRevokeProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const dialog = useModal()
   const isOne = keys.length === 1
   return html`<dialog class="confirm" ref=${dialog} aria-labelledby="revoke-title" onClose=${onCancel}>
     <h3 id="revoke-title">Revoke ${isOne ? `key ${keys[0]!.id}` : `${keys.length} keys`}?</h3>

@@ -4,7 +4,7 @@ import { openWatched } from '../../helpers/browser-page.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { test } from '../in-chromium.ts'
-import { waitForCount } from './federation.ts'
+import { escrow, rowsOf, waitForCount } from './federation.ts'
 
 const busy = (route: Route): Promise<void> => route.fulfill({ status: 503, body: '{"detail":"busy"}' })
 
@@ -47,6 +47,40 @@ test.serial('board: what is typed, opened and focused stays while answers arrive
   }
   await waitForCount(page, '2 listings')
   t.is(await page.evaluate('document.activeElement.id'), 'status', 'the filters stay without counts')
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: a sheet stays as it is while its page is loaded again', async (t) => {
+  const price = { accepted_escrows: [escrow('16800000')] }
+  const fake = await startFake(t, { items: listingTexts('far', 230, price) })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/#page=3`)
+  await page.getByText('201 to 230 of 230').waitFor()
+  const link = rowsOf(page).nth(3).locator('.open')
+  await link.click()
+  const sheet = page.getByRole('dialog')
+  await sheet.waitFor()
+  const again = page.waitForResponse(/cursor=/)
+  await refresh(page)
+  await again
+  await waitForCount(page, '230 listings')
+  await page.goBack()
+  await sheet.waitFor({ state: 'detached' })
+  await link.and(page.locator(':focus')).waitFor()
+
+  await page.route(/cursor=/, async (route) => {
+    const response = await route.fetch()
+    const { items, ...more } = await response.json()
+    await route.fulfill({ response, json: { items: items.slice(0, -1), ...more } })
+  })
+  await rowsOf(page).last().locator('.open').click()
+  const hours = sheet.getByLabel('hours')
+  await hours.fill('168')
+  const alone = page.waitForResponse('**/listings/far-*')
+  await refresh(page)
+  await alone
+  await page.getByText('201 to 229 of 230').waitFor()
+  t.is(await hours.inputValue(), '168')
   t.deepEqual(page.faults, [])
 })
 

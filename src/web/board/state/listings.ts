@@ -3,7 +3,7 @@ import type { ProblemError } from '../../../client/problem-error.ts'
 import { request } from '../../common/gateway.ts'
 import { listingAddress } from '../commands.ts'
 import type { OpenListing } from '../view.ts'
-import { useAnswers } from './answer.ts'
+import { isError, useAnswers } from './answer.ts'
 import { type ListingRow, readOneListing } from './listing-row.ts'
 import { INITIAL_STATE, type LoaderState, PAGE_ROWS, PageLoader } from './page-loader.ts'
 
@@ -15,12 +15,15 @@ export type Listings = LoaderState & {
   retry: () => void
 }
 
-type ListingsOptions = { key: string | null; refreshes: number; page: number }
+type LoadOptions = { key: string | null; refreshes: number }
+type ListingsOptions = LoadOptions & { page: number }
 
 /** The rows up to the end of `page`, more on demand. Another query, key or `refreshes` starts over. */
 export function useListings(query: string, { key, refreshes, page }: ListingsOptions): Listings {
   const [state, setState] = useState<Shown>(BLANK)
   const loader = useRef<PageLoader | null>(null)
+  const start = useRef(0)
+  start.current = (page - 1) * PAGE_ROWS
   useEffect(() => {
     // Another key must not see what the previous one showed.
     setState((old) => (old.key === key ? { ...old, isPrevious: true, error: null } : { ...BLANK, key }))
@@ -28,13 +31,16 @@ export function useListings(query: string, { key, refreshes, page }: ListingsOpt
       fetchPage: (paging, signal) =>
         request(`listings?${query === '' ? '' : `${query}&`}${paging}`, key, { signal }),
       onChange: (next) => {
-        if (next.total !== null) setState({ ...next, key, isPrevious: false })
+        const hasPage = next.phase !== 'loading' || next.rows.length > start.current
+        // The rows of a later page stay until there are others for it.
+        if (next.total !== null)
+          setState((old) => (old.isPrevious && !hasPage ? old : { ...next, key, isPrevious: false }))
         else if (next.error !== null)
           setState((old) => ({ ...old, phase: 'failed', error: next.error, isPrevious: true }))
       },
     })
     loader.current = current
-    void current.loadNext().then(() => current.loadUntil(page * PAGE_ROWS))
+    void current.loadUntil(page * PAGE_ROWS)
     return () => current.stop()
   }, [query, key, refreshes])
   useEffect(() => {
@@ -71,12 +77,24 @@ function useRetryAfter(error: ProblemError | null, retry: () => unknown): void {
 export function useOpenRows(
   wanted: readonly OpenListing[],
   rows: readonly ListingRow[],
-  key: string | null,
+  options: LoadOptions,
 ): (ListingRow | ProblemError | null)[] {
+  const { key } = options
+  const shown = useRef<{ key: string | null; rows: readonly ListingRow[] }>({ key, rows: [] })
+  const before = shown.current.key === key ? shown.current.rows : []
   const loaded = wanted.map((one) => rows.find((row) => matches(row, one)))
   const missing = wanted.filter((_, n) => loaded[n] === undefined)
-  const { byAddress } = useAnswers(missing.map(listingAddress), readOneListing, { key })
-  return wanted.map((one, n) => loaded[n] ?? byAddress.get(listingAddress(one)) ?? null)
+  const { byAddress } = useAnswers(missing.map(listingAddress), readOneListing, options)
+  const found = wanted.map(
+    (one, n) =>
+      loaded[n] ??
+      byAddress.get(listingAddress(one)) ??
+      // The rows are loaded again: what is open stays until there is an answer.
+      before.find((row) => matches(row, one)) ??
+      null,
+  )
+  shown.current = { key, rows: found.flatMap((one) => (one === null || isError(one) ? [] : [one])) }
+  return found
 }
 
 const matches = (row: ListingRow, { id, registry }: OpenListing): boolean =>

@@ -1,7 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks'
 import { plural } from '../../../domain/plural.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { type JsonObject, objectOrEmpty } from '../../../json/value.ts'
+import { useModal } from '../../common/modal.ts'
 import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
@@ -30,8 +30,7 @@ type CompareDialogProps = {
 
 /** Listings side by side; what differs is marked. */
 export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const dialog = useModal()
   const offers = rows.map(({ bytes }) => offerOf(bytes))
   const names = [...new Set(offers.flatMap(Object.keys))].slice(0, MAX_MEMBERS)
   const line = (label: string, cells: readonly string[]) =>
