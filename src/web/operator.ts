@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { ProblemError } from '../client/problem-error.ts'
+import { toProblemError } from './common/gateway.ts'
 import { KeyForm, SessionKey } from './common/key-form.ts'
 import { html } from './html.ts'
 import { Overview } from './operator/overview.ts'
@@ -13,6 +13,7 @@ function OperatorPage() {
   const [key, setKey] = useState(() => OPERATOR_KEY.read())
   const [problem, setProblem] = useState('')
   const lifetime = useLifetime()
+  const attempts = useRef(0)
   const api = useMemo(() => (key === null ? null : createAdminApi(key)), [key])
   const change = useCallback((next: string | null, why = ''): void => {
     OPERATOR_KEY.write(next)
@@ -26,18 +27,20 @@ function OperatorPage() {
     if (shownKey.current !== key) main.current?.focus()
     shownKey.current = key
   }, [key])
-  /** Tries the key first: a mistyped one fails at once. */
+  /** Tries the key first: a mistyped one fails at once. The latest one counts. */
   const enter = async (entered: string): Promise<void> => {
+    const attempt = ++attempts.current
+    setProblem('')
     try {
       await createAdminApi(entered).keys(lifetime)
-      change(entered)
+      if (attempt === attempts.current) change(entered)
     } catch (error) {
-      setProblem(messageOf(error))
+      if (attempt === attempts.current) setProblem(messageOf(error))
     }
   }
   const onError = useCallback(
-    (error: unknown): string => {
-      if (!(error instanceof ProblemError)) throw error
+    (cause: unknown): string => {
+      const error = toProblemError(cause)
       if (error.status === 401) change(null, messageOf(error))
       return error.message
     },
@@ -78,11 +81,9 @@ const SECTIONS = [
 ] as const
 
 /** The gateway's detail distinguishes a wrong key from closed admin routes. */
-function messageOf(error: unknown): string {
-  if (!(error instanceof ProblemError)) throw error
-  return error.status === 401
-    ? `Wrong key: ${error.message}.`
-    : `The key could not be tried: ${error.message}`
+function messageOf(cause: unknown): string {
+  const { status, message } = toProblemError(cause)
+  return status === 401 ? `Wrong key: ${message}.` : `The key could not be tried: ${message}`
 }
 
 const container = document.querySelector('#app')!

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page, Route } from 'playwright-core'
 import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../helpers/browser-page.ts'
 import { eventually } from '../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
@@ -136,6 +136,89 @@ test.serial('operator page: a new key leaves the focus where a name is typed', a
   t.true((await page.getByLabel('The raw key 1').inputValue()).length >= 32)
 })
 
+test.serial('operator page: the focus stays where it is while keys are made and revoked', async (t) => {
+  const { url } = await startRegistry(t, { environment })
+  const page = await open(t, url)
+  const name = page.getByLabel('Name', { exact: true })
+  const create = page.getByRole('button', { name: 'Create key' })
+  const row = (of: string) => page.getByRole('row', { name: new RegExp(of) })
+  const focused = (button: Locator): Promise<void> => button.and(page.locator(':focus')).waitFor()
+  for (const one of ['alice', 'carol', 'dave']) {
+    await name.fill(one)
+    await create.press('Enter')
+    await row(one).waitFor()
+  }
+  t.is(await page.evaluate('document.activeElement.ariaLabel'), 'The raw key 3')
+  await create.press('Enter')
+  await page.getByText('Enter a name.').waitFor()
+  await name.fill('eve')
+  t.is(await page.getByText('Enter a name.').count(), 0)
+  const busy = (route: Route) => route.fulfill({ status: 503, body: '{"detail":"busy"}' })
+  await page.route('**/admin/api-keys', busy)
+  await create.press('Enter')
+  await page.getByText('The key could not be created: busy').waitFor()
+  await focused(create)
+  await page.unroute('**/admin/api-keys', busy)
+
+  const revoke = row('alice').getByRole('button', { name: /^Revoke/ })
+  await revoke.press('Enter')
+  await page.getByRole('button', { name: 'Cancel' }).press('Enter')
+  await focused(revoke)
+  const held = Promise.withResolvers<void>()
+  await page.route('**/admin/api-keys/*', async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  await revoke.press('Enter')
+  await page.getByRole('button', { name: 'Revoke key', exact: true }).press('Enter')
+  await focused(revoke)
+  await page.getByLabel(/^Select key 3/).check()
+  await name.fill('bo')
+  held.resolve()
+  await page.getByText('Revoked: key 1 (alice).').waitFor()
+  await page.getByText('1 revoked or expired').waitFor()
+  await page.keyboard.type('b')
+  t.is(await name.inputValue(), 'bob')
+  await page.getByRole('button', { name: 'Revoke selected (1)' }).press('Enter')
+  await page.getByRole('button', { name: 'Revoke key', exact: true }).press('Enter')
+  await page.getByText('2 revoked or expired').waitFor()
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('operator page: keys that could not be listed are not called none', async (t) => {
+  const { url } = await startRegistry(t, { environment })
+  const page = await openPage(t, url)
+  let requests = 0
+  await page.route('**/admin/api-keys', (route) => (++requests === 1 ? route.continue() : route.abort()))
+  await unlock(page)
+  await page.getByText('The keys could not be listed').waitFor()
+  await page.getByText('The keys are not listed yet.').waitFor()
+  t.is(await page.getByText('No active keys.').count(), 0)
+})
+
+test.serial('operator page: of two keys that are tried at once the latest one counts', async (t) => {
+  const { url } = await startRegistry(t, { environment })
+  const page = await openPage(t, url)
+  const held = Promise.withResolvers<void>()
+  await page.route(
+    '**/admin/api-keys',
+    async (route) => {
+      await held.promise
+      await route.continue()
+    },
+    { times: 1 },
+  )
+  await unlock(page)
+  await unlock(page)
+  await page.getByRole('button', { name: 'Forget key' }).click()
+  const late = page.waitForResponse('**/admin/api-keys')
+  held.resolve()
+  await late
+  await unlock(page, 'wrong')
+  await page.getByText('Wrong key: Invalid admin token.').waitFor()
+  t.is(await page.evaluate('sessionStorage.length'), 0)
+})
+
 test.serial('operator page: names a wrong key and closed admin routes', async (t) => {
   const service = await startRegistry(t, { environment })
   const page = await openPage(t, service.url)
@@ -234,6 +317,15 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
     await sources.getByText('gone: unavailable, it refused the connection').waitFor()
   }
 
+  const probe = row('idle-1').getByRole('button', { name: 'Probe' })
+  await probe.press('Enter')
+  await sources
+    .getByRole('rowheader')
+    .nth(1)
+    .getByText(/^▸ idle-1/)
+    .waitFor()
+  await probe.and(page.locator(':focus')).waitFor()
+
   await row('gone').getByRole('button', { name: 'gone', exact: true }).click()
   await page.reload()
   await row('gone').getByRole('button', { name: 'gone', exact: true }).click()
@@ -250,6 +342,10 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   await page.route('**/admin/replicas', (route) => route.abort())
   await page.getByText(/^Connection lost: .* Data from \d\d:\d\d:\d\d\.$/).waitFor()
   t.is(await page.locator('.live.lost').count(), 1)
+  await page.unroute('**/admin/replicas')
+  await page.getByText('Connection lost').waitFor({ state: 'detached' })
+  await page.route('**/admin/replicas', (route) => route.fulfill({ body: '<html>' }))
+  await page.getByText('Connection lost: The answer cannot be read.').waitFor()
   await page.unroute('**/admin/replicas')
   await page.getByText('Connection lost').waitFor({ state: 'detached' })
   t.deepEqual(

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { html } from '../html.ts'
 
 /** The header column names its row. A hidden title is for screen readers. */
@@ -37,17 +37,17 @@ export const DataTable = ({ label, name, columns, rows }: DataTableProps) =>
       </thead>
       <tbody role="rowgroup">
         ${rows.map(
-          ({ key, cells, details }) => html`
-            <tr role="row" key=${key}>
+          ({ key, cells, details }) => html`<${Fragment} key=${key}>
+            <tr role="row">
               ${cells.map((cell, n) => html`<${Cell} ...${columns[n]!}>${cell}<//>`)}
             </tr>
             ${
               details !== undefined &&
-              html`<tr role="row" key=${`${key} details`} class="details">
+              html`<tr role="row" class="details">
                 <td role="cell" colspan=${columns.length}>${details}</td>
               </tr>`
             }
-          `,
+          <//>`,
         )}
       </tbody>
     </table>

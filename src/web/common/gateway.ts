@@ -1,3 +1,4 @@
+import { ProblemError } from '../../client/problem-error.ts'
 import { connect, type RequestOptions, sendRequest } from '../../client/request.ts'
 
 /** Bytes of an answer of the gateway that serves the page. Rejects as `sendRequest` does. */
@@ -10,5 +11,11 @@ export async function request(
   return (await sendRequest(gateway, path, options)).body
 }
 
-/** Unchecked: the gateway's own answer. */
+/** Unchecked: the gateway's own answer. @throws SyntaxError */
 export const parseAnswer = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes))
+
+/** Of anything that `request` or the reading of its answer throws. */
+export const toProblemError = (cause: unknown): ProblemError =>
+  cause instanceof ProblemError
+    ? cause
+    : new ProblemError(0, { detail: 'The answer cannot be read.' }, { cause })

@@ -13,7 +13,8 @@ type KeysPanelProps = PanelProps & {
 }
 
 export function KeysPanel({ api, onError, now }: KeysPanelProps) {
-  const [keys, setKeys] = useState<readonly ApiKeyJson[]>([])
+  /** `null` until they were listed. */
+  const [keys, setKeys] = useState<readonly ApiKeyJson[] | null>(null)
   const [created, setCreated] = useState<readonly MintedKeyJson[]>([])
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set())
   const [revoking, setRevoking] = useState<readonly ApiKeyJson[]>([])
@@ -25,27 +26,43 @@ export function KeysPanel({ api, onError, now }: KeysPanelProps) {
     (error: unknown): void => {
       if (!lifetime.aborted) setNews(`${what}: ${onError(error)}`)
     }
-  const list = (): Promise<void> => api.keys(lifetime).then(setKeys, fail('The keys could not be listed'))
-  useEffect(() => void list(), [api])
+  const lists = useRef(0)
+  /** The latest list counts: an older one lacks what was done since. */
+  const list = async (): Promise<void> => {
+    const turn = ++lists.current
+    try {
+      const listed = await api.keys(lifetime)
+      if (turn === lists.current) setKeys(listed)
+    } catch (error) {
+      fail('The keys could not be listed')(error)
+    }
+  }
+  // Keys are made, used and revoked elsewhere too.
+  const minute = Math.floor(now / 60_000) || 0
+  useEffect(() => void list(), [api, minute])
 
   const create = async (wanted: KeyRequest): Promise<boolean> => {
+    setNews('') // the same words again are news
     try {
       const minted = await api.mint(wanted, lifetime)
       setCreated((before) => [...before, minted])
       setNews(`Created: key ${minted.id} (${untrustedText(minted.name)}).`)
+      void list()
+      return true
     } catch (error) {
       fail('The key could not be created')(error)
       return false
     }
-    await list()
-    return true
   }
-  const forget = (ids: readonly number[]): void => {
+  const forget = (ids: readonly number[]): void =>
     setCreated((before) => before.filter(({ id }) => !ids.includes(id)))
+  const putAway = (id: number): void => {
+    forget([id])
     heading.current?.focus()
   }
   const revoke = async (): Promise<void> => {
     setRevoking([])
+    setNews('')
     const done: ApiKeyJson[] = []
     try {
       for (const key of revoking) {
@@ -57,28 +74,31 @@ export function KeysPanel({ api, onError, now }: KeysPanelProps) {
       const next = revoking[done.length]!
       fail(`Key ${next.id} (${untrustedText(next.name)}) could not be revoked; ${done.length} were`)(error)
     }
-    setSelected(new Set())
-    forget(done.map(({ id }) => id))
+    const ids = done.map(({ id }) => id)
+    setSelected((before) => before.difference(new Set(ids)))
+    forget(ids)
     await list()
+    // The row that had the focus is gone.
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
   }
   const select = (id: number, isSelected: boolean): void =>
     setSelected((before) => (isSelected ? before.union(new Set([id])) : before.difference(new Set([id]))))
 
-  const { active = [], inactive = [] } = Object.groupBy(keys, (key) =>
+  const { active = [], inactive = [] } = Object.groupBy(keys ?? [], (key) =>
     isActive(key, now) ? 'active' : 'inactive',
   )
   const picked = active.filter(({ id }) => selected.has(id))
   return html`<section id="keys" class="stack box" aria-labelledby="keys-title">
     <h2 id="keys-title" ref=${heading} tabindex="-1">API keys</h2>
     <${KeyRequestForm} names=${new Set(active.map(({ name }) => name))} onSubmit=${create} />
-    ${created.map((minted) => html`<${CreatedKey} key=${minted.id} minted=${minted} onDone=${() => forget([minted.id])} />`)}
+    ${created.map((minted) => html`<${CreatedKey} key=${minted.id} minted=${minted} onDone=${() => putAway(minted.id)} />`)}
     <p role="status">${news}</p>
     ${
       active.length === 0
-        ? html`<p>No active keys.</p>`
+        ? html`<p>${keys === null ? 'The keys are not listed yet.' : 'No active keys.'}</p>`
         : html`<${ActiveKeys} keys=${active} ...${{ now, selected }} onSelect=${select} onRevoke=${setRevoking} />
             <p>
-              <button type="button" disabled=${picked.length === 0} onClick=${() => setRevoking(picked)}>
+              <button type="button" aria-disabled=${picked.length === 0 ? 'true' : undefined} onClick=${() => setRevoking(picked)}>
                 Revoke selected (${picked.length})
               </button>
             </p>`
@@ -110,6 +130,7 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
   const [problem, setProblem] = useState('')
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
+    if (isBusy) return
     const data = new FormData(event.currentTarget as HTMLFormElement)
     const days = Number(data.get('days'))
     setProblem(name.trim() === '' ? 'Enter a name.' : '')
@@ -134,7 +155,10 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
       value=${name}
       aria-invalid=${problem !== ''}
       aria-describedby="key-name-hint"
-      onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setName(currentTarget.value)}
+      onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => {
+        setName(currentTarget.value)
+        setProblem('')
+      }}
     />
     <label for="key-scope">Access</label>
     <select id="key-scope" name="scope">
@@ -145,7 +169,7 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
       <option value="0">never</option>
       ${EXPIRY_DAYS.map((days) => html`<option value=${days}>in ${days} days</option>`)}
     </select>
-    <button type="submit" disabled=${isBusy}>Create key</button>
+    <button type="submit" aria-disabled=${isBusy ? 'true' : undefined}>Create key</button>
     <span id="key-name-hint" role="alert" class=${problem === '' ? 'hint' : 'fault'}>
       ${problem || (names.has(name.trim()) ? 'An active key has this name already.' : '')}
     </span>
@@ -159,8 +183,8 @@ function CreatedKey({ minted, onDone }: { minted: MintedKeyJson; onDone: () => v
   const { id, name, scope, key } = minted
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => {
-    // Selecting it takes the focus, which stays with a field that is being filled in.
-    if (!document.activeElement?.matches('input, select')) field.current?.select()
+    // Selecting it takes the focus, which stays where the operator has gone meanwhile.
+    if (document.activeElement?.matches('[type=submit], body')) field.current?.select()
   }, [])
   return html`<div class="banner minted row" role="group" aria-labelledby=${`minted-${id}`}>
     <h3 id=${`minted-${id}`}>New key for ${untrustedText(name)} (${scope})</h3>

@@ -58,23 +58,23 @@ export function Overview({ api, onError }: PanelProps) {
 /** Polls while the page is visible; a new `poll` restarts it. Returns a function that polls at once. */
 function usePolling(poll: (signal: AbortSignal) => Promise<void>): () => void {
   const [starts, setStarts] = useState(0)
+  const pollNow = (): void => setStarts((before) => before + 1)
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
     let timer: ReturnType<typeof setTimeout> | undefined
     const tick = async (): Promise<void> => {
-      clearTimeout(timer)
       if (document.visibilityState === 'visible') await poll(signal)
       if (!signal.aborted) timer = setTimeout(tick, POLL_MS)
     }
     void tick()
-    document.addEventListener('visibilitychange', tick, { signal })
+    document.addEventListener('visibilitychange', pollNow, { signal })
     return () => {
       controller.abort()
       clearTimeout(timer)
     }
   }, [poll, starts])
-  return () => setStarts((before) => before + 1)
+  return pollNow
 }
 
 function TrafficPanel({ fleet: { traffic } }: { fleet: FleetJson }) {

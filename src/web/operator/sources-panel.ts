@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { plural } from '../../domain/plural.ts'
 import { describeReason } from '../../wire/describe-missing.ts'
 import type { FleetJson } from '../../wire/fleet.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
@@ -20,6 +21,7 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
   const lifetime = useLifetime()
   const now = Date.parse(fleet.at)
   const act = async (what: string, action: () => Promise<string>): Promise<void> => {
+    setNews('') // the same words again are news
     try {
       setNews(await action())
       onChange()
@@ -83,9 +85,11 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
               />`
             }
             ${
-              found.length > shown.length &&
+              found.length > SHOWN_AT_FIRST &&
               html`<p>
-                <button type="button" onClick=${() => setWhole(true)}>Show all ${found.length}</button>
+                <button type="button" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>
+                  ${isWhole ? 'Show fewer' : `Show all ${found.length}`}
+                </button>
               </p>`
             }`
     }
@@ -128,7 +132,7 @@ function sourceCells(source: FleetSource, options: RowOptions): ComponentChildre
     breaker === undefined
       ? '–'
       : html`<${Tone} of=${toneOfCalls(breaker)} text=${describeCalls(breaker, now)} />
-          ${breaker.failures_in_a_row > 0 && html`<small>${breaker.failures_in_a_row} failures in a row</small>`}`,
+          ${breaker.failures_in_a_row > 0 && html`<small>${plural(breaker.failures_in_a_row, 'failure')} in a row</small>`}`,
     mode === 'local' || age === null ? '–' : html`<${TimeAgo} at=${now - age * 1000} now=${now} />`,
     html`${listings === null ? '–' : formatCount(listings)}
       ${

@@ -12,7 +12,7 @@ const busy = (route: Route): Promise<void> => route.fulfill({ status: 503, body:
 const refresh = (page: Page): Promise<void> =>
   page
     .getByRole('button', { name: 'Refresh', includeHidden: true })
-    .evaluate((button: HTMLElement) => button.click())
+    .evaluate((button: { click: () => void }) => button.click())
 
 test.serial('board: what is typed, opened and focused stays while answers arrive', async (t) => {
   const fake = await startFake(t, { items: listingTexts('far', 2) })

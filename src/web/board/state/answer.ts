@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ProblemError } from '../../../client/problem-error.ts'
-import { parseAnswer, request } from '../../common/gateway.ts'
+import { parseAnswer, request, toProblemError } from '../../common/gateway.ts'
 
 export type Answers<T> = {
   state: 'loading' | 'ready' | 'failed'
@@ -44,9 +44,6 @@ export function useAnswers<T>(
 const LOADING: Answers<never> = { state: 'loading', byAddress: new Map() }
 
 export const isError = (one: unknown): one is ProblemError => one instanceof ProblemError
-
-const toProblemError = (cause: unknown): ProblemError =>
-  isError(cause) ? cause : new ProblemError(0, { detail: 'The answer cannot be read.' }, { cause })
 
 export type Answer<T> = { state: Answers<T>['state']; value: T | null }
 
