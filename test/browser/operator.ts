@@ -4,7 +4,7 @@ import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../hel
 import { eventually } from '../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
-import { type RunningService, startRegistry } from '../helpers/registry.ts'
+import { type RunningService, send, startRegistry } from '../helpers/registry.ts'
 import { test } from './in-chromium.ts'
 
 type InBrowser = ExecutionContext<{ browser: Browser }>
@@ -185,15 +185,54 @@ test.serial('operator page: the focus stays where it is while keys are made and 
   t.deepEqual(page.faults, [])
 })
 
-test.serial('operator page: keys that could not be listed are not called none', async (t) => {
+test.serial('operator page: keys are listed again each minute, and the latest list is shown', async (t) => {
   const { url } = await startRegistry(t, { environment })
+  await send(`${url}/admin/api-keys`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${ADMIN_KEY}`, 'Content-Type': 'application/json' },
+    body: '{"name":"alice"}',
+  })
   const page = await openPage(t, url)
+  let minutes = 0
+  await page.route('**/admin/replicas', async (route) => {
+    const response = await route.fetch()
+    const fleet = (await response.json()) as { at: string }
+    const at = new Date(Date.parse(fleet.at) + minutes * 60_000).toISOString()
+    await route.fulfill({ response, json: { ...fleet, at } })
+  })
   let requests = 0
-  await page.route('**/admin/api-keys', (route) => (++requests === 1 ? route.continue() : route.abort()))
+  const refused = (route: Route) => (++requests === 1 ? route.continue() : route.abort())
+  await page.route('**/admin/api-keys', refused)
   await unlock(page)
   await page.getByText('The keys could not be listed').waitFor()
-  await page.getByText('The keys are not listed yet.').waitFor()
   t.is(await page.getByText('No active keys.').count(), 0)
+  await page.unroute('**/admin/api-keys', refused)
+  minutes = 2
+  const row = page.getByRole('row', { name: /alice/ })
+  await row.waitFor()
+
+  const held = Promise.withResolvers<void>()
+  const requested = Promise.withResolvers<void>()
+  await page.route(
+    '**/admin/api-keys',
+    async (route) => {
+      const response = await route.fetch()
+      requested.resolve()
+      await held.promise
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  minutes = 4
+  await requested.promise
+  await row.getByRole('button', { name: /^Revoke/ }).click()
+  await page.getByRole('button', { name: 'Revoke key', exact: true }).click()
+  await page.getByText('No active keys.').waitFor()
+  const late = page.waitForResponse('**/admin/api-keys')
+  held.resolve()
+  await late
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+  t.is(await row.count(), 0)
 })
 
 test.serial('operator page: of two keys that are tried at once the latest one counts', async (t) => {
