@@ -76,7 +76,8 @@ export const REQUIRE = parameter('query', 'require', '`all`: 502 unless every so
 export const SOURCES = parameter(
   'query',
   'sources',
-  'Comma-separated names of the sources to request; default: all visible sources',
+  'Comma-separated names of the sources to request; default: all visible sources. A gateway that reads this one, too, ' +
+    'is shown without what it has from here',
 )
 const EXPLAIN = parameter(
   'query',
