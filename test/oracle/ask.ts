@@ -142,7 +142,7 @@ export async function askOne({ url, now }: Asking, listingId: string): Promise<F
   const { status, body } = await send(url + target, {})
   const end = now()
   const found = { asked: `GET ${target}`, listingId, begin, end }
-  if (status === 404 || status === 502) return { ...found, shown: null, complete: status === 404 }
+  if (status === 404) return { ...found, shown: null, complete: true }
   if (status !== 200) throw new Refused(`GET ${target} is answered ${status}: ${body.slice(0, 2000)}`)
   const { listing, complete = true } = JSON.parse(body)
   return { ...found, shown: readItem(listing), complete }

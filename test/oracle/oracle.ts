@@ -97,24 +97,21 @@ export function judge(answer: Answer, { plan, history }: Evidence): Verdict {
 export function judgeOne(found: FoundOne, { plan, history }: Evidence): string[] {
   const { asked, listingId, shown, begin, end, complete } = found
   const fault = (text: string): string[] => [`${asked}: ${text}`]
-  const held = pathsOf(plan).flatMap((path) => {
+  if (!complete) return fault('a better source counts as missing')
+  const copies = pathsOf(plan).flatMap((path) => {
     const since = begin.at - MAX_LIVE_AGE_MS - path.hiddenAgeMs - 1000
     return history
       .of(path.registry, listingId)
-      .filter((version) => overlaps(version, since, end))
+      .filter((version) => version.odd === undefined && overlaps(version, since, end))
       .map((version) => ({ path, version, isRequired: isUnchanged(version, since, end) }))
   })
-  const copies = held.filter(({ version }) => version.odd === undefined)
-  // A copy that no gateway shows is no answer.
-  if (!complete && copies.length === held.length) return fault('a better source counts as missing')
   const required = copies.filter(({ isRequired }) => isRequired)
-  if (shown === null)
-    return required.length > 0 ? fault(`nothing, but ${required[0]!.path.shownAs} has it`) : []
-  const same = copies.filter(
+  if (shown === null) return required.length > 0 ? fault(`404, but ${required[0]!.path.shownAs} has it`) : []
+  const held = copies.filter(
     ({ path, version }) => path.shownAs === shown.registry && version.text === shown.text,
   )
-  if (same.length === 0) return fault(`shows what ${shown.registry} did not hold: ${shown.text}`)
-  const rank = Math.min(...same.map(({ path }) => path.rank))
+  if (held.length === 0) return fault(`shows what ${shown.registry} did not hold: ${shown.text}`)
+  const rank = Math.min(...held.map(({ path }) => path.rank))
   const better = required.find(({ path }) => path.rank < rank)
   return better === undefined ? [] : fault(`shows ${shown.registry}, but ${better.path.shownAs} is better`)
 }
