@@ -165,6 +165,9 @@ export function groupOf(
  */
 export function groupCopies(copies: readonly Copy[]): Copy[][] {
   const ranked = copies.toSorted(byRank)
+  const publisher = ranked[0]?.item.publisher ?? null
+  // The usual case, and cheaper than grouping.
+  if (publisher !== null && ranked.every(({ item }) => item.publisher === publisher)) return [ranked]
   const known = ranked.filter(({ item }) => item.publisher !== null)
   const groups = [...Map.groupBy(known, ({ item }) => item.publisher).values()]
   /** The first group with a copy there. */
