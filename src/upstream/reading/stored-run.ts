@@ -10,7 +10,7 @@ type StoredPage = Pick<ListingPage, 'bytes' | 'about'>
 const RUN_HEAP_BYTES = 600
 const PAGE_HEAP_BYTES = 950
 /** Includes evicted bodies until they are collected; measured by `npm run bench churn`. */
-const BODY_FACTOR = 1.125
+const BODY_FACTOR = 1.375
 
 /** Keeps bodies only: scanning them again costs less than keeping parsed runs. */
 export class StoredRun {
