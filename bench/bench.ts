@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { autoRefresh } from './auto-refresh.ts'
 import { churn } from './churn.ts'
 import { cli } from './cli.ts'
 import { cold } from './cold.ts'
@@ -6,6 +7,7 @@ import { deep } from './deep.ts'
 import { gatewayCold } from './gateway-cold.ts'
 import { gatewayDead } from './gateway-dead.ts'
 import { gatewayHot } from './gateway-hot.ts'
+import { held } from './held.ts'
 import { index } from './index.ts'
 import { indexPrice } from './index-price.ts'
 import { load } from './load-store.ts'
@@ -29,6 +31,8 @@ const BENCHES: readonly Bench[] = [
   gatewayCold,
   gatewayDead,
   snapshot,
+  held,
+  autoRefresh,
   stream,
   deep,
   churn,

@@ -17,6 +17,13 @@ export const startEntrepot = (environment: Record<string, string>): Promise<Chil
     ...environment,
   })
 
+export type ServedCounts = Record<'requests' | 'pages' | 'received' | 'sent' | 'listingBytes', number>
+
+/** What `scripted-registries.ts` has served since its start. */
+export async function servedCounts({ url }: Pick<Child, 'url'>): Promise<ServedCounts> {
+  return (await (await fetch(`${url}/counts`)).json()) as ServedCounts
+}
+
 /** A script of this project that prints its URL on stderr when it listens, and ends on SIGTERM. */
 export async function startChild(
   args: readonly string[],

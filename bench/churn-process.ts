@@ -1,11 +1,9 @@
 import { LruCache } from '../src/cache/lru.ts'
 import { systemClock } from '../src/domain/clock.ts'
 import { ALL_OPEN } from '../src/domain/query.ts'
-import { scannerOf } from '../src/upstream/page/item-scanner.ts'
-import { ListingPage } from '../src/upstream/page/listing-page.ts'
+import { conditionsOf, ListingPage } from '../src/upstream/page/listing-page.ts'
 import { Run } from '../src/upstream/reading/run.ts'
 import { RunCache, RunCacheState } from '../src/upstream/reading/run-cache.ts'
-import type { StoredRun } from '../src/upstream/reading/stored-run.ts'
 import { generateListings } from './generate-listings.ts'
 
 /**
@@ -19,24 +17,24 @@ const body = `{"items":[${items.join(',')}],"count":${listings},"total_after_fil
 const upstream = { name: 'upstream', url: 'http://registry.example', kind: 'registry', key: null } as const
 
 async function measure(count: number, most: number): Promise<{ counted: number; resident: number }> {
-  const local = new LruCache<StoredRun>({
+  const local = new LruCache<Run>({
     maxBytes: most,
     sizeOf: ({ retainedBytes }) => retainedBytes,
     now: Date.now,
   })
   const runs = new RunCache({
-    upstream: { ...upstream, allowPrivateAddresses: false, timeoutMs: 1000, scanLimit: 2000 },
+    upstream: { ...upstream, allowPrivateAddresses: false },
     read: async (query) => {
-      const run = new Run({ ...upstream, scanLimit: 2000 }, null, Date.now())
+      const run = new Run(upstream.kind, { after: null, asOf: Date.now() })
       // Its own buffer, like the client's.
       const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body))
       bytes.write(body)
-      run.add(new ListingPage(bytes, { kind: 'registry', scanner: scannerOf(query), offset: 0 }))
+      const page = new ListingPage(bytes, { kind: 'registry', conditions: conditionsOf(query), offset: 0 })
+      run.add(run.describe(page))
       run.isEnded = true
       return run
     },
     runs: local,
-    sharedRuns: null,
     state: new RunCacheState(),
     policy: { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 },
     maxReadMs: 3000,

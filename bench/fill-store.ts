@@ -43,6 +43,7 @@ function commandFor(bytes: Uint8Array, listingId: string, publisherId: number, n
     },
     status: 'open',
     maxListings: 0,
+    keyId: null,
     use: { signature: n.toString(16).padStart(64, '0'), body: '0'.repeat(64), expiresAt: 1, now: 0 },
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Child, startChild, startEntrepot } from './children.ts'
+import { benchGatewayToml } from './start-gateway.ts'
 import type { Bench, TableRow } from './table.ts'
 
 const UPSTREAMS = 5
@@ -19,7 +20,7 @@ const WARM_UP = 20
 
 export const gatewayDead: Bench = {
   name: 'gateway-dead',
-  what: `${UPSTREAMS} upstreams, every request a new query; then one of them accepts connections and never answers (timeout_ms ${TIMEOUT_MS})`,
+  what: `${UPSTREAMS} live upstreams, every request a new query; then one of them accepts connections and never answers (timeout_ms ${TIMEOUT_MS})`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
@@ -66,11 +67,7 @@ export const gatewayDead: Bench = {
 }
 
 async function startGateway(config: string, urls: readonly string[]): Promise<Child> {
-  const tables = urls.map(
-    (url, n) =>
-      `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\ntimeout_ms = ${TIMEOUT_MS}\nallow_private_addresses = true\n`,
-  )
-  await writeFile(config, tables.join('\n'))
+  await writeFile(config, benchGatewayToml(urls, `mode = "live"\ntimeout_ms = ${TIMEOUT_MS}`))
   return startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
 }
 

@@ -6,6 +6,7 @@ import { generateOffers } from '../demo/offers.ts'
 import { createClient } from '../src/client/client.ts'
 import { type Child, startEntrepot, startPlainServer } from './children.ts'
 import { compare } from './load.ts'
+import { whenHeld } from './start-gateway.ts'
 import type { Bench, TableRow } from './table.ts'
 
 const UPSTREAMS = 5
@@ -15,7 +16,7 @@ const KEY = 'bench-key'
 
 export const gatewayHot: Bench = {
   name: 'gateway-hot',
-  what: `GET ${PATH} repeated at a gateway over ${UPSTREAMS} Registries, two of them private, with a read key and a fresh cache, against plain node:http with the same bytes`,
+  what: `GET ${PATH} repeated at a gateway over ${UPSTREAMS} Registries, two of them private, with a read key, against plain node:http with the same bytes`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     const children: Child[] = []
@@ -54,6 +55,7 @@ async function measure(folder: string, upstreams: readonly Child[]): Promise<Tab
     REGISTRY_BOOTSTRAP_API_KEY: KEY,
   })
   const headers = { Authorization: `Bearer ${KEY}` }
+  await whenHeld(gateway.url, headers)
   const url = `${gateway.url}${PATH}`
   await (await fetch(url, { headers })).arrayBuffer()
   const body = Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
@@ -69,7 +71,7 @@ async function measure(folder: string, upstreams: readonly Child[]): Promise<Tab
       'requests/s': result.ours,
       'node:http': result.plain,
       ratio: result.ratio,
-      budget: '0.85',
+      budget: '0.5',
     }
   } finally {
     await plain.close()

@@ -46,7 +46,7 @@ export const GPU_COUNTS = [1, 8, 2, 4, 1, 16]
 export const MEMORY_GB = [64, 128, 256, 512, 1024, 96, 192, 1536, 32, 2048]
 
 const FIRST_CREATED_AT: Micros = Date.UTC(2025, 0, 1) * 1000
-const PUBLISHERS = Array.from({ length: 5000 }, (_, n) => ({ id: n + 1, address: address(n) }))
+export const PUBLISHERS = Array.from({ length: 5000 }, (_, n) => ({ id: n + 1, address: address(n) }))
 const CHAINS = ['base_sepolia', 'ethereum_sepolia', 'anvil']
 const CPUS = ['AMD EPYC 9654', 'Intel Xeon Platinum 8480+', 'AMD EPYC 7763', 'Intel Xeon Gold 6338']
 const DISKS = ['Samsung MZTL3T8HEFK', 'Micron 7450', 'Solidigm D7-P5520', 'WD SN850X']

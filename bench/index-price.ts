@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { PriceOrder } from '../src/domain/source/selection.ts'
-import type { Criterion } from '../src/filter-spec/criteria.ts'
-import type { FilterSpec } from '../src/filter-spec/filter.ts'
+import type { Criterion, FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
 import type { ListingIndex } from '../src/listing-index/listing-index.ts'
@@ -56,7 +55,7 @@ export const indexPrice: Bench = {
 /** With the counts that order the groups: of one token by unit, or of every basis. */
 function firstPage(index: ListingIndex, criteria: readonly Criterion[], token: string | null): number {
   const matches = index.matches({ status: 'open', publisherId: null, criteria })
-  const offers = [...matches.offers(null)].toSorted(([, a], [, b]) => b - a)
+  const offers = [...matches.offers(null)].toSorted(([, a], [, b]) => b.publishers - a.publishers)
   const bases = offers.map(([basis]) => basis).filter((basis) => token === null || basis.includes(token))
   const order: PriceOrder = { groups: bases.slice(0, MAX_GROUPS).map((basis) => [basis]), per: 'gpu' }
   let bytes = 0

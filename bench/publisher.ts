@@ -1,7 +1,8 @@
-import { publishAtFullSpeed } from './publishing.ts'
+import { publishAtFullSpeed, sendBadSignatures } from './publishing.ts'
 
 // Its own process, which publishes until SIGTERM, so that it shares no event loop with the measurement of reads.
+const [, , url = '', load] = process.argv
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
-process.stderr.write(`publishing to ${process.argv[2]}\n`)
-await publishAtFullSpeed(process.argv[2]!, stop.signal)
+process.stderr.write(`publishing to ${url}\n`)
+await (load === 'bad signatures' ? sendBadSignatures : publishAtFullSpeed)(url, stop.signal)

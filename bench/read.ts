@@ -55,7 +55,7 @@ async function measure(folder: string, gate: string, environment: Record<string,
       'requests/s': result.ours,
       'node:http': result.plain,
       ratio: result.ratio,
-      budget: '0.6',
+      budget: '0.5',
     }
   } finally {
     await plain.close()

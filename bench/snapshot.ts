@@ -1,61 +1,105 @@
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/domain/clock.ts'
 import { TokenTable } from '../src/domain/price/token.ts'
-import type { PageQuery } from '../src/domain/query.ts'
+import type { ListingQuery } from '../src/domain/query.ts'
 import type { NamedSource } from '../src/domain/source/named-source.ts'
 import type { Item } from '../src/domain/source/reading.ts'
 import { SourceError } from '../src/domain/source/source-error.ts'
 import type { FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
-import { createReadPage } from '../src/gateway/pages.ts'
-import { SnapshotPuller, SnapshotState } from '../src/upstream/snapshot/puller.ts'
+import { Holdings } from '../src/gateway/holdings.ts'
+import { readPage } from '../src/gateway/pages.ts'
+import { rankSources } from '../src/gateway/sources.ts'
+import { SnapshotPuller } from '../src/upstream/snapshot/puller.ts'
 import { SnapshotSource } from '../src/upstream/snapshot/snapshot-source.ts'
+import { SnapshotState } from '../src/upstream/snapshot/snapshot-state.ts'
 import { generateListings, randomFrom } from './generate-listings.ts'
-import { randomFilters } from './index.ts'
+import { percentile, randomFilters } from './index.ts'
 import type { Bench, TableRow } from './table.ts'
 
 const UPSTREAMS = 20
 const LISTINGS = 10_000
 const QUERIES = 3000
 const WARM_UP = 500
+const CHANGES = 200
+/** Seed of the listings that all have. */
+const COMMON = UPSTREAMS + 1
 
 export const snapshot: Bench = {
   name: 'snapshot',
-  what: `${UPSTREAMS} upstreams × ${LISTINGS.toLocaleString('en')} listings in snapshot mode; a page of 50 through one to three filters, in process, nothing cached`,
-  run: async () => {
-    const spec = readFilterSpec(fileURLToPath(new URL('../config/filter-spec.yaml', import.meta.url)))
-    const pulled = Array.from({ length: UPSTREAMS }, (_, n) => startPuller(n, spec))
-    const pullers = pulled.map(({ puller }) => puller)
-    await Promise.all(pullers.map(({ ready }) => ready))
-    const readPage = createReadPage({
-      sources: pulled.map(({ state }, n) => sourceOf(state, n)),
-      budgetMs: 4000,
-      clock: systemClock,
-      tokens: new TokenTable([]),
-      cursors: null,
-    })
-    const mergeOptions = { reader: { kind: 'anonymous' }, signal: new AbortController().signal } as const
-    const times: number[] = []
-    let matches = 0
-    for (const query of makeQueries(spec)) {
-      const started = performance.now()
-      const { total } = await readPage(query, null, mergeOptions)
-      times.push(performance.now() - started)
-      matches += total
-    }
-    await Promise.all(pullers.map((puller) => puller.close()))
-    return rowsFor(times.slice(WARM_UP), matches / QUERIES)
-  },
+  what: `${UPSTREAMS} upstreams × ${LISTINGS.toLocaleString('en')} listings in snapshot mode, which have none or half of their listings in common; a page of 50 through one to three filters, in process, nothing cached`,
+  run: async () => [
+    ...(await measure('own listings', 0)),
+    ...(await measure('half are copies', LISTINGS / 2)),
+  ],
 }
 
-function startPuller(n: number, spec: FilterSpec): { puller: SnapshotPuller; state: SnapshotState } {
+async function measure(listings: string, shared: number): Promise<TableRow[]> {
+  const spec = readFilterSpec(fileURLToPath(new URL('../config/filter-spec.yaml', import.meta.url)))
+  const pulled = Array.from({ length: UPSTREAMS }, (_, n) => startPuller(n, spec, shared))
+  await Promise.all(pulled.map(({ puller }) => puller.ready))
+  const sources = pulled.map(({ state }, n) => sourceOf(state, n))
+  const settings = {
+    sources,
+    holdings: new Holdings(rankSources(sources)),
+    budgetMs: 4000,
+    clock: systemClock,
+    tokens: new TokenTable([]),
+    cursors: null,
+  }
+  const request = { reader: { kind: 'anonymous' }, signal: new AbortController().signal } as const
+  const timedPage = async (query: ListingQuery): Promise<{ ms: number; total: number }> => {
+    const started = performance.now()
+    const { total } = await readPage(settings, query, { limit: 50, offset: 0, cursor: null }, request)
+    return { ms: performance.now() - started, total }
+  }
+  const queries = makeQueries(spec)
+  const pages: { ms: number; total: number }[] = []
+  for (const query of queries) pages.push(await timedPage(query))
+  const measured = pages.slice(WARM_UP)
+  const afterChanges: number[] = []
+  for (const id of [...pulled[0]!.state.current!.snapshot.listingIds].slice(0, CHANGES)) {
+    pulled[0]!.puller.remove([id], id)
+    afterChanges.push((await timedPage(queries[afterChanges.length]!)).ms)
+  }
+  await Promise.all(pulled.map(({ puller }) => puller.close()))
+  const times = measured.map(({ ms }) => ms).toSorted((a, b) => a - b)
+  const matches = measured.reduce((sum, { total }) => sum + total, 0) / measured.length
+  return [
+    { listings, measure: 'merged page, p50', value: percentile(times, 0.5), unit: 'ms', budget: '0.6' },
+    { listings, measure: 'merged page, p99', value: percentile(times, 0.99), unit: 'ms' },
+    {
+      listings,
+      measure: 'first page after a change, p50',
+      value: percentile(
+        afterChanges.toSorted((a, b) => a - b),
+        0.5,
+      ),
+      unit: 'ms',
+    },
+    { listings, measure: 'matches, mean', value: matches, unit: 'listings' },
+  ]
+}
+
+const PERIODS = { refreshSeconds: 3600, fullRefreshSeconds: 3600 }
+
+function startPuller(
+  n: number,
+  spec: FilterSpec,
+  shared: number,
+): { puller: SnapshotPuller; state: SnapshotState } {
   const state = new SnapshotState()
   const puller = new SnapshotPuller({
-    upstream: { name: `upstream-${n}`, refreshSeconds: 3600, maxListings: LISTINGS },
-    pull: async () => ({ listings: listingsOf(n), invalid: 0 }),
+    upstream: { name: `upstream-${n}`, ...PERIODS, maxListings: LISTINGS },
+    fetchFirstPage: async () => ({ askedAt: systemClock.now(), page: null, counts: null }),
+    pull: async () => ({ listings: listingsOf(n, shared), invalid: 0 }),
+    attribute: async () => {},
+    inTurn: (work) => work(),
+    maxBytes: () => Number.POSITIVE_INFINITY,
     filters: () => [...spec.filters.values()],
     storage: null,
+    shared: null,
     onResize: () => {},
     state,
     clock: systemClock,
@@ -70,18 +114,28 @@ function sourceOf(state: SnapshotState, n: number): NamedSource {
   const name = `upstream-${n}`
   const notReachable = () => Promise.reject(new SourceError('connection_refused', `${name}: not reachable`))
   const snapshot = new SnapshotSource({
-    upstream: { name, refreshSeconds: 3600 },
+    upstream: { name, kind: 'registry', mode: 'snapshot', ...PERIODS, maxAgeSeconds: null },
     state,
-    live: { read: notReachable, select: notReachable },
+    puller: { refresh: async () => {}, onRead: () => {}, remove: () => {} },
+    freshSeconds: 3600,
+    live: { read: notReachable, select: notReachable, readWhole: notReachable },
     requireSchema: () => {},
     clock: systemClock,
   })
-  return { name, visibility: 'public', priority: n + 1, mode: 'snapshot', read: snapshot.read }
+  return {
+    name,
+    visibility: 'public',
+    priority: n + 1,
+    mode: 'snapshot',
+    read: snapshot.read,
+    held: snapshot.held,
+  }
 }
 
-/** All Registries have the same sellers and different listings. */
-function listingsOf(n: number): Map<string, Item> {
-  const items = Array.from(generateListings(LISTINGS, n + 1), (entry): Item => {
+/** All Registries have the same sellers, the first `shared` listings in common, and further ones of their own. */
+function listingsOf(n: number, shared: number): Map<string, Item> {
+  const entries = [...generateListings(shared, COMMON), ...generateListings(LISTINGS - shared, n + 1)]
+  const items = entries.map((entry): Item => {
     const { listingId, publisherId, createdAt, bytes } = entry
     const storefrontUrl = `https://seller-${publisherId}.compute.example/`
     const publisher = `0x${publisherId}`
@@ -90,21 +144,11 @@ function listingsOf(n: number): Map<string, Item> {
   return new Map(items.map((item) => [item.listingId, item]))
 }
 
-function makeQueries(spec: FilterSpec): PageQuery[] {
+function makeQueries(spec: FilterSpec): ListingQuery[] {
   const random = randomFrom(11)
   return Array.from({ length: WARM_UP + QUERIES }, () => {
     const filters = [...randomFilters(random, 1 + Math.floor(random() * 3))]
     const criteria = parseCriteria(spec, filters)
-    return { status: 'open', publisher: null, criteria, filters, limit: 50, offset: 0 }
+    return { status: 'open', publisher: null, criteria, filters }
   })
-}
-
-function rowsFor(times: readonly number[], matches: number): TableRow[] {
-  const sorted = times.toSorted((a, b) => a - b)
-  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
-  return [
-    { measure: 'merged page, p50', value: at(0.5), unit: 'ms', budget: '0.6' },
-    { measure: 'merged page, p99', value: at(0.99), unit: 'ms' },
-    { measure: 'matches, mean', value: matches, unit: 'listings' },
-  ]
 }

@@ -1,5 +1,6 @@
-import { killOne, killRedisToo, killTwo } from '../test/e2e/killing.ts'
-import { runWorld } from '../test/oracle/run.ts'
+import { killOne, killRedisToo, killTwo } from '../test/system/e2e/killing.ts'
+import { UPSTREAM_MODES, type UpstreamMode } from '../test/system/oracle/plan.ts'
+import { runWorld } from '../test/system/oracle/run.ts'
 
 /** Default duration. */
 const MINUTES = 10
@@ -39,11 +40,18 @@ async function soakKills(minutes: number): Promise<void> {
   process.stdout.write(`${kills} kills, ${acknowledged} publishes acknowledged\n`)
 }
 
+type OracleOptions = {
+  minutes: number
+  firstSeed: number
+  /** Of every upstream; `null` for a random one of each. */
+  mode: UpstreamMode | null
+}
+
 /**
  * Reads worlds of scripted Registries that change meanwhile, one per seed, and checks every answer. Exits with 1 at the first
  * wrong one, and prints its seed.
  */
-async function soakOracle(minutes: number, firstSeed: number): Promise<void> {
+async function soakOracle({ minutes, firstSeed, mode }: OracleOptions): Promise<void> {
   const started = performance.now()
   const end = started + minutes * 60_000
   const sums = { answers: 0, required: 0, exact: 0, requests: 0 }
@@ -56,24 +64,30 @@ async function soakOracle(minutes: number, firstSeed: number): Promise<void> {
     )
   }
   for (let seed = firstSeed; ; seed++) {
-    const { faults, ...counts } = await runWorld(seed, ANSWERS, () => performance.now() >= end)
+    const isTimeUp = () => performance.now() >= end
+    const { faults, ...counts } = await runWorld(seed, { answers: ANSWERS, mode, isOver: isTimeUp })
     for (const name of ['answers', 'required', 'exact', 'requests'] as const) sums[name] += counts[name]
     const isOver = performance.now() >= end || faults.length > 0
     if (isOver || (seed - firstSeed) % PRINT_EVERY === 0) print(seed)
     if (faults.length > 0) {
-      process.stdout.write(`${faults.join('\n')}\nrepeat it by: npm run soak -- oracle 1 ${seed}\n`)
+      process.stdout.write(
+        `${faults.join('\n')}\nrepeat it by: npm run soak -- oracle 1 ${seed} ${mode ?? ''}\n`,
+      )
       process.exitCode = 1
     }
     if (isOver) break
   }
 }
 
+const USAGE = `npm run soak -- MINUTES, or npm run soak -- oracle MINUTES [SEED] [${UPSTREAM_MODES.join('|')}]\n`
+
 const [first, ...rest] = process.argv.slice(2)
 const isOracle = first === 'oracle'
 const minutes = Number((isOracle ? rest[0] : first) ?? MINUTES)
-const seed = Number(rest[1] ?? Date.now() % 2 ** 31)
-if (minutes > 0 && Number.isInteger(seed)) await (isOracle ? soakOracle(minutes, seed) : soakKills(minutes))
-else {
-  process.stderr.write('npm run soak -- MINUTES, or npm run soak -- oracle MINUTES [SEED]\n')
+const mode = UPSTREAM_MODES.find((name) => rest.includes(name)) ?? null
+const seed = Number(rest.slice(1).find((text) => text !== mode) ?? Date.now() % 2 ** 31)
+if (!(minutes > 0 && Number.isInteger(seed))) {
+  process.stderr.write(USAGE)
   process.exitCode = 1
-}
+} else if (isOracle) await soakOracle({ minutes, firstSeed: seed, mode })
+else await soakKills(minutes)

@@ -1,13 +1,48 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Child, startEntrepot } from './children.ts'
 
-/** A pure gateway over live upstreams at these URLs; its configuration is written to `folder`. */
-export async function startBenchGateway(folder: string, bases: readonly string[]): Promise<Child> {
-  const config = join(folder, 'gateway.toml')
+export type BenchMode = 'auto' | 'live'
+
+type BenchGatewayOptions = { mode: BenchMode; storeUrl?: string; settings?: string }
+
+/**
+ * A pure gateway over upstreams at these URLs; its configuration is written to `folder`. `settings`: further lines of each
+ * upstream.
+ */
+export async function startBenchGateway(
+  folder: string,
+  bases: readonly string[],
+  { mode, storeUrl = 'sqlite::memory:', settings = '' }: BenchGatewayOptions,
+): Promise<Child> {
+  const config = join(folder, `gateway-${mode}.toml`)
+  await writeFile(config, benchGatewayToml(bases, `mode = "${mode}"\n${settings}`))
+  return startEntrepot({ STORE_URL: storeUrl, ENTREPOT_CONFIG: config })
+}
+
+/** @param settings further lines of each `[[upstreams]]` table */
+export function benchGatewayToml(bases: readonly string[], settings: string): string {
   const tables = bases.map(
-    (url, n) => `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\nallow_private_addresses = true\n`,
+    (url, n) =>
+      `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\nallow_private_addresses = true\n${settings}\n`,
   )
-  await writeFile(config, tables.join('\n'))
-  return startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
+  return tables.join('\n')
+}
+
+export type SourceState = { registry: string; mode: string; age_seconds: number | null }
+
+export async function upstreamStates(
+  gateway: string,
+  headers: Record<string, string> = {},
+): Promise<SourceState[]> {
+  const { sources } = (await (await fetch(`${gateway}/sources`, { headers })).json()) as {
+    sources: SourceState[]
+  }
+  return sources.filter(({ mode }) => mode !== 'local')
+}
+
+/** Resolves when every upstream answers from memory. */
+export async function whenHeld(gateway: string, headers: Record<string, string> = {}): Promise<void> {
+  while ((await upstreamStates(gateway, headers)).some(({ mode }) => mode !== 'snapshot')) await delay(200)
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { generatePrivateKey } from 'viem/accounts'
 import { loadConfig } from '../src/config/config.ts'
 import { createContext } from '../src/context/context.ts'
-import { createRecoverPool } from '../src/registry/signature/recover-pool.ts'
 import { type Service, startService } from '../src/service.ts'
 import { fillMarket, type RegistryName } from './fill-market.ts'
 
@@ -27,11 +26,9 @@ export type DemoMarket = {
  */
 export async function startDemoMarket(port: number): Promise<DemoMarket> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-demo-'))
-  const pool = createRecoverPool() // one for all four: the threads start once
   const running: Service[] = []
   const close = async (): Promise<void> => {
     for (const service of running.reverse()) await service.close()
-    await pool.close()
     await rm(folder, { recursive: true })
   }
   const start = async (
@@ -50,7 +47,7 @@ export async function startDemoMarket(port: number): Promise<DemoMarket> {
       ...more,
     }
     const load = () => loadConfig(environment)
-    const service = await startService(await createContext(load(), { load, recover: pool.recover }))
+    const service = await startService(await createContext(load(), { load }))
     running.push(service)
     return service.url
   }
@@ -64,12 +61,13 @@ export async function startDemoMarket(port: number): Promise<DemoMarket> {
       curated: await start('curated', 2, unlimited, gated),
       'co-located': await start('co-located', 3, unlimited),
     }
+    // First, so that the gateway's first pull has all of it.
+    const published = await fillMarket(registries, readerKey)
     const gateway = await start('gateway', 0, gatewayFile(registries), {
       REGISTRY_BOOTSTRAP_API_KEY: readerKey,
       REGISTRY_ADMIN_API_KEY: operatorKey,
       CURATED_KEY: readerKey,
     })
-    const published = await fillMarket(registries, readerKey)
     return { gateway, registries, readerKey, operatorKey, published, close }
   } catch (cause) {
     await close()
@@ -85,6 +83,7 @@ const gatewayFile = (registries: Record<RegistryName, string>): string =>
 name = "${name}"
 url = "${url}"
 allow_private_addresses = true
+refresh_seconds = 1
 ${name === 'curated' ? 'visibility = "private"\napi_key_env = "CURATED_KEY"' : ''}
 `,
     )

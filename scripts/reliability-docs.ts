@@ -1,7 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { BUDGET_MS, FAULT_CASES, type FaultCase, type Kept } from '../test/e2e/fault-cases.ts'
+import {
+  BUDGET_MS,
+  FAULT_CASES,
+  type FaultCase,
+  type Kept,
+} from '../test/integration/federation/fault-cases.ts'
 
-/** `npm run docs` writes `docs/reliability.md` from the rows that `test/e2e/fault-matrix.test.ts` checks. */
+/** `npm run docs` writes `docs/reliability.md` from the rows that `test/integration/federation/fault-matrix.test.ts` checks. */
 
 export const RELIABILITY_DOCS = 'docs/reliability.md'
 
@@ -21,7 +26,7 @@ const KEPT = ['none', 'fresh', 'stale'] as const satisfies readonly Kept[]
 
 const INTRODUCTION = `# When an upstream fails
 
-Written by \`npm run docs\` from the rows of \`test/e2e/fault-cases.ts\`; \`test/e2e/fault-matrix.test.ts\` checks each
+Written by \`npm run docs\` from the rows of \`test/integration/federation/fault-cases.ts\`; \`test/integration/federation/fault-matrix.test.ts\` checks each
 of them with a real gateway over a real, scripted Registry. A row is the answer to a query of that upstream alone
 (\`GET /listings?sources=NAME\`): the status, \`complete\`, the upstream's \`state\` and \`reason\` in \`sources\`, the
 number of items, and the requests for listings to the upstream since its failure. The gateway of the matrix has a
@@ -39,25 +44,33 @@ const MODE_TEXTS: Readonly<Record<Mode, string>> = {
 Every query is sent to the upstream, and the answer is cached. After a refusal (401, 403, 412) the cached answer is
 not served. After any other failure it is served as \`stale\`.
 `,
-  snapshot: `## mode = "snapshot"
+  snapshot: `## mode = "auto" and mode = "snapshot"
 
-All open listings are pulled every \`refresh_seconds\`, plus or minus a tenth, and queries are answered from memory: no
-reader waits for the upstream, and every filter is exact.
+All open listings are pulled regularly, and queries are answered from memory: no reader waits for the upstream, and every filter
+is exact. \`auto\`, the default, reads the upstream live until the first pull has ended; the tables above apply till then.
 
+- Every \`refresh_seconds\`, plus or minus a tenth, the first page and the counts of the upstream are requested. Where they explain
+  each other, what is new is added; otherwise the whole is pulled. It is pulled every \`full_refresh_seconds\`, too, up to five times less
+  often while that finds nothing, never for more than a tenth of the time, and not while there are no readers.
 - A Registry is pulled in pages that overlap by ten listings. A page has to contain a listing of the page before it;
   otherwise it is requested again from further back. So no listing that stays open is missed while others
-  change. A gateway is pulled as one NDJSON stream. A pull is served completely or not at all.
-- A failed pull changes only the age (\`age_seconds\`) of the snapshot. After two periods without a complete pull it is
-  \`stale\`, with the reason of the latest failure. It is served while the upstream is down, and pulled again after the
-  period, or after 15 s if that is sooner. A 401 or 403 hides it until the upstream accepts the key again.
+  change. A gateway is pulled as one NDJSON stream behind its first page. A pull is served completely or not at all.
+- \`age_seconds\` counts from the last whole pull. A failed pull changes nothing else. The source is \`stale\` when that is older than
+  \`max_age_seconds\`, or than two \`refresh_seconds\` while pulls fail, with the reason of the latest failure. It is served while the
+  upstream is down, and pulled again after the period, or after 15 s if that is sooner. A 401 or 403 hides it until the
+  upstream answers again.
+- \`GET /listings/{id}\` asks the upstream if the data are older than \`fresh_seconds\`, for at most a second. A listing that it has no
+  more leaves the memory; where it cannot be asked, the copy in memory is the answer.
+- \`Cache-Control: no-cache\` requests the first page and the counts before the answer, at most once a second for all readers, and
+  within the time limit of the query.
 - The snapshot is saved with the store, once a minute at most and when the service ends: with SQLite beside the
-  database (\`PATH-snapshots/NAME.json\`, readable by its owner only), with Redis under \`entrepot:snapshot:NAME\`,
+  database (\`PATH-snapshots/NAME.json\`, readable by its owner only), with Redis under \`entrepot:held:…\`, by URL and credential,
   compressed, for a week, and only if it fits the upstream's part of \`cache.max_bytes\`. After a restart with the same
-  URL, kind and key it is available at once, \`stale\` until the first pull ends.
-- An upstream with more than \`max_listings\`, or more bytes of them than half of its part of \`cache.max_bytes\`, is live
-  until it has fewer. The log has one line; its \`mode\` is \`live\` and its last error \`too_large\`.
-- Queries for listings that are not open are live, as are queries for a publisher while an address is unknown.
-`,
+  URL, kind and key it is available at once, with its age.
+- An upstream with more than \`max_listings\`, or with more bytes than better sources leave of \`cache.max_bytes\` or than a quarter of
+  it, is read live until it is a fifth below that. The log has a line for each change; its \`mode\` is \`live\`, \`live_reason\` says why,
+  and its last error is \`too_large\`.
+- Queries for listings that are not open are live, as are queries for a publisher while an address is unknown.`,
 }
 
 const KEPT_TEXTS: Readonly<Record<Mode, Readonly<Record<Kept, string>>>> = {

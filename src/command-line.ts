@@ -3,14 +3,25 @@ import type { Services } from './cli/command.ts'
 import type { Terminal } from './cli/output/terminal.ts'
 import { createProgram } from './cli/program.ts'
 import { version } from './config/shipped-files.ts'
+import type { Around } from './context/buyer.ts'
+import { ANONYMOUS } from './domain/api-key.ts'
 
 /** Runs one command of `entrepot`; its further modules are loaded when it needs them. Gives the exit code. */
-export async function runCommandLine(terminal: Terminal, args: readonly string[]): Promise<number> {
+export async function runCommandLine(
+  terminal: Terminal,
+  args: readonly string[],
+  around: Pick<Around, 'interceptors'> = {},
+): Promise<number> {
   let exitCode = 0
   const services: Services = {
-    openRegistryClient: async (options) => (await import('./context/buyer.ts')).openRegistryClient(options),
-    serveAgents: async (discovery, agents, onError) =>
-      (await import('./mcp/stdio.ts')).serveStdio(discovery, agents, { version: version(), onError }),
+    openRegistryClient: async (options) =>
+      (await import('./context/buyer.ts')).openRegistryClient({ ...options, ...around }),
+    serveAgents: async (market, agents, onError) =>
+      (await import('./mcp/stdio.ts')).serveStdio(market, agents, {
+        reader: ANONYMOUS,
+        version: version(),
+        onError,
+      }),
     serve: async () => (await import('./service.ts')).serve(),
     checkStore: async (url) => (await import('./context/store-commands.ts')).checkStore(url),
     backupStore: async (url, file) => (await import('./context/store-commands.ts')).backupStore(url, file),

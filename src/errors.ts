@@ -36,7 +36,7 @@ export const LIMITS = [
   'listing_bytes',
   'body_bytes',
   'header_bytes',
-  'pending_signatures',
+  'unsent_bytes',
 ] as const
 
 export type LimitName = (typeof LIMITS)[number]
@@ -49,6 +49,8 @@ type ErrorExtras = {
   /** Further members of the problem body (RFC 9457 section 3.2). */
   members?: Readonly<Record<string, unknown>>
   headers?: Readonly<Record<string, string>>
+  /** For the log, where the message has text of the client that is not in quotes. */
+  logged?: string | undefined
 }
 
 /** Errors for callers: `message` becomes the problem body's `detail` and must not hold a secret. */
@@ -59,6 +61,7 @@ export class EntrepotError extends Error {
   readonly members: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, string>>
   readonly limit: LimitName | undefined
+  readonly logged: string
 
   constructor(code: ErrorCode, detail: string, extras: ErrorExtras = {}) {
     super(detail, extras.cause === undefined ? undefined : { cause: extras.cause })
@@ -69,6 +72,7 @@ export class EntrepotError extends Error {
     this.members = extras.members ?? {}
     this.headers = extras.headers ?? {}
     this.limit = extras.limit
+    this.logged = extras.logged ?? detail
   }
 }
 

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Config, loadConfig } from './config/config.ts'
 import { serviceUrl } from './config/settings.ts'
+import { describeRanking } from './config/warnings.ts'
 import { type Context, createContext } from './context/context.ts'
 import { redactCredentials } from './domain/safe-text.ts'
 import { ConfigError, type Violation } from './errors.ts'
@@ -39,6 +40,7 @@ function summaryOf(config: Config): Record<string, unknown> {
     gateway_file: configPath,
     filter_spec: filterSpecPath,
     upstreams: upstreams.length,
+    ...(upstreams.length > 0 && { ranking: describeRanking(config) }),
   }
 }
 

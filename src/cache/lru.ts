@@ -12,7 +12,6 @@ type LruOptions<Value> = {
 
 /** Overhead in bytes of an entry besides its value and its key (two bytes a character). */
 export const ENTRY_BYTES = 512
-const MAX_ENTRIES = 200_000
 
 /** Values in memory by group and key. Evicts the least recently used beyond `maxBytes`. */
 export class LruCache<Value> {
@@ -65,8 +64,8 @@ export class LruCache<Value> {
   }
 
   #open(maxBytes: number): LRUCache<string, Stored<Value>> {
+    // Without `max`, which lru-cache would allocate at once: `ENTRY_BYTES` bounds the number of entries.
     return new LRUCache({
-      max: MAX_ENTRIES,
       // lru-cache takes no 0 and no fractions; each entry is larger than 1.
       maxSize: Math.max(1, Math.floor(maxBytes)),
       sizeCalculation: ({ size }) => size,

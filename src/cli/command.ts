@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Discovery } from '../gateway/discovery.ts'
+import type { Market } from '../gateway/market.ts'
 import type { Terminal } from './output/terminal.ts'
 import type { ClientOptions, RegistryClient } from './registries/registry-client.ts'
 
@@ -30,7 +30,7 @@ export type StoreCounts = { listings: number; publishers: number; keys: number }
 /** What the process provides. */
 export type Services = {
   openRegistryClient: (options?: ClientOptions) => Promise<RegistryClient>
-  serveAgents: (discovery: Discovery, terminal: Terminal, onError: (cause: unknown) => void) => Promise<void>
+  serveAgents: (market: Market, terminal: Terminal, onError: (cause: unknown) => void) => Promise<void>
   serve: () => Promise<number>
   /** Gives warnings. @throws ConfigError or EntrepotError for a store that cannot be used */
   checkStore: (url: string) => Promise<readonly string[]>
@@ -39,9 +39,6 @@ export type Services = {
   setExitCode: (code: number) => void
   version: string
 }
-
-/** For the manual. */
-export const exampleOf = new WeakMap<Command, string>()
 
 export const JSON_OPTION = ['--json', 'print JSON, on a terminal too'] as const
 

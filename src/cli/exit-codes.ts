@@ -16,19 +16,6 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** For the manual. */
-export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
-  0: 'success',
-  1: 'wrong usage, not found, or an unexpected error',
-  3: 'some Registries, or the storefront of `review`, failed; the output is partial',
-  4: 'no Registry answered',
-  65: 'invalid input data',
-  74: 'the output could not be written',
-  77: 'not authorized',
-  78: 'invalid configuration',
-  130: 'interrupted; what was done until then is printed',
-}
-
 /** The message is printed, so it never holds a secret. */
 export class CliError extends Error {
   readonly exitCode: ExitCode

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import type { Document, Scalar } from 'yaml'
-import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
+import { hasIdLength, MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import { suggestName } from '../domain/nearest-name.ts'
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
@@ -182,7 +182,7 @@ function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListi
 }
 
 function readListingId({ listing_id: id }: JsonObject, place: string): string {
-  if (typeof id === 'string' && id.length > 0 && [...id].length <= MAX_LISTING_ID_LENGTH) return id
+  if (typeof id === 'string' && id.length > 0 && hasIdLength(id)) return id
   throw badData(
     `${place}: listing_id must be a string of 1 to ${MAX_LISTING_ID_LENGTH} characters; ` +
       'keep it the same, so that publishing again replaces the listing',

@@ -1,11 +1,5 @@
 import { Command } from 'commander'
-import {
-  type CommandContext,
-  type CommandDefinition,
-  type CommandGroup,
-  exampleOf,
-  type Services,
-} from './command.ts'
+import type { CommandContext, CommandDefinition, CommandGroup, Services } from './command.ts'
 import { describeError, type ExitCode, exitCodeOfError } from './exit-codes.ts'
 import { printStatus, type Terminal } from './output/terminal.ts'
 import type { RegistryClient } from './registries/registry-client.ts'
@@ -14,8 +8,8 @@ import type { RegistryClient } from './registries/registry-client.ts'
 const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | CommandGroup>>> = {
   serve: async () => (await import('./commands/serve.ts')).serveCommand,
   mcp: async () => (await import('./commands/mcp.ts')).mcpCommand,
-  listings: async () => (await import('./commands/listings.ts')).mergedListingsCommand,
-  listing: async () => (await import('./commands/listing.ts')).fullListingCommand,
+  listings: async () => (await import('./commands/listings.ts')).listingsCommand,
+  listing: async () => (await import('./commands/listing.ts')).listingCommand,
   facets: async () => (await import('./commands/facets.ts')).facetsCommand,
   filters: async () => (await import('./commands/filters.ts')).filtersCommand,
   review: async () => (await import('./commands/review.ts')).reviewCommand,
@@ -35,7 +29,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | Comman
   secret: async () => (await import('./commands/secret.ts')).secretCommand,
   init: async () => (await import('./commands/init.ts')).initCommand,
   completion: async () => (await import('./commands/completion.ts')).completionCommand,
-  manual: async () => (await import('./commands/manual.ts')).manualCommand,
 }
 
 /** @param words of the command line: commands not among them have no options yet; by default all have */
@@ -91,7 +84,6 @@ function addDefinition(
     return
   }
   definition.define?.(command)
-  exampleOf.set(command, definition.example)
   command
     .addHelpText('after', `\nExample:\n  ${definition.example}`)
     // Commander passes the arguments, the options and, last, the command itself.

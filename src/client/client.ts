@@ -38,6 +38,8 @@ type ListingPage<L> = {
   items: L[]
   /** Matches before paging. */
   total: number
+  /** Whether the total is exact; otherwise it may count copies that better sources replace. */
+  totalIsExact: boolean
   /** Whether every source answered; at a plain Registry, whether the page follows the previous one without a gap. */
   complete: boolean
   /** How each source answered; empty at a plain Registry. */
@@ -46,8 +48,6 @@ type ListingPage<L> = {
 
 /** Pages of a Registry have at most so many listings. */
 const PAGE_SIZE = 200
-/** Pages without a new listing, in a row. */
-const MAX_REPEATS = 100
 const MAX_SECONDS_AHEAD = 3
 
 /**
@@ -69,18 +69,22 @@ export function createClient(options: ConnectOptions) {
     call: CallOptions = {},
   ): AsyncGenerator<ListingPage<L>, void> {
     const walk = new PageWalk()
-    for (let repeats = 0; !walk.isEnd; ) {
+    while (!walk.isEnd) {
       const path = pathOf('listings', query, walk.paging(PAGE_SIZE))
       const body = await readJson<JsonValue>(path, call)
-      const page = readPageReport(body)
+      const report = readPageReport(body)
       const listings = listAt(body, 'items')
       if (listings.some((listing) => textAt(listing, 'listing_id') === null)) throw notAList()
-      const items = listings.filter((listing) => walk.isNew(copyOf(listing)))
-      const { total, isComplete, sources } = walk.advance(listings.length, page)
-      repeats = items.length === 0 ? repeats + 1 : 0
-      if (repeats > MAX_REPEATS)
-        throw new ProblemError(200, { detail: `${MAX_REPEATS} pages in a row had no new listing.` })
-      yield { items: items as L[], total, complete: isComplete, sources: sources ?? [] }
+      const { isNew, page } = walk.take(listings.map(copyOf), report)
+      const { total, isTotalExact, isComplete, sources } = page
+      const items = listings.filter((_, n) => isNew[n])
+      yield {
+        items: items as L[],
+        total,
+        totalIsExact: isTotalExact,
+        complete: isComplete,
+        sources: sources ?? [],
+      }
     }
   }
 

@@ -1,10 +1,23 @@
-import { SeenListings } from '../domain/listing-identity.ts'
+import { identityKey } from '../domain/listing-identity.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import { step } from '../domain/walk/step.ts'
+import {
+  beginWalk,
+  compareRows,
+  nextRequest,
+  type Row,
+  type Walk,
+  type WalkPage,
+  type WalkRules,
+} from '../domain/walk/walk.ts'
 import { at, type JsonValue, numberAt, textAt } from '../json/value.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { ProblemError, readReports } from './problem-error.ts'
 
 export type PageReport = {
   total: number
+  /** Whether the total is exact, or at most that. */
+  isTotalExact: boolean
   /** True at a plain Registry. */
   isComplete: boolean
   /** `null` for a plain Registry. */
@@ -20,6 +33,7 @@ export function readPageReport(body: JsonValue): PageReport {
   const complete = at(body, 'complete')
   return {
     total,
+    isTotalExact: textAt(body, 'total_is') !== 'at_most',
     isComplete: complete === true || (complete === null && sources === null),
     sources,
     nextCursor: textAt(body, 'next_cursor'),
@@ -37,18 +51,25 @@ type Copy = {
   storefrontUrl: string | null
 }
 
-/** Of two pages by offset: so many listings may be removed between two requests without harm. */
-const OVERLAP = 10
+/** Pages of a gateway may repeat listings that were unchecked. */
+const RULES: WalkRules = {
+  name: 'The gateway',
+  isGateway: true,
+  minPageItems: 0,
+  maxRepeatedByCursor: 100,
+  mayDivide: false,
+  mayDivide500: false,
+}
 
 /** Pages by cursor at a gateway, by offset at a plain Registry. */
 export class PageWalk {
-  readonly #seen = new SeenListings()
-  /** Of the latest page. */
-  #counts = { added: 0, repeated: 0 }
-  #overlap = 0
-  #received = 0
-  #cursor: string | null = null
+  #walk: Walk<WalkPage> = beginWalk(RULES, { offset: 0, isFromTop: true })
+  #request = nextRequest(this.#walk)
   #isEnd = false
+  /** Rows of the pages that join, by key. */
+  #rows = new Map<string, Row>()
+  #duplicates = 0
+  readonly #given = new Set<string>()
 
   get isEnd(): boolean {
     return this.#isEnd
@@ -56,34 +77,65 @@ export class PageWalk {
 
   /** Parameters of the next page. */
   paging(limit: number): string {
-    this.#counts = { added: 0, repeated: 0 }
-    if (this.#cursor !== null) return `limit=${limit}&cursor=${encodeURIComponent(this.#cursor)}`
-    return `limit=${limit}${this.#received === 0 ? '' : `&offset=${this.#received - this.#overlap}`}`
+    this.#request = { ...nextRequest(this.#walk), limit }
+    const { offset, resume } = this.#request
+    if (resume !== undefined) return `limit=${limit}&cursor=${encodeURIComponent(resume)}`
+    return `limit=${limit}${offset === 0 ? '' : `&offset=${offset}`}`
   }
 
-  /** Call after `isNew` for its items. Is not complete if listings may be missing between this page and the previous one. */
-  advance(items: number, page: PageReport): PageReport {
-    const { total, sources, nextCursor } = page
-    this.#cursor = nextCursor
-    this.#isEnd = nextCursor === null
-    if (sources !== null) return page
-    const isFirst = this.#received === 0
-    this.#received += items - this.#overlap
-    this.#isEnd = items === 0 || this.#received >= total
-    const { added, repeated } = this.#counts
-    const isJoint = added > 0 ? repeated > 0 || this.#overlap === 0 : repeated > 0 && items <= this.#overlap
-    this.#overlap = Math.min(OVERLAP, items >> 1)
-    return { ...page, isComplete: page.isComplete && (isFirst ? items > 0 || total === 0 : isJoint) }
+  /**
+   * @returns which items are new, in order: by offset, a page repeats what new listings moved down; by cursor, listings that
+   * were unchecked. A page by offset that does not follow those before is asked for again from further back, and has no new
+   * items; where that does not help, the last page is not complete.
+   * @throws ProblemError for cursors without an end
+   */
+  take(copies: readonly Copy[], report: PageReport): { isNew: readonly boolean[]; page: PageReport } {
+    const isGateway = report.sources !== null
+    const { offset, resume } = this.#request
+    const keys = copies.map((copy, n) => keyOf(copy) ?? `${offset + n}`)
+    const rows = keys.map((key, n) => [key, { offset: offset + n, position: 0 }] as const)
+    const { fresh, duplicates, hasMoved, repeatsSome } = compareRows(rows, this.#rows, this.#walk.end)
+    const follows = offset === 0 || resume !== undefined || (offset >= this.#walk.end && fresh.size > 0)
+    const page: WalkPage = {
+      offset,
+      received: copies.length,
+      total: Math.max(report.total, copies.length),
+      isGateway,
+      nextCursor: report.nextCursor ?? undefined,
+      isJoint: repeatsSome || follows,
+      isSorted: true,
+      added: fresh.size,
+      counted: this.#rows.size + fresh.size + this.#duplicates + duplicates,
+      hasMoved,
+    }
+    const { walk, next, accepted, isRestart } = step(this.#walk, { request: this.#request, page })
+    const isFailure = next instanceof SourceError
+    if (isFailure && isGateway) throw new ProblemError(200, { detail: next.message })
+    this.#walk = walk
+    this.#isEnd = isFailure || next === 'done'
+    if (accepted !== undefined) {
+      for (const [key, row] of fresh) this.#rows.set(key, row)
+      this.#duplicates += duplicates
+    }
+    if (isRestart) {
+      this.#rows.clear()
+      this.#duplicates = 0
+    }
+    return {
+      isNew: keys.map((key) => accepted !== undefined && this.#give(key)),
+      page: isFailure ? { ...report, isComplete: false } : report,
+    }
   }
 
-  /** By offset, a page repeats what new listings moved down; by cursor, listings with copies far apart. */
-  isNew({ listingId, registry, publisher, storefrontUrl }: Copy): boolean {
-    const isKnown = registry !== null && (publisher !== null || storefrontUrl !== null)
-    const isNew = this.#seen.add(listingId, {
-      publisher: isKnown ? publisher : `of ${registry}`,
-      storefrontUrl,
-    })
-    this.#counts[isNew ? 'added' : 'repeated']++
-    return isNew
+  #give(key: string): boolean {
+    const { size } = this.#given
+    return this.#given.add(key).size > size
   }
+}
+
+/** `null` for a copy without a known publisher and a storefront, which is a listing of its own. */
+function keyOf({ listingId, registry, publisher, storefrontUrl }: Copy): string | null {
+  if (registry === null) return listingId
+  const identity = identityKey({ publisher, storefrontUrl })
+  return identity === null ? null : `${listingId}\n${identity}`
 }

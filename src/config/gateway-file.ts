@@ -74,7 +74,7 @@ const upstream = z.strictObject({
   url: baseUrl,
   kind: z.enum(UPSTREAM_KINDS).default('registry'),
   visibility: z.enum(['public', 'private']).default('public'),
-  mode: z.enum(UPSTREAM_MODES).default('live'),
+  mode: z.enum(UPSTREAM_MODES).default('auto'),
   api_key_env: text.optional(),
   api_key_file: text.optional(),
   priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
@@ -82,8 +82,15 @@ const upstream = z.strictObject({
   connect_timeout_ms: count(1000, 1),
   max_in_flight: count(8, 1),
   refresh_seconds: count(15, 1),
+  full_refresh_seconds: count(60, 1),
+  max_age_seconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(2 ** 40)
+    .optional(),
   scan_limit: count(2000),
-  max_listings: count(10_000, 1),
+  max_listings: count(20_000, 1),
   allow_private_addresses: z.boolean().default(false),
 })
 
@@ -114,7 +121,7 @@ const gatewayFile = z.strictObject({
     fresh_seconds: count(15),
     stale_while_revalidate_seconds: count(60),
     stale_if_error_seconds: count(900),
-    max_bytes: count(268_435_456),
+    max_bytes: count(536_870_912),
   }),
   limits: table({
     anonymous_per_minute: count(0),
@@ -262,9 +269,15 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
 }
 
 function upstreamOptions(entry: z.infer<typeof upstream>, n: number, source: FileContext): UpstreamOptions {
-  const { api_key_env: _env, api_key_file: _file, priority = n + 1, ...rest } = entry
-  const key = upstreamKey(entry, `upstreams[${n}]`, source)
-  return { ...inCamelCase(rest), url: rest.url.replace(/\/+$/, ''), key, priority }
+  const { api_key_env: _env, api_key_file: _file, priority = n + 1, max_age_seconds, ...rest } = entry
+  return {
+    ...inCamelCase(rest),
+    url: rest.url.replace(/\/+$/, ''),
+    key: upstreamKey(entry, `upstreams[${n}]`, source),
+    priority,
+    fullRefreshSeconds: Math.max(rest.full_refresh_seconds, rest.refresh_seconds),
+    maxAgeSeconds: max_age_seconds ?? null,
+  }
 }
 
 function upstreamKey(entry: z.infer<typeof upstream>, path: string, source: FileContext): string | null {

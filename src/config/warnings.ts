@@ -1,5 +1,6 @@
 import { suggestName } from '../domain/nearest-name.ts'
 import { isLocalHost, isLocalUrl } from '../domain/private-address.ts'
+import type { Visibility } from '../domain/source/reading.ts'
 import type { Violation } from '../errors.ts'
 import type { GatewayFile } from './gateway-file.ts'
 import { SECRETS } from './secret-files.ts'
@@ -12,6 +13,7 @@ export function configWarnings(config: Settings & GatewayFile, environment: Envi
     ...weakKeys(config),
     ...openGates(config),
     ...doubtfulUpstreams(config),
+    ...betterPrivateUpstreams(config),
   ]
 }
 
@@ -81,6 +83,40 @@ function doubtfulUpstreams({ gateway, upstreams }: GatewayFile): Violation[] {
       )
     return warnings
   })
+}
+
+/** The best source decides what is shown, of those that a reader may see. */
+function betterPrivateUpstreams({ registry, upstreams }: GatewayFile): Violation[] {
+  const ranked = rankedNames({ registry, upstreams })
+  return upstreams.flatMap(({ name, visibility }, n) => {
+    const worse = ranked.slice(ranked.findIndex((one) => one.name === name) + 1)
+    const names = worse.filter((one) => one.visibility === 'public').map((one) => one.name)
+    if (visibility === 'public' || names.length === 0) return []
+    const message =
+      `private, and better than ${names.join(', ')}: of a listing in both, anonymous readers get the worse copy, readers with a ` +
+      'key the better one; raise its number if that is not intended'
+    return [{ path: `upstreams[${n}].priority (${name})`, message }]
+  })
+}
+
+type RankedName = { name: string; priority: number; visibility: Visibility }
+
+/** The best first, as the gateway ranks them: the own Registry first among equals, then the order of the file. */
+function rankedNames({ registry, upstreams }: Pick<GatewayFile, 'registry' | 'upstreams'>): RankedName[] {
+  const own: RankedName[] = registry.enabled
+    ? [{ name: registry.name, priority: 0, visibility: 'public' }]
+    : []
+  return [...own, ...upstreams].toSorted((a, b) => a.priority - b.priority)
+}
+
+/** `local 0, curated 1 (private)`. */
+export function describeRanking(config: Pick<GatewayFile, 'registry' | 'upstreams'>): string {
+  return rankedNames(config)
+    .map(
+      ({ name, priority, visibility }) =>
+        `${name} ${priority}${visibility === 'private' ? ' (private)' : ''}`,
+    )
+    .join(', ')
 }
 
 function sameUrl(a: string, b: string): boolean {

@@ -12,57 +12,74 @@ import { isLocalUrl } from '../domain/private-address.ts'
 import type { Source } from '../domain/source/reading.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
-import { CircuitBreaker } from '../upstream/call/circuit-breaker.ts'
-import { limitConcurrency } from '../upstream/call/limit-concurrency.ts'
 import { pushDownFilters } from '../upstream/filter-pushdown.ts'
 import { createAgent } from '../upstream/http/agent.ts'
-import { ACCEPT_ENCODING, send } from '../upstream/http/client.ts'
 import { createGet } from '../upstream/http/get.ts'
+import { type Endpoint, type Interceptor, requestsTo } from '../upstream/http/request.ts'
+import { CircuitBreaker } from '../upstream/interceptors/circuit-breaker.ts'
+import { composeRequests } from '../upstream/interceptors/compose.ts'
+import { limitConcurrency } from '../upstream/interceptors/limit-concurrency.ts'
 import { liveSource, refuseLongScan } from '../upstream/live-source.ts'
-import { createFetchPage, MAX_PAGE_BYTES } from '../upstream/page/fetch-page.ts'
+import { createFetchPage, type FetchPage, MAX_PAGE_BYTES } from '../upstream/page/fetch-page.ts'
 import { PublisherDirectory } from '../upstream/publisher-directory.ts'
 import { readRun } from '../upstream/reading/read-run.ts'
 
-type Agent = ReturnType<typeof createAgent>
-
 export function openRegistryClient({
-  hasBreakers = false,
   allowPrivateAddresses = true,
-  clock = systemClock,
-}: ClientOptions & { clock?: Clock } = {}): RegistryClient {
+  ...around
+}: ClientOptions & Around = {}): RegistryClient {
   const limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxInFlight: MAX_IN_FLIGHT }
   // Users name their Registries; storefront URLs come from sellers and are not trusted.
   const trusted = createAgent({ ...limits, allowPrivateAddresses }, lookup as LookupFunction)
   const publicOnly = createAgent({ ...limits, allowPrivateAddresses: false }, lookup as LookupFunction)
-  const agentOf = ({ referredBy }: ApiRequest): Agent =>
-    referredBy === undefined || isLocalUrl(referredBy.url) ? trusted : publicOnly
-  const breakers = new Map<string, CircuitBreaker>()
-  const breakerOf = (registry: Registry, timeoutMs: number): CircuitBreaker | null => {
-    const { url: name } = registry
-    if (hasBreakers && !breakers.has(name)) {
-      const probe = createFetchPage(upstreamOptions(registry, timeoutMs), trusted)
-      const options = { name, probe, log: NO_LOG, shared: null, clock, random: Math.random }
-      breakers.set(name, new CircuitBreaker(options))
-    }
-    return breakers.get(name) ?? null
+  const opened = new Map<string, RegistryRequests>()
+  const requestsOf = (registry: Registry, timeoutMs: number): RegistryRequests => {
+    const requests = opened.get(registry.url) ?? openRequests(optionsOf(registry, timeoutMs), trusted, around)
+    opened.set(registry.url, requests)
+    return requests
+  }
+  const dispatcherOf = ({ registry, referredBy, timeoutMs }: ApiRequest): Dispatcher => {
+    if (registry !== undefined) return requestsOf(registry, timeoutMs).dispatcher
+    const isTrusted = referredBy === undefined || isLocalUrl(referredBy.url)
+    return composeRequests(isTrusted ? trusted : publicOnly, around)
   }
   return {
     source: (registry, timeoutMs, spec) => {
-      const breaker = breakerOf(registry, timeoutMs)
-      const source = openSource(upstreamOptions(registry, timeoutMs), trusted, breaker)
+      const { dispatcher } = requestsOf(registry, timeoutMs)
+      const source = openSource(optionsOf(registry, timeoutMs), dispatcher)
       return spec === undefined ? source : pushDownFilters({ name: registry.url, spec, schema: null }, source)
     },
-    send: async (request) => {
-      const { registry, timeoutMs } = request
-      const breaker = registry === undefined ? null : breakerOf(registry, timeoutMs)
-      const call = () => sendRequest(agentOf(request), request)
-      return breaker === null ? call() : breaker.guardCall(call)
-    },
+    send: (request) => sendRequest(request, dispatcherOf(request)),
     close: async () => {
-      for (const breaker of breakers.values()) breaker.close()
+      for (const { close } of opened.values()) close()
       await Promise.all([trusted.destroy(), publicOnly.destroy()])
     },
   }
+}
+
+type Dispatcher = ReturnType<typeof composeRequests>
+
+/** What is around the requests of a client. */
+export type Around = Pick<ClientOptions, 'hasBreakers'> & {
+  clock?: Clock
+  /** Around each attempt of every request. */
+  interceptors?: readonly Interceptor[] | undefined
+}
+
+type RegistryRequests = { dispatcher: Dispatcher; close: () => void }
+
+function openRequests(
+  upstream: RegistryOptions,
+  agent: Dispatcher,
+  { hasBreakers = false, clock = systemClock, interceptors }: Around,
+): RegistryRequests {
+  const probe: FetchPage = (query, request) => fetchProbe(query, request)
+  const options = { name: upstream.name, probe, log: NO_LOG, shared: null, clock, random: Math.random }
+  const breaker = hasBreakers ? new CircuitBreaker(options) : null
+  const limit = limitConcurrency(MAX_IN_FLIGHT)
+  const dispatcher = composeRequests(agent, { interceptors, limit, breaker: breaker?.intercept })
+  const fetchProbe = createFetchPage(upstream, dispatcher, { purpose: 'probe' })
+  return { dispatcher, close: () => breaker?.close() }
 }
 
 /** Every answer names the Registries that it lacks, with the reason. */
@@ -73,28 +90,17 @@ const MAX_IN_FLIGHT = 8
 /** Most listings read of one Registry to apply a filter that it lacks. */
 const SCAN_LIMIT = 2000
 
-const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOptions => ({
-  name: url,
-  url: url.replace(/\/+$/, ''),
-  // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
-  kind: 'gateway',
-  visibility: 'public',
-  mode: 'live',
-  key,
-  priority: 0,
-  timeoutMs,
-  connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
-  maxInFlight: MAX_IN_FLIGHT,
-  refreshSeconds: 0,
-  scanLimit: SCAN_LIMIT,
-  maxListings: 0,
-  allowPrivateAddresses: true,
-})
+type RegistryOptions = Endpoint & Pick<UpstreamOptions, 'kind' | 'scanLimit'>
 
-function openSource(upstream: UpstreamOptions, agent: Agent, breaker: CircuitBreaker | null): Source {
-  const fetchPage = limitConcurrency(upstream, createFetchPage(upstream, agent))
-  const fetch = breaker?.guard(fetchPage) ?? fetchPage
-  const publishers = new PublisherDirectory(createGet(upstream, agent), systemClock)
+function optionsOf({ url, key }: Registry, timeoutMs: number): RegistryOptions {
+  // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
+  const kind = 'gateway'
+  return { name: url, url: url.replace(/\/+$/, ''), kind, key, timeoutMs, scanLimit: SCAN_LIMIT }
+}
+
+function openSource(upstream: RegistryOptions, dispatcher: Dispatcher): Source {
+  const fetch = createFetchPage(upstream, dispatcher)
+  const publishers = new PublisherDirectory(createGet(upstream, dispatcher), systemClock)
   const check = refuseLongScan(upstream)
   const runs = {
     read: async (...[query, range]: Parameters<Source>) => {
@@ -113,19 +119,15 @@ const UNCACHED = {
   isCurrent: () => false,
 } as const
 
-async function sendRequest(agent: Agent, request: ApiRequest): Promise<ApiResponse> {
-  const { method, url, key, body, timeoutMs } = request
+async function sendRequest(
+  { method, url, key, body, timeoutMs }: ApiRequest,
+  dispatcher: Dispatcher,
+): Promise<ApiResponse> {
   const { origin, pathname, search } = new URL(url)
-  const headers = {
-    accept: 'application/json',
-    'accept-encoding': ACCEPT_ENCODING,
-    'user-agent': 'entrepot',
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-  }
+  const send = requestsTo({ name: origin, url: origin, key, timeoutMs }, dispatcher)
   const path = `${pathname}${search}`
-  const sent = { origin, path, method, headers, body, maxBytes: MAX_PAGE_BYTES, timeoutMs }
-  const response = await send(agent, sent, origin)
+  const request = { method, path, body, purpose: 'command', maxBytes: MAX_PAGE_BYTES } as const
+  const response = await send(request, (answer) => answer)
   const texts = Object.entries(response.headers).map(([name, value]) => [name, String(value ?? '')])
   return { status: response.status, headers: Object.fromEntries(texts), body: response.body }
 }

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { type Config, loadConfig } from '../config/config.ts'
-import { raceAbort, withDeadline } from '../domain/clock.ts'
+import { raceAbort, systemClock, withDeadline } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import { timeOf } from '../gateway/source-report.ts'
@@ -68,14 +68,13 @@ export class Context {
   #latestReload: { at: number; error: string | null }
 
   constructor(scope: ProcessScope, first: Runtime, load: () => Config) {
-    const { metrics, traced, clock } = scope
+    const { metrics, clock } = scope
     this.#scope = scope
     this.#load = load
     this.#current = first
     this.#succeededAt = clock.now()
     this.#latestReload = { at: this.#succeededAt, error: null }
-    const answer: RequestListener = (request, response) => this.#current.listener(request, response)
-    this.listener = traced?.listener(answer) ?? answer
+    this.listener = (request, response) => this.#current.listener(request, response)
     registerSourceMetrics(metrics, () => this.#current.sources)
     registerReloadMetrics(metrics, () => ({
       succeeded: this.#latestReload.error === null,
@@ -84,7 +83,7 @@ export class Context {
     first.activate()
     scope.fleet.start(() => ({
       reload: { at: timeOf(this.#latestReload.at), error: this.#latestReload.error },
-      minutes: scope.requests.minutes.read(Date.now()),
+      minutes: scope.requests.minutes.read(systemClock.monotonic()),
       statuses: this.#current.sources.map(({ status }) => status()),
     }))
   }

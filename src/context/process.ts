@@ -17,16 +17,14 @@ import {
 import { createOutcomeMetrics } from '../http/metrics/outcome-metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { type OnAnswered, RequestLog } from '../http/middleware/request-log.ts'
-import { traceRequests } from '../http/middleware/tracing.ts'
 import { detailsToJson } from '../http/routes/sources.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
 import { KeyUsage } from '../registry/key-usage.ts'
-import { createRecoverPool } from '../registry/signature/recover-pool.ts'
-import type { RecoverAddress } from '../registry/signature/verify-claim.ts'
 import type { RedisCounters } from '../store/redis/open.ts'
 import type { Store } from '../store/store.ts'
 import { STORE_OPERATIONS, StoreHealth } from '../store/store-health.ts'
 import { NameResolver } from '../upstream/http/lookup.ts'
+import type { Interceptor } from '../upstream/http/request.ts'
 
 export type Overrides = {
   /** Of every reload. */
@@ -36,8 +34,9 @@ export type Overrides = {
   random?: () => number
   log?: Logger
   store?: Store
-  recover?: RecoverAddress
   lookup?: LookupFunction
+  /** Around each attempt of every request to an upstream. */
+  interceptors?: readonly Interceptor[]
 }
 
 /** What lives as long as the process: everything that a reload keeps. */
@@ -72,13 +71,11 @@ export async function openProcess(config: Config, overrides: Overrides) {
       startedAt: clock.now(),
       storage: shared?.reports ?? (redisUrl === null ? NOT_SHARED : NO_CLUSTER),
       describe: detailsToJson,
-      now: clock.now,
+      clock,
     })
     cleanup.add(() => fleet.close())
     const onWorkerFault = (cause: unknown): void =>
       log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable')
-    const pool = createRecoverPool({ onFault: onWorkerFault })
-    cleanup.add(() => pool.close())
     /** Shared by replicas; `null`: each process counts alone. */
     const counters = await openCounters(redisUrl)
     cleanup.add(() => counters?.close())
@@ -86,7 +83,7 @@ export async function openProcess(config: Config, overrides: Overrides) {
     const requests = new RequestMetrics(metrics)
     const requestLog = new RequestLog(log, clock)
     cleanup.add(() => requestLog.close())
-    const countOutcome = createOutcomeMetrics(metrics, requests.routeOf)
+    const countOutcome = createOutcomeMetrics(metrics)
     const tracing = await openTracing(config, log)
     cleanup.add(() => tracing?.close())
     const onAnswered: OnAnswered = (request, error) => {
@@ -110,13 +107,13 @@ export async function openProcess(config: Config, overrides: Overrides) {
       keyUsage,
       fleet,
       counters,
-      recover: overrides.recover ?? pool.recover,
       resolver: new NameResolver(clock, overrides.lookup),
+      interceptors: overrides.interceptors,
       onWorkerFault,
       metrics,
       requests,
       onAnswered,
-      traced: tracing && traceRequests(tracing.tracer, requests.routeOf),
+      tracer: tracing?.tracer ?? null,
       /** Seals cursors where there is no admin key. */
       cursorSecret: randomBytes(32).toString('hex'),
       upstreamCaches,

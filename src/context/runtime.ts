@@ -5,33 +5,28 @@ import { version } from '../config/shipped-files.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
+import { specWarnings } from '../filter-spec/parameters.ts'
+import type { SpecSource } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
-import { createDiscovery, type Federation } from '../gateway/discovery.ts'
-import { createReadFacets } from '../gateway/facets.ts'
-import { createFindListing } from '../gateway/find-listing.ts'
-import { createStreamListings } from '../gateway/ndjson.ts'
-import { createReadPage } from '../gateway/pages.ts'
-import { traceSource } from '../gateway/sources.ts'
-import { createReadVocabulary } from '../gateway/vocabulary.ts'
+import { createMarket, type Market } from '../gateway/market.ts'
+import { noteOnHealth } from '../gateway/source-report.ts'
 import { createApp } from '../http/app.ts'
 import { createContentTag } from '../http/etag.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { createAuthorize } from '../http/middleware/authorize.ts'
 import { createClientAddress, createRateLimit, type RateLimit } from '../http/middleware/rate-limit.ts'
-import { traceOf } from '../http/middleware/tracing.ts'
-import { ResponseCache } from '../http/response-cache.ts'
 import type { Route } from '../http/route.ts'
+import type { Gateway } from '../http/routes/listings.ts'
 import type { McpHandler } from '../http/routes/mcp.ts'
-import type { Gateway } from '../http/routes/merged-listings.ts'
 import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createRoutes } from '../http/routes.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Logger } from '../log.ts'
-import { RepeatFilter } from '../mcp/repeat-filter.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
 import { localSource, localStatus } from '../registry/local-source.ts'
 import { Replica } from '../registry/replica.ts'
@@ -68,11 +63,11 @@ type RuntimeOptions = {
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, scope, previous, signal, reload } = options
   const { clock, storeHealth } = scope
-  const wanted = readFilterSpec(config.filterSpecPath)
-  const isSameSpec = previous?.spec.etag === wanted.etag
+  const fileSpec = readFilterSpec(config.filterSpecPath)
+  const isSameSpec = previous?.spec.etag === fileSpec.etag
   const { spec, replica } = isSameSpec
     ? previous
-    : { spec: wanted, replica: await openReplica(wanted, scope, signal) }
+    : { spec: fileSpec, replica: await openReplica(fileSpec, scope, signal) }
   const closeReplica = (): void => {
     replica.close()
     storeHealth.recovered(spec)
@@ -80,11 +75,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const cleanup = new CleanupStack()
   if (!isSameSpec) cleanup.add(closeReplica)
   try {
-    for (const { path, message } of config.warnings)
+    for (const { path, message } of [...specWarnings(fileSpec, config.filterSpecPath), ...config.warnings])
       scope.log.warn({ setting: path, problem: message }, 'configuration warning')
     const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, spec })
     cleanup.add(lifecycle.close)
-    const local = createLocal({ config, spec, replica }, clock.now)
+    const local = createLocal({ config, spec, replica }, clock.monotonic)
     const cursorSecret = config.adminKey ?? scope.cursorSecret
     const gateway = createGateway({ config, spec, local, upstreams, clock, cursorSecret })
     const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
@@ -96,9 +91,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       replica,
       limiter,
       sources: upstreams.length === 0 ? [] : gateway.sources,
-      ...createListener({ config, spec, scope, replica, local, gateway, limiter, isReady, reload }),
+      ...createListener({ config, spec, scope, replica, gateway, limiter, isReady, reload }),
       ...lifecycle,
       close: async (successor) => {
+        gateway.market.close()
         await lifecycle.close()
         if (successor?.replica !== replica) closeReplica()
       },
@@ -177,43 +173,54 @@ type GatewayOptions = {
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, spec, local, upstreams, clock, cursorSecret } = options
-  const { tokens } = config
-  const { id, budgetMs } = config.gateway
+  const { id: gatewayId, budgetMs } = config.gateway
   const all = [...(local === null ? [] : [local]), ...upstreams]
-  const sources = all.map(({ source }) => traceSource(source))
-  const cursors = new Cursors(cursorSecret, () => clock.now() / 1000)
-  return {
+  const market = createMarket({
+    sources: [
+      ...(local === null ? [] : [{ ...local, health: () => noteOnHealth(local.status()) }]),
+      ...upstreams.map((upstream) => ({
+        source: upstream.source,
+        spec: specSource(upstream),
+        health: () => noteOnHealth(upstream.status()),
+      })),
+    ],
     spec,
-    gatewayId: id,
-    freshSeconds: config.cache.freshSeconds,
-    clock,
-    sources: all,
-    vocabulary: createReadVocabulary(
-      spec,
-      upstreams.map((upstream) => upstream.spec),
-    ),
+    gatewayId,
+    tokens: config.tokens,
     budgetMs,
-    contentTag: createContentTag(cursorSecret),
-    readPage: createReadPage({ sources, budgetMs, clock, tokens, cursors }),
-    stream: createStreamListings({ sources, budgetMs, clock, tokens }),
-    find: createFindListing({ sources, budgetMs, clock }),
-    tokens,
-    readFacets: createReadFacets({ sources, budgetMs, clock, tokens }),
+    clock,
+    cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
+  })
+  const { freshSeconds } = config.cache
+  const contentTag = createContentTag(cursorSecret)
+  return { market, spec, gatewayId, freshSeconds, clock, contentTag, sources: all }
+}
+
+function specSource({ spec, status }: Upstream): SpecSource {
+  let isLoaded = false
+  void spec.loaded.then(() => {
+    isLoaded = true
+  })
+  return {
+    ...spec,
+    load: () => (isLoaded ? null : spec.loaded),
+    failure: () => {
+      const { lastError } = status()
+      return lastError && new SourceError(lastError.reason, `${spec.name}: its filter spec is not known`)
+    },
   }
 }
 
 type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> & {
   scope: ProcessScope
-  local: LocalRegistry
   gateway: Gateway
   isReady: () => boolean
   reload: Reload
 }
 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
-  const { config, spec, scope, replica, local, gateway, limiter, isReady, reload } = options
-  const { store, log, requests, onAnswered, traced, recover, nowSeconds, metrics, keyUsage, clock, fleet } =
-    scope
+  const { config, spec, scope, replica, gateway, limiter, isReady, reload } = options
+  const { store, log, requests, onAnswered, tracer, nowSeconds, metrics, keyUsage, clock, fleet } = scope
   const { adminKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica)
   const authorize = createAuthorize({
@@ -226,22 +233,20 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
   })
   const routes = createRoutes({
     gateway,
-    // A plain Registry without upstreams answers with the protocol's members only.
-    isGateway: config.upstreams.length > 0,
     registry: registry.enabled
       ? {
           store,
           replica,
-          verifier: { limiter, recover, nowSeconds },
+          verifier: { limiter, nowSeconds },
           shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
           maxListings: limits.listingsPerPublisher,
+          requiresKey: config.requireWriteKey,
         }
       : null,
-    select: local?.source.select,
     keys,
     keyUsage,
     clock,
-    mcp: createMcpHandler(gateway, log),
+    mcp: createMcpHandler(gateway.market, log),
     metrics,
     metricsPublic,
     mayReadMetrics: (authorization) => passes(() => authorize('metrics', authorization)),
@@ -250,43 +255,36 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     reload,
     isReady,
   })
-  requests.addRoutes(routes)
-  const limit = createRateLimit(limiter, createClientAddress(limits.trustedProxies))
+  const clientAddress = createClientAddress(limits.trustedProxies)
+  const limit = createRateLimit(limiter, clientAddress)
   /** Runs once for each request that passed its gate. */
   const rateLimit: RateLimit = (request, gate, reader) => {
     if (reader.kind === 'key') keyUsage.count(reader.key.id)
     return limit(request, gate, reader)
   }
-  const responseCache = new ResponseCache()
+  const inFlight = new InFlightRequests()
   const app = createApp({
     routes,
     authorize,
-    log,
-    onAnswered,
-    responseCache,
+    whenVerifiable: () => (replica.isCurrent() ? null : keys.areVerifiable()),
     rateLimit,
-    traceOf: traced?.traceOf ?? traceOf,
+    clientAddress,
+    metrics: requests,
+    inFlight,
+    tracer,
+    onAnswered,
+    log,
   })
-  const inFlight = new InFlightRequests()
-  const observe = requests.observer(inFlight)
-  const cached = { authorize, rateLimit, counter: requests.counter, observe }
-  const answer = responseCache.listener(cached, app.callback())
-  const listener: RequestListener = (request, response) => {
-    if (request.headers.authorization === undefined || replica.isCurrent()) return answer(request, response)
-    void keys.areVerifiable().then(() => {
-      if (!response.destroyed) answer(request, response)
-    })
-  }
-  return { routes, listener, idle: () => inFlight.idle() }
+  return { routes, listener: app.callback(), idle: () => inFlight.idle() }
 }
 
 /** The agents' tools over what a reader sees. Loads the protocol with the first request. */
-export function createMcpHandler(federation: Federation, log: Logger): McpHandler {
-  const repeats = new RepeatFilter()
+export function createMcpHandler(market: Market, log: Logger): McpHandler {
   return async (request, { reader, signal, trace }) => {
     const { handleHttp } = await import('../mcp/server.ts')
-    const discovery = repeats.dropRepeats(createDiscovery(federation, reader, trace))
-    return handleHttp(request, discovery, {
+    return handleHttp(request, market, {
+      reader,
+      trace,
       version: version(),
       signal,
       onError: (cause) => log.error({ err: cause }, 'unhandled error in a tool'),

@@ -1,13 +1,14 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { StoreCounts } from '../cli/command.ts'
 import { CliError, EXIT, usageError } from '../cli/exit-codes.ts'
 import { sqlitePath } from '../config/settings.ts'
+import { USE_SECONDS } from '../domain/listing.ts'
 import { redactCredentials } from '../domain/safe-text.ts'
 import { nowMicros } from '../domain/timestamp.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
-import { USE_SECONDS } from '../registry/signature/verify-claim.ts'
 import { type CopySource, type CopyTarget, copyStore } from '../store/copy.ts'
+import { createFolderOf, databaseFile } from '../store/sqlite/database-file.ts'
 
 /**
  * Opens a store as a start would, and creates no database file. Gives what an operator should know of it.
@@ -77,7 +78,7 @@ async function createStore(url: string): Promise<CopyTarget> {
   const taken = takenBy(path)
   if (taken !== '')
     throw unusable(`existing files are not overwritten: ${taken}; stop the service and move them away`)
-  mkdirSync(dirname(path), { recursive: true })
+  createFolderOf(path)
   return createFile(path)
 }
 
@@ -90,7 +91,7 @@ function databaseOf(url: string): string | null {
   const path = sqlitePath(url)
   if (path === null) return null
   if (path === ':memory:') throw unusable('a store in memory ends with its process: name a file')
-  return resolve(path)
+  return databaseFile(path)
 }
 
 /** SQLite would read the log of an earlier file as a part of the new one. */

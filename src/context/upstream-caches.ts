@@ -1,11 +1,12 @@
 import { join } from 'node:path'
+import pLimit from 'p-limit'
 import { LruCache } from '../cache/lru.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { SnapshotStorage } from '../domain/source/saved-snapshot.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
+import type { Run } from '../upstream/reading/run.ts'
 import { cacheGroup } from '../upstream/reading/run-cache.ts'
-import type { StoredRun } from '../upstream/reading/stored-run.ts'
 import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
 
@@ -13,7 +14,7 @@ import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
 type UpstreamCaches = {
   /** While two runtimes overlap, the larger limits apply. */
   prepare: (config: CacheConfig) => void
-  partsOf: (upstream: UpstreamOptions, config: CacheConfig) => CachedParts
+  partsOf: (upstream: UpstreamOptions) => CachedParts
   /** Applies these limits, and drops what was learnt of other upstreams. */
   activate: (config: CacheConfig) => void
   close: () => void
@@ -21,14 +22,14 @@ type UpstreamCaches = {
 
 type CacheConfig = Pick<Config, 'cache' | 'upstreams'>
 
-type CachedParts = Pick<UpstreamParts, 'state' | 'runs' | 'sharedRuns' | 'sharedBreaker'> & {
+type CachedParts = Pick<UpstreamParts, 'state' | 'runs' | 'sharedBreaker'> & {
   snapshots: Omit<UpstreamParts['snapshots'], 'filters'>
 }
 
 type CachesOptions = {
   /** `null`: nothing is shared with other processes. */
   redisUrl: string | null
-  /** `null`: snapshots are saved in Redis, or not at all. */
+  /** `null`: snapshots are not saved in files. */
   snapshotFolder: string | null
   clock: Clock
 }
@@ -37,37 +38,39 @@ const PREFIX = 'entrepot:'
 
 export async function openUpstreamCaches(options: CachesOptions): Promise<UpstreamCaches> {
   const { redisUrl, snapshotFolder, clock } = options
-  const runs = new LruCache<StoredRun>({
+  const runs = new LruCache<Run>({
     maxBytes: 0,
     sizeOf: ({ retainedBytes }) => retainedBytes,
-    now: clock.now,
+    now: clock.monotonic,
   })
   const budget = new MemoryBudget(runs)
-  const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock.now)
+  const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
   const known = new Map<string, UpstreamState>()
+  /** Of the whole process: a pull holds the next snapshot beside the one before. */
+  const inTurn = pLimit(MAX_PULLS)
 
-  const storageOf = (upstream: UpstreamOptions): SnapshotStorage | null => {
-    const group = cacheGroup(upstream)
-    if (snapshotFolder === null) return redis?.storageOf(upstream.name, group) ?? null
-    return snapshotFile(join(snapshotFolder, `${upstream.name}.json`), group)
-  }
+  const storageOf = (upstream: UpstreamOptions): SnapshotStorage | null =>
+    snapshotFolder === null
+      ? null
+      : snapshotFile(join(snapshotFolder, `${upstream.name}.json`), cacheGroup(upstream))
 
   return {
     prepare: (config) => budget.raiseTo(config),
-    partsOf: (upstream, config) => {
+    partsOf: (upstream) => {
       const key = keyOf(upstream)
       const state = known.get(key) ?? new UpstreamState()
       known.set(key, state)
       return {
         state,
         runs,
-        sharedRuns: config.cache.maxBytes === 0 ? null : (redis?.runs ?? null),
         sharedBreaker: redis?.breakerOf(cacheGroup(upstream)) ?? null,
         snapshots: {
           storage: storageOf(upstream),
-          maxBytes: () => maxSnapshotBytes(config),
+          shared: redis?.pullsOf(cacheGroup(upstream)) ?? null,
+          maxBytes: () => budget.maxSnapshotBytes(state, upstream),
+          inTurn,
           onResize: (bytes) => {
-            if (known.get(key) === state) budget.setSnapshotBytes(state, bytes)
+            if (known.get(key) === state) budget.setSnapshotBytes(state, bytes, upstream)
           },
         },
       }
@@ -77,7 +80,7 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
       for (const [key, state] of known) {
         if (wanted.has(key)) continue
         known.delete(key)
-        budget.setSnapshotBytes(state, 0)
+        budget.dropSnapshot(state)
       }
       runs.retain(new Set(config.upstreams.map(cacheGroup)))
       budget.setTo(config)
@@ -90,11 +93,10 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
 const keyOf = (upstream: UpstreamOptions): string =>
   [upstream.name, cacheGroup(upstream), upstream.mode].join(' ')
 
-async function openRedis(url: string, budget: MemoryBudget, now: () => number) {
-  const [{ RedisCache }, { redisBreakerState }, { redisSnapshot }, connection] = await Promise.all([
-    import('../cache/redis.ts'),
+async function openRedis(url: string, budget: MemoryBudget, { now, monotonic }: Clock) {
+  const [{ redisBreakerState }, { redisPulls }, connection] = await Promise.all([
     import('../cache/redis-breaker-state.ts'),
-    import('../cache/redis-snapshot.ts'),
+    import('../cache/redis-pulls.ts'),
     import('../store/redis/connection.ts'),
   ])
   const client = connection.counterClient(url)
@@ -103,10 +105,16 @@ async function openRedis(url: string, budget: MemoryBudget, now: () => number) {
   await Promise.all([client, snapshots].map((one) => connection.connected(one).catch(() => {})))
   const maxBytes = () => budget.maxSharedBytes
   return {
-    runs: new RedisCache({ client, prefix: `${PREFIX}runs:`, maxGroupBytes: maxBytes, now }),
     breakerOf: (group: string) => redisBreakerState({ client, key: `${PREFIX}open:${group}`, now }),
-    storageOf: (name: string, identity: string) =>
-      redisSnapshot({ client: snapshots, key: `${PREFIX}snapshot:${name}`, identity, maxBytes }),
+    pullsOf: (group: string) =>
+      redisPulls({
+        client: snapshots,
+        key: `${PREFIX}pulled:${group}`,
+        identity: group,
+        maxBytes,
+        // The times of a pull are those of ages.
+        now: monotonic,
+      }),
     close: () => {
       client.disconnect()
       snapshots.disconnect()
@@ -114,58 +122,71 @@ async function openRedis(url: string, budget: MemoryBudget, now: () => number) {
   }
 }
 
+/** Whole pulls at once. */
+const MAX_PULLS = 2
 /** Least share of `cache.max_bytes` for the runs, whatever the snapshots take. */
 const MIN_RUNS_SHARE = 0.25
-/** Share for the text of a snapshot: during a pull, the next one is held beside it. */
-const SNAPSHOT_TEXT_SHARE = 0.5
+/** Most of `cache.max_bytes` for one snapshot. */
+const MAX_SNAPSHOT_SHARE = 0.25
 /** Resizes the cache when the snapshots' memory has changed by this share. */
 const RESIZE_STEP = 0.05
 
-/** Of one upstream, in bytes. */
-const shareOf = ({ cache, upstreams }: CacheConfig): number =>
-  Math.floor(cache.maxBytes / Math.max(1, upstreams.length))
+type Priority = Pick<UpstreamOptions, 'priority'>
 
-/** Of the text of one upstream's snapshot. */
-function maxSnapshotBytes(config: CacheConfig): number {
-  return Math.floor(shareOf(config) * SNAPSHOT_TEXT_SHARE)
-}
-
-/** Divides `cache.max_bytes` between the snapshots and the cache of runs. */
+/** Divides `cache.max_bytes` between the snapshots, those of better sources first, and the cache of runs. */
 class MemoryBudget {
-  readonly #runs: LruCache<StoredRun>
-  readonly #snapshotBytes = new Map<UpstreamState, number>()
+  readonly #runs: LruCache<Run>
+  readonly #snapshots = new Map<UpstreamState, Priority & { bytes: number }>()
   #maxBytes = 0
   #reserved = 0
   /** Of one upstream, in Redis. */
   maxSharedBytes = 0
 
-  constructor(runs: LruCache<StoredRun>) {
+  constructor(runs: LruCache<Run>) {
     this.#runs = runs
   }
 
   setTo(config: CacheConfig): void {
     this.#maxBytes = config.cache.maxBytes
-    this.maxSharedBytes = shareOf(config)
+    this.maxSharedBytes = sharedBytes(config)
     this.#resize(true)
   }
 
   raiseTo(config: CacheConfig): void {
-    this.maxSharedBytes = Math.max(this.maxSharedBytes, shareOf(config))
+    this.maxSharedBytes = Math.max(this.maxSharedBytes, sharedBytes(config))
     if (config.cache.maxBytes <= this.#maxBytes) return
     this.#maxBytes = config.cache.maxBytes
     this.#resize(true)
   }
 
-  setSnapshotBytes(upstream: UpstreamState, bytes: number): void {
-    if (bytes === 0) this.#snapshotBytes.delete(upstream)
-    else this.#snapshotBytes.set(upstream, bytes)
+  /** What sources of its priority and better ones leave. Worse ones give way with their next pull. */
+  maxSnapshotBytes(upstream: UpstreamState, { priority }: Priority): number {
+    let left = this.#maxBytes * (1 - MIN_RUNS_SHARE)
+    for (const [other, held] of this.#snapshots)
+      if (other !== upstream && held.priority <= priority) left -= held.bytes
+    return Math.max(0, Math.floor(Math.min(left, this.#maxBytes * MAX_SNAPSHOT_SHARE)))
+  }
+
+  setSnapshotBytes(upstream: UpstreamState, bytes: number, { priority }: Priority): void {
+    if (bytes === 0) this.#snapshots.delete(upstream)
+    else this.#snapshots.set(upstream, { priority, bytes })
+    this.#resize(false)
+  }
+
+  dropSnapshot(upstream: UpstreamState): void {
+    this.#snapshots.delete(upstream)
     this.#resize(false)
   }
 
   #resize(isForced: boolean): void {
-    const total = this.#snapshotBytes.values().reduce((sum, bytes) => sum + bytes, 0)
+    const total = this.#snapshots.values().reduce((sum, { bytes }) => sum + bytes, 0)
     if (!isForced && Math.abs(total - this.#reserved) < this.#maxBytes * RESIZE_STEP) return
     this.#reserved = total
     this.#runs.resize(Math.max(this.#maxBytes * MIN_RUNS_SHARE, this.#maxBytes - total))
   }
+}
+
+/** Of one upstream, in bytes: the store shares this Redis. */
+function sharedBytes({ cache, upstreams }: CacheConfig): number {
+  return Math.floor(cache.maxBytes / Math.max(1, upstreams.length))
 }

@@ -20,7 +20,7 @@ export type Upstreams = {
 type UpstreamsOptions = { config: Config; spec: FilterSpec; scope: ProcessScope }
 
 export async function openUpstreams({ config, spec, scope }: UpstreamsOptions): Promise<Upstreams> {
-  const { clock, random, log, resolver } = scope
+  const { clock, random, log, resolver, interceptors } = scope
   const { id: gatewayId, schema, budgetMs } = config.gateway
   const caches = await scope.upstreamCaches()
   caches.prepare(config)
@@ -31,10 +31,11 @@ export async function openUpstreams({ config, spec, scope }: UpstreamsOptions): 
   ]
   const opened = config.upstreams.map((options) => {
     const agent = createAgent(options, resolver.lookup)
-    const { snapshots, ...cached } = caches.partsOf(options, config)
+    const { snapshots, ...cached } = caches.partsOf(options)
     const upstream = createUpstream({
       upstream: options,
       agent,
+      interceptors,
       gatewayId,
       schema,
       budgetMs,

@@ -21,7 +21,10 @@ export type ApiKey = {
 /** Requests with one key, and the latest of them. */
 export type KeyUse = { keyId: number; calls: number; lastUsedAt: Micros }
 
-/** Both functions settle within seconds, and reject where the storage is unavailable. Passes `test/store/contract/key-uses.ts`. */
+/**
+ * Both functions settle within seconds, and reject where the storage is unavailable. Every implementation passes
+ * `test/integration/store/contract/key-uses.ts`.
+ */
 export type KeyUseStorage = {
   /** Adds the calls to those that any process has saved, and keeps the latest use. */
   add: (uses: readonly KeyUse[]) => Promise<void>

@@ -1,14 +1,17 @@
 import { MAX_TIMER_MS } from './max-timer.ts'
 
 export type Clock = {
-  /** Milliseconds since the Unix epoch. */
+  /** Milliseconds since the Unix epoch, for timestamps. The machine's clock may be set back or forward. */
   now: () => number
+  /** Milliseconds that never go back, for ages and deadlines. They begin with the time when the process started. */
+  monotonic: () => number
   /** Waits for `MAX_TIMER_MS` at most, and keeps no process alive. Returns the cancellation. */
   after: (ms: number, act: () => void) => () => void
 }
 
 export const systemClock: Clock = {
   now: Date.now,
+  monotonic: () => performance.timeOrigin + performance.now(),
   after: (ms, act) => {
     const timer = setTimeout(act, Math.min(ms, MAX_TIMER_MS)).unref()
     return () => clearTimeout(timer)

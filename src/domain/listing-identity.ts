@@ -4,37 +4,29 @@ export type ListingIdentity = {
   storefrontUrl: string | null
 }
 
-/** For items with one `listing_id`: compares publishers, or storefronts where a publisher is unknown. */
-export function isSameListing(a: ListingIdentity, b: ListingIdentity): boolean {
-  return a.publisher !== null && b.publisher !== null
-    ? a.publisher === b.publisher
-    : a.storefrontUrl !== null && a.storefrontUrl === b.storefrontUrl
+/**
+ * Equal for copies of one listing among those of one `listing_id`: the address, or the storefront where the address
+ * is unknown. `null` where neither is known: such a copy is a listing of its own.
+ */
+export function identityKey({ publisher, storefrontUrl }: ListingIdentity): string | null {
+  return publisher ?? (storefrontUrl === null ? null : `at ${storefrontUrl}`)
 }
 
-/** Drops listings that a later page repeats, whichever Registry's copy it shows. */
+/** For items with one `listing_id`. A known and an unknown address are two listings: either could be a forgery. */
+export function isSameListing(a: ListingIdentity, b: ListingIdentity): boolean {
+  const identity = identityKey(a)
+  return identity !== null && identity === identityKey(b)
+}
+
+/** Drops listings that come again, whichever Registry's copy it is. */
 export class SeenListings {
-  readonly #byId = new Map<string, readonly ListingIdentity[]>()
-  /** One list for all listings of a storefront: a stream has very many listings. */
-  readonly #lists = new Map<string, readonly [ListingIdentity]>()
+  readonly #keys = new Set<string>()
 
+  /** @returns whether it is new */
   add(listingId: string, identity: ListingIdentity): boolean {
-    const own = this.#listOf(identity)
-    const known = this.#byId.get(listingId)
-    if (known === undefined) {
-      this.#byId.set(listingId, own)
-      return true
-    }
-    const isNew = !known.some((other) => isSameListing(other, identity))
-    if (!known.includes(own[0])) this.#byId.set(listingId, [...known, ...own])
-    return isNew
-  }
-
-  #listOf({ publisher, storefrontUrl }: ListingIdentity): readonly [ListingIdentity] {
-    const name = JSON.stringify([publisher, storefrontUrl])
-    const known = this.#lists.get(name)
-    if (known !== undefined) return known
-    const list = [{ publisher, storefrontUrl }] as const
-    this.#lists.set(name, list)
-    return list
+    const key = identityKey(identity)
+    if (key === null) return true
+    const { size } = this.#keys
+    return this.#keys.add(`${listingId}\n${key}`).size > size
   }
 }

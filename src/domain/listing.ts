@@ -64,6 +64,12 @@ export const MAX_LISTING_BYTES = 65_536
 /** Code points. */
 export const MAX_LISTING_ID_LENGTH = 200
 
+/** Whether a listing may have an id of this length. */
+export function hasIdLength(id: string): boolean {
+  if (id.length <= MAX_LISTING_ID_LENGTH) return true
+  return id.length <= 2 * MAX_LISTING_ID_LENGTH && [...id].length <= MAX_LISTING_ID_LENGTH
+}
+
 export function rowHead({
   listingId,
   publisherId,
@@ -73,6 +79,11 @@ export function rowHead({
 
 export function rowBytes(record: ListingRecord, storefrontUrl: string | null): number {
   return Buffer.byteLength(renderListing(record, storefrontUrl))
+}
+
+/** Of a row, what these published fields take. */
+export function fieldBytes(fields: Partial<ListingFields>): number {
+  return Object.values(fields).reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
 /** Bytes of a row without the publisher's id, storefront URL, fields and status. */
@@ -168,6 +179,14 @@ export const recordOf = (fields: readonly string[]): ListingRecord => ({
   maxDurationSeconds: fields[8]!,
   oracleAddress: fields[9]!,
 })
+
+/** Into the past and into the future. */
+export const MAX_TIMESTAMP_SKEW_SECONDS = 300
+/** Clock difference between replicas up to which a repeat is answered; beyond it the repeat is refused. */
+const CLOCK_MARGIN_SECONDS = 300
+
+/** From its timestamp on, a used signature is remembered with its answer for so long. */
+export const USE_SECONDS = MAX_TIMESTAMP_SKEW_SECONDS + CLOCK_MARGIN_SECONDS
 
 export type ClaimOperation = 'create_listing' | 'update_listing' | 'delete_listing'
 

@@ -1,6 +1,6 @@
 /** What happened in one minute. As JSON it can be saved and summed. */
 export type Minute = {
-  /** Minutes since the Unix epoch. */
+  /** Minutes since the Unix epoch, on the clock as it was when the process started. */
   at: number
   requests: number
   errors: number
@@ -22,7 +22,7 @@ export const MAX_STEP = 64
 export class MinuteCounts {
   #minutes: Minute[] = []
 
-  /** @param now ms since the Unix epoch */
+  /** @param now of `Clock.monotonic` */
   addRequest(now: number, ms: number, isError: boolean): void {
     const minute = this.#current(now)
     const step = latencyStep(ms)
@@ -40,16 +40,15 @@ export class MinuteCounts {
   /** Oldest first, without minutes in which nothing happened. */
   read(now: number): readonly Minute[] {
     const last = minuteOf(now)
-    return this.#minutes.filter(({ at }) => at > last - KEPT_MINUTES && at <= last)
+    return this.#minutes.filter(({ at }) => at > last - KEPT_MINUTES)
   }
 
-  /** Drops minutes of the future: the clock was set back. */
   #current(now: number): Minute {
     const at = minuteOf(now)
     const newest = this.#minutes.at(-1)
     if (newest?.at === at) return newest
     const minute = emptyMinute(at)
-    this.#minutes = [...this.read(now).filter((earlier) => earlier.at < at), minute]
+    this.#minutes = [...this.read(now), minute]
     return minute
   }
 }

@@ -1,4 +1,4 @@
-import type { Criterion } from '../filter-spec/criteria.ts'
+import type { Criterion } from '../filter-spec/filter.ts'
 import type { ListingStatus } from './listing.ts'
 import type { PriceKey, PricePer } from './price/price-key.ts'
 import type { Token } from './price/token.ts'
@@ -21,12 +21,21 @@ export type ListingQuery = {
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
   explain?: boolean | undefined
+  /** A source in memory leaves these rows out of everything but `matched`. Live sources ignore it. */
+  hidden?: readonly HiddenRows[]
   /** The reader's `Cache-Control`; absent: cached Readings may be served. */
   caching?: Caching | undefined
   /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). In the cache key: answers may depend on it. */
   via?: readonly string[]
   /** Parent of its spans. Changes no answer. */
   trace?: Trace | undefined
+}
+
+/** Rows that a source in memory leaves out of an answer, since a better source has the listing. */
+export type HiddenRows = {
+  keys: ReadonlySet<string>
+  /** Raised with every change of `keys`. */
+  readonly version: number
 }
 
 export type PriceLimit = { tokens: readonly Token[]; per: PricePer; max: PriceKey }
@@ -41,9 +50,3 @@ export const MAX_CURSOR_LENGTH = 16_384
 
 export const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
 export const ALL_OPEN: ListingQuery = { ...ANY_STATUS, status: 'open' }
-
-export type PageQuery = ListingQuery & {
-  /** 1 to 200. */
-  limit: number
-  offset: number
-}

@@ -1,7 +1,8 @@
 import { suggestName } from '../domain/nearest-name.ts'
 import { at, type JsonValue } from '../json/value.ts'
 import type { FilterDefinition } from './filter.ts'
-import { listNames, parseTest, quote } from './parse-test.ts'
+import { listNames, quote } from './literals.ts'
+import { OPERATIONS, parseTest } from './operations/operations.ts'
 import type { Path } from './path.ts'
 
 const MAX_VALUES = 200
@@ -28,7 +29,7 @@ export function describeUnknownValues(
     if (!filter?.allowed?.length) return []
     const { allowed } = filter
     const test = parseTest(filter, text)
-    const values = test.op === 'in' ? [...test.values].map(String) : []
+    const values = OPERATIONS[test.op].isByValue && 'values' in test ? [...test.values].map(String) : []
     return values
       .filter((value) => !allowed.includes(value))
       .map((value) =>

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { EntrepotError } from '../errors.ts'
 import { definitionOf, type FilterDefinition, type FilterSpec } from './filter.ts'
 
 /** The listing shape must still distinguish floats from integers. */
@@ -73,4 +74,18 @@ function canonicalFloat(value: number): string {
   if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
   const integer = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
   return `${sign}${integer}.${digits.slice(exponent + 1) || '0'}`
+}
+
+/** @throws EntrepotError `filter_spec_mismatch` with `etag`. Quotes and a weak prefix are optional. */
+export function requireEtag(ifMatch: string | undefined, etag: string, ...others: readonly string[]): void {
+  if (ifMatch === undefined) return
+  const tag = ifMatch
+    .trim()
+    .replace(/^[W/]+/, '')
+    .trim()
+    .replace(/^"+|"+$/g, '')
+  if (tag === etag || others.includes(tag)) return
+  throw new EntrepotError('filter_spec_mismatch', 'filter-spec etag mismatch', {
+    members: { current_etag: etag },
+  })
 }

@@ -2,7 +2,8 @@ import { lowestPrices } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Exclusion } from '../domain/source/reading.ts'
 import type { JsonValue } from '../json/value.ts'
-import { type Bound, type Criterion, type FilterTest, type Scalar, toScalar } from './criteria.ts'
+import type { Criterion } from './filter.ts'
+import { OPERATIONS } from './operations/operations.ts'
 import { resolvePath } from './path.ts'
 
 export function matchesAll(criteria: readonly Criterion[], document: JsonValue): boolean {
@@ -10,36 +11,10 @@ export function matchesAll(criteria: readonly Criterion[], document: JsonValue):
 }
 
 /** `null` where the document matches. If the field is missing, only `onMissing` decides. */
-function mismatchOf(criterion: Criterion, document: JsonValue): 'value' | 'missing' | null {
-  const values = resolvePath(criterion.filter.compiled, document)
-  if (values.length === 0) return criterion.onMissing === 'pass' ? null : 'missing'
-  return passesTest(criterion.test, values) ? null : 'value'
-}
-
-/** docs/protocol.md#63-matching. `values`: one or more, no nulls. Another type never matches. */
-export function passesTest(test: FilterTest, values: readonly JsonValue[]): boolean {
-  switch (test.op) {
-    case 'in':
-      return values.some((value) => isIn(test.values, value))
-    case 'not_in':
-      return !values.some((value) => isIn(test.values, value))
-    case 'range':
-      return values.some((value) => isWithin(test.low, test.high, toScalar(value)))
-    case 'exists':
-      return test.wanted
-  }
-}
-
-/** JavaScript compares a bigint with a double exactly. */
-const isWithin = (low: Bound | null, high: Bound | null, value: Scalar | null): boolean =>
-  value !== null &&
-  typeof value !== 'string' &&
-  (low === null || (low.inclusive ? low.value <= value : low.value < value)) &&
-  (high === null || (high.inclusive ? value <= high.value : value < high.value))
-
-function isIn(wanted: ReadonlySet<Scalar>, value: JsonValue): boolean {
-  const scalar = toScalar(value)
-  return scalar !== null && wanted.has(scalar)
+function mismatchOf({ filter, test, onMissing }: Criterion, document: JsonValue): 'value' | 'missing' | null {
+  const values = resolvePath(filter.compiled, document)
+  if (values.length === 0) return onMissing === 'pass' ? null : 'missing'
+  return OPERATIONS[test.op].passes(test, values) ? null : 'value'
 }
 
 type Mismatch = (document: JsonValue) => 'value' | 'missing' | null
@@ -60,13 +35,16 @@ export class Exclusions {
     }))
   }
 
-  /** A document that fails several conditions counts in each. */
-  add(document: JsonValue): void {
+  /** Counts a document in each condition that it fails. @returns whether it matches all */
+  add(document: JsonValue): boolean {
+    let isMatch = true
     for (const { mismatch, exclusion } of this.#counts) {
       const failure = mismatch(document)
       if (failure === 'value') exclusion.byValue++
       if (failure === 'missing') exclusion.missing++
+      if (failure !== null) isMatch = false
     }
+    return isMatch
   }
 
   get counts(): readonly Exclusion[] {

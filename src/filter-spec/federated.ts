@@ -9,6 +9,7 @@ import {
   isSameFilter,
   renderFilterSpec,
 } from './filter.ts'
+import { isOwnParameter } from './parameters.ts'
 import type { UpstreamSpec } from './upstream-spec.ts'
 
 export type Declaring = { name: string; kind: UpstreamKind; priority: number; spec: UpstreamSpec }
@@ -22,7 +23,10 @@ export type FederatedSpec = {
   body: string
 }
 
-/** Adds upstreams' filters. The lowest priority number defines a name; `registries` are those that agree. */
+/**
+ * Adds upstreams' filters, but for names of own parameters: an upstream takes none. The lowest priority number defines a
+ * name; `registries` are those that agree.
+ */
 export function federate(own: FilterSpec, upstreams: readonly Declaring[]): FederatedSpec {
   const added = addedFilters(own, upstreams)
   if (added.length === 0) return { etag: own.etag, filters: own.filters, body: renderFilterSpec(own) }
@@ -39,7 +43,7 @@ function addedFilters(own: FilterSpec, upstreams: readonly Declaring[]): Added[]
   const defined = new Map<string, Filter>()
   for (const { spec } of upstreams.toSorted((a, b) => a.priority - b.priority)) {
     for (const [name, filter] of spec.filters) {
-      if (!own.filters.has(name) && !defined.has(name)) defined.set(name, filter)
+      if (!own.filters.has(name) && !isOwnParameter(name) && !defined.has(name)) defined.set(name, filter)
     }
   }
   return [...defined.values()]

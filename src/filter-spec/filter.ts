@@ -1,25 +1,20 @@
+import type { Operand } from './operations/operation.ts'
+import type { FilterTest, Op } from './operations/operations.ts'
 import { compilePath, type Path } from './path.ts'
 
-export const OPS = ['in', 'not_in', 'range', 'exists'] as const
-export const VALUE_TYPES = ['string', 'integer', 'number', 'boolean', 'address'] as const
-export const ALIAS_KINDS = ['lower_bound', 'upper_bound'] as const
-
-type Op = (typeof OPS)[number]
-export type ValueType = (typeof VALUE_TYPES)[number]
-type AliasKind = (typeof ALIAS_KINDS)[number]
 export type OnMissing = 'fail' | 'pass'
 
-export type FilterDefinition = {
-  name: string
+export type FilterDefinition = Operand & {
   path: string
   op: Op
-  value_type: ValueType
-  alias_kind: AliasKind | null
   on_missing: OnMissing
   indexed: boolean
 }
 
 export type Filter = FilterDefinition & { compiled: Path }
+
+/** A filter with its test, as a query applies it. */
+export type Criterion = { filter: Filter; onMissing: OnMissing; test: FilterTest }
 
 export type FilterSpec = {
   version: number
@@ -29,6 +24,15 @@ export type FilterSpec = {
   listingShape: Readonly<Record<string, unknown>>
   /** In file order, which the etag depends on. */
   filters: ReadonlyMap<string, Filter>
+}
+
+/** Of a reader without a Registry. */
+export const EMPTY_SPEC: FilterSpec = {
+  version: 1,
+  etag: '',
+  schema: null,
+  listingShape: {},
+  filters: new Map(),
 }
 
 /** Ignores name and `indexed`. */

@@ -4,7 +4,7 @@ import { ConfigError, type Violation } from '../errors.ts'
 import { type CanonicalValue, Float, filterSpecEtag } from './etag.ts'
 import { compileFilter, type FilterDefinition, type FilterSpec } from './filter.ts'
 import { compileListingShape } from './listing-shape.ts'
-import { quote } from './parse-test.ts'
+import { quote } from './literals.ts'
 import { filterEntry, MAX_FILTERS, specFile } from './spec-file.ts'
 import { readYaml } from './yaml-document.ts'
 

@@ -1,9 +1,9 @@
 import { suggestName } from '../domain/nearest-name.ts'
 import { PRICE_PARAMETERS } from '../domain/price/price-parameters.ts'
-import { EntrepotError } from '../errors.ts'
-import type { Criterion } from './criteria.ts'
-import type { Filter, FilterSpec, OnMissing } from './filter.ts'
-import { listNames, parseTest, quote, readBoolean, refuseParameter } from './parse-test.ts'
+import { EntrepotError, type Violation } from '../errors.ts'
+import type { Criterion, Filter, FilterSpec, OnMissing } from './filter.ts'
+import { listNames, quote, readBoolean, refuseParameter } from './literals.ts'
+import { OPERATIONS, parseTest } from './operations/operations.ts'
 
 /**
  * docs/protocol.md#6-filters. `pairs` are decoded, without reserved parameters. The last value of a name
@@ -28,7 +28,7 @@ export function parseCriteria(
 }
 
 /** `detail` has the deployed protocol's words, so `errors` has the suggestion. @throws EntrepotError `bad_request` */
-export function refuseUnknownFilter(name: string, known: readonly string[]): never {
+function refuseUnknownFilter(name: string, known: readonly string[]): never {
   const message = suggestName(name, known).slice(2) || `known are ${listNames(known)}`
   throw new EntrepotError('bad_request', `unknown filter: ${quote(name)}`, {
     errors: known.length === 0 ? [] : [{ path: name, message }],
@@ -52,23 +52,24 @@ function readOverrides(
   return overrides
 }
 
-/** Parameters of a Registry's `GET /listings` that are not filters. */
-export const REGISTRY_PARAMETERS: ReadonlySet<string> = new Set([
-  'status',
-  'limit',
-  'offset',
-  'publisher',
-  ...PRICE_PARAMETERS,
-])
+/** Parameters of `GET /listings` in the deployed protocol: no filter can have such a name. */
+export const PROTOCOL_PARAMETERS: ReadonlySet<string> = new Set(['status', 'limit', 'offset', 'publisher'])
 
-export const GATEWAY_PARAMETERS: ReadonlySet<string> = new Set([
-  ...REGISTRY_PARAMETERS,
-  'require',
-  'timeout_ms',
-  'sources',
-  'explain',
-  'cursor',
-])
+/** What entrepot adds to its parameters. A filter of the spec takes such a name, so a spec stays good when a row is added. */
+const OWN_PARAMETERS = [...PRICE_PARAMETERS, 'require', 'timeout_ms', 'sources', 'explain', 'cursor'] as const
+export type OwnParameter = (typeof OWN_PARAMETERS)[number]
+
+/** One for each own parameter whose name a filter of the spec takes. */
+export function specWarnings({ filters }: Pick<FilterSpec, 'filters'>, file: string): Violation[] {
+  return OWN_PARAMETERS.filter((name) => filters.has(name)).map((name) => ({
+    path: `${file}: filter '${name}'`,
+    message: `takes the name of the query parameter '${name}', which has none here; rename the filter to have both`,
+  }))
+}
+
+export function isOwnParameter(name: string): boolean {
+  return OWN_PARAMETERS.some((one) => one === name)
+}
 
 export const OVERRIDE_PREFIX = 'strict.'
 
@@ -94,24 +95,10 @@ export function unsentFilters({
     .filter((name) => !filters.some(([parameter]) => filterNameOf(parameter) === name))
 }
 
-type Described = Pick<Filter, 'name' | 'path' | 'op' | 'alias_kind' | 'on_missing'>
-
 /** One line for people and agents: which listings a filter keeps, and how to write its value. */
-export function describeFilter({ name, path, on_missing, ...filter }: Described): string {
+export function describeFilter(filter: Omit<Filter, 'compiled' | 'indexed'>): string {
+  const { name, path, on_missing } = filter
   const [kept, other] = on_missing === 'pass' ? ['kept', true] : ['dropped', false]
-  return `${path} ${meaning(filter)}. Listings without it are ${kept}; ${OVERRIDE_PREFIX}${name}=${other} inverts this`
-}
-
-function meaning({ op, alias_kind }: Pick<Filter, 'op' | 'alias_kind'>): string {
-  switch (op) {
-    case 'in':
-      return 'is the value, or one of in:[a,b]'
-    case 'not_in':
-      return 'is not one of not_in:[a,b]'
-    case 'exists':
-      return 'exists with exists:true, is absent with exists:false'
-    case 'range':
-      if (alias_kind === null) return 'is within a range such as range:[16,128] or range:[16,)'
-      return `is ${alias_kind === 'lower_bound' ? 'at least' : 'at most'} the value, or within range:[16,128]`
-  }
+  const meaning = OPERATIONS[filter.op].meaning(filter)
+  return `${path} ${meaning}. Listings without it are ${kept}; ${OVERRIDE_PREFIX}${name}=${other} inverts this`
 }

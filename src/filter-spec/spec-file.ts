@@ -1,6 +1,8 @@
 import { z } from 'zod'
-import { ALIAS_KINDS, OPS, VALUE_TYPES } from './filter.ts'
-import { GATEWAY_PARAMETERS, OVERRIDE_PREFIX } from './parameters.ts'
+import { VALUE_TYPES } from './literals.ts'
+import { ALIAS_KINDS } from './operations/operation.ts'
+import { OPS } from './operations/operations.ts'
+import { OVERRIDE_PREFIX, PROTOCOL_PARAMETERS } from './parameters.ts'
 import { compilePath } from './path.ts'
 
 export const MAX_FILTERS = 256
@@ -21,8 +23,8 @@ const name = z
   .string()
   .min(1)
   .max(MAX_NAME_CHARACTERS)
-  .refine((text) => !GATEWAY_PARAMETERS.has(text), {
-    error: ({ input }) => `'${input}' is a query parameter of its own: choose another name`,
+  .refine((text) => !PROTOCOL_PARAMETERS.has(text), {
+    error: ({ input }) => `'${input}' is a query parameter of the protocol: choose another name`,
   })
   .refine((text) => !text.startsWith(OVERRIDE_PREFIX), {
     error: `'${OVERRIDE_PREFIX}' begins the names of overrides: choose another name`,

@@ -1,3 +1,4 @@
+import type { Clock } from '../domain/clock.ts'
 import type { SourceDetails, SourceStatus } from '../domain/source/source-status.ts'
 import type { FleetJson } from '../wire/fleet.ts'
 import { mergeReports } from './merge-reports.ts'
@@ -17,7 +18,7 @@ type FleetOptions = Pick<ReplicaReport, 'id' | 'version' | 'startedAt'> & {
   /** A string: only this process is shown, for this reason. */
   storage: ReportStorage | string
   describe: (status: Status) => ReplicaReport['sources'][number]['details']
-  now: () => number
+  clock: Pick<Clock, 'now' | 'monotonic'>
 }
 
 /** Saves reports of this process, and shows all replicas as one. No failure of the storage leaves this class. */
@@ -44,16 +45,19 @@ export class Fleet {
 
   /** Before `start`, without any replica. */
   async read(): Promise<FleetJson> {
-    const { id, storage, now } = this.#options
+    const { id, storage, clock } = this.#options
     this.#observe()
     const own = this.#report()
     const others = (await this.#storage?.read(id).catch(() => null)) ?? null
     return {
-      at: new Date(now()).toISOString(),
+      at: new Date(clock.now()).toISOString(),
       answered_by: id,
       scope: others === null ? 'this_process' : 'all',
       note: others !== null ? null : typeof storage === 'string' ? storage : AWAY,
-      ...mergeReports([...(own === null ? [] : [{ report: own, ageSeconds: 0 }]), ...(others ?? [])], now()),
+      ...mergeReports(
+        [...(own === null ? [] : [{ report: own, ageSeconds: 0 }]), ...(others ?? [])],
+        clock.monotonic(),
+      ),
     }
   }
 
@@ -64,7 +68,7 @@ export class Fleet {
   }
 
   #observe(): void {
-    if (this.#own !== null) this.#log.observe(this.#own().statuses, this.#options.now())
+    if (this.#own !== null) this.#log.observe(this.#own().statuses, this.#options.clock.now())
   }
 
   /** One at a time: while Redis hangs, reports do not pile up. */

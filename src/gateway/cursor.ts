@@ -15,6 +15,7 @@ const MAX_CARRIED_BYTES = 4096
 export type CursorContent = (ResumePoint | PricePoint) & {
   /** As counted for the first page. */
   total: number
+  isTotalExact: boolean
 }
 
 /**
@@ -26,7 +27,7 @@ export class Cursors {
   readonly #nowSeconds: () => number
 
   constructor(secret: string, nowSeconds: () => number) {
-    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 4', 32)))
+    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 5', 32)))
     this.#nowSeconds = nowSeconds
   }
 
@@ -66,6 +67,11 @@ export class Cursors {
   }
 }
 
+/** Whether a text has the form of a cursor: base64url, and longer than what people write. */
+export function isCursorText(text: string): boolean {
+  return /^[\w-]{100,}$/.test(text)
+}
+
 type Packed = ReturnType<typeof pack>
 
 function pack(content: CursorContent) {
@@ -78,23 +84,19 @@ function unpack(content: Packed): CursorContent {
   return { ...content, after: { ...content.after, key: toPriceKey(BigInt(content.after.key)) } }
 }
 
-/** Short, since a gateway may have a hundred sources. `from` and `to`: as `SourceHint.data`. */
-type PackedHint = [name: string, offset: number, ...more: [] | [resume: string] | [from: number, to: number]]
+/** Short, since a gateway may have a hundred sources. */
+type PackedHint = [name: string, offset: number, resume?: string]
 
 /**
  * Carries the cursors of upstream gateways while there is room. A gateway without its own cursor is read from
  * the top.
  */
 function packHints(hints: readonly (readonly [name: string, hint: SourceHint])[]): PackedHint[] {
-  const packed = hints.map(
-    ([name, { offset, data }]): PackedHint =>
-      data === undefined ? [name, offset] : [name, offset, data.from, data.to],
-  )
+  const packed = hints.map(([name, { offset }]): PackedHint => [name, offset])
   let room = MAX_HINTS_BYTES - jsonBytes(packed)
-  return hints.map(([name, { offset, resume, data }], n) => {
+  return hints.map(([name, { offset, resume }], n) => {
     const size = resume === undefined ? 0 : jsonBytes(resume) + 1
-    if (resume === undefined || data !== undefined || size > Math.min(room, MAX_CARRIED_BYTES))
-      return packed[n]!
+    if (resume === undefined || size > Math.min(room, MAX_CARRIED_BYTES)) return packed[n]!
     room -= size
     return [name, offset, resume]
   })
@@ -104,9 +106,8 @@ function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
-function unpackHint([name, offset, more, to]: PackedHint): [name: string, hint: SourceHint] {
-  if (typeof more === 'number') return [name, { offset, data: { from: more, to: to! } }]
-  return [name, { offset, resume: more }]
+function unpackHint([name, offset, resume]: PackedHint): [name: string, hint: SourceHint] {
+  return [name, { offset, resume }]
 }
 
 export function invalidCursor(what: string): EntrepotError {

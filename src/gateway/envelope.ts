@@ -1,19 +1,19 @@
-import { formatTimestamp } from '../domain/timestamp.ts'
 import { withMember } from '../json/members.ts'
 import { CLOSE_BRACE, COMMA } from '../json/scanner.ts'
 import { ENVELOPE_START, envelopeEnd } from '../wire/envelope.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'
+import { countUnchecked } from './source-report.ts'
 
 /**
  * One buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
  */
-export function renderMerged({ items, total, complete, sources, nextCursor }: Omit<MergedPage, 'outcomes'>): {
-  body: Buffer
-  rows: Buffer
-} {
+export function renderMerged(page: Omit<MergedPage, 'outcomes'>): { body: Buffer; rows: Buffer } {
+  const { items, total, isTotalExact, complete, sources, nextCursor } = page
   const cursor = nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`
-  const more = `,"complete":${complete},"sources":${JSON.stringify(sources)}${cursor}`
+  const unchecked = countUnchecked(items)
+  const bounds = `${isTotalExact ? '' : ',"total_is":"at_most"'},"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
+  const more = `${bounds},"sources":${JSON.stringify(sources)}${cursor}`
   const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)
@@ -39,14 +39,16 @@ export function renderItem(merged: MergedItem): Buffer {
 }
 
 function renderMeta(merged: MergedItem): string {
-  const { item, registry, alsoIn, stale, differs, conflict, disputed, position, price } = merged
+  const { item, registry, alsoIn, stale, differs, conflict, disputed, price } = merged
   const publisher = item.publisher === null ? '' : `,"publisher":${JSON.stringify(item.publisher)}`
   let meta = `{"registry":${JSON.stringify(qualifiedName(registry, item))}${publisher}`
   meta += `,"also_in":${alsoIn.length === 0 ? '[]' : JSON.stringify(alsoIn)},"stale":${stale}`
   if (differs) meta += ',"differs":true'
   if (conflict) meta += ',"conflict":true'
   if (disputed.length > 0) meta += `,"disputed":${JSON.stringify(disputed)}`
-  if (position !== item.createdAt) meta += `,"position":"${formatTimestamp(position)}"`
+  if (merged.unchecked.length > 0) meta += `,"unchecked":${JSON.stringify(merged.unchecked)}`
+  if (merged.notIn.length > 0) meta += `,"not_in":${JSON.stringify(merged.notIn)}`
+  if (merged.ageSeconds !== undefined) meta += `,"age_seconds":${merged.ageSeconds}`
   if (price !== undefined) meta += `,"price":${JSON.stringify(price)}`
   return `${meta}}`
 }

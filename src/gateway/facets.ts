@@ -1,10 +1,11 @@
 import { suggestName } from '../domain/nearest-name.ts'
-import { parseBasis } from '../domain/price/payment-option.ts'
+import { isUnitWord, parseBasis } from '../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
-import type { Facets, PriceCounts } from '../domain/source/selection.ts'
+import type { Item } from '../domain/source/reading.ts'
+import type { Facets, PriceCounts, Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns, nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
@@ -13,10 +14,12 @@ import { type JsonValue, parseJson } from '../json/value.ts'
 import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
 import { addPriceCounts } from '../listing-index/key-union.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
-import { type Copy, isReadable, qualifiedName } from './merged-item.ts'
-import { type SelectedSource, selectSources, sharedCopies } from './selected-source.ts'
+import { decidersOf } from './deciders.ts'
+import { qualifiedName } from './merged-item.ts'
+import { type SelectedSource, selectSources } from './selected-source.ts'
+import { isExact } from './sequence.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, visibleSources, withBudget } from './sources.ts'
+import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */
 export const REGISTRY_FACET = 'registry'
@@ -34,6 +37,8 @@ export type FacetsQuery = ListingQuery & {
 
 export type MergedFacets = Reports & {
   total: number
+  /** Whether the counts are exact. */
+  isTotalExact: boolean
   facets: Readonly<Record<string, FacetJson>>
   prices: readonly PriceRangeJson[]
 }
@@ -46,54 +51,54 @@ export function facetFields(
   names: readonly string[] | null,
   filters: ReadonlyMap<string, Filter>,
 ): FacetsQuery['by'] {
-  const known = [REGISTRY_FACET, ...filters.keys()]
-  const wanted = new Set(names ?? [...DEFAULT_FACETS.filter((name) => filters.has(name)), REGISTRY_FACET])
-  if (wanted.size > MAX_FACETS)
-    throw new EntrepotError('bad_request', `by: at most ${MAX_FACETS} names, got ${wanted.size}`)
-  return Array.from(wanted, (name) => {
+  const choices = [REGISTRY_FACET, ...filters.keys()]
+  const fields = new Set(names ?? [...DEFAULT_FACETS.filter((name) => filters.has(name)), REGISTRY_FACET])
+  if (fields.size > MAX_FACETS)
+    throw new EntrepotError('bad_request', `by: at most ${MAX_FACETS} names, got ${fields.size}`)
+  return Array.from(fields, (name) => {
     if (name === REGISTRY_FACET) return name
     const filter = filters.get(name)
     if (filter !== undefined) return filter
     throw new EntrepotError(
       'bad_request',
-      `by: there is no ${JSON.stringify(name)}${suggestName(name, known) || `: known are ${known.join(', ')}`}`,
+      `by: there is no ${JSON.stringify(name)}${suggestName(name, choices) || `: known are ${choices.join(', ')}`}`,
     )
   })
 }
 
-/** Rejects as a page does. */
-export type ReadFacets = (query: FacetsQuery, request: MergeRequest) => Promise<MergedFacets>
-
-/** Over distinct listings: sums of all sources, without the copies that are not shown. */
-export function createReadFacets({
-  sources,
-  budgetMs,
-  clock,
-  tokens,
-}: MergeSettings & { tokens: TokenTable }): ReadFacets {
-  return async ({ by, per, ...query }, { reader, signal: caller, options = {} }) => {
-    const visible = visibleSources(sources, reader, options)
-    const selected = await withBudget(options.budgetMs ?? budgetMs, caller, (signal) =>
-      selectSources(visible, query, signal),
-    )
-    const fields = by.filter((field) => field !== REGISTRY_FACET)
-    const counted = await countAll(selected, fields, per, caller)
-    const { hidden, excess, registries } = await inTurns(compareCopies(selected, fields, per), caller)
-    const total = sum(selected, (one) => one.total) - hidden
-    const reports = reportOutcomes(selected, new Map(), clock.now(), query.explain)
-    assertAnswerable({ ...reports, total }, options)
-    const facets = by.map((field) => {
-      if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
-      const n = fields.indexOf(field)
-      const missing = sum(counted, (one) => one.missing[n]!) - excess.missing[n]!
-      return [field.name, facetOf(mergeValues(counted, excess, n), missing)]
-    })
-    return {
-      total,
-      facets: Object.fromEntries(facets),
-      prices: priceRanges(mergePrices(counted, excess), per, tokens),
-      ...reports,
-    }
+/** Over distinct listings: the sums of all sources, each less the listings that better ones have. Rejects as a page does. */
+export async function readFacets(
+  settings: MergeSettings,
+  { by, per, ...query }: FacetsQuery,
+  request: MergeRequest,
+): Promise<MergedFacets> {
+  const { sources, holdings, tokens } = settings
+  const { signal: caller, budgetMs: ms = settings.budgetMs } = request
+  const visible = visibleSources(sources, request)
+  const ranked = rankSources(visible)
+  const { deciders, selected } = await withBudget(ms, caller, async (signal) => {
+    const deciders = await decidersOf(holdings, ms)(ranked, query, signal)
+    return { deciders, selected: await selectSources(ranked, deciders, signal) }
+  })
+  const fields = by.filter((field) => field !== REGISTRY_FACET)
+  const counts = await countAll(selected, fields, per, caller)
+  const registries = await inTurns(countRegistries(selected), caller)
+  const total = sum(selected, (one) => one.total)
+  const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
+  const reports = reportOutcomes(outcomes, new Map(), settings, query.explain)
+  assertAnswerable({ ...reports, total }, request)
+  const facets = by.map((field) => {
+    if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
+    const n = fields.indexOf(field)
+    const missing = sum(counts, (one) => one.missing[n]!)
+    return [field.name, facetOf(mergeValues(counts, n), missing)]
+  })
+  return {
+    total,
+    isTotalExact: isExact(outcomes, deciders),
+    facets: Object.fromEntries(facets),
+    prices: priceRanges(mergePrices(counts), per, tokens),
+    ...reports,
   }
 }
 
@@ -103,95 +108,60 @@ async function countAll(
   per: PricePer,
   caller: AbortSignal,
 ): Promise<Facets[]> {
-  const counted: Facets[] = []
+  const counts: Facets[] = []
   for (const one of selected) {
-    const { selection, source } = one
+    const { selection } = one
     if (selection === null) continue
     try {
-      // A live source has no index that counts at once.
-      if (source.mode === 'live') counted.push(await inTurns(countOneByOne(one, fields, per), caller))
-      else counted.push(await selection.facets(fields, per))
+      counts.push(await selection.facets(fields, per))
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       // The index may lack a field.
       if (selection.total > MEMORY_SCAN_LIMIT) one.result = error
-      else counted.push(await inTurns(countOneByOne(one, fields, per), caller))
+      else counts.push(await inTurns(countOneByOne(selection, fields, per), caller))
     }
     await nextTurn(caller)
   }
-  return counted
+  return counts
 }
 
 function* countOneByOne(
-  one: SelectedSource,
+  { items }: Selection,
   fields: readonly Filter[],
   per: PricePer,
 ): Generator<void, Facets> {
   const counter = new FacetCounter(fields, per)
-  for (const id of new Set(one.selection!.ids()))
-    for (const copy of one.copiesOf(id)) {
-      if (isReadable(copy)) counter.add(documentOf(copy))
-      else one.addInvalid()
-      yield
-    }
+  for (const item of items()) {
+    counter.add(documentOf(item))
+    yield
+  }
   return counter.facets
 }
 
-function documentOf({ item }: Copy): JsonValue {
-  const { buffer, byteOffset, byteLength } = item.bytes
+function documentOf({ bytes: { buffer, byteOffset, byteLength } }: Item): JsonValue {
   return parseJson(Buffer.from(buffer, byteOffset, byteLength).toString())
 }
 
-type Overlap = {
-  /** Copies that are not shown. */
-  hidden: number
-  /** What the sources counted of them. */
-  excess: Facets
-  /** Shown listings, by the qualified names of their sources. */
-  registries: ReadonlyMap<string, number>
-}
-
-/** Looks up the ids that several sources may have. */
-function* compareCopies(
-  selected: readonly SelectedSource[],
-  fields: readonly Filter[],
-  per: PricePer,
-): Generator<void, Overlap> {
-  let hidden = 0
-  const excess = new FacetCounter(fields, per)
+/** Listings by the qualified names of their sources: a gateway has listings of several. */
+function* countRegistries(selected: readonly SelectedSource[]): Generator<void, ReadonlyMap<string, number>> {
   const registries = new Map<string, number>()
-  for (const one of selected) {
-    if (!one.source.mayRepeat) registries.set(one.source.name, one.total)
+  for (const { source, selection, total } of selected) {
+    if (selection === null) continue
+    if (source.mayRepeat !== true) addTo(registries, source.name, total)
     else
-      for (const id of new Set(one.selection?.ids())) {
-        for (const copy of one.copiesOf(id)) if (isReadable(copy)) addTo(registries, nameOf(copy), 1)
+      for (const item of selection.items()) {
+        addTo(registries, qualifiedName(source.name, item), 1)
         yield
       }
   }
-  for (const groups of sharedCopies(selected)) {
-    for (const [, ...others] of groups)
-      for (const copy of others) {
-        hidden++
-        excess.add(documentOf(copy))
-        addTo(registries, nameOf(copy), -1)
-        yield
-      }
-    yield
-  }
-  return { hidden, excess: excess.facets, registries }
+  return registries
 }
 
-function nameOf({ item, reader }: Copy): string {
-  return qualifiedName(reader.source.name, item)
-}
-
-function mergeValues(counted: readonly Facets[], excess: Facets, n: number): ReadonlyMap<string, number> {
-  const less = excess.values[n]!
-  if (counted.length === 1 && less.size === 0) return counted[0]!.values[n]!
-  const counts = new Map<string, number>()
-  for (const { values } of counted) for (const [value, count] of values[n]!) addTo(counts, value, count)
-  for (const [value, count] of less) addTo(counts, value, -count)
-  return counts
+function mergeValues(counts: readonly Facets[], n: number): ReadonlyMap<string, number> {
+  if (counts.length === 1) return counts[0]!.values[n]!
+  const sums = new Map<string, number>()
+  for (const { values } of counts) for (const [value, count] of values[n]!) addTo(sums, value, count)
+  return sums
 }
 
 /** The Registry may have changed between two counts, so some could be below 1. */
@@ -216,25 +186,32 @@ function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJso
   }
 }
 
-function mergePrices(counted: readonly Facets[], excess: Facets): [basis: string, counts: PriceCounts][] {
-  const bases = new Set(counted.flatMap(({ prices }) => [...prices.keys()]))
+function mergePrices(counts: readonly Facets[]): BasisCounts[] {
+  const bases = new Set(counts.flatMap(({ prices }) => [...prices.keys()]))
   return Array.from(bases, (basis) => {
-    const all = counted.flatMap(({ prices }) => prices.get(basis) ?? [])
-    const sum = all.reduce((one, other) => addPriceCounts(one, other))
-    const less = excess.prices.get(basis)
-    return [basis, less === undefined ? sum : addPriceCounts(sum, less, -1)]
+    const all = counts.flatMap(({ prices }) => prices.get(basis) ?? [])
+    return [basis, all.reduce((one, other) => addPriceCounts(one, other))]
   })
 }
 
-function priceRanges(
-  prices: readonly [basis: string, counts: PriceCounts][],
-  per: PricePer,
-  tokens: TokenTable,
-): PriceRangeJson[] {
+type BasisCounts = [basis: string, counts: PriceCounts]
+
+function byOffers([a, one]: BasisCounts, [b, other]: BasisCounts): number {
+  return other.offers - one.offers || (a < b ? -1 : 1)
+}
+
+/** By the hour, in a token that the operator knows: made-up units and tokens with more offers displace none of these. */
+function isMarketPrice([basis]: BasisCounts, tokens: TokenTable): boolean {
+  const { chain, token, unit } = parseBasis(basis)
+  return unit === 'hour' && tokens.find(chain, token) !== null
+}
+
+function priceRanges(prices: readonly BasisCounts[], per: PricePer, tokens: TokenTable): PriceRangeJson[] {
   return prices
-    .filter(([, { offers }]) => offers > 0)
-    .sort(([a, one], [b, other]) => other.offers - one.offers || (a < b ? -1 : 1))
+    .filter(([basis, { offers }]) => offers > 0 && isUnitWord(parseBasis(basis).unit))
+    .sort((a, b) => Number(isMarketPrice(b, tokens)) - Number(isMarketPrice(a, tokens)) || byOffers(a, b))
     .slice(0, MAX_PRICES)
+    .sort(byOffers)
     .map(([basis, { offers, gpus, keys, counts }]) => {
       const { chain, token: address, unit } = parseBasis(basis)
       const token = tokens.find(chain, address)

@@ -1,9 +1,14 @@
+import { hasIdLength } from '../domain/listing.ts'
 import { ANY_STATUS, type ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item, Range } from '../domain/source/reading.ts'
+import { traitsOf } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import { isReadable, type MergedItem, mergeCopies } from './merged-item.ts'
+import { decide } from './authority.ts'
+import { type Copy, isReadable, knows } from './deciders.ts'
+import { heldCopies } from './holdings.ts'
+import { type MergedItem, mergeItem } from './merged-item.ts'
 import {
   countReturned,
   incompleteError,
@@ -30,65 +35,115 @@ export type MergedLookup = Reports & { merged: MergedItem | null }
 
 type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string }
 
-export type FindListing = (lookup: Lookup, request: MergeRequest) => Promise<MergedLookup>
-
 const ONE: Range = { after: null, offsetHint: 0, count: 50 }
 
 /**
- * Reads all sources at once, and answers as soon as every better source has answered. Rejects where nothing
- * was found and a source failed: with `source_incomplete`, or as `noSourceError` where all failed.
+ * Reads the source whose copy in memory is the best, and every better one, at once; without a copy in memory all of them.
+ * Answers as soon as every better source has answered. A source that has it no more gives way to the next. Rejects
+ * where nothing was found and a source failed: with `source_incomplete`, or as `noSourceError` where all failed. No
+ * source is read for an id that no listing may have.
  */
-export function createFindListing({ sources, budgetMs, clock }: MergeSettings): FindListing {
-  return async (lookup, { reader, signal: caller, options = {} }) => {
-    const query = { ...ANY_STATUS, ...lookup }
-    const visible = visibleSources(sources, reader, options)
-    const ranked = rankSources(visible)
-    const answers = await withBudget(budgetMs, caller, (signal) => readUntilFound(ranked, query, signal))
-    const byRank = answers.map(({ outcome }) => outcome)
-    const outcomes = visible.flatMap(({ name }) => byRank.filter(({ source }) => source.name === name))
-    const merged = mergeCopies(answers)
-    const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), clock.now())
-    if (merged === null && !options.isLoop) rejectUnknown(reports)
-    const rank = ranked.findIndex(({ name }) => name === merged?.registry)
-    const better = merged === null ? byRank : byRank.slice(0, rank + 1)
-    return { ...reports, merged, complete: better.every(isComplete) }
-  }
+export async function findListing(
+  settings: MergeSettings,
+  lookup: Lookup,
+  request: MergeRequest,
+): Promise<MergedLookup> {
+  const { sources, budgetMs, clock } = settings
+  const query = { ...ANY_STATUS, ...lookup }
+  const visible = visibleSources(sources, request)
+  if (!hasIdLength(lookup.listingId)) return { ...reportOutcomes([], new Map(), settings), merged: null }
+  const ranked = rankSources(visible)
+  const answers = await withBudget(budgetMs, request.signal, (signal) =>
+    readUntilFound(ranked, query, signal),
+  )
+  const outcomes = visible.flatMap((one) =>
+    answers.flatMap(({ outcome }) => (outcome.source === one ? [outcome] : [])),
+  )
+  const merged = mergeAnswers(ranked, answers, query.listingId, clock.monotonic())
+  const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), settings)
+  if (merged === null && !request.isLoop) rejectUnknown(reports)
+  const rank = ranked.findIndex(({ name }) => name === merged?.registry)
+  const better = answers.filter((answer) => merged === null || answer.rank <= rank)
+  return { ...reports, merged, complete: better.every(({ outcome }) => isComplete(outcome)) }
 }
 
-type Answer = { outcome: Outcome; items: readonly Item[] }
+type Answer = { rank: number; outcome: Outcome; items: readonly Item[] }
 
 /** All answers by rank up to the first with the listing, and those of worse sources so far. */
 async function readUntilFound(
   ranked: readonly NamedSource[],
-  query: ListingQuery,
+  query: Lookup & ListingQuery,
   signal: AbortSignal,
+  from = 0,
 ): Promise<Answer[]> {
-  const [first, ...others] = ranked
-  // Read from memory; as the best source, its copy needs no other.
-  if (first?.mode === 'local') {
-    const answer = await readSource(first, query, signal)
-    return answer.items.length > 0 ? [answer] : [answer, ...(await readUntilFound(others, query, signal))]
-  }
+  const holder = ranked.findIndex(
+    ({ held }, rank) => rank >= from && held !== undefined && held.find(query.listingId).length > 0,
+  )
+  const end = holder === -1 ? ranked.length : holder + 1
   const settled = new Map<number, Answer>()
-  const answers = ranked.map(async (source, rank) => {
-    const answer = await readSource(source, query, signal)
-    settled.set(rank, answer)
+  const pending = ranked.slice(from, end).map(async (source, n) => {
+    const answer = { rank: from + n, ...(await readSource(source, query, signal)) }
+    settled.set(answer.rank, answer)
     return answer
   })
-  for (const answer of answers) answer.catch(() => {}) // awaited below, or not needed
-  for (const answer of answers) if ((await answer).items.length > 0) break
-  return [...settled].sort(([a], [b]) => a - b).map(([, answer]) => answer)
+  for (const answer of pending) answer.catch(() => {}) // awaited below, or not needed
+  let isFound = false
+  for (const answer of pending) {
+    isFound = (await answer).items.length > 0
+    if (isFound) break
+  }
+  const answers = [...settled.values()].sort((a, b) => a.rank - b.rank)
+  if (isFound || end === ranked.length) return answers
+  return [...answers, ...(await readUntilFound(ranked, query, signal, end))]
 }
 
-async function readSource(source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<Answer> {
+async function readSource(
+  source: NamedSource,
+  query: ListingQuery,
+  signal: AbortSignal,
+): Promise<Omit<Answer, 'rank'>> {
   const { result, elapsedMs } = await askSource(() => source.read(query, ONE, signal), signal)
-  if (result instanceof SourceError) return { outcome: { source, elapsedMs, result }, items: [] }
-  const { listings, ...info } = result
-  const items = listings.filter((item) => isReadable({ item }))
-  if (items.length > 0 || listings.length === 0)
-    return { outcome: { source, elapsedMs, result: info }, items }
+  const about = { source, elapsedMs, isWhole: true }
+  if (result instanceof SourceError) return { outcome: { ...about, result }, items: [] }
+  const { listings, hasMore: _, all: __, ...info } = result
+  const items = listings.filter(isReadable)
+  if (items.length > 0 || listings.length === 0) return { outcome: { ...about, result: info }, items }
   const unreadable = new SourceError('bad_envelope', `${source.name}: its listing is unreadable`)
-  return { outcome: { source, elapsedMs, result: unreadable }, items }
+  return { outcome: { ...about, result: unreadable }, items }
+}
+
+/** The best copy, with what the answers and the sources in memory have of the others. */
+function mergeAnswers(
+  ranked: readonly NamedSource[],
+  answers: readonly Answer[],
+  listingId: string,
+  now: number,
+): MergedItem | null {
+  const shown = answers.find(({ items }) => items.length > 0)
+  if (shown === undefined) return null
+  const asked = new Set(answers.map(({ rank }) => rank))
+  const held = ranked.flatMap((source, rank) => (asked.has(rank) ? [] : heldCopies(source, rank, listingId)))
+  const read = answers.flatMap(({ items, rank }) =>
+    items.map((item): Copy => ({ item, rank, status: 'open', isOwn: false })),
+  )
+  const { decider, others, isConflict } = decide([...read, ...held], { status: null })[0]!
+  const better = answers.filter(({ rank }) => rank < shown.rank)
+  const unchecked = better.flatMap(({ outcome: { source, result } }) =>
+    result instanceof SourceError && traitsOf(result.reason).shown !== 'skipped' ? [source.name] : [],
+  )
+  const notIn = better.flatMap(({ outcome: { source, result } }) =>
+    !(result instanceof SourceError) && knows(source, decider.item) ? [source.name] : [],
+  )
+  const { result } = shown.outcome
+  const isStale = !(result instanceof SourceError) && result.stale
+  const ageSeconds =
+    result instanceof SourceError ? undefined : Math.max(0, Math.floor((now - result.asOf) / 1000))
+  const merged = mergeItem(
+    decider.item,
+    { ranked, rank: shown.rank, isStale },
+    { others, isConflict, unchecked, notIn },
+  )
+  return { ...merged, ageSeconds }
 }
 
 function rejectUnknown({ outcomes, sources }: Reports): void {

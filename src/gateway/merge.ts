@@ -1,27 +1,19 @@
+import { SeenListings } from '../domain/listing-identity.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
+import { comparePositions, type MergedPosition, positionIn } from '../domain/source/position.ts'
+import type { Item } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { inSpan } from '../domain/trace.ts'
-import {
-  addCopy,
-  belongs,
-  type Copy,
-  copyKey,
-  groupCopies,
-  groupOf,
-  isSameCopy,
-  type KnownListing,
-  type MergedItem,
-  mergeGroup,
-  newListing,
-} from './merged-item.ts'
-import { type SourceHint, SourceReader, type Start } from './source-reader.ts'
+import { type Deciders, isReadable, type OpenDeciders, type Verdict } from './deciders.ts'
+import { type MergedItem, mergeItem } from './merged-item.ts'
+import { type SourceHint, SourceReader } from './source-reader.ts'
 import { type Outcome, rankSources } from './sources.ts'
 
 export type ResumePoint = {
   /** The last visited copy: the `nth` of its source at that place, of which a gateway may have several. */
-  after: { position: Micros; rank: number; listingId: string; nth: number }
+  after: MergedPosition
   /** Later positions count as this one, on every page. */
   cap: Micros
   hints: Readonly<Record<string, SourceHint>>
@@ -32,248 +24,190 @@ export type ResumePoint = {
  * ends.
  */
 export const ROUND = 189
+/** Of a source in memory, beyond twice its even share of a page. */
+const FIRST_SPARE = 8
 
 /**
- * Newest first, each listing once. Copies are visited by position, then the source's priority, then
- * `listing_id`; copies of emitted listings are dropped. The best copy that is known is shown.
- *
- * The first N listings depend only on the first N copies of each source: ids are unique within a source, so
- * fewer than N of its copies precede them. So pages by offset neither lose nor repeat a listing.
+ * Newest first. Each source gives its listings in their own order, less those that a better source has; the sequence is
+ * the merge of these streams, by position, then rank, then `listing_id`. So a listing has the place of its best copy,
+ * whatever the page, and a worse source cannot move it.
  */
 export class MergedSequence {
   readonly #query: ListingQuery
-  readonly #readers: readonly SourceReader[]
-  readonly #ranked: readonly SourceReader[]
   readonly #sources: readonly NamedSource[]
+  readonly #ranked: readonly NamedSource[]
   readonly #start: ResumePoint | null
   readonly #cap: Micros
-  /** Copies that were read and not visited, by id. */
-  readonly #lookahead = new Map<string, Copy[]>()
-  /** Ids that had several of them. */
-  readonly #repeated = new Set<string>()
-  /** Emitted listings by id, while another copy may still come. */
-  readonly #emitted = new Map<string, readonly KnownListing[]>()
-  /** By `copyKey`. */
-  readonly #duplicates = new Set<string>()
-  #after: ResumePoint['after'] | null
-  #hasRead = false
-  #hasNoCopies = false
+  readonly #skip: number
+  readonly #openDeciders: OpenDeciders
+  #opened: { deciders: Deciders; byRank: readonly SourceReader[] } | null = null
+  /** Once another copy of a listing may come: a gateway repeats its own, a better source was not asked. */
+  readonly #shown = new SeenListings()
+  #mayRepeat = false
+  #after: MergedPosition | null
 
   constructor(
     sources: readonly NamedSource[],
     query: ListingQuery,
-    { cap, from = null }: { cap: Micros; from?: ResumePoint | null },
+    {
+      cap,
+      from = null,
+      skip = 0,
+      openDeciders,
+    }: {
+      cap: Micros
+      from?: ResumePoint | null
+      /** Listings of each source to begin behind. */
+      skip?: number | undefined
+      openDeciders: OpenDeciders
+    },
   ) {
     this.#query = query
     this.#start = from
     this.#after = from?.after ?? null
     this.#cap = from?.cap ?? cap
-    this.#sources = rankSources(sources)
-    this.#readers = sources.map((source) => {
-      const rank = this.#sources.indexOf(source)
-      const hint = from?.hints[source.name] ?? { offset: 0 }
-      return new SourceReader(source, rank, { cap: this.#cap, after: startOf(from, rank), hint })
-    })
-    this.#ranked = this.#readers.toSorted((a, b) => a.rank - b.rank)
+    this.#skip = skip
+    this.#sources = sources
+    this.#ranked = rankSources(sources)
+    this.#openDeciders = openDeciders
   }
 
+  /** In the order of the configuration. */
   get outcomes(): Outcome[] {
-    return this.#readers.map(({ outcome }) => outcome)
+    const readers = this.#opened?.byRank ?? []
+    return this.#sources
+      .flatMap((source) => readers.filter((one) => one.source === source))
+      .map(({ outcome }) => outcome)
+  }
+
+  /** `null` before the first listings are taken. */
+  get deciders(): Deciders | null {
+    return this.#opened?.deciders ?? null
   }
 
   get resumePoint(): ResumePoint | null {
     if (this.#after === null) return null
-    const hints = Object.fromEntries(this.#readers.map((reader) => [reader.source.name, reader.hint]))
+    const hints = Object.fromEntries(
+      (this.#opened?.byRank ?? []).map((reader) => [reader.source.name, reader.hint]),
+    )
     return { after: this.#after, cap: this.#cap, hints }
   }
 
-  /** Distinct matches, less known duplicates. */
+  /** Matches of all sources, less the hidden ones: exact where every outcome `isWhole`. */
   get total(): number {
-    let reported = 0
-    for (const { outcome } of this.#readers)
-      if (!(outcome.result instanceof SourceError)) reported += outcome.result.total
-    return Math.max(0, reported - this.#duplicates.size - this.#duplicatesInLookahead())
+    return this.outcomes.reduce(
+      (sum, { result }) => sum + (result instanceof SourceError ? 0 : result.total),
+      0,
+    )
   }
 
   /** Fewer than `least` only at the end. An abort with a `SourceError` fails the pending sources only. */
   async take(count: number, signal: AbortSignal, least = count): Promise<MergedItem[]> {
-    const taken = this.#merge(count)
-    while (taken.length < least && !this.#isDone) {
-      await this.#readRound(count - taken.length, signal)
-      taken.push(...this.#merge(count - taken.length))
+    const isFirst = this.#opened === null
+    this.#opened ??= await this.#open(signal)
+    const { byRank } = this.#opened
+    const taken: MergedItem[] = []
+    let share = isFirst ? firstShare(count, byRank.length) : Number.POSITIVE_INFINITY
+    let size = count
+    while (taken.length < least) {
+      const pending = byRank.filter(({ needsReading }) => needsReading)
+      await Promise.all(
+        pending.map((reader) => reader.read(reader.isInMemory ? Math.min(size, share) : size, signal)),
+      )
+      share = Number.POSITIVE_INFINITY
+      size = ROUND
+      const copies = this.#traced(() => this.#visit(count - taken.length))
+      if (copies.length === 0 && byRank.every(isDone)) break
+      taken.push(...(await this.#show(copies, signal)))
     }
     return taken
   }
 
   /** As far as known without reading. It may consume the next listing, so call it last. */
   hasMore(): boolean {
-    return this.#mergeAll(1).length > 0 || !this.#isDone
+    return this.#visit(1).length > 0 || !(this.#opened?.byRank ?? []).every(isDone)
   }
 
-  get #isDone(): boolean {
-    return this.#readers.every(({ isEnded, head }) => isEnded && head === undefined)
+  async #open(signal: AbortSignal) {
+    const deciders = await this.#openDeciders(this.#ranked, this.#query, signal)
+    const byRank = this.#ranked.map((source, rank) => {
+      const hint = this.#start?.hints[source.name] ?? { offset: this.#skip }
+      const after = positionIn(rank, this.#start?.after ?? null)
+      return new SourceReader(source, rank, { cap: this.#cap, after, hint, deciders })
+    })
+    return { deciders, byRank }
   }
 
-  async #readRound(wanted: number, signal: AbortSignal): Promise<void> {
-    const count = this.#hasRead ? ROUND : wanted
-    this.#hasRead = true
-    const pending = this.#readers.filter(({ needsReading }) => needsReading)
-    await Promise.all(pending.map((reader) => reader.read(this.#query, count, signal)))
-    const filled = this.#readers.filter(({ isEmpty }) => !isEmpty)
-    this.#hasNoCopies = filled.length <= 1 && filled[0]?.source.mayRepeat !== true
-    if (!this.#hasNoCopies) for (const reader of pending) this.#index(reader)
+  #traced(visit: () => Visited[]): Visited[] {
+    return inSpan(this.#query.trace, 'merge', visit, ({ length }) => ({ 'entrepot.merge.items': length }))
   }
 
-  #index(reader: SourceReader): void {
-    for (const item of reader.lookahead) {
-      const copy = { item, reader }
-      const known = this.#lookahead.get(item.listingId)
-      if (known === undefined) this.#lookahead.set(item.listingId, [copy])
-      else {
-        known.push(copy)
-        this.#repeated.add(item.listingId)
-      }
-    }
-  }
-
-  #merge(count: number): MergedItem[] {
-    if (!this.#hasRead) return []
-    const attributes = ({ length }: MergedItem[]) => ({ 'entrepot.merge.items': length })
-    return inSpan(this.#query.trace, 'merge', () => this.#mergeAll(count), attributes)
-  }
-
-  #mergeAll(count: number): MergedItem[] {
-    const merged: MergedItem[] = []
-    while (merged.length < count) {
+  /** Takes copies in order until `count` are not known to be hidden, or a source has to be read first. */
+  #visit(count: number): Visited[] {
+    const copies: Visited[] = []
+    while (copies.length < count) {
       const reader = this.#foremost()
       if (reader === null) break
-      const listing = this.#visit({ item: reader.take(), reader })
-      if (listing !== null) merged.push(listing)
+      const item = reader.take()
+      this.#pass(item, reader.rank)
+      // A whole source has counted its hidden ones, unreadable or not.
+      if (this.#opened!.deciders.isHidden(item, reader.rank)) reader.addHidden()
+      else if (!isReadable(item)) reader.addInvalid()
+      else copies.push({ item, rank: reader.rank, reader })
     }
-    return merged
+    return copies
   }
 
   /** `null` where a source has to be read first, and at the end. */
   #foremost(): SourceReader | null {
     let foremost: SourceReader | null = null
     let position = Number.NEGATIVE_INFINITY
-    for (const reader of this.#ranked) {
+    for (const reader of this.#opened?.byRank ?? []) {
       const { head } = reader
       if (head === undefined) {
         if (reader.isEnded) continue
         return null
       }
-      const own = Math.min(head.position, this.#cap)
-      if (own <= position) continue
-      position = own
+      const capped = Math.min(head.position, this.#cap)
+      if (capped <= position) continue
+      position = capped
       foremost = reader
     }
     return foremost
   }
 
-  #visit(copy: Copy & { reader: SourceReader }): MergedItem | null {
-    const { item, reader } = copy
-    const { listingId } = item
-    const place = this.#placeOf(copy)
-    const isSamePlace = this.#after !== null && comparePlaces(place, this.#after) === 0
-    this.#after = { ...place, nth: isSamePlace ? this.#after!.nth + 1 : 1 }
-    if (this.#hasNoCopies) return this.#emit(copy, { group: [copy], isConflict: false })
-    const others = this.#othersOf(copy)
-    const before = this.#emitted.get(listingId) ?? this.#listingsBefore([copy, ...others])
-    const known = before.find((listing) => belongs(item, listing))
-    if (known !== undefined) addCopy(known, item)
-    const found = known === undefined ? groupOf(copy, others, before) : null
-    const listings = found === null ? before : [...before, newListing(copy, found.group)]
-    if (others.length > 0 || this.#mayCome(reader)) this.#emitted.set(listingId, listings)
-    else this.#emitted.delete(listingId)
-    if (found !== null) return this.#emit(copy, found)
-    this.#duplicates.add(copyKey(copy))
-    return null
+  #pass({ position, listingId }: Item, rank: number): void {
+    const place = { position: Math.min(position, this.#cap), rank, listingId }
+    const last = this.#after
+    const isSame = last !== null && comparePositions(place, last) === 0
+    this.#after = { ...place, nth: isSame ? last.nth + 1 : 1 }
   }
 
-  /** Copies that were not visited, as far as they were read or can be looked up. */
-  #othersOf({ item, reader }: Copy & { reader: SourceReader }): Copy[] {
-    const { listingId } = item
-    const others = this.#lookahead.get(listingId)?.filter((copy) => copy.item !== item) ?? []
-    if (others.length > 0) this.#lookahead.set(listingId, [...others])
-    else this.#lookahead.delete(listingId)
-    for (const other of this.#readers) {
-      if (other === reader) continue
-      const read = others.filter((copy) => copy.reader === other)
-      for (const found of other.find(listingId))
-        if (!read.some(({ item }) => isSameCopy(item, found))) others.push({ item: found, reader: other })
+  async #show(copies: readonly Visited[], signal: AbortSignal): Promise<MergedItem[]> {
+    const { deciders } = this.#opened!
+    if (deciders.mayLookUp) await deciders.lookUp(copies, signal)
+    const items: MergedItem[] = []
+    for (const { item, rank, reader } of copies) {
+      const verdict = deciders.judge(item, rank)
+      if (verdict === null || this.#isRepeated(item, reader, verdict)) reader.addHidden()
+      else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale: reader.isStale }, verdict))
     }
-    return others
+    return items
   }
 
-  /**
-   * Listings on earlier pages, as far as sources in memory prove it: their pages are exact on any replica.
-   */
-  #listingsBefore(copies: Copy[]): readonly KnownListing[] {
-    const start = this.#start
-    if (start === null || copies.length === 1) return NO_LISTINGS
-    const before = copies
-      .filter((copy) => comparePlaces(this.#placeOf(copy), start.after) <= 0)
-      .filter(({ item, reader: { rank } }) => this.#ranked[rank]!.provesVisit(item))
-      .sort((a, b) => comparePlaces(this.#placeOf(a), this.#placeOf(b)))
-    const listings: KnownListing[] = []
-    for (const copy of before) {
-      const known = listings.find((listing) => belongs(copy.item, listing))
-      if (known === undefined) listings.push(newListing(copy, groupOf(copy, copies, listings).group))
-      else addCopy(known, copy.item)
-    }
-    return listings
-  }
-
-  /** Includes sources that were whole: their next Reading may be of another moment. */
-  #mayCome(own: SourceReader): boolean {
-    const canBring = (reader: SourceReader): boolean => reader !== own || reader.source.mayRepeat === true
-    return this.#readers.some((reader) => canBring(reader) && !reader.isEnded)
-  }
-
-  #emit(copy: Copy, { group, isConflict }: ReturnType<typeof groupOf>): MergedItem | null {
-    const { position } = this.#placeOf(copy)
-    const merged = mergeGroup(group, { ranked: this.#sources, conflict: isConflict, position })
-    if (merged === null) return null
-    const start = this.#start?.after
-    // Copies before the start were visited on earlier pages.
-    for (const other of group)
-      if (other !== copy && (start === undefined || comparePlaces(this.#placeOf(other), start) > 0))
-        this.#duplicates.add(copyKey(other))
-    return merged
-  }
-
-  #duplicatesInLookahead(): number {
-    let count = 0
-    for (const listingId of new Set([...this.#repeated, ...this.#emitted.keys()])) {
-      const listings = this.#emitted.get(listingId) ?? NO_LISTINGS
-      const unread = this.#lookahead.get(listingId) ?? []
-      const copies = unread.filter((copy) => !this.#duplicates.has(copyKey(copy)))
-      const fresh = copies.filter(({ item }) => !listings.some((listing) => belongs(item, listing)))
-      count += copies.length - groupCopies(fresh).length
-    }
-    return count
-  }
-
-  #placeOf({ item: { position, listingId }, reader: { rank } }: Copy): Place {
-    return { position: Math.min(position, this.#cap), rank, listingId }
+  #isRepeated(item: Item, { source }: SourceReader, { unchecked }: Verdict): boolean {
+    this.#mayRepeat ||= source.mayRepeat === true || unchecked.length > 0
+    return this.#mayRepeat && !this.#shown.add(item.listingId, item)
   }
 }
 
-const NO_LISTINGS: readonly KnownListing[] = []
+type Visited = { item: Item; rank: number; reader: SourceReader }
 
-type Place = Omit<ResumePoint['after'], 'nth'>
-
-function comparePlaces(a: Place, b: Place): number {
-  if (a.position !== b.position) return b.position - a.position
-  if (a.rank !== b.rank) return a.rank - b.rank
-  return a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0
+/** Reading a source in memory again is cheap; making items that are not shown is not. */
+function firstShare(count: number, sources: number): number {
+  return Math.ceil((2 * count) / sources) + FIRST_SPARE
 }
 
-/** Ties of better sources precede the resume point; ties of worse sources follow it. */
-function startOf(from: ResumePoint | null, rank: number): Start {
-  if (from === null) return null
-  const { position, listingId, rank: last, nth } = from.after
-  if (rank === last) return { position, listingId, nth }
-  return { position, listingId: rank < last ? null : '', nth: 0 }
+function isDone({ isEnded, head }: SourceReader): boolean {
+  return isEnded && head === undefined
 }

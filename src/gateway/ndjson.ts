@@ -1,55 +1,57 @@
 import { SeenListings } from '../domain/listing-identity.ts'
-import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { endOfMs } from '../domain/timestamp.ts'
+import { decidersOf } from './deciders.ts'
 import { renderItem } from './envelope.ts'
 import { ROUND } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
 import { openSequence, withPrices } from './sequence.ts'
-import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
+import { assertAnswerable, countReturned, countUnchecked, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
-export type StreamListings = (
-  query: ListingQuery,
-  request: MergeRequest,
-) => Promise<{ outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }>
+export type ListingStream = { outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }
 
 /**
  * Reads while sending. A source that exceeds the budget in one round has failed. Rejects as a page does for
  * failures before the first line.
  */
-export function createStreamListings({
-  sources,
-  budgetMs,
-  clock,
-  tokens,
-}: MergeSettings & { tokens: TokenTable }): StreamListings {
-  return async (query, { reader, signal: caller, options = {} }) => {
-    const visible = visibleSources(sources, reader, options)
-    const sequence = openSequence(visible, query, { by: options.byPrice, cap: endOfMs(clock.now()) })
-    // Each reading of a source has the whole budget: what was merged before it is sent first.
-    const next = () =>
-      withBudget(options.budgetMs ?? budgetMs, caller, (signal) => sequence.take(ROUND, signal, 1))
-    // A listing whose price rises meanwhile would come again.
-    const seen = options.byPrice && new SeenListings()
-    const first = await next()
-    const reports = reportOutcomes(sequence.outcomes, new Map(), clock.now())
-    assertAnswerable({ ...reports, total: first.length }, options)
-    return { outcomes: reports.outcomes, lines: renderLines() }
+export async function streamListings(
+  settings: MergeSettings,
+  query: ListingQuery,
+  request: MergeRequest,
+): Promise<ListingStream> {
+  const { sources, holdings, clock, tokens } = settings
+  const { byPrice, budgetMs: ms = settings.budgetMs } = request
+  const visible = visibleSources(sources, request)
+  const cap = endOfMs(clock.now())
+  const sequence = openSequence(visible, query, {
+    by: byPrice,
+    cap,
+    openDeciders: decidersOf(holdings, ms),
+  })
+  // A listing whose price rises meanwhile would come again.
+  const sent = byPrice && new SeenListings()
+  // Each reading of a source has the whole budget: what was merged before it is sent first.
+  const next = () => withBudget(ms, request.signal, (signal) => sequence.take(ROUND, signal, 1))
+  const first = await next()
+  const { outcomes, ...reports } = reportOutcomes(sequence.outcomes, new Map(), settings)
+  assertAnswerable({ ...reports, outcomes, total: first.length }, request)
+  return { outcomes, lines: renderLines() }
 
-    async function* renderLines(): AsyncGenerator<Buffer> {
-      const returned = new Map<string, number>()
-      for (let taken = first; taken.length > 0; taken = await next()) {
-        const items = seen ? taken.filter(({ item }) => seen.add(item.listingId, item)) : taken
-        countReturned(items, returned)
-        yield* renderChunks(withPrices(items, sequence, query, tokens))
-      }
-      const reports = reportOutcomes(sequence.outcomes, returned, clock.now(), query.explain)
-      const _meta = { ...reports, outcomes: undefined }
-      yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
+  async function* renderLines(): AsyncGenerator<Buffer> {
+    const returned = new Map<string, number>()
+    let unchecked = 0
+    for (let batch = first; batch.length > 0; batch = await next()) {
+      const items = sent ? batch.filter(({ item }) => sent.add(item.listingId, item)) : batch
+      unchecked += countUnchecked(items)
+      countReturned(items, returned)
+      yield* renderChunks(withPrices(items, sequence, query, tokens))
     }
+    const end = reportOutcomes(sequence.outcomes, returned, settings, query.explain)
+    const _meta = { ...end, outcomes: undefined, unchecked: unchecked || undefined }
+    yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
   }
 }
 

@@ -1,79 +1,95 @@
-import type { TokenTable } from '../domain/price/token.ts'
-import type { PageQuery } from '../domain/query.ts'
+import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
+import { decidersOf } from './deciders.ts'
 import type { MergedItem } from './merged-item.ts'
-import { countTotal, openSequence, withPrices } from './sequence.ts'
+import { isExact, openSequence, withPrices } from './sequence.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
 
-/** Last listing for pages by offset with a live source, or by price, where all listings before have to be read. */
-const MAX_LIVE_PREFIX = 2000
-/** Listings that are merged at once. Of sources in memory a page may be deeper. */
+/** Last listing for pages by offset: whether a source is live or in memory changes nothing for a reader. */
+const MAX_DEPTH = 2000
+/** Listings that are merged at once. Of a query that comes back in a ring a page may be deeper. */
 const MAX_AT_ONCE = 2000
 
 export type MergedPage = Reports & {
   items: readonly MergedItem[]
   total: number
+  /** Whether the total is exact, or at most that. */
+  isTotalExact: boolean
   nextCursor: string | undefined
 }
 
-type PagesOptions = MergeSettings & {
-  tokens: TokenTable
+type PageSettings = MergeSettings & {
   /** `null`: no cursors. */
   cursors: Cursors | null
-  /** Default `MAX_LIVE_PREFIX`. */
-  maxLivePrefix?: number
+  /** Default: `MAX_DEPTH`, and none for the own Registry alone. */
+  maxDepth?: number
 }
 
-/** @param cursor `null` begins at the query's offset */
-export type ReadPage = (query: PageQuery, cursor: string | null, request: MergeRequest) => Promise<MergedPage>
+export type Paging = {
+  /** From 1 on. */
+  limit: number
+  offset: number
+  /** `null` begins at the offset; absent: the page needs no cursor. */
+  cursor?: string | null | undefined
+}
 
 /**
  * A source without an answer within `budgetMs` has failed. Rejects with an `EntrepotError`: `bad_request` for
- * a page beyond `MAX_LIVE_PREFIX`, an unknown source or an invalid cursor; and as `assertAnswerable` does.
+ * a page beyond `MAX_DEPTH`, an unknown source or an invalid cursor; and as `assertAnswerable` does.
  */
-export function createReadPage({
-  sources,
-  budgetMs,
-  clock,
-  tokens,
-  cursors,
-  maxLivePrefix = MAX_LIVE_PREFIX,
-}: PagesOptions): ReadPage {
-  return async (page, cursor, { reader, signal: caller, options = {} }) => {
-    const { limit, offset, ...query } = page
-    const visible = visibleSources(sources, reader, options)
-    const by = options.byPrice
-    const question = questionOf(page, by, visible)
-    if (cursor !== null && cursors === null) throw invalidCursor('is not valid here')
-    const from = cursor === null ? null : cursors!.open(cursor, question)
-    const isReadWhole = by !== undefined || visible.some(({ mode }) => mode === 'live')
-    const isFar = offset + limit > maxLivePrefix && isReadWhole
-    if (isFar && from === null && !options.isLoop)
-      throw new EntrepotError(
-        'bad_request',
-        `offset + limit may not exceed ${maxLivePrefix} here: use cursor to read further`,
-      )
-    const sequence = openSequence(visible, query, { by, cap: endOfMs(clock.now()), from })
-    const skipped = from === null ? offset : 0
-    const { page: taken, before } = await withBudget(options.budgetMs ?? budgetMs, caller, (signal) =>
-      takeBehind(sequence, { skipped, limit }, signal),
+export async function readPage(
+  settings: PageSettings,
+  query: ListingQuery,
+  { limit, offset, cursor }: Paging,
+  request: MergeRequest,
+): Promise<MergedPage> {
+  const { sources, holdings, clock, tokens, cursors } = settings
+  const { byPrice: by, isLoop = false, budgetMs: ms = settings.budgetMs } = request
+  const visible = visibleSources(sources, request)
+  const question = questionOf(query, by, visible)
+  const from = openCursor(cursors, cursor, question)
+  // The own Registry alone is read at any depth, in its own order.
+  const isOwn = sources.every(({ mode }) => mode === 'local')
+  const { maxDepth = isOwn ? Number.POSITIVE_INFINITY : MAX_DEPTH } = settings
+  if (offset + limit > maxDepth && from === null && !isLoop)
+    throw new EntrepotError(
+      'bad_request',
+      `offset + limit may not exceed ${maxDepth} at a gateway: use cursor to read further`,
     )
-    const { resumePoint } = sequence
-    const total = from?.total ?? Math.max(await countTotal(sequence, caller), before + taken.length)
-    const items = withPrices(taken, sequence, query, tokens)
-    const hasMore = items.length > 0 && cursors !== null && !options.isLoop && sequence.hasMore()
-    const reports = reportOutcomes(sequence.outcomes, countReturned(items), clock.now(), page.explain)
-    assertAnswerable({ ...reports, total: from === null ? total : items.length }, options)
-    const nextCursor =
-      hasMore && resumePoint !== null ? cursors.seal({ ...resumePoint, total }, question) : undefined
-    return { items, total, nextCursor, ...reports }
-  }
+  const cap = isOwn ? Number.MAX_SAFE_INTEGER : endOfMs(clock.now())
+  const passed = from === null ? offset : 0
+  const skip = isOwn && by === undefined ? passed : 0
+  const openDeciders = decidersOf(holdings, ms)
+  const sequence = openSequence(visible, query, { by, cap, from, skip, openDeciders })
+  const { page, before } = await withBudget(ms, request.signal, (signal) =>
+    takeBehind(sequence, { skipped: passed - skip, limit }, signal),
+  )
+  const { resumePoint } = sequence
+  const total = from?.total ?? Math.max(sequence.total, before + page.length)
+  const isTotalExact = from?.isTotalExact ?? isExact(sequence.outcomes, sequence.deciders)
+  const items = withPrices(page, sequence, query, tokens)
+  const needsCursor = cursor !== undefined && cursors !== null && !isLoop
+  const hasMore = needsCursor && items.length > 0 && sequence.hasMore()
+  const reports = reportOutcomes(sequence.outcomes, countReturned(items), settings, query.explain)
+  assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
+  const nextCursor =
+    hasMore && resumePoint !== null
+      ? cursors!.seal({ ...resumePoint, total, isTotalExact }, question)
+      : undefined
+  return { items, total, isTotalExact, nextCursor, ...reports }
+}
+
+/** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
+function openCursor(cursors: Cursors | null, cursor: string | null | undefined, question: string) {
+  if (cursor === null || cursor === undefined) return null
+  if (cursors === null) throw invalidCursor('is not valid here')
+  return cursors.open(cursor, question)
 }
 
 /** Passes what is before a deep page in parts, so that other requests are answered meanwhile. */
@@ -95,7 +111,7 @@ async function takeBehind(
 
 /** Binds a cursor to everything but the page size. */
 function questionOf(
-  { status, publisher, filters, criteria, via, priceLimit }: PageQuery,
+  { status, publisher, filters, criteria, via, priceLimit }: ListingQuery,
   by: ByPrice | undefined,
   sources: readonly NamedSource[],
 ): string {
@@ -103,9 +119,9 @@ function questionOf(
   const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
     return [path, op, value_type, alias_kind, onMissing]
   })
-  const asked = [status, publisher, filters, meanings, via, rankSources(sources).map(({ name }) => name)]
-  if (by === undefined && priceLimit === undefined) return JSON.stringify(asked)
+  const parts = [status, publisher, filters, meanings, via, rankSources(sources).map(({ name }) => name)]
+  if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]
-  return JSON.stringify([...asked, order ?? null, limit ?? null])
+  return JSON.stringify([...parts, order ?? null, limit ?? null])
 }

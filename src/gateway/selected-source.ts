@@ -1,26 +1,32 @@
-import type { ListingQuery } from '../domain/query.ts'
+import { SeenListings } from '../domain/listing-identity.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
+import { FULL_RANGE, type Item } from '../domain/source/reading.ts'
 import type { Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import { selectAll } from '../listing-index/item-selection.ts'
-import { type Copy, groupCopies, isReadable } from './merged-item.ts'
-import { askSource, type Outcome, rankSources } from './sources.ts'
+import { inTurns } from '../domain/turns.ts'
+import { selectInTurns } from '../listing-index/item-selection.ts'
+import { type Deciders, isReadable } from './deciders.ts'
+import { askSource, type Outcome } from './sources.ts'
 
 /**
- * All matches of every source, in the order of the configuration. A source that fails, or has not answered when the
- * signal aborts with a `SourceError`, has no selection.
+ * All matches of every source, by rank, less those that better sources have. A source that fails, or has not answered
+ * when the signal aborts with a `SourceError`, has no selection.
  */
 export async function selectSources(
-  sources: readonly NamedSource[],
-  query: ListingQuery,
+  ranked: readonly NamedSource[],
+  deciders: Deciders,
   signal: AbortSignal,
 ): Promise<SelectedSource[]> {
-  const ranked = rankSources(sources)
   return Promise.all(
-    sources.map(async (source) => {
-      const { select = selectAll(source.read) } = source
-      const answer = await askSource(() => select(query, signal), signal)
-      return new SelectedSource(source, ranked.indexOf(source), answer)
+    ranked.map(async (source, rank) => {
+      const answer = await askSource(() => select(source, rank, deciders, signal), signal)
+      const { result } = answer
+      const isFailed = result instanceof SourceError
+      return new SelectedSource(
+        source,
+        rank,
+        isFailed ? { ...answer, result: deciders.causeOf(result, rank) } : answer,
+      )
     }),
   )
 }
@@ -29,6 +35,7 @@ export class SelectedSource implements Outcome {
   readonly source: NamedSource
   readonly rank: number
   readonly elapsedMs: number
+  readonly isWhole = true
   result: Selection | SourceError
 
   constructor(
@@ -54,38 +61,46 @@ export class SelectedSource implements Outcome {
     return this.selection?.stale === true
   }
 
-  addInvalid(): void {
+  /** A copy that a look-up found in a better source. */
+  addHidden(): void {
     const { selection } = this
     if (selection === null) return
-    this.result = { ...selection, total: selection.total - 1, invalid: (selection.invalid ?? 0) + 1 }
-  }
-
-  copiesOf(listingId: string): Copy[] {
-    const found = this.selection?.find(listingId) ?? []
-    return found.map((item) => ({ item, reader: this }))
+    this.result = { ...selection, total: selection.total - 1, hidden: (selection.hidden ?? 0) + 1 }
   }
 }
 
-/**
- * The readable copies of each id that has several, grouped by listing and ordered by rank: the first of a group is shown.
- * Also yields in between, so that a caller can divide the search.
- */
-export function* sharedCopies(selected: readonly SelectedSource[]): Generator<Copy[][]> {
-  const smaller = smallerSources(selected)
-  const largest = selected.find((one) => !smaller.includes(one))
-  const known = new Set<string>()
-  const shared = new Set<string>()
-  for (const { selection } of smaller)
-    for (const id of selection?.ids() ?? []) {
-      if (known.has(id) || (largest?.selection?.find(id).length ?? 0) > 0) shared.add(id)
-      known.add(id)
-      yield []
-    }
-  for (const id of shared) yield groupCopies(selected.flatMap((one) => one.copiesOf(id)).filter(isReadable))
+async function select(
+  { read, select: selectInMemory, mayRepeat }: NamedSource,
+  rank: number,
+  deciders: Deciders,
+  signal: AbortSignal,
+): Promise<Selection> {
+  const query = deciders.queryOf(rank)
+  if (selectInMemory !== undefined && deciders.isHeld(rank)) return selectInMemory(query, signal)
+  const { listings, hasMore: _, ...info } = await read(query, FULL_RANGE, signal)
+  const seen = mayRepeat === true ? new SeenListings() : null
+  const isLeftOut = (item: Item): boolean =>
+    deciders.isHidden(item, rank) || seen?.add(item.listingId, item) === false
+  const { items, hidden, unreadable } = await inTurns(visibleItems(listings, isLeftOut))
+  const invalid = (info.invalid ?? 0) + unreadable
+  return {
+    ...info,
+    ...(await selectInTurns(items)),
+    total: items.length,
+    hidden: (info.hidden ?? 0) + hidden,
+    invalid: invalid === 0 ? undefined : invalid,
+  }
 }
 
-/** All but the largest: what only that one has is hidden by none. A gateway may repeat its own listings. */
-export function smallerSources(selected: readonly SelectedSource[]): SelectedSource[] {
-  const bySize = selected.toSorted((a, b) => b.total - a.total)
-  return bySize.filter(({ source }, n) => n > 0 || source.mayRepeat === true)
+function* visibleItems(listings: readonly Item[], isLeftOut: (item: Item) => boolean) {
+  const items: Item[] = []
+  let hidden = 0
+  let unreadable = 0
+  for (const item of listings) {
+    if (!isReadable(item)) unreadable++
+    else if (isLeftOut(item)) hidden++
+    else items.push(item)
+    yield
+  }
+  return { items, hidden, unreadable }
 }

@@ -5,8 +5,10 @@ import type { Micros } from '../domain/timestamp.ts'
 import { comparisonIn, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
+import type { Deciders, OpenDeciders } from './deciders.ts'
 import { MergedSequence, type ResumePoint } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
+import type { Outcome } from './sources.ts'
 
 type SequenceOptions = {
   /** `undefined`: newest first. */
@@ -14,25 +16,28 @@ type SequenceOptions = {
   cap: Micros
   /** A point of a sequence in the same order. */
   from?: ResumePoint | PricePoint | null
+  /** Listings to begin behind, newest first, of the own Registry alone. */
+  skip?: number
+  openDeciders: OpenDeciders
 }
 
 /** One sequence of all sources, in the order that the reader wants. */
 export function openSequence(
   sources: readonly NamedSource[],
   query: ListingQuery,
-  { by, cap, from = null }: SequenceOptions,
+  { by, cap, from = null, skip, openDeciders }: SequenceOptions,
 ): MergedSequence | PriceSequence {
   return by === undefined
-    ? new MergedSequence(sources, query, { cap, from: from as ResumePoint | null })
-    : new PriceSequence(sources, query, { by, cap, from: from as PricePoint | null })
+    ? new MergedSequence(sources, query, { cap, from: from as ResumePoint | null, skip, openDeciders })
+    : new PriceSequence(sources, query, { by, from: from as PricePoint | null, openDeciders })
 }
 
-/** Distinct matches, as far as they are known without reading. */
-export async function countTotal(
-  sequence: MergedSequence | PriceSequence,
-  caller: AbortSignal,
-): Promise<number> {
-  return sequence instanceof PriceSequence ? sequence.countTotal(caller) : sequence.total
+/** Whether the sum of their totals is exact; otherwise it is at most that. */
+export function isExact(outcomes: readonly Outcome[], deciders: Pick<Deciders, 'mayLookUp'> | null): boolean {
+  return (
+    deciders?.mayLookUp !== true &&
+    outcomes.every(({ result, isWhole }) => result instanceof Error || isWhole)
+  )
 }
 
 /** With the prices that were compared. */

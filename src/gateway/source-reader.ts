@@ -1,32 +1,19 @@
+import { SeenListings } from '../domain/listing-identity.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { joinMissing } from '../domain/source/missing-source.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import {
-  compareSortKeys,
-  type Item,
-  isAfter,
-  justBefore,
-  type Range,
-  type Reading,
-  type ReadingInfo,
-} from '../domain/source/reading.ts'
+import { beforePlace, comparePositions, isAfter, type Position } from '../domain/source/position.ts'
+import type { Item, Reading, ReadingInfo } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import { type Micros, parseTimestamp } from '../domain/timestamp.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import type { Deciders } from './deciders.ts'
 import { askSource, type Outcome } from './sources.ts'
 
 /** `offset` is approximate. */
 export type SourceHint = {
   offset: number
   resume?: string | undefined
-  /** The oldest and newest `asOf` of earlier pages (ms since the epoch), for a source in memory. */
-  data?: { from: number; to: number } | undefined
 }
-
-/** Behind the `nth` listing of that place, of which a gateway may have several. A `null` id: behind all of that instant. */
-export type Start = (NonNullable<Range['after']> & { nth: number }) | null
-
-/** How far clocks of Registries, and replicas of this one, may lag. */
-const CLOCK_TOLERANCE_MS = { snapshot: 120_000, local: 2000, live: 120_000 }
 
 const MAX_FUTURE = 2000
 
@@ -39,18 +26,25 @@ export class SourceReader {
   #failure: SourceError | null = null
   #listings: readonly Item[] = []
   #next = 0
-  #find: Reading['find']
-  #after: Start
-  #start: Start
+  /** Whether it is in memory, or was read to its end, so that its total is exact. */
+  isWhole = false
+  #hidden = 0
+  #after: Position | null
+  #start: Position | null
   #hint: SourceHint
-  readonly #hintAtStart: SourceHint
+  readonly #deciders: Deciders
   #elapsedMs = 0
   readonly #cap: Micros
 
   constructor(
     source: NamedSource,
     rank: number,
-    { cap, after, hint }: { cap: Micros; after: Start; hint: SourceHint },
+    {
+      cap,
+      after,
+      hint,
+      deciders,
+    }: { cap: Micros; after: Position | null; hint: SourceHint; deciders: Deciders },
   ) {
     this.source = source
     this.rank = rank
@@ -61,7 +55,7 @@ export class SourceReader {
     this.#after = isAmongFuture ? null : start
     this.#start = start
     this.#hint = isAmongFuture ? { offset: 0 } : hint
-    this.#hintAtStart = hint
+    this.#deciders = deciders
   }
 
   get head(): Item | undefined {
@@ -72,37 +66,12 @@ export class SourceReader {
     return this.#next >= this.#listings.length && !this.isEnded
   }
 
-  /** Ended without any match. */
-  get isEmpty(): boolean {
-    return this.isEnded && (this.#info?.total ?? 0) === 0 && this.#listings.length === 0
-  }
-
-  /** Read, and not taken. */
-  get lookahead(): readonly Item[] {
-    return this.#listings.slice(this.#next)
-  }
-
   take(): Item {
     return this.#listings[this.#next++]!
   }
 
-  /** Empty unless the source was read whole. */
-  find(listingId: string): readonly Item[] {
-    return this.#find?.(listingId) ?? NONE
-  }
-
-  /**
-   * Whether a listing was visited on earlier pages. Only sources in memory prove that, since their data never
-   * go back in time. Listings of a gateway prove nothing: it may have ordered them by another copy.
-   */
-  provesVisit(item: Item): boolean {
-    const before = this.#hintAtStart.data
-    const isInMemory = item.offset === undefined
-    if (before === undefined || !isInMemory || item.origin !== undefined) return false
-    if (this.#info === null || this.#info.asOf < before.to) return false
-    if (this.source.mode === 'snapshot' && this.#info.asOf === before.from) return true
-    const latest = (before.from - CLOCK_TOLERANCE_MS[this.source.mode]) * 1000
-    return item.position <= latest && changedAt(item) <= latest
+  get isInMemory(): boolean {
+    return this.#deciders.isHeld(this.rank)
   }
 
   get isStale(): boolean {
@@ -114,39 +83,44 @@ export class SourceReader {
     if (info !== null) this.#info = { ...info, total: info.total - 1, invalid: (info.invalid ?? 0) + 1 }
   }
 
+  /** A copy that was taken and is not shown, since a better source has the listing. */
+  addHidden(): void {
+    if (!this.isWhole) this.#hidden++
+  }
+
   get outcome(): Outcome {
-    const result = this.#failure ?? this.#info ?? new SourceError('budget_spent', 'was not read')
-    return { source: this.source, elapsedMs: this.#elapsedMs, result }
+    const { source, isWhole } = this
+    const result = this.#failure ?? this.#counted ?? new SourceError('budget_spent', 'was not read')
+    return { source, elapsedMs: this.#elapsedMs, result, isWhole }
+  }
+
+  get #counted(): ReadingInfo | null {
+    if (this.#info === null || this.#hidden === 0) return this.#info
+    const { total, hidden = 0 } = this.#info
+    return { ...this.#info, total: Math.max(0, total - this.#hidden), hidden: hidden + this.#hidden }
   }
 
   /** At the first listing with the next one's position, since ties are in any order there. */
   get hint(): SourceHint {
     const { head } = this
     const last = this.#listings.at(-1)
-    const data = this.#data
-    if (last === undefined) return { ...this.#hint, data }
+    if (last === undefined) return this.#hint
     const passed = this.#hint.offset + this.#next
     if (head === undefined)
-      return { offset: last.offset === undefined ? passed : last.offset + 1, resume: last.resume, data }
+      return { offset: last.offset === undefined ? passed : last.offset + 1, resume: last.resume }
     let first = head
     for (let n = this.#next + 1; this.#listings[n]?.position === head.position; n++)
       if ((this.#listings[n]!.offset ?? 0) < (first.offset ?? 0)) first = this.#listings[n]!
-    return { offset: first.offset ?? passed, resume: first.resume, data }
-  }
-
-  get #data(): SourceHint['data'] {
-    const { data } = this.#hintAtStart
-    const asOf = this.#info?.asOf
-    if (this.source.mode === 'live' || asOf === undefined) return data
-    return { from: Math.min(asOf, data?.from ?? asOf), to: Math.max(asOf, data?.to ?? asOf) }
+    return { offset: first.offset ?? passed, resume: first.resume }
   }
 
   /** A `SourceError` is kept and ends the source; anything else rejects. */
-  async read(query: ListingQuery, count: number, signal: AbortSignal): Promise<void> {
+  async read(count: number, signal: AbortSignal): Promise<void> {
+    const query = this.#deciders.queryOf(this.rank)
     const { result, elapsedMs } = await askSource(() => this.#readAll(query, count, signal), signal)
     this.#elapsedMs += elapsedMs
     if (!(result instanceof SourceError)) return this.#add(result)
-    this.#failure = result
+    this.#failure = this.#deciders.causeOf(result, this.rank)
     this.isEnded = true
   }
 
@@ -168,7 +142,7 @@ export class SourceReader {
   }
 
   #add(reading: Reading): void {
-    const { listings, hasMore, find, ...info } = reading
+    const { listings, hasMore, all, ...info } = reading
     this.#hint = this.hint
     this.#next = 0
     this.#listings =
@@ -176,12 +150,23 @@ export class SourceReader {
     const last = listings.at(-1)
     if (last !== undefined) this.#after = this.#lastOf(listings, last)
     this.isEnded = !hasMore || last === undefined
-    this.#find = find
+    this.#deciders.learn(listings, this.rank)
+    if (this.#info === null) this.#countHidden(all)
     this.#info = this.#info === null ? info : joinInfo(this.#info, info)
   }
 
+  /** And what a gateway repeats. Of a source in memory the Reading lacks the hidden ones already. */
+  #countHidden(all: Reading['all']): void {
+    this.isWhole = all !== undefined || this.isInMemory
+    if (all === undefined) return
+    const seen = this.source.mayRepeat === true ? new SeenListings() : null
+    for (const item of all)
+      if (this.#deciders.isHidden(item, this.rank) || seen?.add(item.listingId, item) === false)
+        this.#hidden++
+  }
+
   /** A gateway may have more listings of the last place. */
-  #lastOf(listings: readonly Item[], { position, listingId }: Item): Start {
+  #lastOf(listings: readonly Item[], { position, listingId }: Item): Position {
     if (this.source.mayRepeat !== true) return { position, listingId, nth: 0 }
     const other = listings.findLastIndex((item) => item.position !== position || item.listingId !== listingId)
     return { position, listingId, nth: listings.length - 1 - other }
@@ -193,7 +178,7 @@ export class SourceReader {
     const start = firstOf(this.#start)
     if (start === null && (listings[0]?.position ?? cap) <= cap) return listings
     const key = ({ position, listingId }: Item) => ({ position: Math.min(position, this.#cap), listingId })
-    const sorted = listings.toSorted((a, b) => compareSortKeys(key(a), key(b)))
+    const sorted = listings.toSorted((a, b) => comparePositions(key(a), key(b)))
     return sorted.filter((item) => isAfter(key(item), start))
   }
 }
@@ -201,27 +186,16 @@ export class SourceReader {
 const NONE: readonly Item[] = []
 
 /** Includes the listings of its place where some of them were passed. */
-function firstOf(start: Start): Range['after'] {
-  if (start === null) return null
-  const { position, listingId, nth } = start
-  return { position, listingId: nth > 0 && listingId !== null ? justBefore(listingId) : listingId }
+function firstOf(start: Position | null): Position | null {
+  return start !== null && (start.nth ?? 0) > 0 ? beforePlace(start) : start
 }
 
-function behind(listings: readonly Item[], start: Start): readonly Item[] {
-  if (start === null || start.nth === 0) return listings
-  const isOther = ({ listingId }: Item, n: number): boolean => n >= start.nth || listingId !== start.listingId
+function behind(listings: readonly Item[], start: Position | null): readonly Item[] {
+  const { listingId = null, nth = 0 } = start ?? {}
+  if (nth === 0) return listings
+  const isOther = (item: Item, n: number): boolean => n >= nth || item.listingId !== listingId
   const first = listings.findIndex(isOther)
   return first === -1 ? NONE : listings.slice(first)
-}
-
-/** `Infinity` for an unreadable listing, which was not shown. */
-function changedAt(item: Item): Micros {
-  try {
-    const { updated_at: updated } = JSON.parse(Buffer.from(item.bytes).toString())
-    return typeof updated === 'string' ? (parseTimestamp(updated) ?? item.position) : item.position
-  } catch {
-    return Number.POSITIVE_INFINITY
-  }
 }
 
 /** The first total, the worst of the rest. */

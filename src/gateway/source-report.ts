@@ -1,32 +1,42 @@
 import type { MissingSource } from '../domain/source/missing-source.ts'
+import { type SourceReason, traitsOf } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import { isSkipReason, type SourceReason } from '../domain/source/source-reason.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import { EntrepotError } from '../errors.ts'
-import type { SourceReport, SourceStatusJson } from '../wire/source.ts'
-import type { MergeOptions, Outcome } from './sources.ts'
+import type { SourceNote, SourceReport, SourceStatusJson } from '../wire/source.ts'
+import type { MergedItem } from './merged-item.ts'
+import type { MergeRequest, MergeSettings, Outcome } from './sources.ts'
 
 export type Reports = {
   /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
   complete: boolean
   /** In the order of the configuration, each followed by those that it reported as missing. */
-  sources: readonly SourceReport[]
+  sources: readonly Report[]
   outcomes: readonly Outcome[]
 }
 
-/** @param now ms since the Unix epoch */
+/** How a source answered; `detail`: of its failure, in a market that describes failures. */
+export type Report = SourceReport & { detail?: string }
+
 export function reportOutcomes(
   outcomes: readonly Outcome[],
   returned: ReadonlyMap<string, number>,
-  now: number,
+  { clock, describeFailure }: Pick<MergeSettings, 'clock' | 'describeFailure'>,
   explain = false,
 ): Reports {
-  const sources = outcomes.flatMap((outcome) => {
-    const { name } = outcome.source
+  const now = clock.monotonic()
+  const sources = outcomes.flatMap((outcome): Report[] => {
+    const { source, result } = outcome
+    const { name } = source
     const answer = reportOutcome(outcome, returned.get(name) ?? 0, now)
     const report = explain ? { ...answer, explain: explainOutcome(outcome) } : answer
-    const { missing = [] } = outcome.result
-    return [report, ...missing.map((entry) => reportMissing(name, entry))]
+    const failure =
+      describeFailure && result instanceof SourceError ? describeFailure(result, name) : undefined
+    const { missing = [] } = result
+    return [
+      failure === undefined ? report : { ...report, detail: failure },
+      ...missing.map((entry) => reportMissing(name, entry)),
+    ]
   })
   return { complete: outcomes.every(isComplete), sources, outcomes }
 }
@@ -36,25 +46,36 @@ export function countReturned(items: readonly { registry: string }[], counts = n
   return counts
 }
 
-export function isComplete({ result }: Outcome): boolean {
+/** Items about which a better source could not be asked. */
+export function countUnchecked(items: readonly Pick<MergedItem, 'unchecked'>[]): number {
+  return items.reduce((count, { unchecked }) => count + Math.min(1, unchecked.length), 0)
+}
+
+export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
   return !(result instanceof SourceError) && result.missing === undefined
 }
 
-function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number, now: number): SourceReport {
+function reportOutcome(
+  { source, result, elapsedMs, isWhole }: Outcome,
+  returned: number,
+  now: number,
+): SourceReport {
   const { name: registry } = source
   const { reason } = result
   if (!(result instanceof SourceError)) {
-    const { stale, total: matched, asOf, invalid } = result
+    const { stale, total, hidden = 0, asOf, invalid } = result
+    const matched = total + hidden
+    const total_is = isWhole ? undefined : 'at_most'
     const age_seconds = Math.max(0, Math.floor((now - asOf) / 1000))
     const elapsed_ms = Math.round(elapsedMs)
     const state = stale ? 'stale' : 'loaded'
-    return { registry, state, matched, returned, age_seconds, elapsed_ms, reason, invalid }
+    return { registry, state, matched, total_is, returned, age_seconds, elapsed_ms, reason, invalid }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters
-  if (isSkipReason(result.reason))
-    return { registry, state: 'skipped', reason, filters, returned: returned || undefined }
-  const state = reason === 'not_yet_loaded' ? { state: reason } : ({ state: 'unavailable', reason } as const)
-  return { registry, ...state, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
+  const state = traitsOf(result.reason).shown
+  if (state === 'skipped') return { registry, state, reason, filters, returned: returned || undefined }
+  const why = state === 'unavailable' ? { reason } : {}
+  return { registry, state, ...why, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
 }
 
 function explainOutcome({ source, result }: Outcome): SourceReport['explain'] & object {
@@ -94,10 +115,11 @@ export function reportStatus({
   lastError,
   ...rest
 }: SourceStatus): SourceStatusJson {
-  const { schemaId, filters, listings, missing } = rest
+  const { schemaId, filters, listings, missing, liveReason } = rest
   return {
     registry: name,
     mode,
+    live_reason: liveReason,
     visibility,
     state,
     age_seconds: ageSeconds === null ? null : Math.floor(ageSeconds),
@@ -112,6 +134,13 @@ export function reportStatus({
   }
 }
 
+/** For agents: the source, and the sources that it lacks as a gateway. */
+export function noteOnHealth(status: SourceStatus): SourceNote[] {
+  const { filters: _, gaps = [], ...report } = reportStatus(status)
+  const { state, last_error: error } = report
+  return [{ ...report, reason: state === 'loaded' ? undefined : error?.reason }, ...gaps]
+}
+
 /** ISO 8601, of ms since the Unix epoch. */
 export function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
@@ -124,7 +153,7 @@ export function timeOf(milliseconds: number): string {
  */
 export function assertAnswerable(
   { total, sources, outcomes }: Omit<Reports, 'complete'> & { total: number },
-  { requireAll = false, isLoop = false }: MergeOptions,
+  { requireAll = false, isLoop = false }: Pick<MergeRequest, 'requireAll' | 'isLoop'>,
 ): void {
   if (requireAll && sources.some(({ state }) => state !== 'loaded'))
     throw incompleteError('Not every Registry has a current answer: see sources', sources)
@@ -154,6 +183,14 @@ export function noSourceError(
   return isLate
     ? new EntrepotError('timeout', `${none} answered in time: see sources`, { members })
     : new EntrepotError('unavailable', `${none} could answer: see sources`, { members })
+}
+
+/** `null` where sources cannot answer. */
+export function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
+  return answer.catch((cause: unknown) => {
+    if (cause instanceof EntrepotError) return null
+    throw cause
+  })
 }
 
 function failureOf({ result }: Outcome): SourceReason | null {

@@ -1,27 +1,43 @@
 import type { Reader } from '../domain/api-key.ts'
-import { type Clock, raceAbortAfterTick, withDeadline } from '../domain/clock.ts'
+import { type Clock, raceAbortAfterTick, systemClock, withDeadline } from '../domain/clock.ts'
+import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Reading, ReadingInfo, Visibility } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import type { Attributes } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
 import type { ByPrice } from './by-price/price-order.ts'
+import type { Holdings } from './holdings.ts'
 
-export type Outcome = Answer<ReadingInfo> & { source: NamedSource }
+export type Outcome = Answer<ReadingInfo> & {
+  source: NamedSource
+  /** Whether it is in memory, or was read to its end: then its total is exact. */
+  isWhole: boolean
+}
 
 type Answer<Result> = { elapsedMs: number; result: Result | SourceError }
 
 /** What every kind of merge is made of. */
-export type MergeSettings = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
+export type MergeSettings = {
+  sources: readonly NamedSource[]
+  /** Of these sources. */
+  holdings: Holdings
+  budgetMs: number
+  clock: Clock
+  tokens: TokenTable
+  /** Details of a failure, for reports. Absent: readers see its reason alone. */
+  describeFailure?: ((failure: SourceError, source: string) => string) | undefined
+}
 
-export type MergeRequest = { reader: Reader; signal: AbortSignal; options?: MergeOptions }
-
-export type MergeOptions = {
+export type MergeRequest = {
+  reader: Reader
+  signal: AbortSignal
   /** Default: all visible sources. */
   named?: readonly string[] | null
-  /** Default: the gateway's. */
+  /** Default: that of the settings. */
   budgetMs?: number | undefined
-  requireAll?: boolean
+  requireAll?: boolean | undefined
   /** Only the local Registry is read. */
   isLoop?: boolean
   /** Default: newest first. */
@@ -36,8 +52,7 @@ export function maySee(reader: Reader, { visibility }: { visibility: Visibility 
 /** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
 export function visibleSources(
   sources: readonly NamedSource[],
-  reader: Reader,
-  { named = null, isLoop = false }: MergeOptions,
+  { reader, named = null, isLoop = false }: MergeRequest,
 ): NamedSource[] {
   const visible = sources.filter((source) => maySee(reader, source))
   const unknown = named?.filter((name) => !visible.some((source) => source.name === name)) ?? []
@@ -54,14 +69,13 @@ function skipAsLoop(source: NamedSource): NamedSource {
   if (source.mode === 'local') return source
   const error = new SourceError('loop', 'the query has been through this gateway before')
   const skip = () => Promise.reject(error)
-  return { ...source, read: skip, select: skip }
+  const { held: _held, lookUp: _lookUp, ...rest } = source
+  return { ...rest, read: skip, select: skip, readWhole: skip }
 }
 
-/** This order decides ties of position. */
-export function rankSources<S extends Pick<NamedSource, 'name' | 'priority'>>(sources: readonly S[]): S[] {
-  return sources.toSorted(
-    (a, b) => a.priority - b.priority || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
-  )
+/** The best first: by priority, then in the order of the configuration, which has the own Registry first. */
+export function rankSources<S extends Pick<NamedSource, 'priority'>>(sources: readonly S[]): S[] {
+  return sources.toSorted((a, b) => a.priority - b.priority)
 }
 
 /** Sources without an answer after `ms` have failed as `timeout`. */
@@ -88,43 +102,68 @@ export async function askSource<Result>(
 }
 
 export function traceSource(source: NamedSource): NamedSource {
-  const { select } = source
+  const { select, readWhole, name } = source
   return {
     ...source,
-    // A snapshot that is too large becomes live.
+    // It changes between memory and live.
     get mode() {
       return source.mode
     },
     read: (query, range, signal) =>
-      inSourceSpan(source, query, (traced) => source.read(traced, range, signal)),
+      inSourceSpan(source, query, {
+        name: `source ${name}`,
+        ask: (traced) => source.read(traced, range, signal),
+        describe: describeAnswer,
+      }),
     ...(select && {
-      select: (query, signal) => inSourceSpan(source, query, (traced) => select(traced, signal)),
+      select: (query, signal) =>
+        inSourceSpan(source, query, {
+          name: `source ${name}`,
+          ask: (traced) => select(traced, signal),
+          describe: describeAnswer,
+        }),
+    }),
+    ...(readWhole && {
+      readWhole: (query, signal) =>
+        inSourceSpan(source, query, {
+          name: `all of ${name}`,
+          ask: (traced) => readWhole(traced, signal),
+          describe: (whole) => ({ 'entrepot.source.whole': whole !== null }),
+        }),
     }),
   }
 }
 
-async function inSourceSpan<Answer extends ReadingInfo & Partial<Pick<Reading, 'listings'>>>(
-  { name, mode }: NamedSource,
-  query: ListingQuery,
-  ask: (query: ListingQuery) => Promise<Answer>,
+function describeAnswer(answer: ReadingInfo & Partial<Pick<Reading, 'listings'>>): Attributes {
+  const { stale, reason, total, listings, asOf, cache } = answer
+  return {
+    'entrepot.source.state': stale ? 'stale' : 'loaded',
+    'entrepot.source.matched': total,
+    ...(listings && { 'entrepot.source.items': listings.length }),
+    'entrepot.source.age_seconds': Math.max(0, Math.floor((systemClock.monotonic() - asOf) / 1000)),
+    ...(cache && { 'entrepot.source.cache': cache.outcome }),
+    ...(reason && { 'entrepot.source.reason': reason }),
+  }
+}
+
+type Asked<Query, Answer> = {
+  name: string
+  ask: (query: Query) => Promise<Answer>
+  describe: (answer: Answer) => Attributes
+}
+
+/** Without a span `ask` gets the very query, by which a source knows what it has read for it. */
+async function inSourceSpan<Query extends Pick<ListingQuery, 'trace'>, Answer>(
+  { name: source, mode }: NamedSource,
+  query: Query,
+  { name, ask, describe }: Asked<Query, Answer>,
 ): Promise<Answer> {
   const { begin } = query.trace ?? {}
   if (begin === undefined) return ask(query)
-  const span = begin(`source ${name}`, 'internal', {
-    'entrepot.source.name': name,
-    'entrepot.source.mode': mode,
-  })
+  const span = begin(name, 'internal', { 'entrepot.source.name': source, 'entrepot.source.mode': mode })
   try {
     const answer = await ask({ ...query, trace: span })
-    const { stale, reason, total, listings, asOf, cache } = answer
-    span.set({
-      'entrepot.source.state': stale ? 'stale' : 'loaded',
-      'entrepot.source.matched': total,
-      ...(listings && { 'entrepot.source.items': listings.length }),
-      'entrepot.source.age_seconds': Math.max(0, Math.floor((Date.now() - asOf) / 1000)),
-      ...(cache && { 'entrepot.source.cache': cache.outcome }),
-      ...(reason && { 'entrepot.source.reason': reason }),
-    })
+    span.set(describe(answer))
     span.end()
     return answer
   } catch (error) {

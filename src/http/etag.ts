@@ -1,5 +1,4 @@
 import { createCipheriv, createSecretKey, hash, hkdfSync } from 'node:crypto'
-import { EntrepotError } from '../errors.ts'
 
 /** Equal for equal contents, under one secret. */
 export type ContentTag = (bytes: Uint8Array, text: string) => string
@@ -17,23 +16,3 @@ export function createContentTag(secret: string): ContentTag {
     return hash('sha256', gmac.getAuthTag().toString('base64url') + text, 'base64url').slice(0, 27)
   }
 }
-
-/** @throws EntrepotError `filter_spec_mismatch` with `etag`. Quotes and a weak prefix are optional. */
-export function requireEtag(ifMatch: string | undefined, etag: string, ...others: readonly string[]): void {
-  if (ifMatch === undefined) return
-  const tag = ifMatch
-    .trim()
-    .replace(/^[W/]+/, '')
-    .trim()
-    .replace(/^"+|"+$/g, '')
-  if (tag === etag || others.includes(tag)) return
-  throw new EntrepotError('filter_spec_mismatch', 'filter-spec etag mismatch', {
-    members: { current_etag: etag },
-  })
-}
-
-/** By weak comparison (RFC 9110 section 13.1.2). */
-export const namesEtag = (ifNoneMatch: string, etag: string): boolean =>
-  ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag))
-
-const opaque = (etag: string): string => etag.trim().replace(/^W\//, '')

@@ -1,23 +1,22 @@
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
-import { SORTS } from '../domain/price/price-parameters.ts'
-import { DEFAULT_LIMIT, MAX_LIMIT, type PageQuery } from '../domain/query.ts'
+import { parsePriceQuestion, SORTS } from '../domain/price/price-parameters.ts'
+import { type Caching, DEFAULT_LIMIT, MAX_LIMIT } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
-import {
-  decodeQuery,
-  describeFilter,
-  GATEWAY_PARAMETERS,
-  parseCriteria,
-  REGISTRY_PARAMETERS,
-} from '../filter-spec/parameters.ts'
-import { readBoolean } from '../filter-spec/parse-test.ts'
-import { invalid } from '../registry/errors.ts'
+import { readBoolean } from '../filter-spec/literals.ts'
+import { OPERATIONS } from '../filter-spec/operations/operations.ts'
+import { decodeQuery, describeFilter, isOwnParameter, type OwnParameter } from '../filter-spec/parameters.ts'
+import { isCursorText } from '../gateway/cursor.ts'
+import type { Market } from '../gateway/market.ts'
+import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
+import { invalid, invalidStatus } from '../registry/errors.ts'
 import {
   type IntegerParameter,
   integerParameter,
   parameter,
   type QueryTexts,
+  type RequestContext,
   type RouteParameter,
 } from './route.ts'
 
@@ -39,26 +38,22 @@ export const IF_MATCH = parameter(
   'Etag of the filter spec that the filters were written for; 412 if it has changed',
 )
 export const IF_NONE_MATCH = parameter('header', 'If-None-Match', '304 if it names the current `ETag`')
-const SORT = parameter(
-  'query',
+const SORT = ownParameter(
   'sort',
-  '`price`: cheapest first. Prices of one unit compare: of `price_token`, or else per token. Those of most offers come ' +
-    'first, and listings without such a price last',
+  '`price`: cheapest first. Prices of one unit compare: of `price_token`, where hours come first, or else per ' +
+    'token. Those of most publishers come first, and listings without such a price last',
   { enum: SORTS, default: SORTS[0] },
 )
-export const PRICE_TOKEN = parameter(
-  'query',
+export const PRICE_TOKEN = ownParameter(
   'price_token',
   'A symbol of `GET /tokens`, such as `USDC` on every chain or `base:USDC`, or `CHAIN:ADDRESS`',
 )
-export const PRICE_MAX = parameter(
-  'query',
+export const PRICE_MAX = ownParameter(
   'price_max',
   'Only listings with a price of at most this many whole tokens, such as `2.10`; needs `price_token`',
   { type: 'string', pattern: '^[0-9]+([.][0-9]+)?$' },
 )
-export const PRICE_PER = parameter(
-  'query',
+export const PRICE_PER = ownParameter(
   'price_per',
   'Whether prices are of one GPU (default) or of the whole offer',
   // Without a `default`, which generated clients would send: by itself the parameter is refused.
@@ -66,34 +61,41 @@ export const PRICE_PER = parameter(
 )
 export const TIMEOUT_MS = integerParameter(
   'query',
-  'timeout_ms',
+  'timeout_ms' satisfies OwnParameter,
   'Time budget; a source that has not answered in time is `unavailable`',
   { minimum: 100, maximum: 10_000 },
 )
-export const REQUIRE = parameter('query', 'require', '`all`: 502 unless every source has a current answer', {
+export const REQUIRE = ownParameter('require', '`all`: 502 unless every source has a current answer', {
   enum: ['all'],
 })
-export const SOURCES = parameter(
-  'query',
+export const SOURCES = ownParameter(
   'sources',
   'Comma-separated names of the sources to request; default: all visible sources. A gateway that reads this one, too, ' +
     'is shown without what it has from here',
 )
-const EXPLAIN = parameter(
-  'query',
+const EXPLAIN = ownParameter(
   'explain',
   'Adds to the report of each source the query that it got, and what excluded its listings',
   { type: 'boolean', default: false },
 )
-const CURSOR = parameter(
-  'query',
+const CURSOR = ownParameter(
   'cursor',
   '`next_cursor` of an earlier response to the same query: continues after that page',
 )
 
 export const NOT_MODIFIED = { description: 'Not modified' }
 
-export const listingParameters = (spec: FilterSpec): RouteParameter[] => [
+/** A parameter of the query that the deployed protocol lacks. */
+function ownParameter(
+  name: OwnParameter,
+  description: string,
+  schema?: RouteParameter['schema'],
+): RouteParameter {
+  return parameter('query', name, description, schema)
+}
+
+/** Of `GET /listings` at a plain Registry. */
+export const REGISTRY_PARAMETERS: readonly RouteParameter[] = [
   STATUS,
   PUBLISHER,
   LIMIT,
@@ -102,12 +104,43 @@ export const listingParameters = (spec: FilterSpec): RouteParameter[] => [
   PRICE_TOKEN,
   PRICE_MAX,
   PRICE_PER,
-  IF_MATCH,
-  ...filterParameters(spec),
 ]
 
 /** docs/contract.md#36-further-parameters. */
-export const GATEWAY_ONLY: readonly RouteParameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
+export const GATEWAY_PARAMETERS: readonly RouteParameter[] = [
+  ...REGISTRY_PARAMETERS,
+  REQUIRE,
+  TIMEOUT_MS,
+  SOURCES,
+  EXPLAIN,
+  CURSOR,
+]
+
+type MarketParameters = {
+  /** As documented, filters included. */
+  all: readonly RouteParameter[]
+  /** Whether a part of a query is a parameter and no filter. */
+  isParameter: IsParameter
+}
+export type IsParameter = (name: string, value: string) => boolean
+
+/**
+ * The parameters of a route with the filters of the spec, which take the names of own parameters. `cursor` still
+ * continues a page, as its values have a form of their own.
+ */
+export function withFilters(
+  parameters: readonly RouteParameter[],
+  spec: Pick<FilterSpec, 'filters'>,
+): MarketParameters {
+  const kept = parameters.filter(({ name }) => !(isOwnParameter(name) && spec.filters.has(name)))
+  const names = new Set(kept.map(({ name }) => name))
+  const hasCursor = parameters.includes(CURSOR)
+  return {
+    all: [...kept, ...filterParameters(spec).filter(({ name }) => !names.has(name))],
+    isParameter: (name, value) =>
+      names.has(name) || (hasCursor && name === CURSOR.name && isCursorText(value)),
+  }
+}
 
 type ListingParameters = {
   texts: QueryTexts
@@ -121,18 +154,15 @@ type ListingParameters = {
 }
 
 /** @throws EntrepotError `invalid` with every fault of `limit` and `offset` */
-export function readListingParameters(
-  queryString: string,
-  reserved: ReadonlySet<string> = REGISTRY_PARAMETERS,
-): ListingParameters {
+export function readListingParameters(queryString: string, isParameter: IsParameter): ListingParameters {
   const pairs = decodeQuery(queryString)
-  const texts: QueryTexts = Object.fromEntries(pairs)
+  const texts: QueryTexts = Object.fromEntries(pairs.filter((pair) => isParameter(...pair)))
   return {
     texts,
     ...readPaging(texts),
     status: texts.status ?? 'open',
     publisher: texts.publisher?.toLowerCase() || null,
-    filters: pairs.filter(([name]) => !reserved.has(name)),
+    filters: pairs.filter((pair) => !isParameter(...pair)),
   }
 }
 
@@ -145,10 +175,10 @@ export function readPaging(texts: QueryTexts): { limit: number; offset: number }
   return { limit, offset }
 }
 
-export function readStatusParameter(status: string): ListingStatus | null {
+function readStatusParameter(status: string): ListingStatus | null {
   if (status === '') return null
   if (isListingStatus(status)) return status
-  throw new EntrepotError('bad_request', `Invalid status: ${status}`)
+  throw invalidStatus(status)
 }
 
 export function readIntegerParameter(
@@ -189,11 +219,8 @@ export type GatewayParameters = ListingParameters & {
 }
 
 /** @throws EntrepotError `invalid` for a malformed parameter, `bad_request` for `cursor` with `offset` */
-export function readGatewayParameters(
-  queryString: string,
-  reserved: ReadonlySet<string> = GATEWAY_PARAMETERS,
-): GatewayParameters {
-  const parameters = readListingParameters(queryString, reserved)
+export function readGatewayParameters(queryString: string, isParameter: IsParameter): GatewayParameters {
+  const parameters = readListingParameters(queryString, isParameter)
   const { texts, offset } = parameters
   const cursor = texts.cursor || null
   if (cursor !== null && offset > 0)
@@ -226,27 +253,44 @@ export function readNames(text = ''): readonly string[] | null {
   return names.length === 0 ? null : names
 }
 
-export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
+const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
   [...filters.values()].map((filter) =>
-    parameter('query', filter.name, describeFilter(filter), {
-      anyOf: [...plainForm(filter), setForm(filter)],
-    }),
+    parameter('query', filter.name, describeFilter(filter), { anyOf: formsOf(filter) }),
   )
 
-/** `not_in`, `exists` and a range without an alias have no plain form. */
-const plainForm = ({ op, alias_kind, value_type }: Filter): { type: string }[] =>
-  op === 'in' || (op === 'range' && alias_kind !== null)
-    ? [{ type: value_type === 'address' ? 'string' : value_type }]
-    : []
+function formsOf(filter: Filter): { type: string; pattern?: string }[] {
+  const { pattern, hasPlainForm } = OPERATIONS[filter.op]
+  const plainType = filter.value_type === 'address' ? 'string' : filter.value_type
+  const setForm = { type: 'string', pattern }
+  return hasPlainForm(filter) ? [{ type: plainType }, setForm] : [setForm]
+}
 
-const setForm = ({ op }: Filter): { type: 'string'; pattern: string } => ({
-  type: 'string',
-  pattern: op === 'exists' ? '^exists:' : op === 'range' ? '^range:[[(]' : `^${op}:\\[`,
-})
+/** Rejects with `filter_spec_mismatch` before any other fault, then with `bad_request` for a status or prices. */
+export async function readMarketQuery(
+  market: Market,
+  { texts, status, publisher, filters, named = null }: ListingParameters & Partial<GatewayParameters>,
+  request: MarketRequest,
+  countsPrices = false,
+): Promise<MarketQuery> {
+  if (request.ifMatch !== undefined) await market.filterSpec(request)
+  const prices = parsePriceQuestion(market.tokens, texts, { countsPrices })
+  return { prices, status: readStatusParameter(status), publisher, filters, sources: named }
+}
 
-/** @throws EntrepotError `bad_request` for an unknown or malformed filter */
-export const queryOf = (
-  spec: Pick<FilterSpec, 'filters'>,
-  status: ListingStatus | null,
-  { filters, publisher, limit, offset }: ListingParameters,
-): PageQuery => ({ status, criteria: parseCriteria(spec, filters), filters, publisher, limit, offset })
+/** What a gateway reads of a request besides the question. */
+export function marketRequestOf(
+  { reader, signal, trace, header, listHeader }: RequestContext,
+  { budgetMs, requireAll, explain }: Partial<GatewayParameters> = {},
+): MarketRequest {
+  const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
+  const cdnLoop = listHeader('cdn-loop')
+  const ifMatch = header('if-match')
+  return { reader, signal, trace, cdnLoop, caching, ifMatch, budgetMs, requireAll, explain }
+}
+
+/** The supported directives of `Cache-Control` (RFC 9111 section 5.2.1), or else of `Pragma`. */
+function requestCaching(cacheControl: string | undefined, pragma: string | undefined): Caching | undefined {
+  const directives = (cacheControl ?? pragma ?? '').split(',').map((one) => one.trim().toLowerCase())
+  if (directives.includes('no-cache')) return 'no-cache'
+  return directives.includes('only-if-cached') ? 'only-if-cached' : undefined
+}

@@ -44,8 +44,6 @@ type IntegerBounds = { minimum?: number; maximum?: number; default?: number }
 /** The required credential: docs/protocol.md#2-api-keys. */
 export type Gate = 'none' | 'read' | 'write' | 'metrics' | 'admin'
 
-export type Authorize = (gate: Gate, authorization: string | undefined) => Reader
-
 /** Decoded; the last value of a repeated name. */
 export type QueryTexts = Readonly<Record<string, string | undefined>>
 
@@ -72,8 +70,8 @@ export type HandlerResponse = {
   status?: number
   type?: string
   body?: string | Buffer | Readable
-  /** The body as gzip, where it was compressed before. */
-  gzipped?: Buffer
+  /** The body as gzip, where it was compressed before; `null` if that failed. */
+  gzipped?: Promise<Buffer | null>
   headers?: Readonly<Record<string, string>>
   /** The response may be served again to the same request while this is true. */
   isCurrent?: (() => boolean) | undefined

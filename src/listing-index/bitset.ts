@@ -27,6 +27,18 @@ export function addAllExcept(target: Bitset, other: Bitset, except: Bitset): voi
   for (let n = 0; n < words; n++) target[n] = target[n]! | (other[n]! & ~except[n]!)
 }
 
+/** `target ∖= other`. Returns the count that is left. */
+export function removeAll(target: Bitset, other: Bitset): number {
+  const words = target.length
+  let count = 0
+  for (let n = 0; n < words; n++) {
+    const word = target[n]! & ~other[n]!
+    target[n] = word
+    if (word !== 0) count += onesIn(word)
+  }
+  return count
+}
+
 /** `a ∖ b` */
 export function difference(a: Bitset, b: Bitset): Bitset {
   const words = a.length

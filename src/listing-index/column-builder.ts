@@ -1,4 +1,4 @@
-import type { Scalar } from '../filter-spec/criteria.ts'
+import type { Scalar } from '../filter-spec/scalar.ts'
 import { addAll, type Bitset, bitset, setBit } from './bitset.ts'
 import { type ColumnData, isDense, isLess, type Numeric, type RangeData } from './column.ts'
 

@@ -1,4 +1,4 @@
-import type { Bound, Scalar } from '../filter-spec/criteria.ts'
+import type { Bound, Scalar } from '../filter-spec/scalar.ts'
 import { firstFrom } from './binary-search.ts'
 import { addAll, addAllExcept, type Bitset, bitset, countCommon, countIn, setBit } from './bitset.ts'
 

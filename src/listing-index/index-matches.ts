@@ -1,13 +1,16 @@
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import { addTo, facetText } from '../domain/source/facet-counter.ts'
-import type { PriceCounts, PriceOrder, PricePlace } from '../domain/source/selection.ts'
-import type { Scalar } from '../filter-spec/criteria.ts'
+import { type BasisCounter, type OfferCount, OfferCounter } from '../domain/source/offer-counts.ts'
+import type { PricePosition } from '../domain/source/position.ts'
+import type { PriceCounts, PriceOrder } from '../domain/source/selection.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { highestBelow } from './bitset.ts'
+import type { Scalar } from '../filter-spec/scalar.ts'
+import { hasBit, highestBelow } from './bitset.ts'
 import { addPriceCounts, greatest, type KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice } from './price-walk.ts'
+import type { IndexEntry } from './segment.ts'
 
 type MatchesOptions = {
   /** As of now; none without a match. */
@@ -39,19 +42,24 @@ export class IndexMatches {
     return this.#find().reduce((sum, { count }) => sum + count, 0)
   }
 
+  /** Rows that match and are left out. */
+  get hidden(): number {
+    return this.#find().reduce((sum, { hidden }) => sum + hidden, 0)
+  }
+
   /** With `null`, of each segment those with most. */
-  offers(tokens: PriceLimit['tokens'] | null): Map<string, number> {
-    const offers = new Map<string, number>()
+  offers(tokens: PriceLimit['tokens'] | null): Map<string, OfferCount> {
+    const counter = new OfferCounter<number>()
     for (const { rows, slots, count } of this.#find()) {
       const { prices } = rows
       const counts = prices.countOffers(slots, count)
       for (const n of tokens === null ? greatest(counts) : new Set(prices.basesOf(tokens)))
-        if (counts[n]! > 0) addTo(offers, prices.data.bases[n]!, counts[n]!)
+        if (counts[n]! > 0) countBasis(counter.of(prices.data.bases[n]!), n, counts[n]!, { rows, slots })
     }
-    return offers
+    return counter.counts
   }
 
-  byPrice(order: PriceOrder, after: PricePlace | null): Generator<FoundByPrice, void> {
+  byPrice(order: PriceOrder, after: PricePosition | null): Generator<FoundByPrice, void> {
     return byPrice(this.#find(), order, after)
   }
 
@@ -84,11 +92,24 @@ export class IndexMatches {
     return facets
   }
 
-  /** In no order. Ids in the index, which may be longer than those of their listings. */
-  *ids(): Generator<string> {
+  /** In no order; all as of the first. */
+  *rows(): Generator<IndexEntry> {
     for (const { rows, slots } of this.#find())
       for (let slot = highestBelow(slots, rows.size); slot !== -1; slot = highestBelow(slots, slot))
-        yield rows.listingIdOf(slot)
+        yield rows.entry(slot)
+  }
+}
+
+function countBasis(
+  counted: BasisCounter<number>,
+  basis: number,
+  offers: number,
+  { rows, slots }: Pick<Match, 'rows' | 'slots'>,
+): void {
+  counted.offers += offers
+  for (const slot of rows.prices.slotsOf(basis)) {
+    if (counted.isFull) return
+    if (hasBit(slots, slot)) counted.addPublisher(rows.publisherIdOf(slot))
   }
 }
 

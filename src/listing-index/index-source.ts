@@ -1,25 +1,17 @@
 import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import type { ListingQuery, PriceLimit } from '../domain/query.ts'
-import {
-  type Exclusion,
-  type Explanation,
-  type Item,
-  isAfter,
-  type Range,
-  type Reading,
-} from '../domain/source/reading.ts'
+import { isAfter, type Position } from '../domain/source/position.ts'
+import type { Exclusion, Explanation, Item, Range, Reading } from '../domain/source/reading.ts'
 import type { Matches } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
-import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
-import type { Filter } from '../filter-spec/filter.ts'
+import type { Criterion, Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path.ts'
-import { parseJson } from '../json/value.ts'
+import { documentOf } from './document-reader.ts'
 import type { IndexMatches } from './index-matches.ts'
-import { comparePricePlaces, selectInTurns, selectItems } from './item-selection.ts'
+import { selectInTurns, selectItems } from './item-selection.ts'
 import type { IndexRow } from './listing-index.ts'
-import { rowConditions } from './row-conditions.ts'
 import type { Place } from './segment.ts'
 
 /** Most listings scanned for a filter without an index. */
@@ -31,10 +23,12 @@ export type IndexedListings = {
   /** Newest first from `after` on, with the total of all; within the query's price limit. All criteria of `query` must be indexed. */
   page: (
     query: ListingQuery,
-    page: { after: Place | null; limit: number },
+    page: { after: Place | null; limit: number; offset: number },
   ) => {
     items: readonly Item[]
     total: number
+    /** Matches that are left out. */
+    hidden?: number
   }
   /** All matches; `null` for none. All criteria of `query` must be indexed. */
   select: (query: ListingQuery) => IndexedMatches | null
@@ -42,9 +36,12 @@ export type IndexedListings = {
   find: (query: ListingQuery, listingId: string) => readonly Item[]
 }
 
+/** As in `ReadingInfo`. */
+export type IndexCounts = { total: number; hidden?: number }
+
 type IndexedMatches = { matches: IndexMatches; itemOf: (row: IndexRow) => Item }
 
-export type IndexReading = Required<Pick<Reading, 'listings' | 'hasMore' | 'total' | 'find'>> & {
+export type IndexReading = Pick<Reading, 'listings' | 'hasMore' | 'total' | 'hidden'> & {
   explanation?: Explanation
 }
 
@@ -60,19 +57,27 @@ export class IndexSource {
     this.#paths = new Set(Array.from(indexed, ({ compiled }) => pathKey(compiled)))
   }
 
-  async read(listings: IndexedListings, query: ListingQuery, { after, count }: Range): Promise<IndexReading> {
-    const find = findMatching(listings, query)
+  async read(
+    listings: IndexedListings,
+    query: ListingQuery,
+    { after, offsetHint, count }: Range,
+  ): Promise<IndexReading> {
     if (query.listingId !== undefined) {
-      const found = find(query.listingId)
-      return { listings: found, hasMore: false, total: found.length, find }
+      const found = findMatching(listings, query)(query.listingId)
+      return { listings: found, hasMore: false, total: found.length }
     }
     const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
     const scan = unindexed.length === 0 ? null : await this.#scan(listings, query, unindexed)
-    const { items, total } =
+    const offset = after === null ? offsetHint : 0
+    const { items, total, hidden } =
       scan === null
-        ? listings.page(query, { after: placeBehind(after), limit: count + 1 })
-        : { items: scan.items.filter((item) => isAfter(item, after)), total: scan.items.length }
-    const reading = { listings: items.slice(0, count), hasMore: items.length > count, total, find }
+        ? listings.page(query, { after: placeBehind(after), limit: count + 1, offset })
+        : {
+            items: scan.items.filter((item) => isAfter(item, after)).slice(offset),
+            total: scan.items.length,
+            hidden: undefined,
+          }
+    const reading = { listings: items.slice(0, count), hasMore: items.length > count, total, hidden }
     if (!query.explain) return reading
     const indexed = { ...query, criteria: query.criteria.filter((criterion) => this.#isIndexed(criterion)) }
     return {
@@ -81,27 +86,20 @@ export class IndexSource {
     }
   }
 
-  async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & { total: number }> {
-    const find = findMatching(listings, query)
+  async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & IndexCounts> {
     const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
-    if (query.listingId === undefined && unindexed.length === 0) {
+    if (unindexed.length === 0) {
       const found = listings.select(query)
-      return found === null ? { ...selectItems(NONE), total: 0 } : this.#selectIndexed(found, listings, query)
+      return found === null ? { ...selectItems(NONE), total: 0 } : this.#selectIndexed(found)
     }
-    const { items } =
-      query.listingId === undefined
-        ? await this.#scan(listings, query, unindexed)
-        : { items: find(query.listingId) }
-    return { ...(await selectInTurns(items)), total: items.length, find }
+    const { items } = await this.#scan(listings, query, unindexed)
+    return { ...(await selectInTurns(items)), total: items.length }
   }
 
-  #selectIndexed(
-    { matches, itemOf }: IndexedMatches,
-    listings: IndexedListings,
-    query: ListingQuery,
-  ): Matches & { total: number } {
+  #selectIndexed({ matches, itemOf }: IndexedMatches): Matches & IndexCounts {
     return {
       total: matches.total,
+      hidden: matches.hidden,
       offers: (tokens) => matches.offers(tokens),
       byPrice: function* (order, after) {
         for (const { rows, slot, group, key } of matches.byPrice(order, after)) {
@@ -109,7 +107,7 @@ export class IndexSource {
           const { position, listingId } = item
           const place = { group, key, position, listingId }
           // Several copies of a snapshot have the same place.
-          if (after === null || comparePricePlaces(place, after) > 0) yield { item, place }
+          if (isAfter(place, after)) yield { item, place }
         }
       },
       facets: async (fields, per) => {
@@ -119,8 +117,9 @@ export class IndexSource {
           throw this.#unsupported(fields, (names) => `more than ${MAX_COUNTED_VALUES} values of ${names}`)
         return inTurns(matches.facets(fields, per))
       },
-      ids: () => idsOf(matches),
-      find: findMatching(listings, query),
+      items: function* () {
+        for (const row of matches.rows()) yield itemOf(row)
+      },
     }
   }
 
@@ -142,14 +141,12 @@ export class IndexSource {
     unindexed: readonly Criterion[],
   ): Generator<void, Scan> {
     const criteria = query.criteria.filter((criterion) => this.#isIndexed(criterion))
-    const all = listings.page({ ...query, criteria }, { after: null, limit: MEMORY_SCAN_LIMIT })
+    const all = listings.page({ ...query, criteria }, { after: null, limit: MEMORY_SCAN_LIMIT, offset: 0 })
     if (all.total > MEMORY_SCAN_LIMIT) throw this.#withoutIndex(unindexed.map(({ filter }) => filter))
-    const conditions = rowConditions(unindexed)
     const exclusions = new Exclusions(unindexed)
     const items: Item[] = []
     for (const item of all.items) {
-      if (conditions.accept(item.bytes)) items.push(item)
-      else if (query.explain) exclusions.add(parseJson(Buffer.from(item.bytes).toString()))
+      if (exclusions.add(documentOf(item.bytes))) items.push(item)
       yield
     }
     return { items, excluded: exclusions.counts }
@@ -171,7 +168,7 @@ export class IndexSource {
 
 type Scan = { items: readonly Item[]; excluded: readonly Exclusion[] }
 /** Behind all copies of a listing. Ids in an index may have a line feed and more behind those of their listings. */
-function placeBehind(after: Range['after']): Place | null {
+function placeBehind(after: Position | null): Place | null {
   if (after === null) return null
   const { position, listingId } = after
   return { createdAt: position, listingId: listingId === null ? LAST_ID : `${listingId}\n\uffff` }
@@ -181,10 +178,6 @@ const LAST_ID = '\uffff'.repeat(MAX_LISTING_ID_LENGTH + 1)
 
 const NONE: readonly Item[] = []
 
-function* idsOf(matches: IndexMatches): Generator<string> {
-  for (const id of matches.ids()) yield id.split('\n', 1)[0]!
-}
-
 function findMatching(
   listings: IndexedListings,
   query: ListingQuery,
@@ -193,8 +186,8 @@ function findMatching(
     const found = listings.find(query, listingId)
     // The usual case, a thousand times a page.
     if (found.length === 0 || (query.criteria.length === 0 && query.priceLimit === undefined)) return found
-    const conditions = rowConditions(query.criteria, query.priceLimit)
-    const matching = found.filter(({ bytes }) => conditions.accept(bytes))
+    const conditions = new Exclusions(query.criteria, query.priceLimit)
+    const matching = found.filter(({ bytes }) => conditions.add(documentOf(bytes)))
     return matching.length === 0 ? NONE : matching
   }
 }
@@ -203,7 +196,7 @@ function findMatching(
 function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
   const { priceLimit } = query
   const count = (criteria: readonly Criterion[], limit?: PriceLimit): number =>
-    listings.page({ ...query, criteria, priceLimit: limit }, { after: null, limit: 1 }).total
+    listings.page({ ...query, criteria, priceLimit: limit }, { after: null, limit: 1, offset: 0 }).total
   const all = count([])
   const excluded = query.criteria.map((criterion) => {
     const failing = all - count([criterion])

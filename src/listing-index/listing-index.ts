@@ -1,13 +1,13 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { PricePer } from '../domain/price/price-key.ts'
-import type { PriceLimit } from '../domain/query.ts'
-import type { Criterion } from '../filter-spec/criteria.ts'
-import type { Filter } from '../filter-spec/filter.ts'
+import type { HiddenRows, PriceLimit } from '../domain/query.ts'
+import type { Criterion, Filter } from '../filter-spec/filter.ts'
+import type { Bitset } from './bitset.ts'
+import { DocumentReader } from './document-reader.ts'
 import { IndexMatches } from './index-matches.ts'
 import { type KeyUnion, SharedUnion } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
-import { RowReader } from './scan/row-reader.ts'
 import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
 import { MAX_VALUES, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
 import { IN_TAIL, type SegmentSizes, Segments } from './segments.ts'
@@ -26,6 +26,8 @@ export type IndexConditions = {
   publisherId: number | null
   criteria: readonly Criterion[]
   priceLimit?: PriceLimit | undefined
+  /** Rows that are left out, by their ids in this index. */
+  hidden?: readonly HiddenRows[] | undefined
 }
 
 export type IndexQuery = IndexConditions & {
@@ -37,6 +39,8 @@ export type IndexQuery = IndexConditions & {
 
 type IndexPage = {
   total: number
+  /** Rows that match and are left out. */
+  hidden: number
   /** Newest first, then by `listing_id`. */
   rows: IndexRow[]
 }
@@ -60,6 +64,10 @@ export class ListingIndex {
   readonly plan: SegmentPlan
   readonly #vocabulary: Vocabulary
   readonly #segments: Segments
+  readonly #hiddenSlots = new WeakMap<
+    HiddenRows,
+    { slots: ReadonlyMap<Segment, Bitset>; version: number; ofIndex: number }
+  >()
   readonly #unions = new Map<PricePer, readonly SharedUnion[]>()
 
   /**
@@ -77,11 +85,7 @@ export class ListingIndex {
   ) {
     this.#vocabulary = new Vocabulary(filters)
     this.plan = { paths: this.#vocabulary.paths, rows: sizes.segment }
-    this.#segments = new Segments(
-      this.plan,
-      new RowReader(this.#vocabulary.paths, { withPrices: true }),
-      sizes,
-    )
+    this.#segments = new Segments(this.plan, new DocumentReader(this.#vocabulary.paths), sizes)
   }
 
   /** Inserts valid JSON, or replaces by id. @throws SyntaxError for some other bytes, before any change */
@@ -129,20 +133,24 @@ export class ListingIndex {
   /** @throws Error for a criterion whose path the index lacks */
   query({ limit, offset = 0, after = null, ...asked }: IndexQuery): IndexPage {
     const matches = this.#match(this.#conditions(asked))
-    const total = matches.reduce((sum, { count }) => sum + count, 0)
+    const total = sumOf(matches, ({ count }) => count)
+    const hidden = sumOf(matches, (match) => match.hidden)
     const found = after === null ? newestFirst(matches, offset) : olderThan(matches, after)
-    return { total, rows: Array.from(found.take(limit), ({ rows, slot }) => rows.entry(slot)) }
+    return { total, hidden, rows: Array.from(found.take(limit), ({ rows, slot }) => rows.entry(slot)) }
   }
 
   /** For answers by price and facets. @throws Error for a criterion whose path the index lacks */
   matches(asked: IndexConditions): IndexMatches {
+    const { hidden = [] } = asked
     const conditions = this.#conditions(asked)
     let version = -1
     let found: Match[] = []
     const find = (): Match[] => {
-      if (version === this.version) return found
+      // Each of them only rises.
+      const now = this.version + hidden.reduce((sum, rows) => sum + rows.version, 0)
+      if (version === now) return found
       found = this.#match(conditions).map((match) => ({ ...match, slots: match.slots.slice() }))
-      version = this.version
+      version = now
       return found
     }
     const columnOf = (field: Filter) => this.#vocabulary.columnOf(field)
@@ -190,18 +198,38 @@ export class ListingIndex {
     return this.#segments.size
   }
 
+  /** In no order. */
+  get ids(): Iterable<string> {
+    return this.#segments.ids
+  }
+
   /** Valid until the next call. */
   #match(conditions: Conditions): Match[] {
     return this.#segments.all
       .map((segment) => matchSegment(segment, conditions))
-      .filter(({ count }) => count > 0)
+      .filter(({ count, hidden }) => count > 0 || hidden > 0)
   }
 
-  #conditions({ status, publisherId, criteria, priceLimit }: IndexConditions): Conditions {
+  #conditions({ status, publisherId, criteria, priceLimit, hidden = [] }: IndexConditions): Conditions {
     const asked = criteria.map((criterion) => ({
       column: this.#vocabulary.columnOf(criterion.filter),
       criterion,
     }))
-    return { status, publisherId, criteria: asked, priceLimit }
+    const conditions = { status, publisherId, criteria: asked, priceLimit }
+    if (hidden.length === 0) return conditions
+    const hiddenIn = (segment: Segment) => hidden.flatMap((rows) => this.#slotsOf(rows).get(segment) ?? [])
+    return { ...conditions, hiddenIn }
   }
+
+  #slotsOf(hidden: HiddenRows): ReadonlyMap<Segment, Bitset> {
+    const before = this.#hiddenSlots.get(hidden)
+    if (before?.version === hidden.version && before.ofIndex === this.version) return before.slots
+    const slots = this.#segments.slotsOf(hidden.keys)
+    this.#hiddenSlots.set(hidden, { slots, version: hidden.version, ofIndex: this.version })
+    return slots
+  }
+}
+
+function sumOf(matches: readonly Match[], of: (match: Match) => number): number {
+  return matches.reduce((sum, match) => sum + of(match), 0)
 }

@@ -1,7 +1,8 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { PriceLimit } from '../domain/query.ts'
-import type { Criterion, FilterTest } from '../filter-spec/criteria.ts'
-import { type Bitset, bitset, onesIn } from './bitset.ts'
+import type { Criterion } from '../filter-spec/filter.ts'
+import { OPERATIONS } from '../filter-spec/operations/operations.ts'
+import { type Bitset, bitset, onesIn, removeAll } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { Match } from './newest-first.ts'
 import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
@@ -11,12 +12,14 @@ export type Conditions = {
   publisherId: number | null
   criteria: readonly { column: number; criterion: Criterion }[]
   priceLimit?: PriceLimit | undefined
+  /** Rows of the segment that are left out. */
+  hiddenIn?: (segment: Segment) => readonly Bitset[]
 }
 
 /** As `evaluate.ts` does per document. */
 export function matchSegment(
   segment: Segment,
-  { status, publisherId, criteria, priceLimit }: Conditions,
+  { status, publisherId, criteria, priceLimit, hiddenIn }: Conditions,
 ): Match {
   const words = segment.live.length
   const sets = criteria.map(({ column, criterion }, n) =>
@@ -27,8 +30,13 @@ export function matchSegment(
   if (priceLimit !== undefined) sets.push(segment.prices.within(priceLimit, spare(length + 1, words)))
   const slots = segment.matches
   const live = status === null ? segment.live : segment.liveByStatus[status]
-  return { rows: segment, slots, count: intersect(slots, live, sets) }
+  const matched = intersect(slots, live, sets)
+  const hidden = matched === 0 ? NONE : (hiddenIn?.(segment) ?? NONE)
+  const count = hidden.reduce((_, rows) => removeAll(slots, rows), matched)
+  return { rows: segment, slots, count, hidden: matched - count }
 }
+
+const NONE: readonly Bitset[] = []
 
 /** Empty working sets in the nearest CPU caches, overwritten by each segment. */
 const SPARES: Bitset[] = []
@@ -41,27 +49,10 @@ function spare(n: number, words: number): Bitset {
 /** Fills `spare`, or returns a set that must not be written to. */
 function passing(column: Column, { test, onMissing }: Criterion, spare: Bitset): Bitset {
   const { present } = column.data
-  const found = passingValues(column, test, spare)
+  const found = OPERATIONS[test.op].match(test, column, spare)
   if (onMissing === 'fail') return found
   for (let n = 0; n < spare.length; n++) spare[n] = found[n]! | ~present[n]!
   return spare
-}
-
-function passingValues(column: Column, test: FilterTest, spare: Bitset): Bitset {
-  const { present } = column.data
-  switch (test.op) {
-    case 'in':
-      return column.having(test.values, spare)
-    case 'not_in': {
-      const excluded = column.having(test.values, spare)
-      for (let n = 0; n < spare.length; n++) spare[n] = present[n]! & ~excluded[n]!
-      return spare
-    }
-    case 'range':
-      return column.within(test.low, test.high, spare)
-    case 'exists':
-      return test.wanted ? present : spare
-  }
 }
 
 /** Returns the count. `target` may be `base`. Three sets a pass, since memory access dominates. */

@@ -3,8 +3,8 @@ import { firstFrom } from './binary-search.ts'
 import { type Bitset, countBetween, highestBelow } from './bitset.ts'
 import { comparePlaces, type Place, type Segment } from './segment.ts'
 
-/** Some rows of a segment. */
-export type Match = { rows: Segment; slots: Bitset; count: number }
+/** Some rows of a segment. `hidden`: how many more match, and are left out. */
+export type Match = { rows: Segment; slots: Bitset; count: number; hidden: number }
 
 /** A row; valid until the next one is taken. */
 type Found = { readonly rows: Segment; readonly slot: number }

@@ -95,6 +95,11 @@ export class PriceColumns {
     return Uint32Array.from(this.data.bases, (_, n) => this.#endOf('offer', n) - this.#startOf('offer', n))
   }
 
+  /** Slots with a price in a basis. */
+  slotsOf(basis: number): Uint16Array {
+    return this.data.offer.slots.subarray(this.#startOf('offer', basis), this.#endOf('offer', basis))
+  }
+
   /** Offers per basis. */
   countOffers(matches: Bitset, count: number): Uint32Array {
     const { bases, starts, basisOf, offer } = this.data

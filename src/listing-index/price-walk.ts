@@ -1,5 +1,6 @@
 import { comparePriceKeys, type PriceKey } from '../domain/price/price-key.ts'
-import type { PriceOrder, PricePlace } from '../domain/source/selection.ts'
+import type { PricePosition } from '../domain/source/position.ts'
+import type { PriceOrder } from '../domain/source/selection.ts'
 import { hasBit } from './bitset.ts'
 import { firstNotOlder, type Match, merged, newestFirst, olderThan } from './newest-first.ts'
 import type { AskedPrices } from './price-columns.ts'
@@ -17,7 +18,7 @@ export type FoundByPrice = {
 export function* byPrice(
   matches: readonly Match[],
   { groups, per, max = Number.POSITIVE_INFINITY }: PriceOrder,
-  after: PricePlace | null,
+  after: PricePosition | null,
 ): Generator<FoundByPrice, void> {
   const groupOf = groupsOf(groups)
   const asked = matches.map((match): Asked => {
@@ -52,13 +53,13 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
   return groupOf
 }
 
-const placeOf = ({ position, listingId }: PricePlace): Place => ({ createdAt: position, listingId })
+const placeOf = ({ position, listingId }: PricePosition): Place => ({ createdAt: position, listingId })
 
 function withoutPrice(asked: Asked): Match {
-  const { rows, slots, count } = asked.match
+  const { rows, slots, count, hidden } = asked.match
   const left = slots.slice()
   rows.prices.clearPriced(left, asked)
-  return { rows, slots: left, count }
+  return { rows, slots: left, count, hidden }
 }
 
 /** The first of an answer is the greatest. */
@@ -77,7 +78,7 @@ class ColumnRows {
   #n: number
   #at: number
 
-  constructor(asked: Asked, basis: number, start: PricePlace | null) {
+  constructor(asked: Asked, basis: number, start: PricePosition | null) {
     const { match, per, max } = asked
     const { rows } = match
     const { keyStarts, basisStarts, slots } = rows.prices.data[per]

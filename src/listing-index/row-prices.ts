@@ -1,6 +1,5 @@
-import { gpuCount, parseBasis } from '../domain/price/payment-option.ts'
+import { gpuCount } from '../domain/price/payment-option.ts'
 import { keyPerGpu, lowestPrices, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
-import type { PriceLimit } from '../domain/query.ts'
 import { isJsonObject, type JsonValue } from '../json/value.ts'
 
 /** The lowest price of one listing in each basis. */
@@ -18,18 +17,6 @@ export function rowPrices(document: JsonValue): RowPrices {
   const gpus = isJsonObject(document) ? gpuCount(document) : 1
   const lowest = lowestPrices(document, 'offer')
   return { gpus, bases: [...lowest.keys()], keys: Array.from(lowest.values(), ({ key }) => key) }
-}
-
-export function isWithin({ gpus, bases, keys }: RowPrices, { tokens, per, max }: PriceLimit): boolean {
-  return bases.some((basis, n) => {
-    const key = keyFor(per, keys[n]!, gpus)
-    return key !== null && key <= max && isOfToken(basis, tokens)
-  })
-}
-
-function isOfToken(basis: string, tokens: PriceLimit['tokens']): boolean {
-  const { chain, token } = parseBasis(basis)
-  return tokens.some((one) => one.chain === chain && one.address === token)
 }
 
 export function keyFor(per: PricePer, offer: PriceKey, gpus: number | null): PriceKey | null {

@@ -1,10 +1,9 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import type { Path } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
+import { DocumentReader, type RowValues } from './document-reader.ts'
 import { newestFirst } from './newest-first.ts'
 import { PriceColumnsBuilder } from './price-columns-builder.ts'
-import { RowReader } from './scan/row-reader.ts'
-import type { FoundValues } from './scan/row-scanner.ts'
 import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
 import { TextStore } from './text-store.ts'
 
@@ -22,7 +21,7 @@ export const MAX_VALUES = 2_000_000
 
 /** Builds a segment, such as on another thread. */
 export class SegmentBuilder {
-  readonly #reader: RowReader
+  readonly #reader: DocumentReader
   readonly #texts = new TextStore()
   readonly #columns: readonly ColumnBuilder[]
   readonly #publishers: ColumnBuilder
@@ -39,7 +38,7 @@ export class SegmentBuilder {
   #values = 0
 
   /** @param reader of the plan's paths */
-  constructor({ paths, rows }: SegmentPlan, reader = new RowReader(paths, { withPrices: true })) {
+  constructor({ paths, rows }: SegmentPlan, reader = new DocumentReader(paths)) {
     this.#reader = reader
     this.#columns = Array.from(paths, () => new ColumnBuilder(rows))
     this.#publishers = new ColumnBuilder(rows)
@@ -68,7 +67,7 @@ export class SegmentBuilder {
   add(
     { listingId, publisherId, status, createdAt, bytes }: IndexEntry,
     text: Uint8Array = this.#texts.add(bytes),
-    { count, paths, values, prices }: FoundValues = this.#reader.read(bytes),
+    { count, paths, values, prices }: RowValues = this.#reader.read(bytes),
   ): void {
     const slot = this.size
     if (slot === this.#most) throw new RangeError('the segment is full')
@@ -141,10 +140,12 @@ type MergedRow = { source: Segment; slot: number }
 export function* mergeSegments(
   sources: readonly Segment[],
   { paths }: SegmentPlan,
-  reader: RowReader,
+  reader: DocumentReader,
 ): Generator<number, { data: SegmentData; rows: readonly MergedRow[] } | null> {
   const rows: MergedRow[] = []
-  const live = sources.map((source) => ({ rows: source, slots: source.live, count: source.liveCount }))
+  const live = sources.map((source) => {
+    return { rows: source, slots: source.live, count: source.liveCount, hidden: 0 }
+  })
   for (const { rows: source, slot } of newestFirst(live)) {
     rows.push({ source, slot })
     yield 1

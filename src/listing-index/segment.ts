@@ -121,6 +121,10 @@ export class Segment {
     return this.#data.listingIds[slot]!
   }
 
+  publisherIdOf(slot: number): number {
+    return this.#data.publisherIds[slot]!
+  }
+
   placeAt(slot: number): Place {
     return { createdAt: this.createdAtOf(slot), listingId: this.listingIdOf(slot) }
   }
@@ -130,7 +134,7 @@ export class Segment {
     const { chunks, chunkOf, starts, lengths } = this.#data
     return {
       listingId: this.listingIdOf(slot),
-      publisherId: this.#data.publisherIds[slot]!,
+      publisherId: this.publisherIdOf(slot),
       createdAt: this.createdAtOf(slot),
       bytes: chunks[chunkOf[slot]!]!.subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
       status: this.#statusOf(slot),

@@ -1,5 +1,5 @@
-import type { RowReader } from './scan/row-reader.ts'
-import type { FoundValues } from './scan/row-scanner.ts'
+import { type Bitset, bitset, setBit } from './bitset.ts'
+import type { DocumentReader, RowValues } from './document-reader.ts'
 import { comparePlaces, type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
 import { MAX_VALUES, mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
 import { TextStore } from './text-store.ts'
@@ -28,7 +28,7 @@ const MAX_SMALL_SEGMENTS = 32
  */
 export class Segments {
   readonly #plan: SegmentPlan
-  readonly #reader: RowReader
+  readonly #reader: DocumentReader
   readonly #sizes: SegmentSizes
   readonly #texts = new TextStore()
   readonly #tail = new Map<string, TailRow>()
@@ -45,7 +45,7 @@ export class Segments {
   #isSettled = true
 
   /** @param reader of the plan's paths */
-  constructor(plan: SegmentPlan, reader: RowReader, sizes: SegmentSizes) {
+  constructor(plan: SegmentPlan, reader: DocumentReader, sizes: SegmentSizes) {
     this.#plan = plan
     this.#reader = reader
     this.#sizes = sizes
@@ -62,6 +62,10 @@ export class Segments {
     return this.#locations.size
   }
 
+  get ids(): Iterable<string> {
+    return this.#locations.keys()
+  }
+
   get(listingId: string): IndexEntry | undefined {
     const location = this.#locations.get(listingId)
     if (location === undefined) return undefined
@@ -70,13 +74,35 @@ export class Segments {
     return segment.entry(slot)
   }
 
+  /** Rows of these ids. Reads of rows in the tail go over all of it. */
+  slotsOf(listingIds: ReadonlySet<string>): Map<Segment, Bitset> {
+    const found = new Map<Segment, Bitset>()
+    const add = (segment: Segment, slot: number): void => {
+      const slots = found.get(segment) ?? bitset(segment.size)
+      setBit(slots, slot)
+      found.set(segment, slots)
+    }
+    for (const listingId of listingIds) {
+      const location = this.#locations.get(listingId)
+      if (location === undefined || location === IN_TAIL) continue
+      const { segment, slot } = this.#resolve(location)
+      add(segment, slot)
+    }
+    const [tail] = this.all
+    if (tail?.number === IN_TAIL)
+      for (let slot = 0; slot < tail.size; slot++) if (listingIds.has(tail.listingIdOf(slot))) add(tail, slot)
+    return found
+  }
+
   /** @throws SyntaxError for some invalid JSON, before any change */
   put(entry: IndexEntry): void {
-    const found = this.#reader.read(entry.bytes)
+    const { count, paths, values, prices } = this.#reader.read(entry.bytes)
+    // The next listing overwrites them.
+    const found = { count, paths: paths.slice(0, count), values: values.slice(0, count), prices }
     this.#delete(entry.listingId)
     const bytes = this.#texts.add(entry.bytes)
-    this.#tail.set(entry.listingId, { entry: { ...entry, bytes }, found: found.copy() })
-    this.#tailValues += found.count
+    this.#tail.set(entry.listingId, { entry: { ...entry, bytes }, found })
+    this.#tailValues += count
     this.#tailSegment = null
     this.#locations.set(entry.listingId, IN_TAIL)
     if (this.#tail.size >= this.#sizes.tail || this.#tailValues >= MAX_TAIL_VALUES) this.#seal()
@@ -196,7 +222,7 @@ export class Segments {
 
 export const IN_TAIL = -1
 
-type TailRow = { entry: IndexEntry; found: FoundValues }
+type TailRow = { entry: IndexEntry; found: RowValues }
 
 /** A wasteful segment, or several of similar size that fit one. */
 function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {

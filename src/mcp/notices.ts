@@ -1,5 +1,9 @@
+import { plural } from '../domain/plural.ts'
 import { describeUnknownValues } from '../filter-spec/allowed-values.ts'
-import type { Completeness, Discovery, Question } from '../gateway/discovery.ts'
+import type { Market } from '../gateway/market.ts'
+import type { Completeness } from '../gateway/market-parts.ts'
+import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
+import { at, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
 import { describeMissing } from '../wire/describe-missing.ts'
 import type { SourceNote } from '../wire/source.ts'
 
@@ -11,39 +15,69 @@ export function describeCompleteness({ complete, sources }: Completeness): strin
   return `INCOMPLETE: ${missingOf(sources)}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
 }
 
-export function describeFound(
-  { complete, sources }: Completeness,
-  registry: string,
-  disputed: readonly string[],
-): string {
+/** @param listing with `_meta` */
+export function describeListing({ complete, sources }: Completeness, listing: JsonValue): string {
+  const meta = at(listing, '_meta')
+  const registry = textAt(meta, 'registry') ?? ''
   const answer = complete
     ? 'The listing was found; every source that could have a better copy has answered.'
     : `INCOMPLETE: ${missingOf(sources)}. It may have a better copy of this listing: do not act on this copy alone.`
-  const ages = sources
+  const age = numberAt(meta, 'age_seconds')
+  const ages = age === null ? [] : [`This copy of ${registry} is ${age} s old.`]
+  const stale = sources
     .filter(({ registry: name }) => registry === name || registry.startsWith(`${name}/`))
     .flatMap(describeStale)
-  const warnings =
-    disputed.length === 0
-      ? []
-      : [
-          `WARNING: ${disputed.join(', ')} has this publisher at another storefront. Check the storefront before you pay or negotiate.`,
-        ]
-  return [answer, ...ages, ...warnings].join(' ')
+  const warnings = LISTING_NOTES.flatMap(([member, words]) => {
+    const names = listAt(meta, member).map(String)
+    return names.length === 0 ? [] : [words(names.join(', '))]
+  })
+  return [answer, ...ages, ...stale, ...warnings].join(' ')
+}
+
+/** By the members of `_meta` that name better sources. */
+const LISTING_NOTES: readonly (readonly [member: string, words: (names: string) => string])[] = [
+  [
+    'unchecked',
+    (names) => `UNCHECKED: ${names} could not be asked, and may have other terms, or have it closed.`,
+  ],
+  [
+    'not_in',
+    (names) =>
+      `WARNING: ${names} has this publisher without this listing: ask the seller before you pay or negotiate.`,
+  ],
+  [
+    'disputed',
+    (names) =>
+      `WARNING: ${names} has this publisher at another storefront. Check the storefront before you pay or negotiate.`,
+  ],
+]
+
+/** What makes counts an upper bound. */
+export const REPLACED_COPIES = 'copies that better sources replace, since a source was not read to its end'
+
+/** `null` where every item is checked. @param count of items with `_meta.unchecked` */
+export function describeUnchecked(count: number): string | null {
+  if (count === 0) return null
+  const [are, them] = count === 1 ? ['is', 'it'] : ['are', 'them']
+  return (
+    `${plural(count, 'listing')} of this answer ${are} UNCHECKED: a better Registry, named in _meta.unchecked, could not be asked ` +
+    `and may have other terms, or have ${them} closed. Call get_listing before you act on ${them}.`
+  )
 }
 
 /** With `count` in words, or else the values of filters that no listing can have. */
 export async function describeMatches(
-  discovery: Discovery,
-  { filters }: Pick<Question, 'filters'>,
+  market: Market,
+  { filters }: Pick<MarketQuery, 'filters'>,
   { total, ...answer }: Completeness & { total: number },
   count: string,
-  signal: AbortSignal,
+  request: MarketRequest,
 ): Promise<string> {
   const where = answer.complete ? '' : ' in the sources that answered'
   const completeness = describeCompleteness(answer)
   if (total > 0) return `${completeness} ${count}${where}.`
-  const known = filters.length === 0 ? [] : (await discovery.filters(signal, false)).filters
-  const notes = describeUnknownValues(known, filters).map((note) => note.replace(/[^?]$/, '$&.'))
+  const descriptions = filters.length === 0 ? [] : (await market.filters(request, false)).filters
+  const notes = describeUnknownValues(descriptions, filters).map((note) => note.replace(/[^?]$/, '$&.'))
   return [completeness, `No listing matches${where}.`, ...notes].join(' ')
 }
 

@@ -6,8 +6,7 @@ import {
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import type { Discovery } from '../gateway/discovery.ts'
-import { RepeatFilter } from './repeat-filter.ts'
+import type { Market } from '../gateway/market.ts'
 import { createServer, type ServerOptions } from './server.ts'
 
 /** Longest message, and most input buffered for one; more ends the session. */
@@ -17,12 +16,12 @@ type Stdio = { stdin: Readable; stdout: Writable }
 
 /** Runs until the client closes its end and all requests are answered. `stdout` carries only messages. */
 export async function serveStdio(
-  discovery: Discovery,
+  market: Market,
   { stdin, stdout }: Stdio,
   options: ServerOptions,
 ): Promise<void> {
   const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: MAX_MESSAGE_BYTES })
-  const server = createServer(new RepeatFilter().dropRepeats(discovery), options)
+  const server = createServer(market, options)
   server.server.onerror = (cause) => {
     const error = cause instanceof SyntaxError ? NOT_JSON : cause instanceof z.ZodError ? NOT_A_MESSAGE : null
     if (error === null) options.onError(cause)

@@ -14,9 +14,13 @@ export const invalidSignature = (): EntrepotError => new EntrepotError('unauthor
 export const signatureReused = (): EntrepotError =>
   new EntrepotError(
     'signature_reused',
-    'This signature was used before, with another request or for a listing that has changed since; ' +
-      'sign again with a newer timestamp',
+    'This signature was used before, with another request, for a listing that has changed since, with another API key, ' +
+      'or more than 5 s ago for other listings; sign again with a newer timestamp',
   )
+
+/** In the deployed protocol's words, which do not quote it. */
+export const invalidStatus = (status: string): EntrepotError =>
+  new EntrepotError('bad_request', `Invalid status: ${status}`, { logged: 'Invalid status: …' })
 
 /** 403 covers more than credentials (RFC 9110 section 15.5.4), 429 limits in time (RFC 6585 section 4). */
 export const tooManyListings = (maxListings: number): EntrepotError =>
@@ -36,12 +40,12 @@ const MAX_LISTED = 5
 
 export function invalid(
   violations: readonly Violation[],
-  { prefix = '', limit }: { prefix?: string; limit?: LimitName } = {},
+  { prefix = '', ...extras }: { prefix?: string; limit?: LimitName; logged?: string } = {},
 ): EntrepotError {
   const listed = violations.slice(0, MAX_LISTED).map(({ path, message }) => `${path}: ${message}`)
   const rest = violations.length - listed.length
   const detail = `${prefix}${listed.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`
-  return new EntrepotError('invalid', detail, { errors: violations, limit })
+  return new EntrepotError('invalid', detail, { errors: violations, ...extras })
 }
 
 export const invalidBody = ({ issues }: z.ZodError): EntrepotError =>

@@ -1,10 +1,11 @@
 import type { ListingQuery } from '../domain/query.ts'
+import type { Held } from '../domain/source/held.ts'
 import type { Item, Source } from '../domain/source/reading.ts'
 import type { Select } from '../domain/source/selection.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
-import type { IndexQuery, IndexRow } from '../listing-index/listing-index.ts'
+import type { IndexRow } from '../listing-index/listing-index.ts'
 import type { Projection } from './projection.ts'
 import type { Replica } from './replica.ts'
 
@@ -12,10 +13,10 @@ export function localSource(
   { name, now }: { name: string; now: () => number },
   replica: Replica,
   filters: Iterable<Filter>,
-): { read: Source; select: Select } {
+): { read: Source; select: Select; held: Held } {
   const index = new IndexSource(name, filters)
   /** Of the moment when a read begins: a scan takes several turns of the event loop. */
-  const info = () => ({ asOf: now(), stale: false, isCurrent: currency(replica) })
+  const info = () => ({ asOf: now(), stale: false, isCurrent: unchanged(replica) })
   return {
     read: async (query, range) => {
       const about = info()
@@ -25,26 +26,25 @@ export function localSource(
       const about = info()
       return { ...(await index.select(indexed(replica.projection), query)), ...about }
     },
+    held: {
+      answers: () => true,
+      find: (listingId) => {
+        const row = replica.projection.listings.get(listingId)
+        if (row === undefined) return []
+        return [{ key: listingId, item: toItem(row, replica.projection), status: row.status }]
+      },
+      ids: () => replica.projection.listings.ids,
+      onChange: replica.changes.listen,
+    },
   }
 }
 
 /** A function of its own: a closure in the source would keep the query alive. */
-function currency(replica: Replica): () => boolean {
+function unchanged(replica: Replica): () => boolean {
   const { projection } = replica
   const { version } = projection.listings
   return () => replica.projection === projection && projection.listings.version === version
 }
-
-export function queryLocal(
-  projection: Projection,
-  { status, publisher, criteria, priceLimit, limit, offset, after }: LocalQuery,
-): { rows: IndexRow[]; total: number } {
-  const publisherId = publisherIdOf(projection, publisher)
-  if (publisherId === undefined) return { rows: [], total: 0 }
-  return projection.listings.query({ status, publisherId, criteria, priceLimit, limit, offset, after })
-}
-
-type LocalQuery = ListingQuery & Pick<IndexQuery, 'limit' | 'offset' | 'after'>
 
 /** `undefined` for an unknown publisher. */
 function publisherIdOf(projection: Projection, publisher: string | null): number | null | undefined {
@@ -53,15 +53,16 @@ function publisherIdOf(projection: Projection, publisher: string | null): number
 
 function indexed(projection: Projection): IndexedListings {
   return {
-    page: (query, page) => {
-      // A query of a stream has the request's offset, too.
-      const { rows, total } = queryLocal(projection, { ...query, ...page, offset: 0 })
-      return { items: rows.map((row) => toItem(row, projection)), total }
+    page: ({ publisher, ...query }, page) => {
+      const publisherId = publisherIdOf(projection, publisher)
+      if (publisherId === undefined) return { items: NONE, total: 0 }
+      const { rows, total, hidden } = projection.listings.query({ ...query, ...page, publisherId })
+      return { items: rows.map((row) => toItem(row, projection)), total, hidden }
     },
-    select: ({ status, publisher, criteria, priceLimit }) => {
+    select: ({ status, publisher, criteria, priceLimit, hidden }) => {
       const publisherId = publisherIdOf(projection, publisher)
       if (publisherId === undefined) return null
-      const matches = projection.listings.matches({ status, publisherId, criteria, priceLimit })
+      const matches = projection.listings.matches({ status, publisherId, criteria, priceLimit, hidden })
       return { matches, itemOf: (row) => toItem(row, projection) }
     },
     find: (query, listingId) => find(projection, query, listingId),

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import { type ListingRecord, type Publisher, renderListing, rowHead } from '../domain/listing.ts'
+import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
@@ -8,8 +9,11 @@ import type { SegmentSettings } from './load/build-segment.ts'
 
 export class Projection {
   readonly listings: ListingIndex
+  /** Of its listings, and of what their publishers add to them. */
+  readonly changes = new HeldChanges()
   readonly #publishers = new Map<number, Publisher>()
-  readonly #publisherIds = new Map<string, number>()
+  /** By scheme and identifier. */
+  readonly #publisherIds = new Map<string, Map<string, number>>()
   readonly #keys = new Map<string, ApiKey>()
   readonly #storefrontUpdates = new Map<number, Promise<void>>()
 
@@ -23,7 +27,7 @@ export class Projection {
 
   /** For `eip191` the identifier is the lower-cased address. */
   publisherOf(identifier: string, scheme = 'eip191'): Publisher | null {
-    const id = this.#publisherIds.get(identityKey(scheme, identifier))
+    const id = this.#publisherIds.get(scheme)?.get(identifier)
     return id === undefined ? null : this.publisher(id)
   }
 
@@ -69,6 +73,7 @@ export class Projection {
         break
       case 'listing_removed':
         this.listings.remove(change.listingId)
+        this.changes.emit(() => [change.listingId])
         break
       case 'key':
         this.#keys.set(change.key.hash, change.key)
@@ -80,13 +85,17 @@ export class Projection {
     const { listingId, publisherId, status, createdAt } = record
     const bytes = Buffer.from(renderListing(record, storefrontUrl))
     this.listings.put({ listingId, publisherId, status, createdAt, bytes })
+    this.changes.emit(() => [listingId])
   }
 
   #setPublisher(publisher: Publisher): void {
     const { publisherId, scheme, identifier, storefrontUrl } = publisher
     const before = this.publisher(publisherId)
     this.#publishers.set(publisherId, publisher)
-    this.#publisherIds.set(identityKey(scheme, identifier), publisherId)
+    const ids = this.#publisherIds.get(scheme) ?? new Map<string, number>()
+    this.#publisherIds.set(scheme, ids.set(identifier, publisherId))
+    if (before?.storefrontUrl !== storefrontUrl)
+      this.changes.emit(() => this.listings.entriesOf(publisherId).map(({ listingId }) => listingId))
     if (before === null || before.storefrontUrl === storefrontUrl) return
     const move = this.#rewriteRows(publisherId, this.#storefrontUpdates.get(publisherId)).finally(() => {
       if (this.#storefrontUpdates.get(publisherId) === move) this.#storefrontUpdates.delete(publisherId)
@@ -105,8 +114,6 @@ export class Projection {
     }
   }
 }
-
-const identityKey = (scheme: string, identifier: string): string => `${scheme}:${identifier}`
 
 function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Array | null {
   const { bytes } = row

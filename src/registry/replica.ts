@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../domain/clock.ts'
 import type { Publisher } from '../domain/listing.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
+import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { ChangelogPosition, Store } from '../store/store.ts'
 import { SegmentLoad } from './load/segment-load.ts'
@@ -29,6 +30,8 @@ type ReplicaOptions = {
 export class Replica {
   /** Replaced when the changelog was lost and everything was loaded again. */
   projection: Projection
+  /** Of the listings in `projection`, whichever that is. */
+  readonly changes = new HeldChanges()
   readonly #store: Store
   readonly #options: ReplicaOptions
   readonly #clock: Clock
@@ -45,7 +48,7 @@ export class Replica {
   /** Loads everything, then follows. Rejects when the load fails or the signal aborts. */
   static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
     const clock = options.clock ?? systemClock
-    const begun = clock.now()
+    const begun = clock.monotonic()
     const loaded = await loadProjection(store, options, signal)
     return new Replica(store, { ...options, clock }, loaded, begun)
   }
@@ -60,6 +63,7 @@ export class Replica {
     this.#options = options
     this.#clock = options.clock
     this.projection = projection
+    this.#passChangesOn()
     this.#position = position
     this.#readAt = begun
     this.#stopListening = store.onChange(() => this.#catchUpInBackground())
@@ -73,8 +77,7 @@ export class Replica {
 
   /** Whether revocations of keys older than `MAX_READ_AGE_MS` are known here. */
   isCurrent(): boolean {
-    const age = this.#clock.now() - this.#readAt
-    return age >= 0 && age <= MAX_READ_AGE_MS
+    return this.#clock.monotonic() - this.#readAt <= MAX_READ_AGE_MS
   }
 
   /** Resolves when every change before this call is readable here. Concurrent callers share a read. */
@@ -100,7 +103,7 @@ export class Replica {
   async #follow(): Promise<void> {
     try {
       let begun: number
-      do begun = this.#clock.now()
+      do begun = this.#clock.monotonic()
       while (await this.#readBatch())
       this.#readAt = begun
       if (this.#failures > 0) this.#options.onRecovery?.()
@@ -115,11 +118,13 @@ export class Replica {
   async #readBatch(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
-      const before = this.projection.listings.size
+      const { listings } = this.projection
       const { projection, position } = await loadProjection(this.#store, this.#options)
       this.projection = projection
+      this.#passChangesOn()
+      this.changes.emit(() => new Set([...listings.ids, ...projection.listings.ids]))
       this.#position = position
-      this.#options.onReload?.({ before, now: projection.listings.size })
+      this.#options.onReload?.({ before: listings.size, now: projection.listings.size })
       return true
     }
     for (const change of read.changes) this.projection.apply(change)
@@ -127,6 +132,10 @@ export class Replica {
     if (read.changes.length < BATCH) return false
     await new Promise(setImmediate) // SQLite answers in the same turn of the event loop
     return true
+  }
+
+  #passChangesOn(): void {
+    this.projection.changes.listen((listingIds) => this.changes.emit(() => listingIds))
   }
 
   /** Schedules a read, since no further change may trigger one. */

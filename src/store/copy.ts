@@ -2,20 +2,23 @@ import { isDeepStrictEqual } from 'node:util'
 import { unpackListings } from '../domain/listing.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
-import type { Change, LoadVisitor, Store } from './store.ts'
+import type { Change, LoadVisitor, SpentSignature, Store } from './store.ts'
 
 export type CopySource = Pick<Store, 'load' | 'changesAfter' | 'close'> & {
-  /** Latest expiry of all used signatures, forgotten ones included; 0 without any. */
-  latestUse(): Promise<Micros>
+  /** In pages: used signatures, spent or not, that expire after that time. Some may come twice. */
+  usedSignatures(after: Micros): AsyncIterable<SpentSignature[]>
+  /** Latest expiry of a spent signature that was dropped; 0 without any. */
+  latestDropped(): Promise<Micros>
 }
 
 /** An empty store that nothing else sees before `publish`. */
 export type CopyTarget = {
   put(change: Change): void
+  putUsed(signature: SpentSignature): void
   /** Resolves when everything that was put is written. */
   flush(): Promise<void>
   /** Ends the writing, and opens the copy for reading. Later mutations get a time after `clock`. */
-  seal(clock: Micros, forgottenUse: Micros): Promise<CopySource>
+  seal(clock: Micros, latestDropped: Micros): Promise<CopySource>
   /** Atomic. @throws EntrepotError or ConfigError if the place is taken by now */
   publish(): Promise<void>
   /** Deletes what was not published. */
@@ -29,7 +32,7 @@ const BATCH = 1000
 
 /**
  * Copies the state of one moment while other processes use the source, and counts the copy before it is published. Used
- * signatures are not copied: the copy refuses those that expire no later than a used one, or by `refusedUntil`.
+ * signatures are spent in the copy, which refuses all that expire by `refusedUntil`.
  * @throws EntrepotError `unavailable` if either store fails, `internal` if the copy has other counts than the source
  */
 export async function copyStore(
@@ -66,14 +69,23 @@ async function copyInto(target: CopyTarget, source: CopySource, refusedUntil: Mi
     position = next.position
     isBehind = next.changes.length === BATCH
   }
-  const forgottenUse = Math.max(refusedUntil, await source.latestUse())
-  const copy = await target.seal(read.clock, forgottenUse)
+  const copy = await target.seal(read.clock, await copyUses(target, source, refusedUntil))
   const written = new Tally()
   await copy.load(visitorOf((change) => written.add(change))).finally(() => copy.close())
   if (!isDeepStrictEqual(written.counts, read.counts))
     throw new EntrepotError('internal', `the copy has ${written}, the store has ${read}; it was deleted`)
   await target.publish()
   return read.counts
+}
+
+/** Returns until when the copy refuses every signature. Read last: the source may drop some meanwhile. */
+async function copyUses(target: CopyTarget, source: CopySource, refusedUntil: Micros): Promise<Micros> {
+  const after = Math.max(refusedUntil, await source.latestDropped())
+  for await (const page of source.usedSignatures(after)) {
+    for (const signature of page) target.putUsed(signature)
+    await target.flush()
+  }
+  return Math.max(refusedUntil, await source.latestDropped())
 }
 
 /** Counts what is there after all changes: changes may repeat. */

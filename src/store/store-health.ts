@@ -75,9 +75,8 @@ export class StoreHealth {
   }
 
   #sharedPing(store: Store): Promise<void> {
-    const now = this.#clock.now()
-    const age = this.#latestPing === null ? PING_INTERVAL_MS : now - this.#latestPing.at
-    if (this.#latestPing === null || age < 0 || age >= PING_INTERVAL_MS)
+    const now = this.#clock.monotonic()
+    if (this.#latestPing === null || now - this.#latestPing.at >= PING_INTERVAL_MS)
       this.#latestPing = { at: now, result: this.#ping(store) }
     return this.#latestPing.result
   }

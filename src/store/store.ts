@@ -1,19 +1,20 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import type {
-  ListingFields,
-  ListingRecord,
-  ListingStatus,
-  PackedListings,
-  Publisher,
-  PublishReceipt,
+import {
+  type ListingFields,
+  type ListingRecord,
+  type ListingStatus,
+  type PackedListings,
+  type Publisher,
+  type PublishReceipt,
+  USE_SECONDS,
 } from '../domain/listing.ts'
-import type { Micros } from '../domain/timestamp.ts'
+import { formatAge, type Micros, nowMicros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 
 /**
  * Each mutation is atomic, changelog entry included, and durable when it resolves. Times rise strictly with
  * every mutation, across replicas. Calls reject with `EntrepotError` `unavailable` if the store cannot be
- * reached. Every implementation passes `test/store/contract.ts`.
+ * reached. Every implementation passes `test/integration/store/contract.ts`.
  */
 export interface Store {
   /**
@@ -52,7 +53,7 @@ export interface Store {
   /** Calls back soon after a change by any process. Returns how to stop. */
   onChange(notify: () => void): () => void
 
-  /** Rejects if the store cannot be read and written. */
+  /** Rejects if the store cannot be read and written, or refuses every signature of now as one that may have been dropped. */
   ping(): Promise<void>
   close(): Promise<void>
 }
@@ -75,12 +76,14 @@ export type PublisherIdentity = { scheme: string; identifier: string }
 
 /**
  * One use of a signature, for the replay guard. The store remembers an accepted use until the signature has
- * expired by the clock that accepts signatures, and answers `signature_reused` to
+ * expired by the clock that accepts signatures. Then only the signature is kept, as spent: the clock may have been ahead. The store
+ * answers `signature_reused` to
  *
  * - the same use again, if the listing has changed or is gone; otherwise it gets its first answer, before
  *   other checks;
  * - another body with the same signature, operation and listing, after `not_found` and `not_owner`;
- * - an unknown use that expires no later than a forgotten one: it may be that one, wherever the clock is set.
+ * - an unknown use of a spent signature, wherever the clock is set. Of more than `SPENT_SIGNATURES` those that expire first are
+ *   dropped, and an unknown use that expires no later than a dropped one is refused: it may be that one.
  */
 export type UsedSignature = {
   /** Hash of the canonical form. */
@@ -91,6 +94,11 @@ export type UsedSignature = {
   /** By the clock that accepted the signature. */
   now: Micros
 }
+
+/** About 15 MB. In a Registry that is less busy they are those of the last hours or days. */
+export const SPENT_SIGNATURES = 100_000
+
+export type SpentSignature = { signature: string; expiresAt: Micros }
 
 export type SignedOperation = 'publish' | 'update' | 'remove'
 
@@ -107,9 +115,17 @@ export type PublishCommand = {
   status: ListingStatus | null
   /** Of one publisher, whatever their status; 0 for unlimited. */
   maxListings: number
+  /** API key of the request; `null` if writes need none. */
+  keyId: number | null
   expected?: Expected
   use: UsedSignature
 }
+
+/**
+ * A signature covers no listing, and sellers publish several with one. For this long after its first use it is good for further
+ * listings. Where both requests needed an API key, it is good for that key instead.
+ */
+export const SIGNATURE_SHARED_MICROS = 5_000_000
 
 /** The required `updated_at`, `null` for a new listing; otherwise `changed`. Default: any. */
 export type Expected = Micros | null | undefined
@@ -117,7 +133,10 @@ export type Expected = Micros | null | undefined
 export type PublishOutcome =
   | { outcome: 'published'; record: PublishReceipt }
   | { outcome: 'not_owner' }
-  /** See `UsedSignature`; also a signature first used with another storefront URL, or with none. */
+  /**
+   * See `UsedSignature`; also a signature first used with another storefront URL, or with none, with another API key, or longer
+   * than `SIGNATURE_SHARED_MICROS` ago.
+   */
   | { outcome: 'signature_reused' }
   | { outcome: 'changed' }
   | { outcome: 'too_many_listings' }
@@ -166,5 +185,17 @@ export class StoreUnavailable extends EntrepotError {
     this.reason = reason
   }
 }
+
+/** @throws StoreUnavailable if signatures of now expire no later than the latest that was dropped */
+export function requireLaterUses(latestDropped: Micros): void {
+  const refusedSeconds = latestDropped / MICROS_PER_SECOND - USE_SECONDS - nowMicros() / MICROS_PER_SECOND
+  if (refusedSeconds < 0) return
+  throw new StoreUnavailable(
+    `the clock is ${formatAge(refusedSeconds)} behind signatures that were used and are not kept, so every request that is ` +
+      'signed now is refused; set the clock right, or restore a backup from before it was ahead',
+  )
+}
+
+const MICROS_PER_SECOND = 1_000_000
 
 export const storeClosed = (): StoreUnavailable => new StoreUnavailable('this process is stopping')

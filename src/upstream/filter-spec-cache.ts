@@ -33,9 +33,7 @@ export class FilterSpecCache {
 
   /** `null` after a 404, or before any answer. */
   get current(): UpstreamSpec | null {
-    const left = this.#state.freshUntil - this.#clock.now()
-    // More is left after the clock was set back.
-    if (left <= 0 || left > SPEC_FRESH_MS) void this.refresh()
+    if (this.#state.freshUntil <= this.#clock.monotonic()) void this.refresh()
     return this.#state.spec
   }
 
@@ -58,7 +56,7 @@ export class FilterSpecCache {
       // Listings are read all the same.
       freshMs = SPEC_RETRY_MS
     }
-    this.#state.freshUntil = this.#clock.now() + freshMs
+    this.#state.freshUntil = this.#clock.monotonic() + freshMs
   }
 }
 

@@ -1,18 +1,19 @@
 import type { ListingQuery } from '../domain/query.ts'
+import { isAfter } from '../domain/source/position.ts'
 import {
   type Explanation,
   FULL_RANGE,
+  type Item,
   type Range,
   type Reading,
   type Source,
 } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
-import type { Criterion } from '../filter-spec/criteria.ts'
+import { inTurns } from '../domain/turns.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
+import type { Criterion } from '../filter-spec/filter.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
-import { parseJson } from '../json/value.ts'
-import { rowConditions } from '../listing-index/row-conditions.ts'
 import { queryParameters } from './page/fetch-page.ts'
 import type { PageItem } from './page/listing-page.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
@@ -41,22 +42,14 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
   return async (query, range, signal) => {
     const unsent = unsentFilters(query)
     if (unsent.length > 0 || query.priceLimit !== undefined) return readFiltered(unsent, query, range, signal)
-    const served = await runs.read(query, range, signal)
-    const { run } = served
-    const { listings, hasMore, invalid } = run.select(range)
-    // Any listing of a complete run can be looked up, where its publisher distinguishes it from others with its id.
-    const isAttributed = await publishers.attribute(run.isComplete ? run.listings : listings)
-    const info = describeRun(served, isAttributed, invalid)
-    if (listings.some((item) => !isPublishers(item, query)))
+    const reading = await describeRead(await runs.read(query, range, signal), publishers, {
+      query,
+      range,
+      signal,
+    })
+    if (reading.listings.some((item) => !isPublishers(item, query)))
       return readFiltered(['publisher'], query, range, signal)
-    return {
-      ...info,
-      listings,
-      hasMore,
-      total: run.total,
-      ...(run.isComplete && { find: (listingId) => run.find(listingId) }),
-      explanation: query.explain ? explain(run, query) : undefined,
-    }
+    return reading
   }
 
   /** @param lacking what the upstream does not apply */
@@ -67,25 +60,8 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     signal: AbortSignal,
   ): Promise<Reading> {
     const served = await readAll(lacking, query, signal)
-    const { run } = served
-    const isAttributed = await publishers.attribute(run.listings)
-    const criteria = query.criteria.filter(({ filter }) => lacking.includes(filter.name))
-    const { passing, unreadable, hasUnknown, exclusions } = scan(run, criteria, query)
-    // An unknown publisher might be the requested one.
-    if (hasUnknown) throw unsupported(upstream.name, ['publisher'])
-    const matches = [...passing]
-    const start = firstAfter(matches, range.after)
-    const listings = matches.slice(start, start + range.count)
-    const hasMore = start + listings.length < matches.length
-    const invalid = run.invalidBetween(matches[start - 1], hasMore ? listings.at(-1) : undefined)
-    return {
-      ...describeRun(served, isAttributed, start === 0 ? invalid + unreadable : invalid),
-      listings,
-      hasMore,
-      total: matches.length,
-      ...(run.isComplete && { find: (listingId) => run.find(listingId).filter((item) => passing.has(item)) }),
-      explanation: query.explain ? explain(run, query, exclusions) : undefined,
-    }
+    const reading = await evaluateRun({ served, publishers, lacking }, { query, range, signal })
+    return reading ?? Promise.reject(unsupported(upstream.name, ['publisher']))
   }
 
   async function readAll(lacking: readonly string[], query: ListingQuery, signal: AbortSignal) {
@@ -99,39 +75,105 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
   }
 }
 
+/** Of a run of exactly what the query asks for. */
+async function describeRead(
+  served: ServedRun,
+  publishers: PublisherDirectory,
+  { query, range, signal }: RunQuestion,
+): Promise<Reading> {
+  const { run } = served
+  const { listings, hasMore, invalid } = run.select(range)
+  // A complete run has all matches, whose publishers distinguish listings of one id.
+  const isAttributed = await publishers.attribute(run.isComplete ? run.listings : listings)
+  return {
+    ...describeRun(served, isAttributed, invalid),
+    listings,
+    hasMore,
+    total: run.total,
+    ...(run.isComplete && { all: run.listings }),
+    explanation: query.explain ? await inTurns(explain(run, query, signal)) : undefined,
+  }
+}
+
+type RunQuestion = { query: ListingQuery; range: Range; signal: AbortSignal }
+
+type EvaluatedRun = { served: ServedRun; publishers: PublisherDirectory; lacking: readonly string[] }
+
+/**
+ * What matches of a run that was read to its end. `lacking`: what the upstream did not apply. `null` where the publisher of
+ * a match is unknown, and might be the requested one.
+ */
+export async function evaluateRun(
+  { served, publishers, lacking }: EvaluatedRun,
+  question: RunQuestion,
+): Promise<Reading | null> {
+  const { query, range, signal } = question
+  const isPlain = lacking.length === 0 && query.priceLimit === undefined && query.publisher === null
+  if (isPlain) return describeRead(served, publishers, question)
+  const { run } = served
+  const isAttributed = await publishers.attribute(run.listings)
+  const criteria = query.criteria.filter(({ filter }) => lacking.includes(filter.name))
+  const {
+    passing: matches,
+    unreadable,
+    hasUnknown,
+    exclusions,
+  } = await inTurns(scan(run, criteria, query, signal))
+  if (hasUnknown) return null
+  const start = firstAfter(matches, range.after)
+  const listings = matches.slice(start, start + range.count)
+  const hasMore = start + listings.length < matches.length
+  const last = hasMore ? (listings.at(-1) ?? null) : null
+  const isWithin = (item: PageItem) => isAfter(item, range.after) && (last === null || !isAfter(item, last))
+  const invalid =
+    run.invalidBetween(matches[start - 1], last ?? undefined) + unreadable.filter(isWithin).length
+  return {
+    ...describeRun(served, isAttributed, invalid),
+    listings,
+    hasMore,
+    total: matches.length,
+    ...(run.isComplete && { all: matches }),
+    explanation: query.explain ? await inTurns(explain(run, query, signal, exclusions)) : undefined,
+  }
+}
+
 function unsupported(name: string, filters: readonly string[]): SourceError {
   const message = `${name}: does not apply ${filters.join(', ')}, and has too many listings to do it here`
   return new SourceError('unsupported_filter', message, { filters })
 }
 
-function isPublishers(item: PageItem, { publisher, listingId }: ListingQuery): boolean {
+function isPublishers(item: Item, { publisher, listingId }: ListingQuery): boolean {
   return publisher === null || listingId !== undefined || item.publisher === publisher
 }
 
-function scan({ listings }: Run, criteria: readonly Criterion[], query: ListingQuery) {
-  const conditions = rowConditions(criteria, query.priceLimit)
-  const exclusions = new Exclusions(criteria, query.priceLimit)
-  const passing = new Set<PageItem>()
-  let unreadable = 0
-  let hasUnknown = false
-  for (const item of listings) {
-    const bytes = readBytes(item)
-    if (bytes === null) unreadable++
-    else if (!conditions.accept(bytes)) {
-      if (query.explain) exclusions.add(parseJson(Buffer.from(bytes).toString()))
-    } else if (isPublishers(item, query)) passing.add(item)
-    else hasUnknown ||= item.publisher === null
-  }
-  return { passing, unreadable, hasUnknown, exclusions }
+type Scanned = {
+  passing: PageItem[]
+  unreadable: PageItem[]
+  hasUnknown: boolean
+  exclusions: Exclusions
 }
 
-/** `null` for a listing that is too long, or nested too deep. */
-function readBytes(item: PageItem): Uint8Array | null {
-  try {
-    return item.bytes
-  } catch {
-    return null
+/** In steps of one listing. Ends when the query does: nothing reads the result then. */
+function* scan(
+  { listings }: Run,
+  criteria: readonly Criterion[],
+  query: ListingQuery,
+  signal: AbortSignal,
+): Generator<void, Scanned> {
+  const exclusions = new Exclusions(criteria, query.priceLimit)
+  const passing: PageItem[] = []
+  const unreadable: PageItem[] = []
+  let hasUnknown = false
+  for (const item of listings) {
+    if (!item.isReadable) unreadable.push(item)
+    else if (exclusions.add(item.value)) {
+      if (isPublishers(item, query)) passing.push(item)
+      else hasUnknown ||= item.publisher === null
+    }
+    yield
+    signal.throwIfAborted()
   }
+  return { passing, unreadable, hasUnknown, exclusions }
 }
 
 /** Once unknown publishers are known, the answer differs. */
@@ -152,12 +194,19 @@ function describeRun(
   }
 }
 
-function explain(run: Run, query: ListingQuery, unsent?: Exclusions): Explanation {
+/** In steps likewise. */
+function* explain(
+  run: Run,
+  query: ListingQuery,
+  signal: AbortSignal,
+  unsent?: Exclusions,
+): Generator<void, Explanation> {
   const lacking = new Set(unsentFilters(query))
   const sent = new Exclusions(query.criteria.filter(({ filter }) => !lacking.has(filter.name)))
   for (const item of run.items) {
-    const bytes = item.isMatch ? null : readBytes(item)
-    if (bytes !== null) sent.add(parseJson(Buffer.from(bytes).toString()))
+    if (!item.isMatch && item.isReadable) sent.add(item.value)
+    yield
+    signal.throwIfAborted()
   }
   return { sent: queryParameters(query), excluded: [...sent.counts, ...(unsent?.counts ?? [])] }
 }

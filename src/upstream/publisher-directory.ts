@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { Clock } from '../domain/clock.ts'
+import { type Clock, raceAbort } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { nestingDepth } from '../json/limits.ts'
@@ -20,8 +20,15 @@ export const PUBLISHER_FRESH_MS = 600_000
 const SEARCH_AGAIN_MS = 60_000
 const SEARCH_PAUSE_MS = 1_000
 const SEARCH_RETRY_MS = 5_000
-/** How long listings wait for unknown publishers. */
+/** A search that takes longer has failed. */
+export const MAX_SEARCH_MS = 30_000
+/** How long readers wait for a search, from its start. */
 export const PUBLISHERS_WAIT_MS = 500
+/** How long a pull waits. */
+export const PULL_WAIT_MS = 10_000
+
+/** A listing, or what is kept of one until its publisher is known. */
+export type Attributable = Pick<PageItem, 'publisherId' | 'publisher' | 'origin'>
 
 type Publisher = { id: number; address: string | null; storefrontUrl: string | null }
 
@@ -39,8 +46,10 @@ export class PublisherDirectory {
   readonly #searches = new SingleFlight(() => this.#find())
   /** Ids that the search looks for, those of readers that joined it included. */
   readonly #wanted = new Set<number>()
+  #startedAt = 0
   #pausedUntil = 0
-  #hasFailed = false
+  /** How the latest search ended. `vain`: readers that waited for it got no, or not every, publisher. */
+  #outcome: 'useful' | 'vain' | 'failed' = 'useful'
 
   constructor(get: Get, clock: Clock, state = new PublisherState()) {
     this.#get = get
@@ -52,23 +61,48 @@ export class PublisherDirectory {
     return this.#state.storefronts.get(address)
   }
 
-  /** Sets known publishers, after a search for the others. @returns whether the search ended */
-  async attribute(items: readonly PageItem[]): Promise<boolean> {
-    const search = this.#learn(items)
-    const hasEnded = search === null || (await this.#endsInTime(search))
+  /** The running search, which never rejects. */
+  get search(): Promise<void> | null {
+    return this.#searches.current
+  }
+
+  /**
+   * Sets known publishers. Waits for a search for the others once, and not after one in vain.
+   * @returns whether the search has ended, or is not expected to help
+   */
+  async attribute(items: readonly Attributable[]): Promise<boolean> {
+    const search = this.#learn(items, this.#isPausing)
+    const elapsedMs = this.#clock.monotonic() - this.#startedAt
+    const waitMs = this.#outcome === 'vain' ? 0 : PUBLISHERS_WAIT_MS - elapsedMs
+    const hasEnded = search === null || this.#outcome === 'failed' || (await this.#endsWithin(waitMs, search))
+    this.setKnown(items)
+    return hasEnded
+  }
+
+  /** Sets the publishers of a pull. Waits longer, except after a failed search. @returns whether the search has ended */
+  async attributeAll(items: readonly Attributable[]): Promise<boolean> {
+    const search = this.#learn(items, false)
+    const waitMs = this.#outcome === 'failed' ? 0 : PULL_WAIT_MS
+    const hasEnded = search === null || (await this.#endsWithin(waitMs, search))
+    this.setKnown(items)
+    return hasEnded
+  }
+
+  /** Sets known publishers, without a search. */
+  setKnown(items: readonly Attributable[]): void {
     for (const item of items) {
       if (item.publisherId === null || item.origin !== undefined) continue
       item.publisher = this.#state.publishers.get(item.publisherId)?.publisher.address ?? null
     }
-    return hasEnded
   }
 
-  /** `null` where waiting would not help. */
-  #learn(items: readonly PageItem[]): Promise<void> | null {
-    const now = this.#clock.now()
-    const pauseMs = this.#pausedUntil - now
-    // The clock may have been set back.
-    const isPausing = pauseMs > 0 && pauseMs <= SEARCH_RETRY_MS
+  get #isPausing(): boolean {
+    return this.#clock.monotonic() < this.#pausedUntil
+  }
+
+  /** The search for unknown publishers of these. */
+  #learn(items: readonly Attributable[], isPausing: boolean): Promise<void> | null {
+    const now = this.#clock.monotonic()
     let isUnknown = false
     for (const { publisherId } of items) {
       if (publisherId === null) continue
@@ -79,12 +113,13 @@ export class PublisherDirectory {
         this.#wanted.add(publisherId)
     }
     const search = this.#wanted.size > 0 ? this.#searches.join() : null
-    return isUnknown && !this.#hasFailed ? search : null
+    return isUnknown ? search : null
   }
 
-  #endsInTime(search: Promise<void>): Promise<boolean> {
+  #endsWithin(ms: number, search: Promise<void>): Promise<boolean> {
     return new Promise((resolve) => {
-      const cancel = this.#clock.after(PUBLISHERS_WAIT_MS, () => resolve(false))
+      if (ms <= 0) return resolve(false)
+      const cancel = this.#clock.after(ms, () => resolve(false))
       void search.then(() => {
         cancel()
         resolve(true)
@@ -94,39 +129,49 @@ export class PublisherDirectory {
 
   async #find(): Promise<void> {
     const first = [...this.#wanted]
+    this.#startedAt = this.#clock.monotonic()
+    const deadline = new AbortController()
+    const cancel = this.#clock.after(MAX_SEARCH_MS, () => deadline.abort())
     try {
-      for (let page = 0; page < MAX_SEARCH_PAGES && this.#wanted.size > 0; page++) {
-        const { publishers, received } = await this.#fetch(page * PUBLISHERS_PAGE)
-        for (const publisher of publishers) {
-          this.#set(publisher, PUBLISHER_FRESH_MS)
-          this.#wanted.delete(publisher.id)
-        }
-        if (received < PUBLISHERS_PAGE) break
-      }
+      await this.#readPages(deadline.signal)
       // Publishers of later readers may be newer than the pages before.
-      for (const id of first)
-        if (this.#wanted.has(id)) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
-      this.#hasFailed = false
+      const absent = first.filter((id) => this.#wanted.has(id))
+      for (const id of absent) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
+      const isPrompt = this.#clock.monotonic() - this.#startedAt < PUBLISHERS_WAIT_MS
+      this.#outcome = isPrompt && absent.length === 0 ? 'useful' : 'vain'
     } catch {
       // Listings are shown without publishers; known publishers stay.
-      this.#hasFailed = true
+      this.#outcome = 'failed'
     }
+    cancel()
     this.#wanted.clear()
-    this.#pausedUntil = this.#clock.now() + (this.#hasFailed ? SEARCH_RETRY_MS : SEARCH_PAUSE_MS)
+    this.#pausedUntil =
+      this.#clock.monotonic() + (this.#outcome === 'failed' ? SEARCH_RETRY_MS : SEARCH_PAUSE_MS)
   }
 
-  async #fetch(offset: number): Promise<{ publishers: Publisher[]; received: number }> {
-    const path = `/publishers?limit=${PUBLISHERS_PAGE}&offset=${offset}`
-    const { body } = await this.#get(path, { maxBytes: MAX_PUBLISHERS_BYTES })
-    const items = readItems(body)
-    return { publishers: items.slice(0, PUBLISHERS_PAGE).flatMap(readPublisher), received: items.length }
+  async #readPages(signal: AbortSignal): Promise<void> {
+    for (let page = 0; page < MAX_SEARCH_PAGES && this.#wanted.size > 0; page++) {
+      const { publishers, received } = await raceAbort(
+        fetchPublishers(this.#get, `offset=${page * PUBLISHERS_PAGE}`),
+        signal,
+      )
+      for (const publisher of publishers) {
+        this.add(publisher)
+        this.#wanted.delete(publisher.id)
+      }
+      if (received < PUBLISHERS_PAGE) break
+    }
+  }
+
+  add(publisher: Publisher): void {
+    this.#set(publisher, PUBLISHER_FRESH_MS)
   }
 
   #set(publisher: Publisher, freshMs: number): void {
     const { id, address, storefrontUrl } = publisher
     const { publishers, storefronts } = this.#state
     this.#forget(id)
-    publishers.set(id, { publisher, until: this.#clock.now() + freshMs })
+    publishers.set(id, { publisher, until: this.#clock.monotonic() + freshMs })
     if (address !== null) storefronts.set(address, storefrontUrl)
     if (publishers.size > MAX_PUBLISHERS) this.#forget(publishers.keys().next().value!)
   }
@@ -137,6 +182,17 @@ export class PublisherDirectory {
     publishers.delete(id)
     if (address !== null) storefronts.delete(address)
   }
+}
+
+/** At most 200. @throws SourceError */
+export async function fetchPublishers(
+  get: Get,
+  parameters: string,
+): Promise<{ publishers: Publisher[]; received: number }> {
+  const path = `/publishers?limit=${PUBLISHERS_PAGE}&${parameters}`
+  const { body } = await get(path, { maxBytes: MAX_PUBLISHERS_BYTES })
+  const items = readItems(body)
+  return { publishers: items.slice(0, PUBLISHERS_PAGE).flatMap(readPublisher), received: items.length }
 }
 
 function readItems(body: Buffer): readonly JsonValue[] {

@@ -1,24 +1,34 @@
+import pLimit from 'p-limit'
+import type { Dispatcher } from 'undici'
 import type { CachePolicy } from '../domain/source/freshness.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { selectAll } from '../listing-index/item-selection.ts'
-import { CallStats } from './call/call-stats.ts'
-import { CircuitBreaker, type SharedBreakerState } from './call/circuit-breaker.ts'
-import { limitConcurrency } from './call/limit-concurrency.ts'
-import { retry } from './call/retry.ts'
+import { CopyLookup } from './copies/copy-lookup.ts'
+import { SellerSearch } from './copies/seller-search.ts'
+import { WholeRuns } from './copies/whole-runs.ts'
 import { pushDownFilters, requireSchema } from './filter-pushdown.ts'
 import { FilterSpecCache, FilterSpecState } from './filter-spec-cache.ts'
 import { createGet, type Get } from './http/get.ts'
+import type { Interceptor } from './http/request.ts'
+import { CallStats } from './interceptors/call-stats.ts'
+import { CircuitBreaker, type SharedBreakerState } from './interceptors/circuit-breaker.ts'
+import { composeRequests } from './interceptors/compose.ts'
+import { limitConcurrency } from './interceptors/limit-concurrency.ts'
+import { retry } from './interceptors/retry.ts'
 import { liveSource, refuseLongScan } from './live-source.ts'
-import { createFetchPage } from './page/fetch-page.ts'
+import { createFetchPage, type FetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { readRun } from './reading/read-run.ts'
+import type { Run } from './reading/run.ts'
 import { type ReadRun, RunCache, type RunCacheOptions, RunCacheState } from './reading/run-cache.ts'
-import { type PullOptions, pull } from './snapshot/pull.ts'
-import { type PullerOptions, SnapshotPuller, SnapshotState } from './snapshot/puller.ts'
+import { limitSingle } from './snapshot/ask-for-one.ts'
+import { firstPageFetcher, type PullOptions, pull } from './snapshot/pull.ts'
+import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
 import { SnapshotSource } from './snapshot/snapshot-source.ts'
+import { SnapshotState } from './snapshot/snapshot-state.ts'
 
 /** What was learnt of an upstream under one credential. The same upstream of the next runtime continues with it. */
 export class UpstreamState {
@@ -41,7 +51,7 @@ export type Upstream = {
   refresh: () => void
   /** Sends one request, even while the circuit breaker is open. Never rejects. */
   probe: () => Promise<void>
-  /** Whether the first pull of its snapshot ended, with any outcome. */
+  /** Whether it answers: after the first pull, with any outcome, where its mode is `snapshot`. */
   isReady: () => boolean
   ready: Promise<unknown>
   /** Restores and pulls its snapshot. */
@@ -51,95 +61,190 @@ export type Upstream = {
   close: () => Promise<void>
 }
 
-export type UpstreamParts = Pick<RunCacheOptions, 'runs' | 'sharedRuns' | 'policy' | 'clock' | 'random'> &
-  Pick<PullOptions, 'upstream' | 'agent' | 'gatewayId'> & {
+export type UpstreamParts = Pick<RunCacheOptions, 'runs' | 'policy' | 'clock' | 'random'> &
+  Pick<PullOptions, 'upstream' | 'gatewayId'> & {
+    agent: Dispatcher
+    /** Around each attempt of every request; default none. */
+    interceptors?: readonly Interceptor[] | undefined
     state: UpstreamState
     /** Required of upstreams that declare a schema id; `null` accepts all. */
     schema: string | null
     budgetMs: number
     /** `null` without Redis. */
     sharedBreaker: SharedBreakerState | null
-    snapshots: Pick<PullerOptions, 'storage' | 'filters' | 'onResize'> & Pick<PullOptions, 'maxBytes'>
+    snapshots: Pick<PullerOptions, 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
     log: SourceLog
   }
 
 /** In `timeoutMs`: two attempts, and the queue before them. */
 const ATTEMPTS_AND_QUEUE = 3
+/** Of one upstream at a time, so that some end instead of all being late. */
+const MAX_LONG_READS = 4
 
 export function createUpstream(parts: UpstreamParts): Upstream {
-  const { upstream, agent, state, gatewayId, schema, clock } = parts
-  const { name, kind, visibility, priority, timeoutMs } = upstream
-  const { stats } = state
-  const counted = stats.instrument(upstream, clock, createFetchPage(upstream, agent))
-  const limited = limitConcurrency(upstream, counted)
-  const breaker = new CircuitBreaker({ ...parts, name, probe: limited, shared: parts.sharedBreaker })
-  const fetch = breaker.guard(retry({ ...parts, onRetry: () => stats.calls.retried++ }, limited))
-  const rawGet = createGet(upstream, agent, [gatewayId])
-  // The breaker does not count these requests: they are rare, and prove nothing about listings.
-  const get: Get = async (...request) => {
-    breaker.throwIfOpen()
-    return rawGet(...request)
-  }
+  const { upstream, state, policy, clock } = parts
+  const { name, kind, visibility, priority } = upstream
+  const requests = openRequests(parts)
+  const { breaker, fetch, get } = requests
   const spec = new FilterSpecCache(get, clock, state.spec)
   const publishers = new PublisherDirectory(get, clock, state.publishers)
-  const check = refuseLongScan(upstream)
-  const read: ReadRun = (query, range, signal, base) => {
-    const options = { upstream, fetch, clock, signal }
-    return readRun(Number.isFinite(range.count) ? options : { ...options, check }, query, range, base)
+  const runs = openRuns(parts, fetch)
+  const requireKnownSchema = () => requireSchema(name, spec.current, parts.schema)
+  const checkSchema = async () => {
+    if (parts.schema !== null) await spec.loaded
+    requireKnownSchema()
   }
-  const onServe = (isHit: boolean) => stats.minutes.addLookup(clock.now(), isHit)
-  const maxReadMs = ATTEMPTS_AND_QUEUE * timeoutMs
-  const runs = new RunCache({ ...parts, state: state.runs, read, maxReadMs, onServe })
-  // Pages newest first may leave a longer run in the cache than one that is read whole.
-  const limitedRuns: Pick<RunCache, 'read'> = {
-    read: async (query, range, signal) => {
-      const served = await runs.read(query, range, signal)
-      if (!Number.isFinite(range.count)) check(served.run)
-      return served
-    },
-  }
-  const live = pushDownFilters(
-    { name, spec, schema },
-    liveSource({ upstream, runs: limitedRuns, publishers }),
-  )
-  const checkSchema = () => requireSchema(name, spec.current, schema)
-  const pullAll = async () => {
-    await spec.loaded
-    checkSchema()
-    const { maxBytes } = parts.snapshots
-    return pull({ upstream, agent, publishers, read: { fetch, clock }, maxBytes, gatewayId })
-  }
-  const puller =
-    upstream.mode === 'live'
-      ? null
-      : new SnapshotPuller({ ...parts, ...parts.snapshots, state: state.snapshot, pull: pullAll })
+  const reads = { runs: limitScans(runs, upstream), publishers, checkSchema }
+  const wholes = new WholeRuns({ ...reads, scanLimit: upstream.scanLimit })
+  const sellers = new SellerSearch({ get, publishers, freshMs: policy.freshSeconds * 1000, clock })
+  const { lookUp } = new CopyLookup({ ...reads, kind, sellers, clock })
+  const pushed = pushDownFilters({ name, spec, schema: parts.schema }, liveSource({ upstream, ...reads }))
+  const live = limitSingle(name, wholes.before(pushed))
+  const puller = openPuller(parts, { ...requests, publishers, spec, requireKnownSchema })
   const snapshot =
     puller &&
     new SnapshotSource({
       upstream,
       state: state.snapshot,
-      live: { read: live, select: selectAll(live) },
-      requireSchema: checkSchema,
+      puller,
+      live: { read: live, select: selectAll(live), readWhole: wholes.read },
+      requireSchema: requireKnownSchema,
+      freshSeconds: policy.freshSeconds,
       clock,
     })
-  const liveStatus = () => describeLive(parts, { stats, breaker, runs, spec })
+  const liveStatus = () => describeLive(parts, { breaker, runs, spec })
   return {
     source: {
       name,
       visibility,
       priority,
-      // A snapshot that is too large becomes live.
+      // Changes between memory and live.
       get mode() {
         return snapshot?.mode ?? 'live'
       },
       read: snapshot?.read ?? live,
-      ...(snapshot && { select: snapshot.select }),
+      ...(snapshot && { select: snapshot.select, held: snapshot.held }),
+      readWhole: snapshot?.readWhole ?? wholes.read,
+      lookUp,
       breaker: () => breaker.state.state,
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
       mayRepeat: kind === 'gateway',
     },
     spec: { name, kind, visibility, priority, spec: () => spec.current, loaded: spec.loaded },
-    status: () => snapshot?.status(liveStatus()) ?? liveStatus(),
+    status: () => snapshot?.status(liveStatus()) ?? { ...liveStatus(), liveReason: 'mode' },
+    ...lifecycle(parts, { breaker, runs, spec, puller }),
+  }
+}
+
+type Requests = { breaker: CircuitBreaker; fetch: FetchPage; get: Get }
+
+function openRequests(parts: UpstreamParts): Requests {
+  const { upstream, state, clock, gatewayId, interceptors } = parts
+  const { stats } = state
+  const onPage: typeof stats.addPage = (query, page) => stats.addPage(query, page)
+  const breaker = new CircuitBreaker({
+    ...parts,
+    name: upstream.name,
+    shared: parts.sharedBreaker,
+    probe: (query, request) => probe(query, request),
+  })
+  const dispatcher = composeRequests(parts.agent, {
+    interceptors,
+    count: stats.count(clock),
+    limit: limitConcurrency(upstream.maxInFlight),
+    retry: retry({ ...parts, onRetry: () => stats.calls.retried++ }),
+    breaker: breaker.intercept,
+  })
+  const probe = createFetchPage(upstream, dispatcher, { purpose: 'probe', onPage })
+  const fetch = createFetchPage(upstream, dispatcher, { onPage })
+  return { breaker, fetch, get: createGet(upstream, dispatcher, [gatewayId]) }
+}
+
+function openRuns(parts: UpstreamParts, fetch: FetchPage): RunCache {
+  const { upstream, state, clock } = parts
+  const longReads = pLimit(MAX_LONG_READS)
+  const read: ReadRun = (query, range, signal) => {
+    const options = { upstream, fetch, clock, signal, longReads }
+    const isWhole = !Number.isFinite(range.count)
+    return readRun(isWhole ? { ...options, ...untilTooLong(upstream) } : options, query, range)
+  }
+  return new RunCache({
+    ...parts,
+    state: state.runs,
+    read,
+    maxReadMs: ATTEMPTS_AND_QUEUE * upstream.timeoutMs,
+    onServe: (isHit) => state.stats.minutes.addLookup(clock.monotonic(), isHit),
+  })
+}
+
+/** The first page is kept, so that the next reader is refused without a request; but an unsorted one answers nothing. */
+function untilTooLong(upstream: UpstreamOptions) {
+  const check = refuseLongScan(upstream)
+  return {
+    check: (run: Run) => {
+      if (!run.isSorted) check(run)
+    },
+    isEnough: ({ expected }: Run) => expected > upstream.scanLimit,
+  }
+}
+
+/** Pages newest first may leave a longer run in the cache than one that is read whole. */
+function limitScans(runs: RunCache, upstream: UpstreamOptions): Pick<RunCache, 'read' | 'fresh'> {
+  const check = refuseLongScan(upstream)
+  const { isEnough } = untilTooLong(upstream)
+  return {
+    read: async (query, range, signal) => {
+      if (Number.isFinite(range.count)) return runs.read(query, range, signal)
+      const served = runs.fresh(query, isEnough) ?? (await runs.read(query, range, signal))
+      check(served.run)
+      return served
+    },
+    fresh: (query, fits) => runs.fresh(query, fits),
+  }
+}
+
+type PullParts = Requests & {
+  publishers: PublisherDirectory
+  spec: FilterSpecCache
+  requireKnownSchema: () => void
+}
+
+function openPuller(
+  parts: UpstreamParts,
+  { fetch, get, publishers, spec, requireKnownSchema }: PullParts,
+): SnapshotPuller | null {
+  const { upstream, state, gatewayId, clock, snapshots } = parts
+  if (upstream.mode === 'live') return null
+  const pulls = {
+    upstream,
+    get,
+    publishers,
+    read: { fetch, clock },
+    maxBytes: snapshots.maxBytes,
+    gatewayId,
+  }
+  const fetchFirstPage = firstPageFetcher(pulls)
+  return new SnapshotPuller({
+    ...parts,
+    ...snapshots,
+    state: state.snapshot,
+    fetchFirstPage: async () => {
+      await spec.loaded
+      requireKnownSchema()
+      return fetchFirstPage()
+    },
+    pull: (first) => pull(pulls, first),
+    attribute: (items) => publishers.attribute(items),
+  })
+}
+
+type LiveParts = { breaker: CircuitBreaker; runs: RunCache; spec: FilterSpecCache }
+
+function lifecycle(
+  { upstream, state }: UpstreamParts,
+  { breaker, runs, spec, puller }: LiveParts & { puller: SnapshotPuller | null },
+): Omit<Upstream, 'source' | 'spec' | 'status'> {
+  return {
     refresh: () => {
       runs.drop()
       void spec.refresh()
@@ -147,7 +252,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       else puller.pull()
     },
     probe: () => breaker.probe(),
-    isReady: () => puller === null || state.snapshot.isReady,
+    isReady: () => upstream.mode !== 'snapshot' || state.snapshot.isReady,
     ready: Promise.all([spec.loaded, puller?.ready]),
     start: async () => puller?.start(),
     stop: async () => puller?.close(),
@@ -158,15 +263,13 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   }
 }
 
-type LiveParts = { stats: CallStats; breaker: CircuitBreaker; runs: RunCache; spec: FilterSpecCache }
-
 function describeLive(
-  { upstream, policy, clock }: UpstreamParts,
-  { stats, breaker, runs, spec }: LiveParts,
+  { upstream, state, policy, clock }: UpstreamParts,
+  { breaker, runs, spec }: LiveParts,
 ): SourceDetails {
   const { name, visibility } = upstream
-  const { answeredAt, isAnswering, minutes, ...counts } = stats
-  const ageSeconds = answeredAt === null ? null : Math.max(0, clock.now() - answeredAt) / 1000
+  const { answeredAt, isAnswering, minutes, ...counts } = state.stats
+  const ageSeconds = answeredAt === null ? null : (clock.monotonic() - answeredAt) / 1000
   const { hit, revalidating, stale, miss, bytes } = runs.counts
   const known = spec.current
   return {
@@ -180,7 +283,7 @@ function describeLive(
     breaker: breaker.state,
     cache: { fresh: hit, stale: revalidating + stale, miss, bytes },
     ...structuredClone(counts),
-    minutes: minutes.read(clock.now()),
+    minutes: minutes.read(clock.monotonic()),
     options: upstream,
   }
 }

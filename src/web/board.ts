@@ -1,11 +1,10 @@
 import { render } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { ProblemError } from '../client/problem-error.ts'
+import type { ProblemError } from '../client/problem-error.ts'
 import { type Token, TokenTable } from '../domain/price/token.ts'
 import type { JsonValue } from '../json/value.ts'
-import { Chips } from './board/chips.ts'
+import { Chips, titleOf } from './board/chips.ts'
 import { curlListing, curlListings, listingCommandLine, listingsCommandLine } from './board/commands.ts'
-import { titleOf } from './board/filter-words.ts'
 import { type Control, controlsOf } from './board/filters/controls.ts'
 import { FilterPanel } from './board/filters/filter-panel.ts'
 import { defaultToken } from './board/filters/price-filter.ts'
@@ -14,140 +13,171 @@ import { useNavigation } from './board/navigation.ts'
 import { PricePlot } from './board/price-plot.ts'
 import { CommandList, Sheet } from './board/sheet.ts'
 import { Banner, SourceLine, Waiting } from './board/sources.ts'
-import { isError, useAnswer } from './board/state/answer.ts'
+import { type Answer, isError, useAnswer } from './board/state/answer.ts'
 import { useFacets } from './board/state/facets.ts'
 import type { ListingRow } from './board/state/listing-row.ts'
 import { type Listings, useListings, useOpenRows } from './board/state/listings.ts'
 import { CompareBar, CompareDialog } from './board/table/compare.ts'
 import { Results } from './board/table/results.ts'
 import { filtersOf, type Query, queryString } from './board/view.ts'
-import { KeyForm, SessionKey } from './common/key-form.ts'
+import { KeyForm, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
 
 const AUTOMATIC_MS = 60_000
-const READER_KEY = new SessionKey('entrepot.reader-key')
+const KEY_NAME = 'entrepot.reader-key'
+const BASE = new URL('.', location.href).href
 
-function App() {
+type Board = ReturnType<typeof useBoard>
+
+/** What the parts of the page share. */
+function useBoard() {
   const navigation = useNavigation()
-  const { view } = navigation
-  const [key, setKey] = useState(() => READER_KEY.read())
+  const { query, page } = navigation.view
+  const [apiKey, setKey] = useState(() => readKey(KEY_NAME))
   const [refreshes, setRefreshes] = useState(0)
-  const [isPanelOpen, openPanel] = useState(false)
   const [picked, setPicked] = useState<readonly ListingRow[]>([])
-  const options = { key, refreshes }
-  const listings = useListings(queryString(view.query), { ...options, page: view.page })
+  const options = { key: apiKey, refreshes }
+  const listings = useListings(queryString(query), { ...options, page })
   const spec = useAnswer<JsonValue>('filter-spec', options)
   const tokenList = useAnswer<{ tokens: Token[] }>('tokens', options)
   const tokens = useMemo(() => new TokenTable(tokenList.value?.tokens ?? []), [tokenList.value])
   const controls = useMemo(() => controlsOf(spec.value), [spec.value])
   const listingView = viewOfSpec(spec.value)
-  const reports = listings.error?.sources.length ? listings.error.sources : listings.sources
-  const isSpecKnown = spec.state !== 'loading' || spec.value !== null
-  const facets = useFacets(view.query, isSpecKnown ? facetNames(listingView, controls) : null, options)
-  // Drawn once: without the tokens, prices would change under the reader.
-  const isReady =
-    (tokenList.state !== 'loading' || tokenList.value !== null) &&
-    (listings.total !== null || listings.error !== null)
-  const wanted = view.open === null ? view.compared : [view.open]
-  const found = useOpenRows(wanted, [...listings.rows, ...picked], options)
-  const [row = null] = view.open === null ? [] : found
-  const compared = found.filter((one) => one !== null && !isError(one))
-  useEffect(() => {
-    document.title = titleOf(view.query)
-  }, [view.query])
+  const facets = useFacets(query, isKnown(spec) ? facetNames(listingView, controls) : null, options)
+  const refresh = (): void => setRefreshes((count) => count + 1)
   const changeKey = (next: string | null): void => {
-    READER_KEY.write(next)
+    writeKey(KEY_NAME, next)
     setPicked([])
     setKey(next)
   }
-  const refresh = (): void => setRefreshes((count) => count + 1)
+  return {
+    ...{ navigation, apiKey, changeKey, refreshes, picked, setPicked, options },
+    ...{ listings, spec, tokens, controls, listingView, facets },
+    refresh,
+    automatic: useAutomatic(refresh),
+    // Drawn once: without the tokens, prices would change under the reader.
+    isReady: isKnown(tokenList) && (listings.total !== null || listings.error !== null),
+  }
+}
+
+/** Refreshes every minute while it is set. */
+function useAutomatic(refresh: () => void): [isAutomatic: boolean, set: (isAutomatic: boolean) => void] {
   const [isAutomatic, setAutomatic] = useState(false)
   useEffect(() => {
     const timer = isAutomatic && setInterval(() => document.hidden || refresh(), AUTOMATIC_MS)
     return () => timer !== false && clearInterval(timer)
   }, [isAutomatic])
+  return [isAutomatic, setAutomatic]
+}
+
+const isKnown = ({ state, value }: Answer<unknown>): boolean => state !== 'loading' || value !== null
+
+function App() {
+  const board = useBoard()
+  const { navigation, apiKey, listings, refreshes, isReady, picked, options } = board
+  const { view } = navigation
+  const opened = useOpenRows(
+    view.open === null ? view.compared : [view.open],
+    [...listings.rows, ...picked],
+    options,
+  )
+  const reports = listings.error?.sources.length ? listings.error.sources : listings.sources
   const main = useRef<HTMLElement>(null)
-  const base = new URL('.', location.href).href
-  const searchCommands = [
-    { label: 'curl', text: curlListings(base, view.query, key !== null) },
-    { label: 'command line', text: listingsCommandLine(base, view.query) },
-  ]
-  const table = {
-    listingView,
-    tokens,
-    navigation,
-    priceToken: defaultToken(tokens, facets.prices),
-    picked,
-    onPick: (row: ListingRow) => setPicked(toggled(picked, row)),
-  }
+  useEffect(() => {
+    document.title = titleOf(view.query)
+  }, [view.query])
   return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Skip to listings</button>
-    <header class="top row">
-      <h1>entrepot</h1>
-      <nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>
-      <${KeyForm} label="API key" isSet=${key !== null} onChange=${changeKey} />
-      <button type="button" onClick=${refresh}>Refresh</button>
-      <p class="tagline">
-        Machines and API credits for rent, from independent registries. Sellers are paid through on-chain escrow; entrepot
-        only lists them.
-      </p>
-    </header>
+    <${Header} ...${board} />
     <div class="board with-side">
-      <aside class=${isPanelOpen ? 'side expanded' : 'side'} aria-label="Filters">
-        <button type="button" class="panel-toggle" aria-expanded=${isPanelOpen} onClick=${() => openPanel(!isPanelOpen)}>
-          Filters${filtersOf(view.query).length > 0 ? ` (${filtersOf(view.query).length})` : ''}
-        </button>
-        <div class="panel">
-          <${FilterPanel}
-            ...${{ spec, controls, listingView, facets, tokens }}
-            onRetry=${refresh}
-            sources=${(listings.sources ?? []).map(({ registry }) => registry).filter(isSelectable)}
-            query=${view.query}
-            error=${listings.error}
-            onChange=${(query: Query, control: string) => navigation.go({ query }, control)}
-          />
-          <button type="button" class="show-results" onClick=${() => openPanel(false)}>${showWords(listings)}</button>
-        </div>
-      </aside>
+      <${Side} ...${board} />
       <main class="stack" ref=${main} tabindex="-1">
-        <${Chips} navigation=${navigation} apiKey=${key} isEmpty=${listings.total === 0 && !listings.isPrevious} />
-        <${SourceLine} reports=${reports} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} apiKey=${key} refreshes=${refreshes} />
-        ${row instanceof ProblemError && html`<p class="banner stack failed" role="alert">${lostLinkWords(row, key !== null)}</p>`}
-        ${
-          isReady
-            ? html`<${Banner} listings=${listings} hasKey=${key !== null} />
-                <${Results} ...${table} ...${{ listings, facets, isAutomatic, setAutomatic }} apiKey=${key} />
-                <${CompareBar} ...${{ picked, navigation }} onClear=${() => setPicked([])} />
-                <${PricePlot} ...${{ listings, tokens, navigation }} />
-                <details class="elsewhere">
-                  <summary>Run this search in a terminal</summary>
-                  <${CommandList} commands=${searchCommands} />
-                </details>
-                <${Glossary} />`
-            : html`<h2 id="count"><span role="status">Loading…</span></h2>
-                <${Waiting} isWaiting ...${{ query: view.query, apiKey: key }} />`
-        }
+        <${Chips} ...${{ navigation, apiKey }} isEmpty=${listings.total === 0 && !listings.isPrevious} />
+        <${SourceLine} ...${{ reports, apiKey, refreshes }} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
+        ${view.open !== null && isError(opened[0]) && html`<p class="banner stack failed" role="alert">${lostLinkWords(opened[0], apiKey !== null)}</p>`}
+        <${isReady ? Content : Loading} ...${board} />
       </main>
     </div>
-    ${
-      isReady &&
-      row !== null &&
-      !(row instanceof ProblemError) &&
-      html`<${Sheet}
-        key=${`${row.registry} ${row.id}`}
-        ...${{ row, tokens, navigation }}
-        review=${listingCommandLine(base, row, 'review')}
-        commands=${[
-          { label: 'curl', text: curlListing(base, row, key !== null) },
-          { label: 'command line', text: listingCommandLine(base, row) },
-        ]}
-      />`
-    }
-    ${
-      isReady &&
-      view.compared.length > 0 &&
-      !found.includes(null) &&
-      html`<${CompareDialog} rows=${compared} lost=${found.length - compared.length} ...${{ tokens, navigation }} />`
-    }`
+    ${isReady && html`<${view.open === null ? Comparison : OpenListing} ...${board} opened=${opened} />`}`
+}
+
+const Header = ({ apiKey, changeKey, refresh }: Board) =>
+  html`<header class="top row">
+    <h1>entrepot</h1>
+    <nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>
+    <${KeyForm} label="API key" isSet=${apiKey !== null} onChange=${changeKey} />
+    <button type="button" onClick=${refresh}>Refresh</button>
+    <p class="tagline">
+      Machines and API credits for rent, from independent registries. Sellers are paid through on-chain escrow; entrepot
+      only lists them.
+    </p>
+  </header>`
+
+function Side(board: Board) {
+  const { navigation, listings, refresh } = board
+  const { query } = navigation.view
+  const [isOpen, setOpen] = useState(false)
+  const count = filtersOf(query).length
+  return html`<aside class=${isOpen ? 'side expanded' : 'side'} aria-label="Filters">
+    <button type="button" class="panel-toggle" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+      Filters${count > 0 ? ` (${count})` : ''}
+    </button>
+    <div class="panel">
+      <${FilterPanel}
+        ...${board}
+        ...${{ query, error: listings.error, onRetry: refresh }}
+        sources=${(listings.sources ?? []).map(({ registry }) => registry).filter(isSelectable)}
+        onChange=${(next: Query, control: string) => navigation.go({ query: next }, control)}
+      />
+      <button type="button" class="show-results" onClick=${() => setOpen(false)}>${showWords(listings)}</button>
+    </div>
+  </aside>`
+}
+
+const Loading = ({ navigation, apiKey }: Board) =>
+  html`<h2 id="count"><span role="status">Loading…</span></h2>
+    <${Waiting} isWaiting ...${{ query: navigation.view.query, apiKey }} />`
+
+function Content(board: Board) {
+  const { navigation, apiKey, listings, tokens, facets, picked, setPicked } = board
+  const { query } = navigation.view
+  const [isAutomatic, setAutomatic] = board.automatic
+  const onPick = (row: ListingRow): void => setPicked(toggled(picked, row))
+  const commands = [
+    { label: 'curl', text: curlListings(BASE, query, apiKey !== null) },
+    { label: 'command line', text: listingsCommandLine(BASE, query) },
+  ]
+  return html`<${Banner} listings=${listings} hasKey=${apiKey !== null} />
+    <${Results} ...${board} ...${{ isAutomatic, setAutomatic, onPick }} priceToken=${defaultToken(tokens, facets.prices)} />
+    <${CompareBar} ...${{ picked, navigation }} onClear=${() => setPicked([])} />
+    <${PricePlot} ...${{ listings, tokens, navigation }} />
+    <details class="elsewhere">
+      <summary>Run this search in a terminal</summary>
+      <${CommandList} commands=${commands} />
+    </details>
+    <${Glossary} />`
+}
+
+/** Each row of the address: `null` while it is loading, an error where that failed. */
+type Opened = { opened: readonly (ListingRow | ProblemError | null)[] }
+
+function OpenListing({ navigation, apiKey, listings, tokens, opened: [row = null] }: Board & Opened) {
+  if (row === null || isError(row)) return null
+  return html`<${Sheet}
+    key=${`${row.registry} ${row.id}`}
+    ...${{ row, tokens, navigation }}
+    asOf=${row.asOf ?? readAt(row, listings)}
+    review=${listingCommandLine(BASE, row, 'review')}
+    commands=${[
+      { label: 'curl', text: curlListing(BASE, row, apiKey !== null) },
+      { label: 'command line', text: listingCommandLine(BASE, row) },
+    ]}
+  />`
+}
+
+function Comparison({ navigation, tokens, opened }: Board & Opened) {
+  if (opened.length === 0 || opened.includes(null)) return null
+  const rows = opened.filter((one) => one !== null && !isError(one))
+  return html`<${CompareDialog} ...${{ rows, tokens, navigation }} lost=${opened.length - rows.length} />`
 }
 
 /** Those that the filter spec declares. */
@@ -159,13 +189,22 @@ const facetNames = ({ facets }: ListingView, controls: readonly Control[]): stri
 /** A source of another gateway comes with that gateway: `eu/curated` with `eu`. */
 const isSelectable = (registry: string): boolean => !registry.includes('/') && registry !== '*'
 
+/** By the report of its source. */
+function readAt({ registry }: ListingRow, { sources, loadedAt }: Listings): number | null {
+  const [source] = registry?.split('/') ?? []
+  const age = sources?.find((report) => report.registry === source)?.age_seconds
+  return age === undefined || loadedAt === null ? null : loadedAt - age * 1000
+}
+
 const toggled = (picked: readonly ListingRow[], row: ListingRow): readonly ListingRow[] => {
   const others = picked.filter(({ id, registry }) => id !== row.id || registry !== row.registry)
   return others.length < picked.length ? others : [...picked, row]
 }
 
-const showWords = ({ total, isPrevious }: Listings): string =>
-  isPrevious || total === null ? 'Show listings' : `Show ${total.toLocaleString('en')} listings`
+const showWords = ({ total, isTotalExact, isPrevious }: Listings): string =>
+  isPrevious || total === null
+    ? 'Show listings'
+    : `Show ${isTotalExact ? '' : 'at most '}${total.toLocaleString('en')} listings`
 
 /** A registry that the reader may not see answers as one that does not exist. */
 function lostLinkWords({ status, message }: ProblemError, hasKey: boolean): string {

@@ -1,22 +1,22 @@
 import { render } from 'preact'
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { toProblemError } from './common/gateway.ts'
-import { KeyForm, SessionKey } from './common/key-form.ts'
+import { KeyForm, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
 import { Overview } from './operator/overview.ts'
-import { createAdminApi, useLifetime } from './operator/panel.ts'
+import { createAdminApi, Section, useLifetime } from './operator/panel.ts'
 
-const OPERATOR_KEY = new SessionKey('entrepot.operator-key')
+const KEY_NAME = 'entrepot.operator-key'
 
 /** Locked while the gateway has not accepted the key. */
 function OperatorPage() {
-  const [key, setKey] = useState(() => OPERATOR_KEY.read())
+  const [key, setKey] = useState(() => readKey(KEY_NAME))
   const [problem, setProblem] = useState('')
   const lifetime = useLifetime()
   const attempts = useRef(0)
   const api = useMemo(() => (key === null ? null : createAdminApi(key)), [key])
   const change = useCallback((next: string | null, why = ''): void => {
-    OPERATOR_KEY.write(next)
+    writeKey(KEY_NAME, next)
     setProblem(why)
     setKey(next)
   }, [])
@@ -53,24 +53,25 @@ function OperatorPage() {
       ${api !== null && html`<${KeyForm} label="Admin key" isSet onChange=${() => change(null)} />`}
     </header>
     <main class="operator stack" tabindex="-1" ref=${main}>
-      ${
-        api === null
-          ? html`<section class="stack box" aria-labelledby="locked-title">
-              <h2 id="locked-title">Operator sign-in</h2>
-              <p>
-                Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>). It is kept in this tab only.
-              </p>
-              <${KeyForm} label="Admin key" isSet=${false} onChange=${enter} />
-              <p class="fault" role="alert">${problem}</p>
-            </section>`
-          : html`<nav class="row" aria-label="Sections">
-                ${SECTIONS.map(([id, title]) => html`<a href=${`#${id}`}>${title}</a>`)}
-              </nav>
-              <${Overview} api=${api} onError=${onError} />`
-      }
+      ${api === null ? html`<${SignIn} onEnter=${enter} problem=${problem} />` : html`<${Navigation} />`}
+      ${api !== null && html`<${Overview} api=${api} onError=${onError} />`}
     </main>
   `
 }
+
+type SignInProps = { onEnter: (key: string) => Promise<void>; problem: string }
+
+const SignIn = ({ onEnter, problem }: SignInProps) =>
+  html`<${Section} id="locked" title="Operator sign-in">
+    <p>Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>). It is kept in this tab only.</p>
+    <${KeyForm} label="Admin key" isSet=${false} onChange=${onEnter} />
+    <p class="fault" role="alert">${problem}</p>
+  <//>`
+
+const Navigation = () =>
+  html`<nav class="row" aria-label="Sections">
+    ${SECTIONS.map(([id, title]) => html`<a href=${`#${id}`}>${title}</a>`)}
+  </nav>`
 
 const SECTIONS = [
   ['sources', 'Sources'],

@@ -21,7 +21,6 @@ export const mintRequestSchema = z
         (name) => [...name].length <= MAX_NAME_LENGTH,
         `String should have at most ${MAX_NAME_LENGTH} characters`,
       )
-      .refine((name) => name.trim() !== '', 'String should have a character that is not a space')
       .meta({ maxLength: MAX_NAME_LENGTH }),
     scope: scope.default('read'),
     expires_in_days: z

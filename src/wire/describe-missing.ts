@@ -1,4 +1,4 @@
-import type { REASONS } from '../domain/source/source-reason.ts'
+import { isSourceReason, traitsOf } from '../domain/source/reasons.ts'
 import { formatAge } from '../domain/timestamp.ts'
 import type { SourceNote } from './source.ts'
 
@@ -26,34 +26,5 @@ export function hasAnswered(state: string): boolean {
 
 /** Words that follow "it". */
 export function describeReason(reason: string): string {
-  const status = /^http_(\d{3})$/.exec(reason)?.[1]
-  if (status !== undefined) return `answered with status ${status}`
-  return isReason(reason) ? REASON_WORDS[reason] : `failed with ${reason}`
-}
-
-function isReason(reason: string): reason is keyof typeof REASON_WORDS {
-  return Object.hasOwn(REASON_WORDS, reason)
-}
-
-const REASON_WORDS: Readonly<Record<(typeof REASONS)[number], string>> = {
-  timeout: 'did not answer in time',
-  connection_refused: 'refused the connection',
-  connection_reset: 'closed the connection early',
-  dns: 'has a host name that does not resolve',
-  tls: 'has a certificate that is not trusted',
-  unauthorized: 'requires a valid API key',
-  rate_limited: 'limits the rate of requests',
-  circuit_open: 'failed repeatedly and is not requested for a moment',
-  not_json: 'sent an answer that is not JSON',
-  bad_envelope: 'sent an answer that is not a list of listings',
-  too_large: 'sent an answer that is too large',
-  unsupported_filter: 'does not support a filter of the query',
-  schema_mismatch: 'serves listings of another schema',
-  loop: 'would request this gateway in turn',
-  budget_spent: 'would exceed the time limit of the query',
-  scan_limit: 'has more listings than may be scanned for the query',
-  unstable: 'changes faster than it can be read',
-  unsorted: 'does not list its newest listings first, and has too many to sort here',
-  private_address: 'has a private address, which is not allowed',
-  signed_requests_required: 'requires signed requests',
+  return isSourceReason(reason) ? traitsOf(reason).words : `failed with ${reason}`
 }

@@ -33,6 +33,7 @@ const priceRange = z
 export const facetsSchema = z
   .object({
     total: z.int().describe('Matching listings'),
+    total_is: z.literal('at_most').optional().describe('As in a page of listings'),
     facets: z.record(z.string(), facet).describe('By the names of `by`'),
     prices: z.array(priceRange).describe('Most offers first'),
     complete: z.boolean(),

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { ALIAS_KINDS, OPS, VALUE_TYPES } from '../filter-spec/filter.ts'
+import { VALUE_TYPES } from '../filter-spec/literals.ts'
+import { ALIAS_KINDS } from '../filter-spec/operations/operation.ts'
+import { OPS } from '../filter-spec/operations/operations.ts'
 
 const filter = z.looseObject({
   name: z.string(),

@@ -90,7 +90,15 @@ const provenance = z
       .array(z.string())
       .optional()
       .describe('Better sources that have this publisher at another storefront'),
-    position: z.string().optional().describe('Where the listing is ordered, if not at `created_at`'),
+    unchecked: z
+      .array(z.string())
+      .optional()
+      .describe('Better sources that could not be asked whether they have the listing'),
+    not_in: z
+      .array(z.string())
+      .optional()
+      .describe('Better sources that know the publisher and do not have the listing'),
+    age_seconds: z.int().optional().describe('Of the copy; only in answers for one id'),
     price: itemPriceSchema
       .optional()
       .describe('With `sort=price` or `price_max`; absent where nothing compared'),
@@ -116,6 +124,11 @@ export const mergedEnvelopeSchema = envelopeSchema
       .describe(
         'Every visible source answered, fresh or stale, and none reported its own answer as incomplete',
       ),
+    unchecked: z.int().optional().describe('Items with `_meta.unchecked`; absent for none'),
+    total_is: z
+      .literal('at_most')
+      .optional()
+      .describe('The total may count listings that better sources have; absent where it is exact'),
     sources: z.array(sourceReportSchema),
     next_cursor: z.string().optional().describe('Present if there are more listings'),
   })

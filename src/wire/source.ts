@@ -20,7 +20,8 @@ export const sourceReportSchema = z
     state: z.enum([...SOURCE_STATES, 'skipped']),
     reason: z.string().optional(),
     filters: z.array(z.string()).optional(),
-    matched: z.int().nullable().optional(),
+    matched: z.int().nullable().optional().describe('Before listings of better sources are left out'),
+    total_is: z.literal('at_most').optional().describe('The source was not read to its end'),
     returned: z.int().optional(),
     age_seconds: z.int().optional(),
     elapsed_ms: z.int().optional(),
@@ -33,7 +34,11 @@ export const sourceReportSchema = z
 export const sourceStatusSchema = z
   .looseObject({
     registry: z.string(),
-    mode: z.enum(['local', 'live', 'snapshot']),
+    mode: z.enum(['local', 'live', 'snapshot']).describe('How it is read now; snapshot: from memory'),
+    live_reason: z
+      .enum(['mode', 'not_yet_loaded', 'too_many_listings', 'too_large'])
+      .optional()
+      .describe('Why it is read live'),
     visibility: z.enum(['public', 'private']),
     state: z.enum(SOURCE_STATES),
     age_seconds: z.int().nullable().describe('Since it last answered'),

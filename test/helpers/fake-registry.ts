@@ -7,9 +7,10 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import type { UpstreamKind } from '../../src/domain/source/upstream.ts'
 import { EntrepotError } from '../../src/errors.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
-import { parseCriteria, REGISTRY_PARAMETERS } from '../../src/filter-spec/parameters.ts'
+import { PROTOCOL_PARAMETERS, parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { readUpstreamSpec } from '../../src/filter-spec/upstream-spec.ts'
 import type { JsonObject } from '../../src/json/value.ts'
+import { eventually } from './eventually.ts'
 
 /** How a scripted Registry handles one request. Data, so that a matrix of faults is a table. */
 export type Behaviour =
@@ -58,10 +59,16 @@ type FakeState = {
   script: Behaviour[]
   /** Behaviour of requests for one listing. Default: it is served, or 404. */
   listingScript: Behaviour
+  /** Behaviour of requests for publishers. Default: they are served. */
+  publisherScript: Behaviour
   /** Called before each page of listings is answered, with the number of the request. */
   beforePage: (request: number) => void
+  /** Whether `GET /publishers?identifier=` answers with all publishers. */
+  ignoresIdentifier: boolean
   /** Ids of listings whose pages and own route answer 500. */
   failing: ReadonlySet<string>
+  /** Whether it answers `GET /api/v1/system/stats`, and not 404. */
+  hasCounts: boolean
   /** Further members of the envelope, such as `{ complete: false, sources: [] }`. */
   envelope: object
 }
@@ -122,6 +129,7 @@ export async function startFakeRegistry(options: FakeOptions = {}): Promise<Fake
     const seen = { path: url.pathname, parameters: url.searchParams, headers: request.headers }
     if (seen.path === `${prefix}/filter-spec`) return respondFilterSpec(fake, seen, response)
     if (seen.path === `${prefix}/publishers`) return respondPublishers(fake, seen, response)
+    if (seen.path === `${prefix}/api/v1/system/stats`) return respondCounts(fake, response)
     fake.requests.push(seen)
     if (seen.path.startsWith(`${prefix}/listings/`))
       return behave(fake.listingScript, response, () => oneListing(fake, seen, prefix))
@@ -151,8 +159,11 @@ export async function startFakeRegistry(options: FakeOptions = {}): Promise<Fake
     filterSpec: null,
     publishers: null,
     listingScript: SERVE,
+    publisherScript: SERVE,
     beforePage: () => {},
+    ignoresIdentifier: false,
     failing: new Set(),
+    hasCounts: false,
     envelope: {},
     ...state,
     items: [...items],
@@ -162,7 +173,11 @@ export async function startFakeRegistry(options: FakeOptions = {}): Promise<Fake
     specRequests: [],
     publisherRequests: [],
     requested: async (count = 1) => {
-      while (fake.requests.length < count) await once(server, 'request')
+      await eventually(
+        `asked ${count} times`,
+        () => fake.requests.length,
+        (length) => length >= count,
+      )
     },
     mostInFlight: () => mostInFlight,
     connections: () => connections,
@@ -195,7 +210,7 @@ function matchingItems(
   const matched = items.filter((item) => matches(parsed(item), parameters))
   if (filterSpec === null || !('filters' in filterSpec)) return matched
   const spec = readUpstreamSpec(Buffer.from(JSON.stringify(filterSpec)))
-  const filters = [...parameters].filter(([name]) => !REGISTRY_PARAMETERS.has(name) && name !== 'cursor')
+  const filters = [...parameters].filter(([name]) => !PROTOCOL_PARAMETERS.has(name) && name !== 'cursor')
   const criteria = parseCriteria(spec, filters)
   return matched.filter((item) => matchesAll(criteria, parsed(item) as JsonObject))
 }
@@ -225,7 +240,9 @@ function respondPublishers(fake: FakeRegistry, seen: SeenRequest, response: Serv
   if (fake.publishers === null) return respond(response, 404, NOT_FOUND)
   const offset = Number(seen.parameters.get('offset') ?? 0)
   const limit = Number(seen.parameters.get('limit') ?? 50)
+  const identifier = fake.ignoresIdentifier ? null : seen.parameters.get('identifier')
   const items = fake.publishers
+    .filter(([, address]) => identifier === null || address === identifier)
     .slice(offset, offset + limit)
     .map(([publisher_id, identifier, storefront_url = 'http://storefront.example/']) => ({
       publisher_id,
@@ -233,7 +250,20 @@ function respondPublishers(fake: FakeRegistry, seen: SeenRequest, response: Serv
       identities: [{ scheme: 'eip191', identifier }],
       created_at: '2026-11-20T15:33:44.792803',
     }))
-  return respond(response, 200, JSON.stringify({ items, count: items.length }))
+  const page = { status: 200, body: JSON.stringify({ items, count: items.length }) }
+  return behave(fake.publisherScript, response, () => page)
+}
+
+function respondCounts({ hasCounts, items }: FakeRegistry, response: ServerResponse): unknown {
+  if (!hasCounts) return respond(response, 404, NOT_FOUND)
+  const orders_by_status = { open: 0, closed: 0, expired: 0 }
+  for (const item of items)
+    orders_by_status[(parsed(item).status ?? 'open') as keyof typeof orders_by_status]++
+  return respond(
+    response,
+    200,
+    JSON.stringify({ publisher_count: 1, order_count: items.length, orders_by_status }),
+  )
 }
 
 /**

@@ -1,21 +1,25 @@
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
+import { threadId } from 'node:worker_threads'
 
 /**
  * Below the ports of outgoing connections (from 32,768 on Linux), so that a restarted server finds its port free. The ports
  * 10,000 above are as well, which a Redis Cluster uses.
  */
 const LOWEST = 10_000
-const BEHIND_HIGHEST = 20_000
-const TRIES = 100
+const COUNT = 10_000
+/** Each test file runs in a thread of its own. Ports of its own keep two files from taking one port between check and use. */
+const PER_THREAD = 32
+const TRIES = 1000
 
-/** Different free ports of the loopback. */
+let next = process.pid * 131 + threadId * PER_THREAD
+
+/** Different free ports of the loopback, each given once in a test file. */
 export async function freePorts(count: number): Promise<number[]> {
   const reserved: { port: number; server: Server }[] = []
   for (let tries = 0; reserved.length < count; tries++) {
     if (tries === TRIES) throw new Error('no free port')
-    const port = randomInt(LOWEST, BEHIND_HIGHEST)
+    const port = LOWEST + (next++ % COUNT)
     const server = await hold(port)
     if (server !== null) reserved.push({ port, server })
   }

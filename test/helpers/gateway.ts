@@ -1,19 +1,20 @@
-import { setImmediate } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import type { Overrides } from '../../src/context/process.ts'
-import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
+import { eventually } from './eventually.ts'
+import { type FakeOptions, type FakeRegistry, listingTexts, startFakeRegistry } from './fake-registry.ts'
 import { type Reply, type RunningService, startRegistry, type Teardown } from './registry.ts'
 
 /** An upstream of a gateway under test. `settings`: further lines of its `[[upstreams]]` table. */
 export type UpstreamEntry = { name: string; url: string; settings?: string; allowPrivateAddresses?: boolean }
 
-/** The gateway file over these upstreams. */
+/** The gateway file over these upstreams, which are live unless their settings have a mode. */
 export const gatewayToml = (upstreams: readonly UpstreamEntry[], more = ''): string =>
   [
     more,
     ...upstreams.map(
       ({ name, url, settings = '', allowPrivateAddresses = true }) =>
-        `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = ${allowPrivateAddresses}\n${settings}\n`,
+        `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = ${allowPrivateAddresses}\n` +
+        `${/^mode\b/m.test(settings) ? '' : 'mode = "live"\n'}${settings}\n`,
     ),
   ].join('\n')
 
@@ -49,9 +50,35 @@ export async function startFake(t: ExecutionContext, options: FakeOptions = {}):
   return fake
 }
 
+/** A gateway over `large`, which cannot be read whole and answers no lookup, and `small`, whose one listing it may have. */
+export async function startUnchecked(
+  t: ExecutionContext,
+  members: Record<string, unknown> = {},
+): Promise<RunningService> {
+  const away = { kind: 'status', status: 500 } as const
+  const large = await startFake(t, {
+    items: listingTexts('large', 300),
+    publishers: [],
+    publisherScript: away,
+    listingScript: away,
+  })
+  const small = await startFake(t, {
+    items: listingTexts('small', 1, members),
+    publishers: [[1, `0x${'a'.repeat(40)}`]],
+  })
+  return startGateway(t, [
+    { name: 'large', url: large.url, settings: 'scan_limit = 100' },
+    { name: 'small', url: small.url },
+  ])
+}
+
 /** Resolves when every snapshot upstream was pulled or has failed. */
 export async function whenReady({ get }: Pick<RunningService, 'get'>): Promise<void> {
-  while ((await get('/ready')).status !== 200) await setImmediate()
+  await eventually(
+    'ready',
+    async () => (await get('/ready')).status,
+    (status) => status === 200,
+  )
 }
 
 /** The answer of a gateway once it is ready, which is stopped then. With the same store, the next one is its restart. */

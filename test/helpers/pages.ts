@@ -1,14 +1,15 @@
 import { ANONYMOUS, type Reader } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
-import type { PageQuery } from '../../src/domain/query.ts'
+import type { ListingQuery } from '../../src/domain/query.ts'
 import type { NamedSource } from '../../src/domain/source/named-source.ts'
 import type { Item } from '../../src/domain/source/reading.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
 import { renderItem } from '../../src/gateway/envelope.ts'
+import { Holdings } from '../../src/gateway/holdings.ts'
 import type { MergedItem } from '../../src/gateway/merged-item.ts'
-import { createStreamListings } from '../../src/gateway/ndjson.ts'
-import { createReadPage, type MergedPage } from '../../src/gateway/pages.ts'
-import type { MergeOptions } from '../../src/gateway/sources.ts'
+import { streamListings } from '../../src/gateway/ndjson.ts'
+import { type MergedPage, type Paging, readPage } from '../../src/gateway/pages.ts'
+import { type MergeRequest, rankSources } from '../../src/gateway/sources.ts'
 import { manualClock } from './manual-clock.ts'
 import { listingQuery } from './upstream.ts'
 
@@ -17,7 +18,7 @@ export const KEY_READER: Reader = {
   key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, expiresAt: null, revokedAt: null },
 }
 
-type ReadOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
+type ReadOptions = Partial<MergeRequest> & { cursor?: string | null }
 
 /** `USDC` has two addresses. */
 export const TOKENS = new TokenTable([
@@ -26,14 +27,18 @@ export const TOKENS = new TokenTable([
   { chain: 'base', address: '0xc', symbol: 'WETH', decimals: 18 },
 ])
 
+/** What a merge over these sources is made of. */
+export function mergeOver(sources: readonly NamedSource[], clock = manualClock()) {
+  return { sources, holdings: new Holdings(rankSources(sources)), budgetMs: 60_000, clock, tokens: TOKENS }
+}
+
 /** A gateway over these sources; a second one over the same sources is its replica. */
 export function gatewayOver(
   sources: readonly NamedSource[],
   { clock = manualClock(), budgetMs = 60_000 } = {},
 ) {
   const cursors = new Cursors('the secret of all replicas', () => clock.now() / 1000)
-  const readPage = createReadPage({ sources, budgetMs, clock, tokens: TOKENS, cursors })
-  const stream = createStreamListings({ sources, budgetMs, clock, tokens: TOKENS })
+  const settings = { ...mergeOver(sources, clock), budgetMs, cursors }
   const askingOf = ({
     reader = ANONYMOUS,
     signal = new AbortController().signal,
@@ -41,17 +46,20 @@ export function gatewayOver(
   }: ReadOptions) => ({
     reader,
     signal,
-    options,
+    ...options,
   })
   /** Default: the first 50 listings. */
-  const page = (query: Partial<PageQuery> = {}, { cursor = null, ...options }: ReadOptions = {}) =>
-    readPage({ ...listingQuery(), limit: 50, offset: 0, ...query }, cursor, askingOf(options))
+  const page = (
+    { limit = 50, offset = 0, ...query }: Partial<ListingQuery & Paging> = {},
+    { cursor = null, ...options }: ReadOptions = {},
+  ) => readPage(settings, listingQuery(query), { limit, offset, cursor }, askingOf(options))
   /** Lines of the stream; the last one is about the sources. */
   const lines = async (
     options: ReadOptions = {},
     onChunk = (): void => {},
+    query: Partial<ListingQuery> = {},
   ): Promise<Record<string, unknown>[]> => {
-    const { lines } = await stream(listingQuery(), askingOf(options))
+    const { lines } = await streamListings(settings, listingQuery(query), askingOf(options))
     const chunks: Buffer[] = []
     for await (const chunk of lines) {
       chunks.push(chunk)

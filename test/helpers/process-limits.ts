@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { installedProgram } from './debian.ts'
+import { programPath } from './programs.ts'
 
 const run = promisify(execFile)
 
@@ -12,11 +12,5 @@ export const limitFileSize = (pid: number, bytes: number | null): Promise<void> 
 export const limitOpenFiles = (pid: number, below: number): Promise<void> => limit(pid, `--nofile=${below}:`)
 
 async function limit(pid: number, option: string): Promise<void> {
-  const program = await installedProgram({
-    missing: 'No prlimit',
-    names: ['prlimit'],
-    package: 'util-linux',
-    otherwise: 'run this test on Linux',
-  })
-  await run(program, ['--pid', String(pid), option])
+  await run(programPath('prlimit'), ['--pid', String(pid), option])
 }

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
-import { installedProgram } from './debian.ts'
+import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
+import { programPath } from './programs.ts'
 import type { Teardown } from './registry.ts'
 
 /** A Redis that a test can stop and start again with the same data on the same port. */
@@ -32,7 +32,7 @@ type Settings = Readonly<Record<string, string>>
 
 /** Starts a durable Redis on a free port of the loopback. `settings`: further lines of `redis.conf`. */
 export async function startRedis(settings: Settings | ((port: number) => Settings) = {}): Promise<OwnRedis> {
-  const program = await installedProgram(PROGRAM)
+  const program = programPath('redis')
   const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-redis-'))
   const further = typeof settings === 'function' ? settings(port) : settings
@@ -108,7 +108,7 @@ async function joinCluster(servers: readonly OwnRedis[]): Promise<void> {
     if (n > 0) await nodes[0]!.cluster('MEET', '127.0.0.1', new URL(servers[n]!.url).port)
   }
   for (const node of nodes) {
-    while (!(await knowsCluster(node, servers.length))) await setTimeout(20)
+    await eventually('a Cluster of all servers', () => knowsCluster(node, servers.length))
     node.disconnect()
   }
 }
@@ -124,12 +124,6 @@ const CLUSTER = { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' }
 const CLUSTER_SLOTS = 16_384
 /** A killed Redis has what it answered: it writes before each answer. Only a loss of power would need `appendfsync`. */
 const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'no', save: '' }
-const PROGRAM = {
-  missing: 'No Redis',
-  names: ['redis-server', 'valkey-server'],
-  package: 'redis-server',
-  otherwise: 'set REDIS_URL',
-}
 
 async function ready(child: ChildProcess): Promise<void> {
   let output = ''

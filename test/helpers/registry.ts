@@ -6,7 +6,6 @@ import type { ExecutionContext } from 'ava'
 import { loadConfig } from '../../src/config/config.ts'
 import { type Context, createContext } from '../../src/context/context.ts'
 import type { Overrides } from '../../src/context/process.ts'
-import { recoverAddress } from '../../src/registry/signature/recover-address.ts'
 import { startService } from '../../src/service.ts'
 
 export type RunningService = {
@@ -46,7 +45,7 @@ export async function startRegistry(
       ENTREPOT_CONFIG: file,
       ...environment,
     })
-  const context = await createContext(load(), { load, recover: recoverAddress, ...overrides })
+  const context = await createContext(load(), { load, ...overrides })
   const service = await startService(context, { stalledMs, headersMs })
   t.teardown(async () => {
     await service.close()

@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Terminal } from '../../src/cli/output/terminal.ts'
 import { runCommandLine } from '../../src/command-line.ts'
+import type { Interceptor } from '../../src/upstream/http/request.ts'
 import type { Teardown } from './registry.ts'
 
 export const BIN = new URL('../../src/bin.ts', import.meta.url).pathname
@@ -16,16 +17,17 @@ type RunOptions = {
   /** Its stdin. */
   input?: string | Uint8Array
 }
+type InProcessOptions = RunOptions & { interceptors?: readonly Interceptor[] }
 
 /** Runs a command in this process, with the configuration of the test only. */
 export async function runCli(
   args: readonly string[],
-  { env = {}, input = '' }: RunOptions = {},
+  { env = {}, input = '', interceptors }: InProcessOptions = {},
 ): Promise<Run> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   stdin.end(input)
   const terminal = { env: { ...BARE, ...env }, stdin, stdout, stderr } as unknown as Terminal
-  const running = runCommandLine(terminal, args).finally(() => {
+  const running = runCommandLine(terminal, args, { interceptors }).finally(() => {
     stdout.end()
     stderr.end()
   })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { eventually } from './eventually.ts'
 
 /** An address that can be redirected to another server, or cut. */
 type TcpProxy = {
@@ -51,7 +52,7 @@ export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
       target = lastTarget
     },
     left: async (port) => {
-      while ([...open.values()].includes(port)) await once(server, 'left')
+      await eventually('without connections', () => [...open.values()].every((other) => other !== port))
     },
     close: () => {
       cut()

@@ -9,7 +9,7 @@ import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
 import type { Filter } from '../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { createAgent } from '../../src/upstream/http/agent.ts'
-import type { StoredRun } from '../../src/upstream/reading/stored-run.ts'
+import type { Run } from '../../src/upstream/reading/run.ts'
 import {
   createUpstream,
   type Upstream,
@@ -72,16 +72,17 @@ export async function openUpstream(
     budgetMs: 0,
     runs: runCache(clock),
     policy: POLICY,
-    sharedRuns: null,
     sharedBreaker: null,
     log: { info: addLine('info'), warn: addLine('warn') },
     clock,
     random: () => 0.5,
     snapshots: {
       storage: null,
+      shared: null,
       filters: () => [],
       maxBytes: () => 2 ** 24,
       onResize: () => {},
+      inTurn: (work) => work(),
       ...snapshots,
     },
     ...parts,
@@ -101,8 +102,8 @@ export async function openUpstream(
   return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
 }
 
-export function runCache(clock: Pick<ManualClock, 'now'>, maxBytes = 2 ** 26): LruCache<StoredRun> {
-  return new LruCache({ maxBytes, sizeOf: ({ retainedBytes }) => retainedBytes, now: clock.now })
+export function runCache(clock: Pick<ManualClock, 'monotonic'>, maxBytes = 2 ** 26): LruCache<Run> {
+  return new LruCache({ maxBytes, sizeOf: ({ retainedBytes }) => retainedBytes, now: clock.monotonic })
 }
 
 export function upstreamOptions(
@@ -119,8 +120,10 @@ export function upstreamOptions(
     connectTimeoutMs: 10_000,
     maxInFlight: 8,
     refreshSeconds: 15,
+    fullRefreshSeconds: options.refreshSeconds ?? 60,
+    maxAgeSeconds: null,
     scanLimit: 2000,
-    maxListings: 10_000,
+    maxListings: 20_000,
     allowPrivateAddresses: true,
     ...options,
   }

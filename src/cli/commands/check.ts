@@ -1,8 +1,11 @@
 import { type Config, loadConfig } from '../../config/config.ts'
+import { describeRanking } from '../../config/warnings.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
+import { specWarnings } from '../../filter-spec/parameters.ts'
+import { describeMode } from '../../wire/describe-mode.ts'
 import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
@@ -20,14 +23,14 @@ export const checkCommand: CommandDefinition<{ json?: boolean }> = {
         openClient(),
         openClient({ allowPrivateAddresses: false }),
       ])
-      const found = await Promise.all([
+      const parts = await Promise.all([
         findAll(async () => checkFiles(config)),
         findAll(() => checkStore(config.storeUrl, services)),
         ...config.upstreams.map((upstream) =>
           checkUpstream(upstream.allowPrivateAddresses ? anywhere : publicOnly, upstream),
         ),
       ])
-      return found.flat()
+      return parts.flat()
     })
     await printFindings(terminal, json, findings)
     return findings.some(({ state }) => state === 'wrong') ? EXIT.badConfig : EXIT.ok
@@ -49,14 +52,19 @@ function finding(state: Finding['state'], subject: string, text: string): Findin
   return { subject, state, finding: text }
 }
 
-function checkFiles({ configPath, filterSpecPath, warnings, tokens, upstreams }: Config): Finding[] {
-  const { filters, schema } = readFilterSpec(filterSpecPath)
+function checkFiles(config: Config): Finding[] {
+  const { configPath, filterSpecPath, warnings, tokens, upstreams } = config
+  const spec = readFilterSpec(filterSpecPath)
+  const { filters, schema } = spec
   const configured = `${plural(upstreams.length, 'upstream')}, ${plural(tokens.all.length, 'token')}`
   const declared = `${plural(filters.size, 'filter')}, schema ${schema?.id ?? 'not declared'}`
   return [
     finding('ok', configPath, configured),
+    ...(upstreams.length === 0 ? [] : [finding('ok', 'sources, the best first', describeRanking(config))]),
     finding('ok', filterSpecPath, declared),
-    ...warnings.map(({ path, message }) => finding('warning', path, message)),
+    ...[...specWarnings(spec, filterSpecPath), ...warnings].map(({ path, message }) =>
+      finding('warning', path, message),
+    ),
   ]
 }
 
@@ -69,11 +77,21 @@ async function checkStore(storeUrl: string, services: CommandContext['services']
 
 async function checkUpstream(
   client: RegistryClient,
-  { name, url, key, timeoutMs }: Config['upstreams'][number],
+  upstream: Config['upstreams'][number],
 ): Promise<Finding[]> {
+  const { name, url, key, timeoutMs } = upstream
   const advice = 'it may need api_key_env or api_key_file'
-  const found = await visitRegistry(client, { url, key }, timeoutMs, advice)
+  const visit = await visitRegistry(client, { url, key }, timeoutMs, advice)
   // The service starts without it, but a refused key is a mistake of the file.
-  const state = found.state === 'wrong' && !found.unauthorized ? 'warning' : found.state
-  return [finding(state, `${name} (${url})`, found.finding)]
+  const state = visit.state === 'wrong' && !visit.unauthorized ? 'warning' : visit.state
+  const { listings } = visit
+  const held = listings === undefined ? '' : `; ${describeHolding(upstream, listings)}`
+  return [finding(state, `${name} (${url})`, `${visit.finding}${held}`)]
+}
+
+/** As far as is known before its first pull. */
+function describeHolding({ mode, maxListings }: Config['upstreams'][number], listings: number): string {
+  if (mode === 'live') return describeMode({ mode, live_reason: 'mode' })
+  if (listings <= maxListings) return describeMode({ mode: 'snapshot' })
+  return `${describeMode({ mode: 'live', live_reason: 'too_many_listings' })} (${maxListings})`
 }

@@ -31,7 +31,7 @@ import {
 /** What one check found. */
 export type Finding = { subject: string; state: 'ok' | 'warning' | 'wrong'; finding: string }
 
-type Check = Finding & { area: 'configuration' | 'registry'; unauthorized?: boolean }
+type Check = Finding & { area: 'configuration' | 'registry'; unauthorized?: boolean; listings?: number }
 
 export const doctorCommand: CommandDefinition<JsonOptions> = {
   summary: "check a buyer's configuration and every Registry in it, and suggest fixes",
@@ -76,9 +76,9 @@ function checkConfig(
   const misses = nearMisses(urls, config.auth)
   for (const miss of misses)
     add('wrong', `[registry.auth] ${redactCredentials(miss.keyUrl)}`, describeNearMiss(miss))
-  const known = new Set([...urls, ...config.urls, ...misses.map(({ keyUrl }) => keyUrl)])
+  const registryUrls = new Set([...urls, ...config.urls, ...misses.map(({ keyUrl }) => keyUrl)])
   for (const url of config.auth.keys())
-    if (!known.has(url))
+    if (!registryUrls.has(url))
       add('warning', `[registry.auth] ${redactCredentials(url)}`, 'no Registry of urls has exactly this URL')
   return checks
 }
@@ -105,8 +105,9 @@ export async function visitRegistry(
       return { ...about, state: 'wrong', finding: `${problem}; ${advice}`, unauthorized: true }
     }
     if (problem !== null) return { ...about, state: 'wrong', finding: problem }
+    const listings = Number(textAt(readJsonObject(read), 'total_after_filter'))
     const finding = [
-      plural(Number(textAt(readJsonObject(read), 'total_after_filter')), 'open listing'),
+      plural(listings, 'open listing'),
       `schema ${textAt(readJsonObject(spec), 'schema', 'id') ?? 'not declared'}`,
       `${key === null ? 'without' : 'with'} a key`,
       `${Math.round(performance.now() - started)} ms`,
@@ -121,6 +122,7 @@ export async function visitRegistry(
       ...about,
       state: doubts.length === 0 ? 'ok' : 'warning',
       finding: [finding, ...doubts].join('; '),
+      listings,
     }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause

@@ -1,21 +1,20 @@
 import { plural } from '../../domain/plural.ts'
 import { readableAmount } from '../../domain/price/price-key.ts'
 import { safeText } from '../../domain/safe-text.ts'
-import type { Filter } from '../../filter-spec/filter.ts'
-import { facetFields, MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
+import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
 import { type CommandDefinition, collect, JSON_OPTION } from '../command.ts'
 import { priceBasis } from '../output/price-text.ts'
 import { tableText } from '../output/table.ts'
 import { printData, type Terminal } from '../output/terminal.ts'
+import { COMMAND } from '../registries/buyer-market.ts'
 import {
   addMarketOptions,
   askMarket,
   type MarketOptions,
   marketDeadlines,
   readMarketQuery,
-} from '../registries/market-query.ts'
-import { countInRegistries } from '../registries/query-registries.ts'
+} from '../registries/market-options.ts'
 import { selectRegistries, splitList } from '../registries/select-registries.ts'
 
 type FacetsOptions = MarketOptions & { by?: readonly string[]; json?: boolean }
@@ -34,32 +33,33 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
   async run(context, options) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)
-    const names = options.by === undefined ? null : splitList(options.by)
-    const by = (filters: ReadonlyMap<string, Filter>) => facetFields(names, filters)
+    const by = options.by === undefined ? null : splitList(options.by)
     const query = readMarketQuery(terminal, options, selected.tokens, { countsPrices: true })
-    const { answer, exitCode } = await askMarket(context, selected, query, (client, settled) =>
-      countInRegistries(
-        client,
-        selected.registries,
-        { ...query, by },
-        marketDeadlines(selected.discoveryTimeoutMs, options, true),
-        settled,
-      ),
+    const deadlines = marketDeadlines(selected.discoveryTimeoutMs, options, true)
+    const { answer, exitCode } = await askMarket(context, selected, deadlines, query, (market) =>
+      market.facets({ ...query, by }, COMMAND),
     )
     if (answer !== null) {
-      const { outcomes: _, ...market } = answer
-      await printData(terminal, options.json, market, () => marketTables(terminal, answer))
+      const { outcomes: _, isTotalExact, isCurrent: __, ...market } = answer
+      const total_is = isTotalExact ? undefined : 'at_most'
+      await printData(terminal, options.json, { ...market, total_is }, () => marketTables(terminal, answer))
     }
     return exitCode
   },
 }
 
-async function marketTables(terminal: Terminal, { total, facets, prices }: MergedFacets): Promise<string> {
+async function marketTables(
+  terminal: Terminal,
+  { total, isTotalExact, facets, prices }: MergedFacets,
+): Promise<string> {
   const tables = [
     ...(prices.length === 0 ? [] : [priceTable(terminal, prices)]),
     ...Object.entries(facets).map(([name, facet]) => facetTable(terminal, name, facet)),
   ]
-  return [`${plural(total, 'listing')}\n`, ...(await Promise.all(tables))].join('\n')
+  return [
+    `${isTotalExact ? '' : 'at most '}${plural(total, 'listing')}\n`,
+    ...(await Promise.all(tables)),
+  ].join('\n')
 }
 
 function priceTable(terminal: Terminal, prices: readonly PriceRangeJson[]): Promise<string> {

@@ -1,11 +1,12 @@
+import { OPERATIONS } from '../../filter-spec/operations/operations.ts'
 import { describeFilter } from '../../filter-spec/parameters.ts'
-import type { KnownFilter } from '../../gateway/discovery.ts'
+import type { FilterDescription } from '../../gateway/filter-descriptions.ts'
 import { describeMissing } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
 import { printData, printStatus, type Terminal } from '../output/terminal.ts'
-import { knownFilters } from '../registries/discover-registries.ts'
+import { COMMAND, openBuyerMarket } from '../registries/buyer-market.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const filtersCommand: CommandDefinition<JsonOptions> = {
@@ -13,8 +14,11 @@ export const filtersCommand: CommandDefinition<JsonOptions> = {
   define: (command) => addReading(command).option(...JSON_OPTION),
   example: 'entrepot filters -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options) {
-    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-    const { filters, sources } = await knownFilters(await openClient(), registries, discoveryTimeoutMs)
+    const selected = selectRegistries(terminal, options)
+    const { registries, discoveryTimeoutMs: ms } = selected
+    const deadlines = { registryMs: ms, overallMs: ms }
+    const market = openBuyerMarket(await openClient(), selected, { deadlines })
+    const { filters, sources } = await market.filters(COMMAND, false)
     for (const source of sources)
       if (source.state !== 'loaded')
         printStatus(
@@ -29,7 +33,7 @@ export const filtersCommand: CommandDefinition<JsonOptions> = {
   },
 }
 
-const onWire = (filter: KnownFilter) => ({
+const onWire = (filter: FilterDescription) => ({
   name: filter.name,
   op: filter.op,
   value_type: filter.value_type,
@@ -40,29 +44,19 @@ const onWire = (filter: KnownFilter) => ({
 
 function filterTable(
   terminal: Terminal,
-  filters: readonly KnownFilter[],
+  filters: readonly FilterDescription[],
   hasSeveral: boolean,
 ): Promise<string> {
-  const columns: ColumnOf<KnownFilter>[] = [
+  const columns: ColumnOf<FilterDescription>[] = [
     { title: 'FILTER', minWidth: 20, cell: ({ name }) => name },
     { title: 'KIND', minWidth: 8, cell: ({ value_type }) => value_type },
-    { title: 'VALUES', minWidth: 8, cell: (filter) => filter.allowed?.join(', ') || syntaxOf(filter) },
+    {
+      title: 'VALUES',
+      minWidth: 8,
+      cell: (filter) => filter.allowed?.join(', ') || OPERATIONS[filter.op].syntax(filter),
+    },
   ]
   if (hasSeveral)
     columns.push({ title: 'REGISTRIES', minWidth: 8, cell: ({ registries = [] }) => registries.join(', ') })
   return tableText(terminal, filters, columns)
-}
-
-/** What may follow `NAME=`. */
-function syntaxOf({ op, alias_kind, value_type }: KnownFilter): string {
-  switch (op) {
-    case 'exists':
-      return 'exists:true or exists:false'
-    case 'not_in':
-      return 'not_in:[A,B]'
-    case 'in':
-      return value_type === 'boolean' ? 'true or false' : 'A or in:[A,B]'
-    case 'range':
-      return alias_kind === null ? 'range:[16,128]' : '16 or range:[16,128]'
-  }
 }

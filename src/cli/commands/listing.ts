@@ -1,3 +1,4 @@
+import { renderItem } from '../../gateway/envelope.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_ARGUMENT } from '../command.ts'
 import { isHumanOutput, listingSheet, type OutputOptions } from '../output/print-listings.ts'
 import { escapeForTerminal, print, printText } from '../output/terminal.ts'
@@ -6,7 +7,7 @@ import { type RegistryOptions, selectRegistries } from '../registries/select-reg
 
 type ListingOptions = RegistryOptions & OutputOptions
 
-export const fullListingCommand: CommandDefinition<ListingOptions> = {
+export const listingCommand: CommandDefinition<ListingOptions> = {
   summary: 'print one listing in full',
   define: (command) =>
     addReading(command)
@@ -16,11 +17,11 @@ export const fullListingCommand: CommandDefinition<ListingOptions> = {
   async run(context, options, [id = '']) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)
-    const { found, exitCode } = await lookUpListing(context, selected, id)
-    if (found === null) return exitCode
-    if (isHumanOutput(terminal, options))
-      await printText(terminal, await listingSheet(found.row, selected.tokens))
-    else await print(terminal, `${escapeForTerminal(terminal, found.row)}\n`)
+    const { lookup, exitCode } = await lookUpListing(context, selected, id)
+    if (lookup === null) return exitCode
+    const row = renderItem(lookup.item).toString()
+    if (isHumanOutput(terminal, options)) await printText(terminal, await listingSheet(row, selected.tokens))
+    else await print(terminal, `${escapeForTerminal(terminal, row)}\n`)
     return exitCode
   },
 }

@@ -5,14 +5,14 @@ import { usageError } from '../exit-codes.ts'
 import { type OutputOptions, printListings } from '../output/print-listings.ts'
 import { printWarning } from '../output/terminal.ts'
 import { applyPolicy, type PolicyOptions, policySort, wantsEverything } from '../policy/apply-policy.ts'
+import { COMMAND } from '../registries/buyer-market.ts'
 import {
   addMarketOptions,
   askMarket,
   type MarketOptions,
   marketDeadlines,
   readMarketQuery,
-} from '../registries/market-query.ts'
-import { queryRegistries } from '../registries/query-registries.ts'
+} from '../registries/market-options.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 
 type ListingsOptions = MarketOptions &
@@ -27,7 +27,7 @@ type ListingsOptions = MarketOptions &
 const DEFAULT_LIMIT = 50
 const MAX_LISTINGS = 2000
 
-export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
+export const listingsCommand: CommandDefinition<ListingsOptions> = {
   summary: 'query all selected Registries at once and print the merged listings',
   define: (command) =>
     addMarketOptions(command)
@@ -61,14 +61,14 @@ export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
   async run(context, options) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)
-    const { registries, discoveryTimeoutMs, tokens } = selected
+    const { discoveryTimeoutMs, tokens } = selected
     const query = readMarketQuery(terminal, options, tokens, { sort: policySort(options) ?? options.sort })
     const { sort, limit: ceiling } = query.prices
     const readsAll = options.all === true || sort === 'price' || ceiling !== undefined
     const deadlines = marketDeadlines(discoveryTimeoutMs, options, readsAll)
-    const page = { ...query, ...readPaging(options) }
-    const { answer, exitCode } = await askMarket(context, selected, query, (client, settled) =>
-      queryRegistries(client, registries, page, deadlines, settled),
+    const paging = readPaging(options)
+    const { answer, exitCode } = await askMarket(context, selected, deadlines, query, (market) =>
+      market.page({ ...query, ...paging }, COMMAND),
     )
     if (answer !== null) {
       const { items, total } = answer

@@ -1,7 +1,7 @@
 import { addReading, type CommandDefinition } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { printReport, printStatus } from '../output/terminal.ts'
-import { discoverRegistries } from '../registries/discover-registries.ts'
+import { openAgentMarket } from '../registries/buyer-market.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const mcpCommand: CommandDefinition<RegistryOptions> = {
@@ -14,9 +14,9 @@ export const mcpCommand: CommandDefinition<RegistryOptions> = {
       terminal,
       `[mcp] serving ${selected.registries.map(({ url }) => url).join(', ')} on stdin and stdout`,
     )
-    const discovery = discoverRegistries(await openClient({ hasBreakers: true }), selected)
+    const market = openAgentMarket(await openClient({ hasBreakers: true }), selected)
     const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
-    await services.serveAgents(discovery, terminal, onError)
+    await services.serveAgents(market, terminal, onError)
     return EXIT.ok
   },
 }

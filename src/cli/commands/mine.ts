@@ -22,13 +22,13 @@ export const mineCommand: CommandDefinition<MineOptions> = {
     const { registries } = selectRegistries(terminal, options)
     const address = await readAddress(terminal, options)
     const client = await openClient()
-    const found = await Promise.all(
+    const reads = await Promise.all(
       registries.map((registry) =>
         readOwnListings(terminal, client, registry, address, options.discoveryTimeout),
       ),
     )
-    const rows = found.flatMap(({ listings }) => listings).map(rowOf)
-    const reports = found.flatMap((one) => one.reports)
+    const rows = reads.flatMap(({ listings }) => listings).map(rowOf)
+    const reports = reads.flatMap((one) => one.reports)
     if (reports.some(({ state }) => hasAnswered(state)))
       await printData(terminal, options.json, rows, () => table(terminal, rows))
     return exitCodeOfReports(reports)

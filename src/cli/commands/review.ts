@@ -1,4 +1,5 @@
 import { SourceError } from '../../domain/source/source-error.ts'
+import { renderItem } from '../../gateway/envelope.ts'
 import { isJsonObject, type JsonObject, parseObject, textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
@@ -21,9 +22,10 @@ export const reviewCommand: CommandDefinition<JsonOptions> = {
   async run(context, options, [id = '']) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)
-    const { client, found, exitCode } = await lookUpListing(context, selected, id)
-    if (found === null) return exitCode
-    const { row, registry } = found
+    const { client, lookup, exitCode } = await lookUpListing(context, selected, id)
+    if (lookup === null) return exitCode
+    const { item, registry } = lookup
+    const row = renderItem(item).toString()
     const listing = parseObject(row)
     const storefront = textAt(listing, 'storefront_url')
     const listingId = textAt(listing, 'listing_id') ?? id

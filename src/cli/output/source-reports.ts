@@ -1,21 +1,16 @@
-import type { SourceError } from '../../domain/source/source-error.ts'
+import { plural } from '../../domain/plural.ts'
+import type { MergedItem } from '../../gateway/merged-item.ts'
+import { countUnchecked, type Report } from '../../gateway/source-report.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote, SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { describeSourceError } from '../registries/registry-client.ts'
-import { keyHint } from '../registries/select-registries.ts'
 import { printReport, printStatus, type Terminal } from './terminal.ts'
 
-/** `failures` by the Registry's URL. */
-export function printSourceReports(
-  terminal: Terminal,
-  reports: readonly SourceReport[],
-  failures: ReadonlyMap<string, SourceError>,
-): void {
+export function printSourceReports(terminal: Terminal, reports: readonly Report[]): void {
   for (const report of reports) {
     const problem = describeMissing(report)
     if (problem === null) printReport(terminal, `[registry] ${describeAnswer(report)}`)
-    else printStatus(terminal, `[registry] ${problem}${describeFailure(report, failures)}`)
+    else printStatus(terminal, `[registry] ${problem}${report.detail ? `: ${report.detail}` : ''}`)
   }
 }
 
@@ -26,20 +21,39 @@ export function exitCodeOfReports(reports: readonly Pick<SourceNote, 'state' | '
   return combineExitCodes(codes, EXIT.noAnswer)
 }
 
-function describeAnswer({ registry, matched, returned, elapsed_ms, invalid }: SourceReport): string {
-  const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`
-  const shown = returned === 0 ? '' : `, ${returned} shown`
-  return `${registry}: ok, ${matched} matched${shown}${dropped} (${elapsed_ms} ms)`
+/** What is inexact about an answer, in a line each. */
+export function printBounds(
+  terminal: Terminal,
+  {
+    total,
+    isTotalExact,
+    items = [],
+  }: { total: number; isTotalExact: boolean; items?: readonly MergedItem[] },
+): void {
+  if (!isTotalExact)
+    printReport(
+      terminal,
+      `[registry] at most ${plural(total, 'listing')}: copies that better Registries replace may be counted`,
+    )
+  const unchecked = countUnchecked(items)
+  if (unchecked > 0)
+    printStatus(
+      terminal,
+      `[registry] ${plural(unchecked, 'listing')} unchecked: a better Registry, named in _meta.unchecked, could not be asked and ` +
+        'may have other terms',
+    )
 }
 
-function describeFailure(
-  { registry, reason }: SourceReport,
-  failures: ReadonlyMap<string, SourceError>,
-): string {
-  const error = failures.get(registry)
-  if (error === undefined) return ''
-  const failure = describeSourceError(error).replace(`${error.reason}: `, '').replace(`${registry}: `, '')
-  const { retryAfterMs } = error
-  if (retryAfterMs !== null) return `: ${failure}; try again in ${Math.ceil(retryAfterMs / 1000)} s`
-  return `: ${failure}${reason === 'unauthorized' ? `; ${keyHint(registry)}` : ''}`
+function describeAnswer({
+  registry,
+  matched,
+  total_is,
+  returned,
+  elapsed_ms,
+  invalid,
+}: SourceReport): string {
+  const bound = total_is === 'at_most' ? 'at most ' : ''
+  const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`
+  const shown = returned === 0 ? '' : `, ${returned} shown`
+  return `${registry}: ok, ${bound}${matched} matched${shown}${dropped} (${elapsed_ms} ms)`
 }

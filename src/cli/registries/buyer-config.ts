@@ -109,14 +109,14 @@ const OTHER_SECTIONS = ['aggregation', 'negotiation', 'wallet', 'chains', 'selle
 const SETTINGS = ['urls', 'auth', 'discovery_timeout']
 
 /** Of a file that other programs share, only names that resemble a known one. */
-function checkNames(file: ConfigFile, found: Violation[], isOurs: boolean): void {
-  const check = (name: string, path: string, known: readonly string[], kind: string): void => {
-    const suggestion = suggestName(name, known)
+function checkNames(file: ConfigFile, problems: Violation[], isOurs: boolean): void {
+  const check = (name: string, path: string, names: readonly string[], kind: string): void => {
+    const suggestion = suggestName(name, names)
     if (isOurs || suggestion !== '')
-      complain(file, path, `unknown ${kind}${suggestion || '; remove it'}`, found)
+      complain(file, path, `unknown ${kind}${suggestion || '; remove it'}`, problems)
   }
   for (const [name, value] of Object.entries(file.table)) {
-    if (SETTINGS.includes(name)) complain(file, name, 'unknown here; write it under [registry]', found)
+    if (SETTINGS.includes(name)) complain(file, name, 'unknown here; write it under [registry]', problems)
     else if (!SECTIONS.includes(name) && !OTHER_SECTIONS.includes(name))
       check(name, name, SECTIONS, isJsonObject(value) ? 'section' : 'setting')
   }
@@ -174,9 +174,9 @@ function readTimeout(value: unknown, refuse: Refuse): number | undefined {
 function mergeDeeply(base: Table, over: Table): Table {
   const merged = new Map(Object.entries(base))
   for (const [name, value] of Object.entries(over)) {
-    const known = merged.get(name)
-    const both = isJsonObject(known) && isJsonObject(value)
-    merged.set(name, both ? mergeDeeply(known as Table, value as Table) : value)
+    const before = merged.get(name)
+    const both = isJsonObject(before) && isJsonObject(value)
+    merged.set(name, both ? mergeDeeply(before as Table, value as Table) : value)
   }
   return Object.fromEntries(merged)
 }
@@ -184,14 +184,14 @@ function mergeDeeply(base: Table, over: Table): Table {
 /** `"base:0x8335…" = { symbol = "USDC", decimals = 6 }`. Later files win. */
 function readTokenNames(tokens: unknown, files: readonly ConfigFile[], problems: Violation[]): TokenTable {
   if (tokens === undefined) return defaultTokens(problems)
-  const found: Violation[] = []
-  const table = isJsonObject(tokens) ? readTokens(tokenEntries(tokens), found) : defaultTokens(problems)
+  const faults: Violation[] = []
+  const table = isJsonObject(tokens) ? readTokens(tokenEntries(tokens), faults) : defaultTokens(problems)
   if (!isJsonObject(tokens))
-    found.push({
+    faults.push({
       path: 'tokens',
       message: 'must be a table of "chain:address" = { symbol = "…", decimals = … }',
     })
-  for (const { path, message } of found) {
+  for (const { path, message } of faults) {
     const entry = path.replaceAll('"', '').replace(/\.\w+$/, '')
     const file = files.findLast(({ text }) => lineOf(text, entry) !== null)
     const place = file === undefined ? '' : `${file.name}:${lineOf(file.text, entry)}: `

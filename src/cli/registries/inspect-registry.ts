@@ -1,6 +1,9 @@
+import { isRegistryName } from '../../domain/names.ts'
+import { readMissingList } from '../../domain/source/missing-source.ts'
+import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceReason } from '../../domain/source/source-reason.ts'
 import { isJsonObject, type JsonValue, listAt, textAt } from '../../json/value.ts'
+import type { SourceNote } from '../../wire/source.ts'
 import {
   type ApiResponse,
   describeErrorResponse,
@@ -76,3 +79,33 @@ function sourcesIn(body: JsonValue): JsonValue[] | null {
   const sources = isJsonObject(body) ? body.sources : body
   return Array.isArray(sources) ? sources : null
 }
+
+/** For agents: a gateway is followed by the sources that it lacks. */
+export async function healthOf(
+  client: RegistryClient,
+  { url: registry, key }: Registry,
+  timeoutMs: number,
+): Promise<SourceNote[]> {
+  const inspection = await inspectRegistry(client, { url: registry, key }, timeoutMs)
+  if ('error' in inspection) {
+    const { error: detail, reason } = inspection
+    return [{ registry, state: 'unavailable', ...(reason && { reason }), detail }]
+  }
+  const { kind, sources } = inspection
+  if (kind === 'registry') return [{ registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }]
+  const gaps = readMissingList(withMissingSources(sources)).map((gap) => ({
+    ...gap,
+    registry: `${registry}/${gap.registry}`,
+  }))
+  return [{ registry, kind, state: 'loaded', behind: namesOf(sources) }, ...gaps]
+}
+
+/** Per gateway. */
+const MAX_SOURCE_NAMES = 100
+
+/** Only the names, since the gateway is not trusted. */
+const namesOf = (sources: readonly JsonValue[]): string[] =>
+  sources
+    .map((source) => textAt(source, 'registry'))
+    .filter(isRegistryName)
+    .slice(0, MAX_SOURCE_NAMES)

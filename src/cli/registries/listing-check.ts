@@ -38,12 +38,14 @@ export async function fetchListingCheck(
     throw new SourceError(reason, `no listing shape in its filter spec: ${describeErrorResponse(response)}`)
   }
   const check = compile(shape)
-  const known = at(shape, 'properties', 'offer_resource', 'properties')
-  const names = isJsonObject(known) ? Object.keys(known) : []
+  const members = at(shape, 'properties', 'offer_resource', 'properties')
+  const names = isJsonObject(members) ? Object.keys(members) : []
   return {
     violations: (draft) => {
       try {
-        return validateListing(parseJson(draftJson(draft)) as JsonObject, check).errors
+        const text = draftJson(draft)
+        const body = { bytes: Buffer.from(text), value: parseJson(text) as JsonObject }
+        return validateListing(body, check).errors
       } catch (cause) {
         if (!(cause instanceof EntrepotError)) throw cause
         return cause.errors.map(describeViolation)

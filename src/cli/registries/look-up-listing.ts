@@ -1,11 +1,14 @@
+import type { MergedItem } from '../../gateway/merged-item.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { CommandContext } from '../command.ts'
 import { EXIT, type ExitCode, usageError } from '../exit-codes.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
 import { printReport, printStatus, printWarning, type Terminal } from '../output/terminal.ts'
-import { type FoundInRegistry, findInRegistries, NEWEST_FIRST, queryRegistries } from './query-registries.ts'
+import { COMMAND, EVERYTHING, openBuyerMarket, settle } from './buyer-market.ts'
 import type { RegistryClient } from './registry-client.ts'
 import type { Registry, SelectedRegistries } from './select-registries.ts'
+
+type ListingLookup = { item: MergedItem; registry: Registry }
 
 /**
  * Finds a listing by its id or the unique beginning of it, and prints how the Registries answered. Without a
@@ -14,29 +17,33 @@ import type { Registry, SelectedRegistries } from './select-registries.ts'
  */
 export async function lookUpListing(
   { terminal, openClient }: CommandContext,
-  { registries, discoveryTimeoutMs: timeoutMs }: SelectedRegistries,
+  selected: SelectedRegistries,
   text: string,
-): Promise<{ client: RegistryClient; found: FoundInRegistry | null; exitCode: ExitCode }> {
+): Promise<{ client: RegistryClient; lookup: ListingLookup | null; exitCode: ExitCode }> {
   const client = await openClient()
-  const exact = await findInRegistries(client, registries, text, timeoutMs)
-  const id = exact.answer === null ? await completeId(terminal, client, registries, text) : null
-  const lookup = id === null ? exact : await findInRegistries(client, registries, id, timeoutMs)
-  const { answer, reports, failures } = lookup
+  const { registries, discoveryTimeoutMs: ms } = selected
+  const market = openBuyerMarket(client, selected, { deadlines: { registryMs: ms, overallMs: ms } })
+  const find = (listingId: string) => settle(market.find(listingId, null, COMMAND))
+  const exact = await find(text)
+  const id = exact.answer?.merged ? null : await completeId(terminal, client, selected, text)
+  const { answer, reports } = id === null ? exact : await find(id)
   const exitCode = exitCodeOfReports(reports)
-  const isFound = answer !== null
+  if (answer?.merged) {
+    const { merged: item, complete } = answer
+    printSourceReports(terminal, reports)
+    for (const warning of warningsOf(item, complete)) printWarning(terminal, warning)
+    printAge(terminal, item)
+    const registry = registries.find(({ url }) => url === item.registry)!
+    return { client, lookup: { item, registry }, exitCode }
+  }
   printSourceReports(
     terminal,
-    isFound ? reports : reports.filter(({ state }) => !hasAnswered(state)),
-    failures,
+    reports.filter(({ state }) => !hasAnswered(state)),
   )
-  if (isFound) {
-    for (const warning of warningsOf(answer)) printWarning(terminal, warning)
-    return { client, found: answer, exitCode }
-  }
-  if (exitCode !== EXIT.ok) return { client, found: null, exitCode }
+  if (exitCode !== EXIT.ok) return { client, lookup: null, exitCode }
   const where = reports.length === 1 ? 'that Registry' : `any of ${reports.length} Registries`
   printStatus(terminal, `entrepot: listing '${text}' is not in ${where}`)
-  return { client, found: null, exitCode: EXIT.failure }
+  return { client, lookup: null, exitCode: EXIT.failure }
 }
 
 /** Characters. */
@@ -48,21 +55,14 @@ const SEARCH_MS = 10_000
 async function completeId(
   terminal: Terminal,
   client: RegistryClient,
-  registries: readonly Registry[],
+  selected: SelectedRegistries,
   text: string,
 ): Promise<string | null> {
   const beginning = withoutEllipsis(text)
   if (beginning.length < MIN_BEGINNING) return null
-  const query = {
-    status: null,
-    publisher: null,
-    filters: [],
-    limit: MAX_SEARCHED,
-    offset: 0,
-    ...NEWEST_FIRST,
-  }
   const deadlines = { registryMs: SEARCH_MS, overallMs: SEARCH_MS }
-  const { answer } = await queryRegistries(client, registries, query, deadlines)
+  const market = openBuyerMarket(client, selected, { deadlines })
+  const { answer } = await settle(market.page({ ...EVERYTHING, limit: MAX_SEARCHED, offset: 0 }, COMMAND))
   const ids = answer?.items.map(({ item }) => item.listingId) ?? []
   return onlyMatch(
     terminal,
@@ -89,9 +89,17 @@ export function onlyMatch(terminal: Terminal, beginning: string, ids: readonly s
 /** Tables end an id with it that they cut. */
 export const withoutEllipsis = (text: string): string => text.replace(/[…~]$/, '')
 
-const warningsOf = ({ complete, disputed }: FoundInRegistry): string[] => [
-  ...(complete ? [] : ['a Registry that may have a better copy of this listing did not answer.']),
-  ...disputed.map(
-    (name) => `${name} has this publisher at another storefront. Check the storefront before you pay.`,
-  ),
-]
+function warningsOf({ unchecked, notIn, disputed }: MergedItem, complete: boolean): string[] {
+  return [
+    ...(complete ? [] : ['a Registry that may have a better copy of this listing did not answer.']),
+    ...unchecked.map((name) => `${name} could not be asked, and may have other terms, or have it closed.`),
+    ...notIn.map((name) => `${name} has this publisher without this listing: ask the seller before you pay.`),
+    ...disputed.map(
+      (name) => `${name} has this publisher at another storefront. Check the storefront before you pay.`,
+    ),
+  ]
+}
+
+function printAge(terminal: Terminal, { registry, ageSeconds }: MergedItem): void {
+  if (ageSeconds) printReport(terminal, `[listing] this copy of ${registry} is ${ageSeconds} s old`)
+}

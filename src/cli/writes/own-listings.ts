@@ -3,8 +3,8 @@ import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { printSourceReports } from '../output/source-reports.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { COMMAND, EVERYTHING, NO_TOKENS, openBuyerMarket, settle } from '../registries/buyer-market.ts'
 import { inspectRegistry } from '../registries/inspect-registry.ts'
-import { NEWEST_FIRST, queryRegistries } from '../registries/query-registries.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
 
@@ -38,17 +38,11 @@ export async function readOwnListings(
   seconds = READ_SECONDS,
 ): Promise<OwnListings> {
   const timeoutMs = seconds * 1000
-  const query = {
-    status: null,
-    publisher: address,
-    filters: [],
-    limit: Number.MAX_SAFE_INTEGER,
-    offset: 0,
-    ...NEWEST_FIRST,
-  }
   const deadlines = { registryMs: timeoutMs, overallMs: timeoutMs }
-  const { answer, reports, failures } = await queryRegistries(client, [registry], query, deadlines)
-  printSourceReports(terminal, reports, failures)
+  const market = openBuyerMarket(client, { registries: [registry], tokens: NO_TOKENS }, { deadlines })
+  const query = { ...EVERYTHING, publisher: address, limit: Number.MAX_SAFE_INTEGER, offset: 0 }
+  const { answer, reports } = await settle(market.page(query, COMMAND))
+  printSourceReports(terminal, reports)
   const items = answer?.items ?? []
   const isGateway = items.some(({ item }) => item.origin !== undefined)
   const localName = isGateway ? await nameOfLocalSource(client, registry, timeoutMs) : null

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nowSeconds, type SignedWrite } from '../../client/signed-write.ts'
-import { raceAbort } from '../../domain/clock.ts'
+import { raceAbort, systemClock } from '../../domain/clock.ts'
 import { parseRetryAfter } from '../../domain/retry-after.ts'
+import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceReason } from '../../domain/source/source-reason.ts'
 import {
   type ApiResponse,
   describeErrorResponse,
@@ -19,6 +19,8 @@ import {
   type Write,
   type WriteResult,
 } from './write-result.ts'
+
+const { monotonic } = systemClock
 
 type WriterOptions = {
   client: RegistryClient
@@ -69,7 +71,7 @@ export class RegistryWriter {
   constructor(options: WriterOptions) {
     const { deadline = DEFAULT_DEADLINE_SECONDS } = options
     this.#options = options
-    this.#deadlineAt = Date.now() + deadline * 1000
+    this.#deadlineAt = monotonic() + deadline * 1000
     this.#deadlineNote = `the --deadline of ${deadline} s does not allow a later attempt`
   }
 
@@ -97,7 +99,7 @@ export class RegistryWriter {
     if (this.#options.signal.aborted) return 'interrupted'
     if (this.#failuresInARow >= MAX_FAILURES_IN_A_ROW)
       return `skipped after ${MAX_FAILURES_IN_A_ROW} failures in a row`
-    return this.#isLate || Date.now() >= this.#deadlineAt ? this.#deadlineNote : null
+    return this.#isLate || monotonic() >= this.#deadlineAt ? this.#deadlineNote : null
   }
 
   async #send(sign: Write['sign']): Promise<Attempts> {
@@ -126,7 +128,7 @@ export class RegistryWriter {
       if (!isLimited && (!isTransient(outcome) || failures === MAX_REPETITIONS)) return attempts
       const requestedMs = retryAfterMs(outcome)
       const waitMs = requestedMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
-      if (Date.now() + waitMs > this.#deadlineAt) {
+      if (monotonic() + waitMs > this.#deadlineAt) {
         this.#isLate = true
         return { ...attempts, note: this.#deadlineNote }
       }
@@ -138,15 +140,16 @@ export class RegistryWriter {
   }
 
   async #turn(): Promise<string | null> {
-    while (this.end === null && Date.now() < this.#resumeAt)
-      await wait(this.#resumeAt - Date.now(), this.#options.signal)
+    // Timers count whole milliseconds.
+    while (this.end === null && monotonic() < this.#resumeAt)
+      await wait(Math.ceil(this.#resumeAt - monotonic()), this.#options.signal)
     return this.end
   }
 
   /** `null` after an interrupt. */
   async #attempt({ timestamp: _, path, ...request }: SignedWrite): Promise<ApiResponse | SourceError | null> {
     const { client, registry, signal } = this.#options
-    const timeoutMs = Math.max(1, Math.min(ATTEMPT_MS, this.#deadlineAt - Date.now()))
+    const timeoutMs = Math.max(1, Math.min(ATTEMPT_MS, this.#deadlineAt - monotonic()))
     const url = endpointUrl(registry, `/${path}`)
     const sent = client.send({ ...request, url, key: registry.key, timeoutMs })
     return raceAbort(sent, signal).catch((cause: unknown) => {
@@ -158,7 +161,7 @@ export class RegistryWriter {
 
   #delayWrites(waitMs: number, response: ApiResponse): void {
     const { registry, total, report } = this.#options
-    const now = Date.now()
+    const now = monotonic()
     this.#resumeAt = Math.max(this.#resumeAt, now + waitMs)
     if (waitMs < LONG_WAIT_MS && now - this.#reportedAt < REPORT_EVERY_MS) return
     this.#reportedAt = now
@@ -177,15 +180,8 @@ function statusIn(outcome: ApiResponse | SourceError): number | null {
   return outcome instanceof SourceError ? null : outcome.status
 }
 
-const TRANSIENT: ReadonlySet<SourceReason> = new Set([
-  'timeout',
-  'connection_refused',
-  'connection_reset',
-  'dns',
-])
-
 function isTransient(outcome: ApiResponse | SourceError): boolean {
-  return outcome instanceof SourceError ? TRANSIENT.has(outcome.reason) : outcome.status >= 500
+  return outcome instanceof SourceError ? traitsOf(outcome.reason).retry !== 'never' : outcome.status >= 500
 }
 
 function retryAfterMs(outcome: ApiResponse | SourceError): number | null {

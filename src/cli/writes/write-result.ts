@@ -1,4 +1,5 @@
 import { type ListingWrite, notReceipt } from '../../client/signed-write.ts'
+import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
 import { EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
@@ -108,7 +109,7 @@ export function mayHaveArrived(outcome: ApiResponse | SourceError): boolean {
   if (!(outcome instanceof SourceError)) return [502, 503, 504].includes(outcome.status)
   const { code } = (outcome.cause ?? {}) as NodeJS.ErrnoException
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return false
-  return !['connection_refused', 'dns', 'tls', 'private_address'].includes(outcome.reason)
+  return traitsOf(outcome.reason).mayArrive
 }
 
 /** Whether the next listing is likely to fail, too: not for a refusal that concerns this listing. */

@@ -14,7 +14,7 @@ export type PaymentOption = {
 }
 
 /** Further options of a listing are ignored. */
-export const MAX_OPTIONS = 32
+const MAX_OPTIONS = 32
 export const MAX_GPUS = 1024
 const MAX_UINT256 = 2n ** 256n - 1n
 const MAX_NAME_LENGTH = 128
@@ -47,7 +47,7 @@ export function paymentOptions(listing: JsonObject): PaymentOption[] {
 }
 
 /** `null` for what is no price: another field, a sign, a decimal point, more than a uint256, no token. */
-export function paymentOption(published: Record<string, unknown>): PaymentOption | null {
+function paymentOption(published: Record<string, unknown>): PaymentOption | null {
   const { chain, token, field, value, per } = published
   if (field !== null && field !== undefined && field !== 'amount') return null
   if (!isName(chain) || !isName(token) || !isName(per)) return null
@@ -68,15 +68,20 @@ export function parseBasis(basis: string): Pick<PaymentOption, 'chain' | 'token'
 }
 
 /** 1 where the listing does not say; `null` for what is no count from 1 to `MAX_GPUS`. */
-export function gpusOf(count: unknown): number | null {
+export function gpuCount(listing: JsonObject): number | null {
+  const count = at(listing, 'offer_resource', 'gpu_count')
   if (count === null || count === undefined) return 1
   return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= MAX_GPUS
     ? (count as number)
     : null
 }
 
-export function gpuCount(listing: JsonObject): number | null {
-  return gpusOf(at(listing, 'offer_resource', 'gpu_count'))
+/**
+ * Whether prices per this unit make a group of an order by price, and are shown in facets: up to 32 letters, digits and
+ * `_.-` after a letter. Sellers choose units, and long ones would take the room of the others.
+ */
+export function isUnitWord(unit: string): boolean {
+  return /^[a-z][\w.-]{0,31}$/i.test(unit)
 }
 
 /** Exact: base units times how many of `per` are in a week. */

@@ -38,12 +38,6 @@ export function keyPerGpu(offer: PriceKey, gpus: number | null): PriceKey | null
   return typeof offer === 'number' ? Math.floor(offer / gpus) : toPriceKey(offer / BigInt(gpus))
 }
 
-/** The key of a price in base units, per a unit of which `perWeek` are in a week; `null` unless it is exact in a double. */
-export function smallOfferKey(value: number, perWeek: number): number | null {
-  const key = value * perWeek * MAX_GPUS * MAX_GPUS
-  return key <= Number.MAX_SAFE_INTEGER ? key : null
-}
-
 export function comparePriceKeys(a: PriceKey, b: PriceKey): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -5,15 +5,18 @@ export type Breaker = {
   recent: readonly Second[]
   /** Times since it was last closed. */
   openCount: number
-  /** When to probe, in ms since the Unix epoch; `null` unless open. */
+  /** When to probe, in ms of `Clock.monotonic`; `null` unless open. */
   retryAt: number | null
   probesPassed: number
 }
 
 type Second = { second: number; calls: number; failures: number }
 
-/** `passed` and `failed` are readers' calls; the others are probes. */
-export type BreakerEvent = 'passed' | 'failed' | 'probe' | 'probe_passed' | 'probe_failed'
+/**
+ * `passed` and `failed` are readers' calls; the others are probes. `confirmed`: one failed while another replica's breaker is
+ * open.
+ */
+export type BreakerEvent = 'passed' | 'failed' | 'confirmed' | 'probe' | 'probe_passed' | 'probe_failed'
 
 export const MAX_FAILURES_IN_A_ROW = 5
 const WINDOW_SECONDS = 30
@@ -47,6 +50,8 @@ export function afterEvent(
         : breaker
     case 'failed':
       return breaker.state === 'closed' ? afterFailure(breaker, now, random) : breaker
+    case 'confirmed':
+      return breaker.state === 'closed' ? open(breaker, now, random) : breaker
     case 'probe':
       return breaker.state === 'open' ? { ...breaker, state: 'half_open', retryAt: null } : breaker
     case 'probe_passed':
@@ -76,12 +81,11 @@ function open(breaker: Breaker, now: number, random: number): Breaker {
   return { ...breaker, state: 'open', recent: [], openCount: breaker.openCount + 1, retryAt, probesPassed: 0 }
 }
 
-/** Also drops seconds of the future: the clock may have been set back. */
 function addCall(recent: readonly Second[], now: number, failures: number): readonly Second[] {
   const second = Math.floor(now / 1000)
   const last = recent.at(-1)
   if (last?.second === second)
     return [...recent.slice(0, -1), { second, calls: last.calls + 1, failures: last.failures + failures }]
-  const window = recent.filter((past) => past.second > second - WINDOW_SECONDS && past.second < second)
+  const window = recent.filter((past) => past.second > second - WINDOW_SECONDS)
   return [...window, { second, calls: 1, failures }]
 }

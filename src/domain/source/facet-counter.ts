@@ -1,6 +1,6 @@
-import { type Scalar, toScalar } from '../../filter-spec/criteria.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { resolvePath } from '../../filter-spec/path.ts'
+import { type Scalar, toScalar } from '../../filter-spec/scalar.ts'
 import type { JsonValue } from '../../json/value.ts'
 import { comparePriceKeys, lowestPrices, type PriceKey, type PricePer } from '../price/price-key.ts'
 import type { Facets, PriceCounts } from './selection.ts'

@@ -33,9 +33,8 @@ export function joinDirectives(one: Directives, other: Directives): Directives {
   }
 }
 
-/** When a cached answer changes phase, in ms since the Unix epoch, in this order. */
+/** When a cached answer changes phase, of `Clock.monotonic`, in this order. */
 export type Lifetime = {
-  fetchedAt: number
   staleAt: number
   /** Until here it is served stale during a refetch; after that readers wait. */
   revalidateUntil: number
@@ -66,14 +65,12 @@ export function lifetimeOf(
   const ifError = mayServeStale ? policy.staleIfErrorSeconds : 0
   const revalidateUntil = staleAt + whileRevalidating * 1000
   const deleteAt = Math.max(revalidateUntil, staleAt + ifError * 1000)
-  return deleteAt <= now ? null : { fetchedAt: now - ageSeconds * 1000, staleAt, revalidateUntil, deleteAt }
+  return deleteAt <= now ? null : { staleAt, revalidateUntil, deleteAt }
 }
 
 type Phase = 'fresh' | 'revalidate' | 'if_error' | 'expired'
 
-/** An answer from the future is expired: the clock was set back, so its age is unknown. */
-export function phaseAt({ fetchedAt, staleAt, revalidateUntil, deleteAt }: Lifetime, now: number): Phase {
-  if (now < fetchedAt) return 'expired'
+export function phaseAt({ staleAt, revalidateUntil, deleteAt }: Lifetime, now: number): Phase {
   if (now < staleAt) return 'fresh'
   if (now < revalidateUntil) return 'revalidate'
   return now < deleteAt ? 'if_error' : 'expired'

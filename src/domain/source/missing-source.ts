@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../../json/value.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import { isPseudonym } from '../names.ts'
-import { isSourceReason, type SourceReason } from './source-reason.ts'
+import { isSourceReason, type SourceReason } from './reasons.ts'
 
 /** A Registry that a gateway reports as missing from its answer, by the gateway's names. */
 export type MissingSource = {
@@ -48,8 +48,8 @@ export function readMissingList(sources: JsonValue | undefined): readonly Missin
   return readEntries(unanswered(sources))
 }
 
-export function readMissingInProblem(body: Buffer): readonly MissingSource[] {
-  return readMissingList(parseObject(body.toString()).sources)
+export function readMissingInProblem(body: string): readonly MissingSource[] {
+  return readMissingList(parseObject(body).sources)
 }
 
 /** The later of two entries with one name wins. */

@@ -1,4 +1,5 @@
 import type { Breaker } from './breaker.ts'
+import type { Held, LookUpCopies, ReadWhole } from './held.ts'
 import type { Source, SourceMode, Visibility } from './reading.ts'
 import type { Select } from './selection.ts'
 
@@ -12,6 +13,12 @@ export type NamedSource = {
   read: Source
   /** For answers by price and facets; absent: `read` of all its listings serves them. */
   select?: Select
+  /** Absent for a source that is never in memory. */
+  held?: Held
+  /** For a source that does not answer from memory; absent: `read` of all its listings serves. */
+  readWhole?: ReadWhole
+  /** Absent: listings of a source that is too large to be read whole are not looked up. */
+  lookUp?: LookUpCopies
   breaker?: () => Breaker['state']
   /** The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. */
   storefrontOf?: (publisher: string) => string | null | undefined

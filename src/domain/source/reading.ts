@@ -2,7 +2,8 @@ import type { ListingQuery } from '../query.ts'
 import type { Micros } from '../timestamp.ts'
 import type { CacheDecision } from './freshness.ts'
 import type { MissingSource } from './missing-source.ts'
-import type { SourceReason } from './source-reason.ts'
+import type { Position } from './position.ts'
+import type { SourceReason } from './reasons.ts'
 
 export type Item = {
   /** As its Registry served it, without `_meta`. UTF-8. @throws SyntaxError for an unreadable copy */
@@ -26,16 +27,15 @@ export type Origin = {
   registry: string
   alsoIn: readonly string[]
   disputed?: readonly string[]
+  unchecked?: readonly string[]
+  notIn?: readonly string[]
   stale: boolean
   differs: boolean
 }
 
-/** Order within a source: `position` descending, then `listingId` ascending. */
-type SortKey = { position: Micros; listingId: string }
-
 export type Range = {
-  /** Exclusive start; a `null` id skips every listing of that instant. `null`: from the first. */
-  after: { position: Micros; listingId: string | null } | null
+  /** Exclusive. `null`: from the first. */
+  after: Position | null
   /** Estimated listings before the range; exact where `after` is `null`. */
   offsetHint: number
   /** A gateway's cursor of a page that begins at or before the range. */
@@ -54,8 +54,10 @@ export type Explanation = {
 }
 
 export type ReadingInfo = {
-  /** Matches that the source reports, less those that the gateway excluded. */
+  /** Matches that the source reports, less those that the gateway excluded, and less `hidden`. */
   total: number
+  /** Matches that are left out, since better sources have them (`ListingQuery.hidden`). */
+  hidden?: number | undefined
   /** When its first page was requested, in ms since the Unix epoch; its age counts from here. */
   asOf: number
   stale: boolean
@@ -72,11 +74,11 @@ export type ReadingInfo = {
 
 /** A contiguous run of one source's answer, newest first, from the start of the range. */
 export type Reading = ReadingInfo & {
-  /** Ordered by `SortKey`; at least `count`, fewer only at the source's end. */
+  /** Ordered by `comparePositions`; at least `count`, fewer only at the source's end. */
   listings: readonly Item[]
   hasMore: boolean
-  /** All matches of that id; absent where the source was not read completely. */
-  find?: (listingId: string) => readonly Item[]
+  /** All matches, ordered as `listings`; absent where the source was not read completely, or is in memory. */
+  all?: readonly Item[]
 }
 
 /** The local Registry or one upstream. @throws SourceError */
@@ -85,21 +87,5 @@ export type Source = (query: ListingQuery, range: Range, signal: AbortSignal) =>
 export type SourceMode = 'local' | 'live' | 'snapshot'
 
 export type Visibility = 'public' | 'private'
-
-export function compareSortKeys(a: SortKey, b: SortKey): number {
-  return b.position - a.position || (a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0)
-}
-
-export function isAfter({ position, listingId }: SortKey, after: Range['after']): boolean {
-  if (after === null || position < after.position) return true
-  return position === after.position && after.listingId !== null && listingId > after.listingId
-}
-
-/** An id so close that hardly another one is between. */
-export function justBefore(listingId: string): string {
-  const last = listingId.charCodeAt(listingId.length - 1)
-  const start = listingId.slice(0, -1)
-  return last > 0 ? `${start}${String.fromCharCode(last - 1)}\uffff` : start
-}
 
 export const FULL_RANGE: Range = { after: null, offsetHint: 0, count: Number.POSITIVE_INFINITY }

@@ -5,11 +5,12 @@ import { type MissingSource, readMissingList } from './missing-source.ts'
 import type { Item } from './reading.ts'
 
 /** All open listings of an upstream by key, as of `takenAt` (ms since the Unix epoch). */
-export type SavedSnapshot = {
-  takenAt: number
-  listings: ReadonlyMap<string, Item>
-  missing?: readonly PersistedMissing[] | undefined
-}
+export type SavedSnapshot = SnapshotFacts & { listings: ReadonlyMap<string, Item> }
+
+export type SnapshotFacts = { takenAt: number; missing?: readonly PersistedMissing[] | undefined }
+
+/** What is saved. */
+type SnapshotContent = SnapshotFacts & { listings: Iterable<readonly [key: string, item: Item]> }
 
 /** `heardAt`: when it was last reachable, in ms since the Unix epoch; absent where it never was. */
 export type PersistedMissing = Omit<MissingSource, 'ageSeconds'> & { heardAt?: number | undefined }
@@ -18,11 +19,44 @@ export interface SnapshotStorage {
   /** @throws Error when it cannot be read */
   load: () => Promise<SavedSnapshot | null>
   /** All or nothing. */
-  save: (snapshot: SavedSnapshot) => Promise<void>
+  save: (snapshot: SnapshotContent) => Promise<void>
+}
+
+/** Listings by status: that of open ones, and all others together. `null` where the upstream does not count. */
+export type Counts = { open: number; others: number } | null
+
+/** What first page and counts were when the snapshot was as it is. */
+export type Totals = { total: number; counts: Counts }
+
+/** A whole pull of any replica, without its listings. */
+export type SharedPull = SharedPullId &
+  SnapshotFacts & {
+    tookMs: number
+    totals: Totals
+    invalid: number
+    gatewayId?: string | undefined
+  }
+
+/** `hash`: of its listings, which several pulls may have. */
+export type SharedPullId = { id: string; hash: string }
+
+/** Whole pulls of one upstream that replicas share. Every function rejects without Redis. */
+export interface SharedPulls {
+  /** The latest one, its times by the clock of this process. */
+  latest: () => Promise<SharedPull | null>
+  /** `null` where the latest pull has others. */
+  listings: (hash: string) => Promise<ReadonlyMap<string, Item> | null>
+  /** @throws RangeError where the listings are too large for Redis */
+  share: (
+    pull: Omit<SharedPull, keyof SharedPullId> & Pick<SnapshotContent, 'listings'>,
+  ) => Promise<SharedPullId>
+  /** Whether this replica pulls now: until it ends its turn, or a minute later. */
+  takeTurn: () => Promise<boolean>
+  endTurn: () => Promise<void>
 }
 
 /** Listings are kept to the byte. `identity` names the upstream and the credential. */
-export function renderSnapshot({ takenAt, listings, missing }: SavedSnapshot, identity: string): Buffer {
+export function renderSnapshot({ takenAt, listings, missing }: SnapshotContent, identity: string): Buffer {
   const entries = missing === undefined ? '' : `"missing":${JSON.stringify(missing)},`
   const parts: Uint8Array[] = [
     Buffer.from(`{"identity":${JSON.stringify(identity)},"taken_at":${takenAt},${entries}"listings":[`),
@@ -57,7 +91,7 @@ export function readSnapshot(bytes: Buffer, identity: string): SavedSnapshot | n
     : { ...snapshot, missing: readMissingEntries(valueAt(bytes, missing)) }
 }
 
-function readMissingEntries(value: JsonValue | undefined): PersistedMissing[] {
+export function readMissingEntries(value: JsonValue | undefined): PersistedMissing[] {
   if (!Array.isArray(value)) throw new SyntaxError('not a snapshot: missing is not an array')
   return value.flatMap((entry) => {
     const heardAt = isJsonObject(entry) ? entry.heardAt : undefined

@@ -1,7 +1,8 @@
 import type { Filter } from '../../filter-spec/filter.ts'
 import type { PriceKey, PricePer } from '../price/price-key.ts'
 import type { ListingQuery, PriceLimit } from '../query.ts'
-import type { Micros } from '../timestamp.ts'
+import type { OfferCount } from './offer-counts.ts'
+import type { PricePosition } from './position.ts'
 import type { Item, ReadingInfo } from './reading.ts'
 
 /**
@@ -15,10 +16,8 @@ export type PriceOrder = {
   max?: PriceKey | undefined
 }
 
-/** Ascending by `group` (their number for a listing without a price) and `key` (0 then); then newest first, then by id. */
-export type PricePlace = { group: number; key: PriceKey; position: Micros; listingId: string }
-
-export type PricedItem = { item: Item; place: PricePlace }
+/** Without a price its group is the number of groups, and its key 0. */
+export type PricedItem = { item: Item; place: PricePosition }
 
 /** Of the matches with a price in one basis, each at its lowest. */
 export type PriceCounts = {
@@ -42,19 +41,17 @@ export type Facets = {
 
 /** Reads what is in memory. Results of several calls in one turn of the event loop agree, but for facets. */
 export type Matches = {
-  /** Matches with a price in each basis of these tokens; with `null` in any, at least in those with most of them. */
-  offers: (tokens: PriceLimit['tokens'] | null) => ReadonlyMap<string, number>
+  /** Of each basis of these tokens; with `null` of any, at least of those with most offers. */
+  offers: (tokens: PriceLimit['tokens'] | null) => ReadonlyMap<string, OfferCount>
   /** Those behind `after`; with `null`, all. To be read within one turn of the event loop. */
-  byPrice: (order: PriceOrder, after: PricePlace | null) => IteratorObject<PricedItem, void>
+  byPrice: (order: PriceOrder, after: PricePosition | null) => IteratorObject<PricedItem, void>
   /**
    * Of one moment. A field is the path of a filter. @throws SourceError `unsupported_filter`: a path has no index here, or
    * too many values
    */
   facets: (fields: readonly Filter[], per: PricePer) => Promise<Facets>
-  /** In no order. */
-  ids: () => Iterable<string>
-  /** All matches of that id. */
-  find: (listingId: string) => readonly Item[]
+  /** In no order. To be read within one turn of the event loop, or as what it was then. */
+  items: () => Iterable<Item>
 }
 
 /** All matches of one source as of one moment. */

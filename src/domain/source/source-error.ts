@@ -1,5 +1,5 @@
 import type { MissingSource } from './missing-source.ts'
-import type { SourceReason } from './source-reason.ts'
+import type { SourceReason } from './reasons.ts'
 
 /** `reason` is for readers, `message` for the log. */
 export class SourceError extends Error {

@@ -2,13 +2,18 @@ import type { Minute } from '../minutes.ts'
 import type { Breaker } from './breaker.ts'
 import type { MissingSource } from './missing-source.ts'
 import type { SourceMode, Visibility } from './reading.ts'
-import type { SourceReason } from './source-reason.ts'
+import type { SourceReason } from './reasons.ts'
 import type { UpstreamOptions } from './upstream.ts'
+
+/** Why an upstream is read live. */
+export type LiveReason = 'mode' | 'not_yet_loaded' | 'too_many_listings' | 'too_large'
 
 /** An entry of `GET /sources`. */
 export type SourceStatus = {
   name: string
   mode: SourceMode
+  /** Absent where its mode is not `live`. */
+  liveReason?: LiveReason | undefined
   visibility: Visibility
   state: 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded'
   ageSeconds: number | null

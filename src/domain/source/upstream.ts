@@ -1,11 +1,14 @@
 import type { Visibility } from './reading.ts'
 
 export const UPSTREAM_KINDS = ['registry', 'gateway'] as const
-export const UPSTREAM_MODES = ['live', 'snapshot'] as const
+export const UPSTREAM_MODES = ['auto', 'live', 'snapshot'] as const
 
 /** Only a gateway's `_meta` is trusted. */
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number]
-/** `live` requests each query; `snapshot` pulls all open listings and answers from memory. */
+/**
+ * `live` requests each query. `auto` and `snapshot` pull all open listings and answer from memory; until the first pull
+ * has ended, `auto` requests each query, and `snapshot` is not ready.
+ */
 type UpstreamMode = (typeof UPSTREAM_MODES)[number]
 
 /** One `[[upstreams]]` table of the gateway file, with defaults. */
@@ -27,11 +30,15 @@ export type UpstreamOptions = {
   connectTimeoutMs: number
   /** Default 8. */
   maxInFlight: number
-  /** `snapshot`: pull period. Default 15. */
+  /** Period of the first page and the counts. Default 15. */
   refreshSeconds: number
-  /** `live`: most listings read to apply a filter that the upstream lacks. Default 2000. */
+  /** Least period of whole pulls, at least `refreshSeconds`. Default 60. */
+  fullRefreshSeconds: number
+  /** Age at which what is held is stale; `null`: four times the period of whole pulls in effect. */
+  maxAgeSeconds: number | null
+  /** Read live: most listings read to apply a filter that the upstream lacks. Default 2000. */
   scanLimit: number
-  /** `snapshot`: most listings held. Default 10000. */
+  /** Most listings held. Default 20000. */
   maxListings: number
   /** Allows loopback, private and other addresses that are not globally routed. Default `false`. */
   allowPrivateAddresses: boolean

@@ -10,11 +10,11 @@ import {
 import type { TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
-import { parseJson } from '../../json/value.ts'
+import { documentOf } from '../../listing-index/document-reader.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
 
 /** Which prices of a listing compare: the lowest of its first group counts. `null`: not this one. */
-export type Comparison = {
+type Comparison = {
   per: PricePer
   groupOf: (option: PaymentOption) => number | null
   /** Higher prices do not compare. */
@@ -45,21 +45,20 @@ export function itemPrice(
   comparison: Comparison,
   tokens: TokenTable,
 ): ItemPrice | undefined {
-  const listing = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
-  const compared = comparedPrice([...lowestPrices(listing, comparison.per).values()], comparison)
+  const compared = comparedPrice([...lowestPrices(documentOf(bytes), comparison.per).values()], comparison)
   if (compared === undefined) return undefined
   const { option, key, gpus } = compared
-  const known = tokens.find(option.chain, option.token)
+  const token = tokens.find(option.chain, option.token)
   return {
     chain: option.chain,
     token: option.token,
-    ...(known && { symbol: known.symbol, decimals: known.decimals }),
+    ...(token && { symbol: token.symbol, decimals: token.decimals }),
     value: String(option.value),
     per: option.per,
     unit: option.unit,
     gpus,
     price_per: comparison.per,
-    amount: formatAmount(key, known?.decimals ?? null),
+    amount: formatAmount(key, token?.decimals ?? null),
   }
 }
 

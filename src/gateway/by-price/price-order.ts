@@ -1,8 +1,9 @@
-import { basisOf, parseBasis } from '../../domain/price/payment-option.ts'
+import { basisOf, isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
 import type { PricePer } from '../../domain/price/price-key.ts'
 import type { Token } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
-import { addTo, byCount } from '../../domain/source/facet-counter.ts'
+import { byCount } from '../../domain/source/facet-counter.ts'
+import type { OfferCount } from '../../domain/source/offer-counts.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 
 /** `sort=price`. `tokens`: `null` for all, which compare per token. */
@@ -18,25 +19,44 @@ const MAX_GROUPS = 32
 const MAX_LABELS_BYTES = 4096
 
 /**
- * Names the groups of an order, most offers first: a unit each with `tokens`, else a basis each.
+ * Names the groups of an order: a unit each with `tokens`, else a basis each. Units of time come first with `tokens`, then
+ * those of most publishers: one seller makes any number of offers.
  * @param offers per basis, of each source
  */
-export function nameGroups(offers: readonly ReadonlyMap<string, number>[], { tokens }: ByPrice): string[] {
-  const counts = new Map<string, number>()
+export function nameGroups(
+  offers: readonly ReadonlyMap<string, OfferCount>[],
+  { tokens }: ByPrice,
+): string[] {
+  const groups = new Map<string, OfferCount>()
   for (const source of offers)
     for (const [basis, count] of source) {
       const label = labelOf(basis, tokens)
-      if (label !== null) addTo(counts, label, count)
+      if (label === null) continue
+      const sum = groups.get(label)
+      groups.set(label, {
+        offers: (sum?.offers ?? 0) + count.offers,
+        publishers: (sum?.publishers ?? 0) + count.publishers,
+      })
     }
-  const labels = [...counts].sort(byCount).slice(0, MAX_GROUPS)
   let bytes = 0
   const kept: string[] = []
-  for (const [label] of labels) {
-    bytes += Buffer.byteLength(JSON.stringify(label))
-    if (bytes > MAX_LABELS_BYTES) break
+  for (const [label] of [...groups].sort(compareGroups)) {
+    const size = Buffer.byteLength(JSON.stringify(label))
+    if (kept.length === MAX_GROUPS || bytes + size > MAX_LABELS_BYTES) continue
+    bytes += size
     kept.push(label)
   }
   return kept
+}
+
+type Group = [label: string, count: OfferCount]
+
+function compareGroups([a, one]: Group, [b, other]: Group): number {
+  return (
+    Number(b === 'hour') - Number(a === 'hour') ||
+    other.publishers - one.publishers ||
+    byCount([a, one.offers], [b, other.offers])
+  )
 }
 
 export function orderOf(labels: readonly string[], { tokens, per, limit }: ByPrice): PriceOrder {
@@ -49,7 +69,8 @@ export function orderOf(labels: readonly string[], { tokens, per, limit }: ByPri
 }
 
 function labelOf(basis: string, tokens: readonly Token[] | null): string | null {
-  if (tokens === null) return basis
   const { chain, token, unit } = parseBasis(basis)
+  if (!isUnitWord(unit)) return null
+  if (tokens === null) return basis
   return tokens.some((one) => one.chain === chain && one.address === token) ? unit : null
 }

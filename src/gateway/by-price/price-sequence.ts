@@ -1,20 +1,16 @@
 import type { ListingQuery } from '../../domain/query.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
-import { justBefore } from '../../domain/source/reading.ts'
-import type { PricedItem, PriceOrder, PricePlace } from '../../domain/source/selection.ts'
-import type { Micros } from '../../domain/timestamp.ts'
-import { inSpan } from '../../domain/trace.ts'
-import { inTurns, nextTurn } from '../../domain/turns.ts'
-import { comparePricePlaces } from '../../listing-index/item-selection.ts'
 import {
-  type Copy,
-  groupCopies,
-  isReadable,
-  isSameCopy,
-  type MergedItem,
-  mergeGroup,
-} from '../merged-item.ts'
-import { type SelectedSource, selectSources, sharedCopies, smallerSources } from '../selected-source.ts'
+  beforePlace,
+  comparePositions,
+  type MergedPosition,
+  type PricePosition,
+} from '../../domain/source/position.ts'
+import type { PricedItem, PriceOrder } from '../../domain/source/selection.ts'
+import { inSpan } from '../../domain/trace.ts'
+import type { Deciders, OpenDeciders } from '../deciders.ts'
+import { type MergedItem, mergeItem } from '../merged-item.ts'
+import { type SelectedSource, selectSources } from '../selected-source.ts'
 import { type Outcome, rankSources } from '../sources.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
@@ -23,55 +19,53 @@ export type PricePoint = {
   /** Names of the groups, as for the first page. */
   groups: readonly string[]
   /** The last visited copy: the `nth` of its source at that place. */
-  after: PricePlace & { rank: number; nth: number }
+  after: PricePosition & MergedPosition & { isUnchecked: boolean }
 }
 
-/** Copies that are visited in one turn of the event loop: about 20 ms. Most copies may be hidden by better sources. */
-const MAX_VISITED = 4000
-/** Most ids that are looked up to count duplicates. Beyond, only those that were visited count. */
-const MAX_COUNTED = 20_000
-
 /**
- * By price, each listing once: as the copy of the best source that has it, at that copy's price. All sources are selected
- * first. Up to `MAX_VISITED` copies are merged within one turn of the event loop, so what they give is of one moment.
+ * By price: the merge of all sources, each less the listings that better sources have. Copies that a better source, which
+ * is away, might decide about come after all others. All sources are selected first.
  */
 export class PriceSequence {
   readonly #sources: readonly NamedSource[]
   readonly #ranked: readonly NamedSource[]
   readonly #query: ListingQuery
   readonly #by: ByPrice
-  readonly #cap: Micros
-  #selected: readonly SelectedSource[] | null = null
-  /** Those with a selection, by rank. */
-  #answered: readonly SelectedSource[] = []
+  readonly #openDeciders: OpenDeciders
+  #opened: { deciders: Deciders; byRank: readonly SelectedSource[] } | null = null
   /** `null` until the sources are selected. */
   #groups: readonly string[] | null
   #order: PriceOrder
   #after: PricePoint['after'] | null
-  #hidden = 0
-  #isEnded = false
 
   constructor(
     sources: readonly NamedSource[],
     query: ListingQuery,
-    { by, cap, from = null }: { by: ByPrice; cap: Micros; from?: PricePoint | null },
+    { by, from = null, openDeciders }: { by: ByPrice; from?: PricePoint | null; openDeciders: OpenDeciders },
   ) {
     this.#sources = sources
     this.#ranked = rankSources(sources)
     this.#query = query
     this.#by = by
-    this.#cap = cap
+    this.#openDeciders = openDeciders
     this.#groups = from?.groups ?? null
     this.#order = orderOf(this.#groups ?? [], by)
     this.#after = from?.after ?? null
   }
 
+  /** In the order of the configuration. */
   get outcomes(): readonly Outcome[] {
-    return this.#selected ?? []
+    const selected = this.#opened?.byRank ?? []
+    return this.#sources.flatMap((source) => selected.filter((one) => one.source === source))
   }
 
   get order(): PriceOrder {
     return this.#order
+  }
+
+  /** `null` before the first listings are taken. */
+  get deciders(): Deciders | null {
+    return this.#opened?.deciders ?? null
   }
 
   get resumePoint(): PricePoint | null {
@@ -79,137 +73,121 @@ export class PriceSequence {
   }
 
   /** Distinct matches. */
-  async countTotal(caller: AbortSignal): Promise<number> {
-    const selected = this.#selected ?? []
-    const isCountable = sumOf(smallerSources(selected)) <= MAX_COUNTED
-    const hidden = isCountable ? await inTurns(countHidden(selected), caller) : this.#hidden
-    return sumOf(selected) - hidden
+  get total(): number {
+    return (this.#opened?.byRank ?? []).reduce((sum, one) => sum + one.total, 0)
   }
 
   /** Fewer than `least` only at the end. An abort with a `SourceError` fails the pending sources only. */
   async take(count: number, signal: AbortSignal, least = count): Promise<MergedItem[]> {
-    await this.#select(signal)
-    const taken = this.#merge(count)
-    while (taken.length < least && !this.#isEnded) {
-      await nextTurn(signal)
-      taken.push(...this.#merge(count - taken.length))
+    await this.#open(signal)
+    const taken: MergedItem[] = []
+    while (taken.length < least) {
+      const visits = this.#traced(() => this.#visit(count - taken.length))
+      if (visits.length === 0) break
+      taken.push(...(await this.#show(visits, signal)))
     }
     return taken
   }
 
-  /** As far as one turn shows. It may consume the next listing, so call it last. */
+  /** It may consume the next listing, so call it last. */
   hasMore(): boolean {
-    return this.#merge(1).length > 0 || !this.#isEnded
+    return this.#visit(1).length > 0
   }
 
-  async #select(signal: AbortSignal): Promise<void> {
-    if (this.#selected !== null) return
-    this.#selected = await selectSources(this.#sources, this.#query, signal)
-    this.#answered = this.#selected
-      .filter(({ selection }) => selection !== null)
-      .sort((a, b) => a.rank - b.rank)
+  async #open(signal: AbortSignal): Promise<void> {
+    if (this.#opened !== null) return
+    const deciders = await this.#openDeciders(this.#ranked, this.#query, signal)
+    const byRank = await selectSources(this.#ranked, deciders, signal)
+    this.#opened = { deciders, byRank }
     if (this.#groups !== null) return
-    const offers = this.#answered.flatMap(({ selection }) => selection?.offers(this.#by.tokens) ?? [])
+    const offers = byRank.flatMap(({ selection }) => selection?.offers(this.#by.tokens) ?? [])
     this.#groups = nameGroups(offers, this.#by)
     this.#order = orderOf(this.#groups, this.#by)
   }
 
-  #merge(count: number): MergedItem[] {
-    const attributes = ({ length }: MergedItem[]) => ({ 'entrepot.merge.items': length })
-    return inSpan(this.#query.trace, 'merge', () => this.#mergeNow(count), attributes)
+  #traced(visit: () => Visit[]): Visit[] {
+    return inSpan(this.#query.trace, 'merge', visit, ({ length }) => ({ 'entrepot.merge.items': length }))
   }
 
-  #mergeNow(count: number): MergedItem[] {
-    const sources = this.#answered.map((source) => copiesBehind(source, this.#order, this.#after))
-    const heads = sources.map((copies) => copies.next().value ?? undefined)
-    const merged: MergedItem[] = []
-    this.#isEnded = false
-    for (let visited = 0; merged.length < count && visited < MAX_VISITED; visited++) {
-      const n = foremost(heads)
-      const head = heads[n]
-      if (!head) {
-        this.#isEnded = true
-        break
-      }
-      heads[n] = sources[n]!.next().value ?? undefined
-      const { place, reader, nth } = head
-      this.#after = { ...place, rank: reader.rank, nth }
-      const shown = this.#show(head)
-      if (shown === null) this.#hidden++
-      else merged.push(shown)
+  #visit(count: number): Visit[] {
+    const visits = Array.from(this.#copiesBehind(this.#after).take(count))
+    const last = visits.at(-1)
+    if (last !== undefined) {
+      const { place, source, nth, isUnchecked } = last
+      this.#after = { ...place, rank: source.rank, nth, isUnchecked }
     }
-    return merged
+    return visits
   }
 
-  /** `null` for a copy of which a better one is shown. */
-  #show(copy: Copy): MergedItem | null {
-    if (!isReadable(copy)) {
-      copy.reader.addInvalid()
-      return null
+  *#copiesBehind(after: PricePoint['after'] | null): Generator<Visit, void> {
+    for (const isUnchecked of [false, true]) {
+      if (after?.isUnchecked && !isUnchecked) continue
+      const start = after?.isUnchecked === isUnchecked ? after : null
+      const streams = (this.#opened?.byRank ?? []).flatMap((source) =>
+        this.#mayHave(source, isUnchecked) ? [this.#copiesOf(source, start, isUnchecked)] : [],
+      )
+      yield* mergeByPrice(streams)
     }
-    const groups = groupCopies(this.#copiesOf(copy))
-    const group = groups.find((one) => one.includes(copy))!
-    if (group.find(isReadable) !== copy) return null
-    const newest = Math.max(...group.map(({ item }) => item.position))
-    const inOrder = [copy, ...group.filter((other) => other !== copy)]
-    return mergeGroup(inOrder, {
-      ranked: this.#ranked,
-      conflict: groups.length > 1,
-      position: Math.min(newest, this.#cap),
-    })
   }
 
-  /** Of its id by rank, itself among them. */
-  #copiesOf(copy: Copy): Copy[] {
-    return this.#answered.flatMap((source) => {
-      const copies = source.copiesOf(copy.item.listingId)
-      if (source !== copy.reader) return copies
-      const same = copies.find(({ item }) => item === copy.item)
-      const own = same ?? copies.find(({ item }) => isSameCopy(item, copy.item))
-      return [...copies.map((other) => (other === own ? copy : other)), ...(own === undefined ? [copy] : [])]
-    })
+  #mayHave({ selection, rank, source }: SelectedSource, isUnchecked: boolean): boolean {
+    if (selection === null) return false
+    const isUnknown = this.#opened!.deciders.isUnknown(rank)
+    return isUnknown === isUnchecked || (!isUnknown && source.mayRepeat === true)
   }
-}
 
-/** The index of the first one; -1 without any. */
-function foremost(heads: readonly (Visit | undefined)[]): number {
-  let best = -1
-  for (const [n, head] of heads.entries())
-    if (head && (best === -1 || comparePricePlaces(head.place, heads[best]!.place) < 0)) best = n
-  return best
-}
-
-function* countHidden(selected: readonly SelectedSource[]): Generator<void, number> {
-  let hidden = 0
-  for (const groups of sharedCopies(selected)) {
-    for (const group of groups) hidden += group.length - 1
-    yield
+  /** Copies of one source. At the last place, those of better sources precede its copy; those of worse ones follow it. */
+  *#copiesOf(
+    source: SelectedSource,
+    after: PricePoint['after'] | null,
+    isUnchecked: boolean,
+  ): Generator<Visit, void> {
+    const isUnknown = this.#opened!.deciders.isUnknown(source.rank)
+    const isPassed = after !== null && source.rank < after.rank
+    const passed = source.rank === after?.rank ? after.nth : 0
+    const from = after === null || isPassed ? after : beforePlace(after)
+    let nth = 0
+    let last: PricePosition | null = null
+    for (const { item, place } of source.selection!.byPrice(this.#order, from)) {
+      if ((isUnknown || (item.origin?.unchecked ?? []).length > 0) !== isUnchecked) continue
+      nth = last !== null && comparePositions(place, last) === 0 ? nth + 1 : 1
+      last = place
+      const compared = after === null ? 1 : comparePositions(place, after)
+      if (compared > 0 || (compared === 0 && nth > passed)) yield { item, place, source, nth, isUnchecked }
+    }
   }
-  return hidden
-}
 
-function sumOf(selected: readonly SelectedSource[]): number {
-  return selected.reduce((sum, one) => sum + one.total, 0)
+  /** What a look-up could not check comes last in its page. */
+  async #show(visits: readonly Visit[], signal: AbortSignal): Promise<MergedItem[]> {
+    const { deciders } = this.#opened!
+    if (deciders.mayLookUp) {
+      const copies = visits.map(({ item, source: { rank } }) => ({ item, rank }))
+      await deciders.lookUp(copies, signal)
+    }
+    const items: MergedItem[] = []
+    for (const { item, source } of visits) {
+      const { rank, isStale } = source
+      const verdict = deciders.judge(item, rank)
+      if (verdict === null) source.addHidden()
+      else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale }, verdict))
+    }
+    const isUnchecked = ({ unchecked }: MergedItem): boolean => unchecked.length > 0
+    return [...items.filter((one) => !isUnchecked(one)), ...items.filter(isUnchecked)]
+  }
 }
 
 /** `nth`: among the copies of its source at that place, of which a gateway may have several. */
-type Visit = PricedItem & { reader: SelectedSource; nth: number }
+type Visit = PricedItem & { source: SelectedSource; nth: number; isUnchecked: boolean }
 
-/** Copies of one source. At the last place, those of better sources precede its copy; those of worse ones follow it. */
-function* copiesBehind(
-  reader: SelectedSource,
-  order: PriceOrder,
-  after: PricePoint['after'] | null,
-): Generator<Visit, void> {
-  const isPassed = after !== null && reader.rank < after.rank
-  const passed = reader.rank === after?.rank ? after.nth : 0
-  const from = after === null || isPassed ? after : { ...after, listingId: justBefore(after.listingId) }
-  let nth = 0
-  let last: PricePlace | null = null
-  for (const { item, place } of reader.selection!.byPrice(order, from)) {
-    nth = last !== null && comparePricePlaces(place, last) === 0 ? nth + 1 : 1
-    last = place
-    const compared = after === null ? 1 : comparePricePlaces(place, after)
-    if (compared > 0 || (compared === 0 && nth > passed)) yield { item, place, reader, nth }
+/** Of equal places the best source's comes first. */
+function* mergeByPrice(streams: readonly Generator<Visit, void>[]): Generator<Visit, void> {
+  const heads = streams.map((stream) => stream.next().value ?? undefined)
+  for (;;) {
+    let best = -1
+    for (const [n, head] of heads.entries())
+      if (head && (best === -1 || comparePositions(head.place, heads[best]!.place) < 0)) best = n
+    if (best === -1) return
+    yield heads[best]!
+    heads[best] = streams[best]!.next().value ?? undefined
   }
 }

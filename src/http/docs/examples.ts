@@ -1,4 +1,7 @@
-/** One request and its answer, for OpenAPI, `/docs` and `docs/api.md`; `test/http/openapi.test.ts` checks each against its schema. */
+/**
+ * One request and its answer, for OpenAPI, `/docs` and `docs/api.md`; `test/integration/http/openapi.test.ts` checks each
+ * against its schema.
+ */
 export type RouteExample = {
   /** Values of path and query parameters. */
   parameters?: Readonly<Record<string, string>>
@@ -98,7 +101,7 @@ const PUBLISHER = {
 
 const SOURCE = {
   registry: 'open-market',
-  mode: 'live',
+  mode: 'snapshot',
   visibility: 'public',
   state: 'loaded',
   age_seconds: 3,
@@ -141,7 +144,7 @@ const FLEET = {
   replicas: [
     {
       id: REPLICA,
-      version: '0.2.0',
+      version: '0.3.0',
       started_at: SEEN_AT,
       age_seconds: 0,
       reload: { at: SEEN_AT, error: null },
@@ -224,7 +227,10 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /tokens': {
     answer: { tokens: [{ chain: 'base_sepolia', address: TOKEN, symbol: 'USDC', decimals: 6 }] },
   },
-  'GET /listings/:id': { parameters: { id: ID }, answer: { listing: MERGED } },
+  'GET /listings/:id': {
+    parameters: { id: ID },
+    answer: { listing: { ...MERGED, _meta: { ...MERGED._meta, age_seconds: 3 } } },
+  },
   'POST /listings': {
     body: { identifier: SELLER, signature: SIGNATURE, timestamp: TIMESTAMP, ...OFFER },
     answer: RECEIPT,

@@ -290,11 +290,10 @@ const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
 }
 const BODY_REFUSALS = [400, 413, 415, 422]
 
-/** Path parameters may be malformed (400), and writes may fail in the store (503). */
-function problemStatuses({ method, path, gate, body, problems = [] }: Route): number[] {
+/** Writes may fail in the store (503). */
+function problemStatuses({ method, gate, body, problems = [] }: Route): number[] {
   const statuses = new Set([...GATE_REFUSALS[gate], ...problems])
   for (const status of body === undefined ? [] : BODY_REFUSALS) statuses.add(status)
-  if (path.includes(':')) statuses.add(400)
   if (method !== 'GET') statuses.add(503)
   return [...statuses].sort((a, b) => a - b)
 }

@@ -11,10 +11,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 const ACCEPTED = 'accepted'
 
 /** Counts writes of listings by outcome, and refusals by the limit that was exceeded. */
-export function createOutcomeMetrics(
-  registry: MetricsRegistry,
-  routeOf: (path: string) => string | null,
-): OnAnswered {
+export function createOutcomeMetrics(registry: MetricsRegistry): OnAnswered {
   const writes = new Counter({
     name: 'entrepot_writes_total',
     help: 'Publishes, updates and deletes, by outcome: accepted, or the code of the problem',
@@ -29,10 +26,9 @@ export function createOutcomeMetrics(
   })
   for (const operation of Object.values(OPERATIONS)) writes.inc({ operation, outcome: ACCEPTED }, 0)
   for (const limit of LIMITS) refusals.inc({ limit }, 0)
-  return ({ method, path, status }, error) => {
+  return ({ method, route, status }, error) => {
     if (error?.limit !== undefined) refusals.inc({ limit: error.limit })
-    if (method === 'GET' || path === undefined) return
-    const operation = OPERATIONS[`${method} ${routeOf(path)}`]
+    const operation = OPERATIONS[`${method} ${route}`]
     const outcome = error?.code ?? (status < 400 ? ACCEPTED : undefined)
     if (operation !== undefined && outcome !== undefined) writes.inc({ operation, outcome })
   }

@@ -1,27 +1,51 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Counter, Histogram, type Registry as MetricsRegistry } from 'prom-client'
+import { systemClock } from '../../domain/clock.ts'
 import { MinuteCounts } from '../../domain/minutes.ts'
+import { routePathOf } from '../middleware/router.ts'
 import { recordedStatus } from '../middleware/tracing.ts'
-import type { Route } from '../route.ts'
+import type { Middleware } from '../request-state.ts'
 import { BUCKETS } from './metrics.ts'
 
-/** Plain numbers: counting a request is part of answering it from memory. */
-type Tally = {
+/** Counts each request, and how long its answer took, once it is sent or the connection is closed. */
+export function countRequests(metrics: RequestMetrics, inFlight = new InFlightRequests()): Middleware {
+  return (context, next) => {
+    const started = performance.now()
+    inFlight.begin()
+    context.res.once('close', () => {
+      inFlight.end()
+      const { req, res, state } = context
+      const gate = state.route?.gate
+      metrics.count({
+        path: routePathOf(context) ?? 'other',
+        method: req.method!,
+        status: recordedStatus(res),
+        ms: performance.now() - started,
+        isTraffic: gate === 'read' || gate === 'write',
+      })
+    })
+    return next()
+  }
+}
+
+type CountedRequest = {
   path: string
+  method: string
+  status: number
+  ms: number
   /** Whether it reads or writes the market: pages, probes and admin routes do not. */
   isTraffic: boolean
-  counts: Map<string, { method: string; status: number; count: number; add: CountResponse }>
+}
+
+/** The requests of one route in plain numbers: counting is part of answering from memory. */
+type Tally = {
+  path: string
+  counts: Map<string, { method: string; status: number; count: number }>
   seconds: number
   buckets: number[]
 }
 
-/** `started`: `performance.now()`, in ms. `isRepeated`: from the response cache. */
-export type CountResponse = (started: number, isRepeated?: boolean) => void
-
 export class RequestMetrics {
-  readonly #fixed = new Map<string, Tally>()
-  readonly #open: { prefix: string; suffix: string; tally: Tally }[] = []
-  readonly #other = tallyFor({ path: 'other', gate: 'none' })
+  readonly #tallies = new Map<string, Tally>()
   /** Of all routes that read or write the market. */
   readonly minutes = new MinuteCounts()
 
@@ -29,74 +53,34 @@ export class RequestMetrics {
     this.#register(registry)
   }
 
-  addRoutes(routes: readonly Pick<Route, 'path' | 'gate'>[]): void {
-    for (const route of routes) {
-      const { path } = route
-      const [prefix = '', suffix] = path.split(/[:*]\w+/)
-      const isCovered = this.#fixed.has(path) || this.#open.some(({ tally }) => tally.path === path)
-      if (isCovered) continue
-      if (suffix === undefined) this.#fixed.set(path, tallyFor(route))
-      else this.#open.push({ prefix, suffix, tally: tallyFor(route) })
-    }
-  }
-
-  observer(inFlight: InFlightRequests): (request: IncomingMessage, response: ServerResponse) => void {
-    return (request, response) => {
-      const started = performance.now()
-      inFlight.begin()
-      response.once('close', () => {
-        inFlight.end()
-        this.counter(request, recordedStatus(response))(started)
-      })
-    }
-  }
-
-  /** The function that counts such an answer, valid for the life of the process. */
-  readonly counter = ({ url = '', method: sent }: IncomingMessage, status: number): CountResponse => {
-    const tally = this.#tallyOf(url)
-    const method = METHODS.has(sent) ? sent! : 'other'
+  count({ path, method: sent, status, ms, isTraffic }: CountedRequest): void {
+    const tally = this.#tallyOf(path)
+    const method = METHODS.has(sent) ? sent : 'other'
+    const seconds = ms / 1000
+    let bucket = 0
+    while (seconds > BUCKETS[bucket]!) bucket++
+    tally.seconds += seconds
+    tally.buckets[bucket]!++
     const key = method + status
-    const known = tally.counts.get(key)
-    if (known !== undefined) return known.add
-    const add: CountResponse = (started, isRepeated = false) => {
-      const ms = performance.now() - started
-      const seconds = ms / 1000
-      let bucket = 0
-      while (seconds > BUCKETS[bucket]!) bucket++
-      counted.count++
-      tally.seconds += seconds
-      tally.buckets[bucket]!++
-      if (!tally.isTraffic) return
-      const now = Date.now()
-      this.minutes.addRequest(now, ms, status >= 500)
-      this.minutes.addLookup(now, isRepeated)
-    }
-    const counted = { method, status, count: 0, add }
-    tally.counts.set(key, counted)
-    return add
+    const counted = tally.counts.get(key)
+    if (counted === undefined) tally.counts.set(key, { method, status, count: 1 })
+    else counted.count++
+    if (isTraffic) this.minutes.addRequest(systemClock.monotonic(), ms, status >= 500)
   }
 
-  /** `null` if no route matches. */
-  readonly routeOf = (url: string): string | null => {
-    const tally = this.#tallyOf(url)
-    return tally === this.#other ? null : tally.path
-  }
+  /** Counts a read, and whether the response cache answered it. */
+  readonly countLookup = (isHit: boolean): void => this.minutes.addLookup(systemClock.monotonic(), isHit)
 
-  #tallyOf(url: string): Tally {
-    const query = url.indexOf('?')
-    const path = query < 0 ? url : url.slice(0, query)
-    const fixed = this.#fixed.get(path) ?? this.#fixed.get(path.replace(/\/$/, ''))
-    if (fixed !== undefined) return fixed
-    const found = this.#open.find(({ prefix, suffix }) => path.startsWith(prefix) && path.endsWith(suffix))
-    return found?.tally ?? this.#other
+  #tallyOf(path: string): Tally {
+    const tally = this.#tallies.get(path)
+    if (tally !== undefined) return tally
+    const added = { path, counts: new Map(), seconds: 0, buckets: Array(BUCKETS.length + 1).fill(0) }
+    this.#tallies.set(path, added)
+    return added
   }
 
   #register(registry: MetricsRegistry): void {
-    const tallies = (): Tally[] => [
-      ...this.#fixed.values(),
-      ...this.#open.map(({ tally }) => tally),
-      this.#other,
-    ]
+    const tallies = (): Tally[] => [...this.#tallies.values()]
     new RouteDurations(registry, tallies)
     new Counter({
       name: 'entrepot_requests_total',
@@ -112,14 +96,6 @@ export class RequestMetrics {
     })
   }
 }
-
-const tallyFor = ({ path, gate }: Pick<Route, 'path' | 'gate'>): Tally => ({
-  path,
-  isTraffic: gate === 'read' || gate === 'write',
-  counts: new Map(),
-  seconds: 0,
-  buckets: Array(BUCKETS.length + 1).fill(0),
-})
 
 const DURATION = 'entrepot_request_duration_seconds'
 
@@ -147,7 +123,6 @@ class RouteDurations extends Histogram<'route'> {
         const le = BUCKETS[n] ?? '+Inf'
         return { metricName: `${DURATION}_bucket`, labels: { le, route }, value: count }
       })
-      if (count === 0) return []
       const labels = { route }
       return [
         ...bounds,
@@ -160,7 +135,7 @@ class RouteDurations extends Histogram<'route'> {
 }
 
 /** Unknown methods share one label: bounded cardinality. */
-const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])
 
 /** Requests in flight keep a replaced configuration open. */
 export class InFlightRequests {

@@ -1,7 +1,26 @@
 import { ANONYMOUS, type ApiKey, type Reader } from '../../domain/api-key.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
+import type { Middleware } from '../request-state.ts'
 import type { Gate } from '../route.ts'
+
+export type Authorize = (gate: Gate, authorization: string | undefined) => Reader
+
+/**
+ * Refuses requests without the credential that their route requires.
+ * @param whenVerifiable `null` while keys can be verified
+ */
+export function checkGate(authorize: Authorize, whenVerifiable: () => Promise<unknown> | null): Middleware {
+  return ({ req, state }, next) => {
+    const { authorization } = req.headers
+    const pass = () => {
+      state.reader = authorize(state.route.gate, authorization)
+      return next()
+    }
+    const isVerifiable = authorization === undefined ? null : whenVerifiable()
+    return isVerifiable === null ? pass() : isVerifiable.then(pass)
+  }
+}
 
 type Gates = {
   requireReadKey: boolean

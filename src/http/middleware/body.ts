@@ -1,8 +1,8 @@
-import type Koa from 'koa'
 import { koaBody } from 'koa-body'
 import { EntrepotError } from '../../errors.ts'
 import { depthProblem, sizeProblem } from '../../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import type { KoaContext, Middleware } from '../request-state.ts'
 import type { RequestContext } from '../route.ts'
 
 export const MAX_BODY_BYTES = 256 * 1024
@@ -17,32 +17,53 @@ const readText = koaBody({
   encoding: 'binary',
 })
 
+/** After gate and limits: reading and parsing the body is the cost of a hostile request. */
+export function readBody(): Middleware {
+  return (context, next) => {
+    const { state } = context
+    state.body = null
+    if (state.route.body === undefined) return next()
+    return readJsonBody(context).then((body) => {
+      state.body = body
+      return next()
+    })
+  }
+}
+
 /**
- * Reads and parses JSON; `null` for an empty body.
+ * Reads and parses JSON, whose byte order mark is dropped; `null` for an empty body.
  * @throws EntrepotError `too_large`, `unsupported_media_type`, `bad_request` (cut off) or `invalid`
  */
-export async function readJsonBody(context: Koa.Context): Promise<RequestContext['body']> {
+async function readJsonBody(context: KoaContext): Promise<RequestContext['body']> {
   const { headers } = context.req
   // As in the deployed protocol, a body without a type is JSON.
   const { 'content-type': type = 'application/json' } = headers
   // koa-body does not read a body whose type is missing or malformed.
   headers['content-type'] = 'text/plain'
-  const bytes = await readBytes(context)
-  if (bytes.length === 0) return null
+  const received = await readBytes(context)
+  if (received.length === 0) return null
   if (!JSON_TYPE.test(type)) throw invalid('Input should be a valid dictionary: send it as application/json')
+  const bytes = withoutMark(received)
   // Before parsing: bodies over these limits are the most expensive to parse.
   const problem = depthProblem(bytes) ?? sizeProblem(bytes)
   if (problem !== null) throw invalid(problem)
   return { bytes, value: decode(bytes) }
 }
 
-async function readBytes(context: Koa.Context): Promise<Buffer> {
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+function withoutMark(bytes: Buffer): Buffer {
+  const start = bytes.subarray(0, BYTE_ORDER_MARK.length)
+  return start.equals(BYTE_ORDER_MARK) ? bytes.subarray(start.length) : bytes
+}
+
+async function readBytes(context: KoaContext): Promise<Buffer> {
   const { headers } = context.req
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity')
     throw new EntrepotError(
       'unsupported_media_type',
-      `Content-Encoding ${encoding} is not accepted: send the body without it`,
+      `Content-Encoding ${JSON.stringify(encoding)} is not accepted: send the body without it`,
     )
   // koa-body takes the length modulo 2^32.
   if (Number(headers['content-length']) > MAX_BODY_BYTES) throw tooLarge()

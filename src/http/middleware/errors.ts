@@ -1,26 +1,22 @@
 import { STATUS_CODES } from 'node:http'
-import type Koa from 'koa'
 import { EntrepotError } from '../../errors.ts'
+import type { Middleware } from '../request-state.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 /** Why a request's signal is aborted when its connection closes; nothing is answered then. */
 export const CLIENT_CLOSED = new Error('the client closed the connection')
 
-/** Every error becomes a problem. Returns it, and `null` for other answers. */
-export async function answerErrors(context: Koa.Context, next: Koa.Next): Promise<EntrepotError | null> {
-  try {
-    await next()
-    return null
-  } catch (cause) {
-    if (cause === CLIENT_CLOSED) return null
-    const error = toError(cause)
-    const problem = renderProblem(error)
-    context.status = problem.status
-    context.set(problem.headers)
-    context.type = PROBLEM_TYPE
-    context.body = problem.body
-    return error
+/** Every error becomes a problem. */
+export function answerErrors(): Middleware {
+  return async ({ state }, next) => {
+    try {
+      await next()
+    } catch (cause) {
+      if (cause === CLIENT_CLOSED) return
+      state.problem = toError(cause)
+      state.response = { type: PROBLEM_TYPE, ...renderProblem(state.problem) }
+    }
   }
 }
 

@@ -4,7 +4,20 @@ import proxyAddr from 'proxy-addr'
 import type { Reader } from '../../domain/api-key.ts'
 import type { Limiter, LimitState } from '../../domain/limiter.ts'
 import { rateLimited, rateLimitHeaders } from '../../registry/errors.ts'
+import type { Middleware } from '../request-state.ts'
 import type { Gate } from '../route.ts'
+
+/** Refuses requests over their limit, and adds the limit's headers to the answers of others. */
+export function limitRate(rateLimit: RateLimit): Middleware {
+  return ({ req, state }, next) => {
+    const counted = rateLimit(req, state.route.gate, state.reader)
+    if (counted === null) return next()
+    return counted.then((headers) => {
+      state.headers = { ...state.headers, ...headers }
+      return next()
+    })
+  }
+}
 
 /** Rate limit headers of the answer; `null` if nothing is counted. */
 export type RateLimit = (

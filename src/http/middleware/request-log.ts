@@ -1,19 +1,19 @@
-import type { IncomingMessage } from 'node:http'
-import type Koa from 'koa'
 import type { Clock } from '../../domain/clock.ts'
-import { randomId } from '../../domain/random-id.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
-import { answerErrors } from './errors.ts'
-import { recordedPath, recordedStatus, type traceOf as traceOfHeaders } from './tracing.ts'
+import type { Middleware } from '../request-state.ts'
+import { routePathOf } from './router.ts'
+import { recordedPath, recordedStatus } from './tracing.ts'
 
 /** Only with a status: the HTTP parser refused it. */
 type AnsweredRequest = {
   requestId?: string
   traceId?: string | undefined
   method?: string
-  path?: string
+  url?: string | undefined
+  /** As in the route table. */
+  route?: string | undefined
   status: number
   ms?: number
 }
@@ -21,20 +21,26 @@ type AnsweredRequest = {
 /** `error`: why it was refused, where its answer is a problem. */
 export type OnAnswered = (request: AnsweredRequest, error: EntrepotError | null) => void
 
-/** Sets `X-Request-Id`, answers errors, and reports every request. */
-export const observeRequests =
-  (onAnswered: OnAnswered, traceOf: typeof traceOfHeaders): Koa.Middleware =>
-  async (context, next) => {
-    const requestId = requestIdOf(context.req)
-    context.set('X-Request-Id', requestId)
+/** Reports every request once its answer is made, or why it has none. */
+export function reportRequests(onAnswered: OnAnswered = () => {}): Middleware {
+  return async (context, next) => {
     const startedAt = performance.now()
-    const error = await answerErrors(context, next)
-    const { method, req, res } = context
-    const ms = Math.round(performance.now() - startedAt)
-    const traceId = traceOf(req)?.traceId
-    const path = recordedPath(req)
-    onAnswered({ requestId, traceId, method, path, status: recordedStatus(res), ms }, error)
+    await next()
+    const { req, res, state } = context
+    onAnswered(
+      {
+        requestId: state.headers['X-Request-Id']!,
+        traceId: state.trace?.traceId,
+        method: req.method!,
+        url: req.url,
+        route: routePathOf(context),
+        status: recordedStatus(res),
+        ms: Math.round(performance.now() - startedAt),
+      },
+      state.problem ?? null,
+    )
   }
+}
 
 /** Of each reason in each window. */
 const MAX_LINES = 60
@@ -55,15 +61,17 @@ export class RequestLog {
 
   readonly write: OnAnswered = (request, error) => {
     const level = levelOf(request)
-    const { status, path } = request
-    const line = path === undefined ? request : { ...request, path: path.slice(0, MAX_CLIENT_TEXT) }
-    if (status < 400) return this.#log[level](line, 'request')
+    const { status } = request
+    if (status < 400) {
+      if (this.#log.isLevelEnabled(level)) this.#log[level](lineOf(request), 'request')
+      return
+    }
     const reason = error?.code ?? NO_PROBLEM[status] ?? String(status)
     if (!this.#hasRoom(reason, level)) return
-    const detail = error === null ? undefined : withoutQuotes(error.message).slice(0, MAX_CLIENT_TEXT)
+    const detail = error === null ? undefined : withoutQuotes(error.logged).slice(0, MAX_CLIENT_TEXT)
     // Of a fault of this service, the stack.
     const err = status === 500 ? error?.cause : undefined
-    this.#log[level]({ ...line, reason, detail, err }, 'request')
+    this.#log[level]({ ...lineOf(request), reason, detail, err }, 'request')
   }
 
   /** Counts what was left out until now. */
@@ -88,6 +96,15 @@ export class RequestLog {
   }
 }
 
+const lineOf = ({ requestId, traceId, method, url, status, ms }: AnsweredRequest) => ({
+  requestId,
+  traceId,
+  method,
+  path: url === undefined ? undefined : recordedPath(url).slice(0, MAX_CLIENT_TEXT),
+  status,
+  ms,
+})
+
 type Level = 'debug' | 'info' | 'warn' | 'error'
 
 function levelOf({ method, status }: AnsweredRequest): Level {
@@ -100,11 +117,3 @@ const NO_PROBLEM: Readonly<Record<number, string>> = { 499: 'client_closed', 503
 
 /** Details quote what the client sent, which may be private. Keys and signatures are long words. */
 const withoutQuotes = (detail: string): string => safeText(detail.replace(/["'].*|\S{32,}/gs, '…'))
-
-/** The caller's `X-Request-Id` if harmless, so that calls can be followed across services. */
-export function requestIdOf({ headers }: IncomingMessage): string {
-  const sent = headers['x-request-id']
-  return sent !== undefined && HARMLESS.test(String(sent)) ? String(sent) : randomId()
-}
-
-const HARMLESS = /^[\w.-]{1,64}$/

@@ -1,11 +1,10 @@
-import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
-import type { FilterSpec } from '../../filter-spec/filter.ts'
-import { facetFields, MAX_FACETS, REGISTRY_FACET } from '../../gateway/facets.ts'
+import { MAX_FACETS, REGISTRY_FACET } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import {
-  filterParameters,
   IF_MATCH,
   IF_NONE_MATCH,
+  type IsParameter,
+  marketRequestOf,
   NOT_MODIFIED,
   PRICE_MAX,
   PRICE_PER,
@@ -13,22 +12,21 @@ import {
   PUBLISHER,
   REQUIRE,
   readGatewayParameters,
+  readMarketQuery,
   readNames,
   SOURCES,
   STATUS,
   TIMEOUT_MS,
+  withFilters,
 } from '../parameters.ts'
-import {
-  type HandlerResponse,
-  parameter,
-  type RequestContext,
-  type Route,
-  type RouteParameter,
-} from '../route.ts'
+import { type HandlerResponse, parameter, type RequestContext, type Route } from '../route.ts'
+import type { Gateway } from './listings.ts'
 import { mergedHeaders } from './merged-headers.ts'
-import { currency, type Gateway, marketQuery, readVocabulary } from './merged-listings.ts'
 
-export const facetRoutes = (gateway: Gateway): Route[] => [
+export const facetRoutes = (
+  gateway: Gateway,
+  { all, isParameter } = withFilters(PARAMETERS, gateway.spec),
+): Route[] => [
   {
     method: 'GET',
     path: '/facets',
@@ -39,16 +37,17 @@ export const facetRoutes = (gateway: Gateway): Route[] => [
       'other query parameter is a filter of the filter spec; all filters have to match. A live source with more than ' +
       '`scan_limit` matches is skipped, and the answer is not complete. `prices` gives the least, the median and the most ' +
       'per GPU-hour or offer, for each token and unit by itself, for at most 32 of them.',
-    parameters: [...PARAMETERS, IF_MATCH, IF_NONE_MATCH, ...usableFilters(gateway.spec)],
+    parameters: [...all, IF_MATCH, IF_NONE_MATCH],
     responses: {
       200: { description: 'Counts, and a report of each source', schema: facetsSchema },
       304: NOT_MODIFIED,
     },
     problems: [400, 412, 422, 502, 503, 504, 508],
-    handle: (request) => readMarket(request, gateway),
+    handle: (request) => readFacets(gateway, request, isParameter),
   },
 ]
 
+/** A filter `by` can be used with `GET /listings` only. */
 const BY = parameter(
   'query',
   'by',
@@ -58,29 +57,23 @@ const BY = parameter(
 
 const PARAMETERS = [BY, STATUS, PUBLISHER, PRICE_PER, PRICE_MAX, PRICE_TOKEN, REQUIRE, TIMEOUT_MS, SOURCES]
 
-const RESERVED: ReadonlySet<string> = new Set(PARAMETERS.map(({ name }) => name))
-
-/** A filter `by` can be used with `GET /listings` only. */
-const usableFilters = (spec: FilterSpec): RouteParameter[] =>
-  filterParameters(spec).filter(({ name }) => !RESERVED.has(name))
-
-async function readMarket(request: RequestContext, gateway: Gateway): Promise<HandlerResponse> {
-  const parameters = readGatewayParameters(request.queryString, RESERVED)
+async function readFacets(
+  gateway: Gateway,
+  context: RequestContext,
+  isParameter: IsParameter,
+): Promise<HandlerResponse> {
+  const { market } = gateway
+  const parameters = readGatewayParameters(context.queryString, isParameter)
+  const request = marketRequestOf(context, parameters)
   const { texts } = parameters
-  const names = readNames(texts.by) ?? []
-  const counted = names.flatMap((name): [string, string][] => (name === REGISTRY_FACET ? [] : [[name, '']]))
-  const filters = [...parameters.filters, ...counted]
-  const read = await readVocabulary(request, gateway, { ...parameters, filters })
-  const price = parsePriceQuestion(gateway.tokens, { ...texts, sort: '' }, { countsPrices: true })
-  const { query, context } = marketQuery(request, gateway, { ...read, parameters, price })
-  const by = facetFields(names, read.vocabulary.filters)
-  const found = await gateway.readFacets({ ...query, by, per: price.per }, context)
-  const { total, facets, prices, complete, sources, outcomes } = found
+  const query = await readMarketQuery(market, { ...parameters, texts: { ...texts, sort: '' } }, request, true)
+  const answer = await market.facets({ ...query, by: readNames(texts.by) ?? [] }, request)
+  const { total, isTotalExact, facets, prices, complete, sources, isCurrent } = answer
+  const total_is = isTotalExact ? undefined : 'at_most'
   const contents = Buffer.from(JSON.stringify([facets, prices]))
-  const vocabulary = filters.length === 0 ? null : read.vocabulary
   return {
-    body: Buffer.from(JSON.stringify({ total, facets, prices, complete, sources })),
-    headers: mergedHeaders({ ...found, nextCursor: undefined }, contents, request.reader, gateway),
-    isCurrent: currency({ outcomes, nextCursor: undefined }, vocabulary, gateway.clock),
+    body: Buffer.from(JSON.stringify({ total, total_is, facets, prices, complete, sources })),
+    headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.reader, gateway),
+    isCurrent,
   }
 }

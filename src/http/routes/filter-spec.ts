@@ -1,11 +1,11 @@
-import type { ReadVocabulary } from '../../gateway/vocabulary.ts'
+import type { Market } from '../../gateway/market.ts'
 import { filterSpecSchema } from '../../wire/filter-spec.ts'
 import { IF_NONE_MATCH, NOT_MODIFIED } from '../parameters.ts'
 import type { Route } from '../route.ts'
 
 const MAX_WAIT_MS = 4000
 
-export const filterSpecRoutes = (vocabulary: ReadVocabulary): Route[] => [
+export const filterSpecRoutes = (market: Market): Route[] => [
   {
     method: 'GET',
     path: '/filter-spec',
@@ -19,10 +19,8 @@ export const filterSpecRoutes = (vocabulary: ReadVocabulary): Route[] => [
       304: NOT_MODIFIED,
     },
     handle: async ({ header, reader, signal }) => {
-      // Two gateways that start together and request each other must not wait for each other.
-      const isGateway = header('cdn-loop') !== undefined
-      const deadline = { ms: MAX_WAIT_MS, caller: signal }
-      const { etag, body } = await vocabulary(reader, deadline, isGateway ? [] : undefined)
+      const request = { reader, signal, cdnLoop: header('cdn-loop'), budgetMs: MAX_WAIT_MS }
+      const { etag, body } = await market.filterSpec(request)
       return { body, headers: { ETag: `"${etag}"`, Vary: 'Authorization' } }
     },
   },

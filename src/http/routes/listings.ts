@@ -1,248 +1,237 @@
-import { setImmediate } from 'node:timers/promises'
+import { Readable } from 'node:stream'
 import { z } from 'zod'
-import type { PublishReceipt } from '../../domain/listing.ts'
-import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
-import type { TokenTable } from '../../domain/price/token.ts'
-import type { PageQuery } from '../../domain/query.ts'
-import type { PriceOrder, PricePlace, Select, Selection } from '../../domain/source/selection.ts'
-import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
-import {
-  type Comparison,
-  comparisonIn,
-  comparisonWith,
-  itemPrice,
-} from '../../gateway/by-price/item-price.ts'
-import { type ByPrice, nameGroups, orderOf } from '../../gateway/by-price/price-order.ts'
+import { renderItem, renderMerged } from '../../gateway/envelope.ts'
+import type { Market } from '../../gateway/market.ts'
+import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
+import type { MergedItem } from '../../gateway/merged-item.ts'
 import { withMember } from '../../json/members.ts'
-import { queryLocal } from '../../registry/local-source.ts'
 import type { Replica } from '../../registry/replica.ts'
-import type { WriteContext } from '../../registry/write/checked-write.ts'
-import { publishListing } from '../../registry/write/publish.ts'
-import { publishRequest } from '../../registry/write/request.ts'
-import { removeListing, updateListing, updateRequest } from '../../registry/write/update-and-remove.ts'
-import { validateListing, validateRequest, validation } from '../../registry/write/validate.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
 import {
   envelopeSchema,
   listingSchema,
-  publishReceiptSchema,
-  updateReceiptSchema,
+  mergedEnvelopeSchema,
+  mergedListingSchema,
 } from '../../wire/listing.ts'
-import { requireEtag } from '../etag.ts'
-import { objectBody } from '../middleware/body.ts'
+import { sourceReportSchema } from '../../wire/source.ts'
+import { NDJSON_TYPE, prefersToJson } from '../middleware/accept.ts'
 import {
+  GATEWAY_PARAMETERS,
+  type GatewayParameters,
+  IF_MATCH,
+  IF_NONE_MATCH,
   LISTING_ID,
-  listingParameters,
-  queryOf,
-  readIntegerParameter,
+  marketRequestOf,
+  NOT_MODIFIED,
+  REGISTRY_PARAMETERS,
+  readGatewayParameters,
   readListingParameters,
-  readStatusParameter,
+  readMarketQuery,
+  withFilters,
 } from '../parameters.ts'
+import { type HandlerResponse, parameter, type RequestContext, type Route } from '../route.ts'
 import {
-  type HandlerResponse,
-  integerParameter,
-  json,
-  parameter,
-  type RequestContext,
-  type Route,
-} from '../route.ts'
+  type MergedHeaderOptions,
+  mergedHeaders,
+  oneListingHeaders,
+  streamHeaders,
+} from './merged-headers.ts'
+import type { SourceList } from './sources.ts'
 
-type LocalListings = { spec: FilterSpec; replica: Replica; select: Select; tokens: TokenTable }
+export type Gateway = MergedHeaderOptions &
+  SourceList & {
+    market: Market
+    /** Of the local Registry. */
+    spec: FilterSpec
+  }
 
-export const localListingRoutes = (local: LocalListings): Route[] => [
-  {
-    method: 'GET',
-    path: '/listings',
-    gate: 'read',
-    summary: 'List matching listings',
-    description:
-      'Newest first, or by price. Every other query parameter is a filter of the filter spec; all filters have to match.',
-    parameters: listingParameters(local.spec),
-    responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
-    problems: [400, 412, 422],
-    handle: (request) => readLocal(request, local),
-  },
-  {
-    method: 'GET',
-    path: '/listings/:id',
-    gate: 'read',
-    summary: 'One listing of any status',
-    parameters: [LISTING_ID],
-    responses: { 200: { description: 'The listing', schema: z.object({ listing: listingSchema }) } },
-    problems: [404],
-    handle: ({ params }) => {
-      const row = local.replica.projection.listings.get(params.id ?? '')
-      if (row === undefined) throw new EntrepotError('not_found', 'Listing not found')
-      return { body: Buffer.concat([OPEN_LISTING, row.bytes, CLOSE_LISTING]) }
-    },
-  },
+/** Of a gateway: every source, with a report of each. */
+export const mergedListingRoutes = (gateway: Gateway): Route[] => [listMerged(gateway), getMerged(gateway)]
+
+/** Of a plain Registry: exactly the members of the deployed protocol. */
+export const plainListingRoutes = (gateway: Gateway, replica: Replica): Route[] => [
+  listPlain(gateway, replica),
+  getPlain(gateway),
 ]
 
-/** @param registry `null` for a pure gateway */
-export const publishingRoutes = (registry: WriteContext | null): Route[] =>
-  registry === null ? [NO_REGISTRY] : writeRoutes(registry)
+const listPlain = (
+  { market, spec }: Gateway,
+  replica: Replica,
+  { all, isParameter } = withFilters(REGISTRY_PARAMETERS, spec),
+): Route => ({
+  method: 'GET',
+  path: '/listings',
+  gate: 'read',
+  summary: 'List matching listings',
+  description:
+    'Newest first, or by price. Every other query parameter is a filter of the filter spec; all filters have to match.',
+  parameters: [...all, IF_MATCH],
+  responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
+  problems: [400, 412, 422],
+  handle: async ({ queryString, reader, signal, trace, header }) => {
+    const parameters = readListingParameters(queryString, isParameter)
+    const { limit, offset, publisher } = parameters
+    const request = { reader, signal, trace, ifMatch: header('if-match') }
+    const query = await readMarketQuery(market, parameters, request)
+    // In the protocol, an unknown publisher is answered before the filters are checked.
+    const isUnknown = publisher !== null && replica.projection.publisherOf(publisher) === null
+    const { items, total, isCurrent } = await market.page(
+      { ...query, ...(isUnknown && { filters: [] }), limit, offset },
+      request,
+    )
+    return { body: renderEnvelope(items.map(plainRow), total), isCurrent }
+  },
+})
 
-function readLocal(
-  { queryString, header, signal }: RequestContext,
-  { spec, replica, select, tokens }: LocalListings,
-): HandlerResponse | Promise<HandlerResponse> {
-  const parameters = readListingParameters(queryString)
-  const price = parsePriceQuestion(tokens, parameters.texts)
-  requireEtag(header('if-match'), spec.etag)
-  const status = readStatusParameter(parameters.status)
-  // In the protocol, an unknown publisher is answered before the filters are checked.
-  const { publisher } = parameters
-  const { projection } = replica
-  const { version } = projection.listings
-  if (publisher !== null && projection.publisherOf(publisher) === null) return { body: renderEnvelope([], 0) }
-  const query = { ...queryOf(spec, status, parameters), priceLimit: price.limit }
-  if (price.sort === 'price') return readByPrice(query, price, { select, tokens }, signal)
-  const { rows, total } = queryLocal(projection, query)
-  const show = price.limit === undefined ? bytesOf : withPrice(comparisonWith(price.limit), tokens)
-  const body = renderEnvelope(rows.map(show), total)
-  const isCurrent = (): boolean =>
-    replica.projection === projection && projection.listings.version === version
-  return { body, isCurrent }
+/** As published; only a price that was compared is added. */
+function plainRow({ bytes, price }: MergedItem): Uint8Array {
+  return price === undefined ? bytes : withMember(bytes, '_meta', JSON.stringify({ price }))
 }
 
-async function readByPrice(
-  { limit, offset, ...query }: PageQuery,
-  by: ByPrice,
-  { select, tokens }: Pick<LocalListings, 'select' | 'tokens'>,
-  signal: AbortSignal,
+const getPlain = ({ market }: Gateway): Route => ({
+  method: 'GET',
+  path: '/listings/:id',
+  gate: 'read',
+  summary: 'One listing of any status',
+  parameters: [LISTING_ID],
+  responses: { 200: { description: 'The listing', schema: z.object({ listing: listingSchema }) } },
+  problems: [404],
+  handle: async ({ params, reader, signal, trace }) => {
+    const { merged } = await market.find(params.id ?? '', null, { reader, signal, trace })
+    if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
+    return { body: Buffer.concat([OPEN_LISTING, merged.bytes, CLOSE_LISTING]) }
+  },
+})
+
+const listMerged = (
+  gateway: Gateway,
+  { all, isParameter } = withFilters(GATEWAY_PARAMETERS, gateway.spec),
+): Route => ({
+  method: 'GET',
+  path: '/listings',
+  gate: 'read',
+  summary: 'List matching listings of all visible sources',
+  description:
+    'Newest first, each listing once. The best source that has a listing decides about it: its copy is shown, filtered, ' +
+    'priced and put in order of its own date, and hides copies of worse sources. `sort=price` orders by price, over ' +
+    'everything that matches. ' +
+    'Every other query parameter is a filter of the filter spec; all filters have to match. `offset` and `limit` count ' +
+    'merged listings, and pages of an unchanged market neither lose nor repeat a listing. `cursor` continues at any ' +
+    'depth: no unchanged listing is lost; one that was `unchecked`, or is in a gateway, may be repeated, with the same id and publisher. ' +
+    '`Accept: application/x-ndjson` streams the complete sequence, one listing a line and none twice; its ' +
+    'last line is `_meta` with `complete` and `sources`.',
+  parameters: [...all, IF_MATCH, IF_NONE_MATCH],
+  responses: {
+    200: {
+      description: 'A page of listings, and a report of each source',
+      schema: mergedEnvelopeSchema,
+      isStreamed: true,
+    },
+    304: NOT_MODIFIED,
+  },
+  problems: [400, 412, 422, 502, 503, 504, 508],
+  handle: async (context) => {
+    const parameters = readGatewayParameters(context.queryString, isParameter)
+    const request = marketRequestOf(context, parameters)
+    const query = await readMarketQuery(gateway.market, parameters, request)
+    const answer = prefersToJson(NDJSON_TYPE, context.listHeader('accept')) ? streamMerged : pageMerged
+    const asked = { query, parameters, request }
+    return withUsableFilters(gateway.market, asked, (usable) => answer(gateway, usable))
+  },
+})
+
+type Asked = { query: MarketQuery; parameters: GatewayParameters; request: MarketRequest }
+
+async function pageMerged(gateway: Gateway, asked: Asked): Promise<HandlerResponse> {
+  const { query, parameters, request } = asked
+  const { limit, offset, cursor } = parameters
+  const page = await gateway.market.page({ ...query, limit, offset, cursor }, request)
+  const { body, rows } = renderMerged(page)
+  return { body, headers: mergedHeaders(page, rows, request.reader, gateway), isCurrent: page.isCurrent }
+}
+
+async function streamMerged(
+  gateway: Gateway,
+  { query, parameters, request }: Asked,
 ): Promise<HandlerResponse> {
-  const selection = await select(query, signal)
-  const order = orderOf(nameGroups([selection.offers(by.tokens)], by), by)
-  const after = await nthPlace(selection, order, offset, signal)
-  const priced = after === undefined ? [] : [...selection.byPrice(order, after).take(limit)]
-  const items = priced.map(({ item }) => item)
-  const body = renderEnvelope(items.map(withPrice(comparisonIn(order), tokens)), selection.total)
-  return { body, isCurrent: selection.isCurrent }
+  if (parameters.cursor !== null)
+    throw new EntrepotError(
+      'bad_request',
+      'cursor cannot be used with NDJSON: a stream has no pages; leave it out',
+    )
+  const { outcomes, lines } = await gateway.market.stream(query, request)
+  const body = Readable.from(lines, { objectMode: false })
+  return { type: NDJSON_TYPE, body, headers: streamHeaders(outcomes, gateway) }
 }
 
-/** Of the last of the first `count`; `null` for none, `undefined` beyond the end. */
-async function nthPlace(
-  selection: Selection,
-  order: PriceOrder,
-  count: number,
-  signal: AbortSignal,
-): Promise<PricePlace | null | undefined> {
-  let place: PricePlace | null = null
-  if (count >= selection.total) return count === 0 ? place : undefined
-  for (let left = count; left > 0; left -= PASSED_PER_TURN) {
-    for (const priced of selection.byPrice(order, place).take(Math.min(left, PASSED_PER_TURN)))
-      place = priced.place
-    await setImmediate()
-    signal.throwIfAborted()
+/**
+ * In the protocol, the page of an unknown publisher is empty whatever the filters are. So wrong filters are left out where
+ * every source has answered that it has no listing of the publisher.
+ */
+async function withUsableFilters(
+  market: Market,
+  asked: Asked,
+  answer: (asked: Asked) => Promise<HandlerResponse>,
+): Promise<HandlerResponse> {
+  const { query, parameters, request } = asked
+  try {
+    return await answer(asked)
+  } catch (cause) {
+    const isDoubted = query.publisher !== null && query.filters.length > 0 && parameters.cursor === null
+    if (!isDoubted || !(cause instanceof EntrepotError) || cause.code !== 'bad_request') throw cause
+    const unfiltered = { ...query, filters: [] }
+    const any = { ...unfiltered, prices: { ...query.prices, sort: 'newest', limit: undefined } } as const
+    const first = await market.page({ ...any, limit: 1, offset: 0 }, request).catch(() => null)
+    if (first === null || first.total > 0 || !first.complete) throw cause
+    return answer({ ...asked, query: unfiltered })
   }
-  return place
 }
 
-/** Listings that are passed in one turn of the event loop: some ms. */
-const PASSED_PER_TURN = 5000
+const REGISTRY = parameter(
+  'query',
+  'registry',
+  'The only source to request, by its name or as in `_meta.registry`; default: all visible sources',
+)
 
-function bytesOf({ bytes }: { bytes: Uint8Array }): Uint8Array {
-  return bytes
-}
+const getMerged = (gateway: Gateway): Route => ({
+  method: 'GET',
+  path: '/listings/:id',
+  gate: 'read',
+  summary: 'One listing of any status: the best copy of all sources',
+  description:
+    'Requests all sources, and shows the best copy as soon as every better source has answered. If one of those did ' +
+    'not answer, `complete` is false, `sources` gives the reason, and the response must not be cached. 404 only if every ' +
+    'source answered that it has no such listing.',
+  parameters: [LISTING_ID, REGISTRY],
+  responses: {
+    200: {
+      description: 'The listing',
+      schema: z.object({
+        listing: mergedListingSchema,
+        complete: z.boolean().optional().describe('Only if false'),
+        sources: z.array(sourceReportSchema).optional().describe('Only if `complete` is false'),
+      }),
+    },
+  },
+  problems: [400, 404, 502, 503, 504, 508],
+  handle: (request) => findMerged(gateway, request),
+})
 
-const withPrice =
-  (comparison: Comparison, tokens: TokenTable) =>
-  ({ bytes }: { bytes: Uint8Array }): Uint8Array => {
-    const price = itemPrice(bytes, comparison, tokens)
-    return price === undefined ? bytes : withMember(bytes, '_meta', JSON.stringify({ price }))
+async function findMerged(gateway: Gateway, request: RequestContext): Promise<HandlerResponse> {
+  const { params, query, reader } = request
+  const listing = await gateway.market.find(params.id ?? '', query.registry || null, marketRequestOf(request))
+  const { merged, complete, sources } = listing
+  if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
+  const end = complete
+    ? CLOSE_LISTING
+    : Buffer.from(`,"complete":false,"sources":${JSON.stringify(sources)}}`)
+  return {
+    body: Buffer.concat([OPEN_LISTING, renderItem(merged), end]),
+    headers: oneListingHeaders(listing, reader, gateway),
   }
+}
 
 const OPEN_LISTING = Buffer.from('{"listing":')
 const CLOSE_LISTING = Buffer.from('}')
-
-const writeRoutes = (registry: WriteContext): Route[] => [
-  {
-    method: 'POST',
-    path: '/listings',
-    gate: 'write',
-    summary: 'Publish or republish a listing',
-    description:
-      'Signed by the publisher (EIP-191). Republishing replaces the members that are sent and keeps the others, the ' +
-      'status and the position included. An identical request gets the same receipt again while the listing is ' +
-      'unchanged; after that, or with another body for the listing, the signature is refused.',
-    body: publishRequest,
-    responses: { 201: { description: 'Published or republished', schema: publishReceiptSchema } },
-    problems: [400, 409],
-    handle: async (request) => {
-      const { receipt, warnings } = await publishListing(objectBody(request), registry)
-      return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
-    },
-  },
-  {
-    method: 'PUT',
-    path: '/listings/:id',
-    gate: 'write',
-    summary: 'Change the status or the oracle of a listing',
-    description: 'Signed by its publisher.',
-    parameters: [LISTING_ID],
-    body: updateRequest,
-    responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
-    problems: [400, 404, 409],
-    handle: async (request) => {
-      const changed = await updateListing(request.params.id ?? '', objectBody(request), registry)
-      const { listingId, status, updatedAt } = changed
-      return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
-    },
-  },
-  {
-    method: 'DELETE',
-    path: '/listings/:id',
-    gate: 'write',
-    summary: 'Delete a listing permanently',
-    description: 'Signed by its publisher over `delete_listing:<listing_id>:<timestamp>`.',
-    parameters: [LISTING_ID, parameter('query', 'signature', '65 bytes in hex'), TIMESTAMP],
-    responses: { 204: { description: 'Deleted' } },
-    problems: [404, 409, 422],
-    handle: async ({ params, query }) => {
-      const timestamp = readIntegerParameter(TIMESTAMP, query.timestamp)
-      await removeListing(params.id ?? '', { signature: query.signature, timestamp }, registry)
-      return { status: 204 }
-    },
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/listings/validate-publish',
-    gate: 'read',
-    summary: 'Validate a listing against the listing shape',
-    description: 'Writes nothing and needs no signature.',
-    body: validateRequest,
-    responses: {
-      200: { description: 'The result, for a valid and an invalid listing alike', schema: validation },
-    },
-    handle: (request) => json(validateListing(objectBody(request).value, registry.shape.check)),
-  },
-]
-
-const TIMESTAMP = integerParameter('query', 'timestamp', 'Unix seconds, within 300 of the server’s clock')
-
-/** In the protocol's key order. */
-const toJson = ({ listingId, publisherId, status, createdAt, updatedAt }: PublishReceipt) => ({
-  listing_id: listingId,
-  publisher_id: publisherId,
-  status,
-  created_at: formatTimestamp(createdAt),
-  updated_at: formatTimestamp(updatedAt),
-})
-
-/** 404 with a reason rather than 405. */
-const NO_REGISTRY: Route = {
-  method: 'POST',
-  path: '/listings',
-  gate: 'none',
-  summary: 'Not available: this gateway has no Registry of its own',
-  responses: {},
-  problems: [404],
-  handle: () => {
-    throw new EntrepotError(
-      'not_found',
-      'This gateway has no Registry of its own: publish to one of its upstreams',
-    )
-  },
-}

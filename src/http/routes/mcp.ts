@@ -75,8 +75,11 @@ const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version']
 
 function toError(status: number, body: string): EntrepotError {
   const { error } = JSON.parse(body) as { error: { message: string } }
-  return new EntrepotError(CODES[status] ?? 'bad_request', error.message)
+  return new EntrepotError(CODES[status] ?? 'bad_request', error.message, { logged: NOT_MCP })
 }
+
+/** The messages repeat headers. */
+const NOT_MCP = 'Not a request of the Model Context Protocol'
 
 const CODES: Readonly<Record<number, ErrorCode>> = {
   406: 'not_acceptable',

@@ -37,11 +37,11 @@ export const publisherRoutes = (replica: Replica): Route[] => [
     handle: ({ query }) => {
       const { limit, offset } = readPaging(query)
       const identifier = query.identifier
-      const found =
+      const publishers =
         identifier === undefined
           ? newest(replica, offset, limit)
           : withIdentifier(replica, identifier, query.scheme || 'eip191')
-      return json({ items: found.map(toJson), count: found.length })
+      return json({ items: publishers.map(toJson), count: publishers.length })
     },
   },
   {
@@ -53,9 +53,10 @@ export const publisherRoutes = (replica: Replica): Route[] => [
     responses: { 200: { description: 'The publisher', schema: publisherSchema } },
     problems: [404, 422],
     handle: ({ params }) => {
-      const found = replica.projection.publisher(readIntegerParameter(PUBLISHER_ID, params.publisher_id)!)
-      if (found === null) throw new EntrepotError('not_found', 'Publisher not found')
-      return json(toJson(found))
+      const publisherId = readIntegerParameter(PUBLISHER_ID, params.publisher_id)!
+      const publisher = replica.projection.publisher(publisherId)
+      if (publisher === null) throw new EntrepotError('not_found', 'Publisher not found')
+      return json(toJson(publisher))
     },
   },
   {

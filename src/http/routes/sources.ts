@@ -49,7 +49,7 @@ export const sourceRoutes = ({ sources, clock }: SourceList): Route[] => [
       },
     },
     handle: () => ({
-      ...json({ sources: sources.map(({ status }) => withTraffic(status(), clock.now())) }),
+      ...json({ sources: sources.map(({ status }) => withTraffic(status(), clock.monotonic())) }),
       headers: NO_STORE,
     }),
   },
@@ -80,7 +80,7 @@ export const sourceRoutes = ({ sources, clock }: SourceList): Route[] => [
     handle: async ({ params }) => {
       const { probe, status } = upstreamOf(sources, params.name)
       await probe()
-      return { ...json(withTraffic(status(), clock.now())), headers: NO_STORE }
+      return { ...json(withTraffic(status(), clock.monotonic())), headers: NO_STORE }
     },
   },
 ]
@@ -142,8 +142,12 @@ const settingsOf = (options: UpstreamOptions): SourceDetailsJson['settings'] => 
   timeout_ms: options.timeoutMs,
   connect_timeout_ms: options.connectTimeoutMs,
   max_in_flight: options.maxInFlight,
-  ...(options.mode === 'live'
-    ? { scan_limit: options.scanLimit }
-    : { refresh_seconds: options.refreshSeconds, max_listings: options.maxListings }),
+  scan_limit: options.scanLimit,
+  ...(options.mode !== 'live' && {
+    refresh_seconds: options.refreshSeconds,
+    full_refresh_seconds: options.fullRefreshSeconds,
+    ...(options.maxAgeSeconds !== null && { max_age_seconds: options.maxAgeSeconds }),
+    max_listings: options.maxListings,
+  }),
   allow_private_addresses: options.allowPrivateAddresses,
 })

@@ -17,7 +17,10 @@ export const webRoutes = (site: ReadSite): Route[] => [
 /** Only for an `Accept` that names HTML (RFC 9110 section 12.1): for programs, `/` stays a 404. */
 function pageRoute(page: Page, site: ReadSite): Route {
   const { path, summary } = page
-  const shell = lazy(async () => (await site()).render(page, renderShell(page)))
+  const shell = lazy(async () => {
+    const { headers, ...content } = (await site()).render(page, renderShell(page))
+    return { ...content, headers: { ...VARY_ACCEPT, ...headers } }
+  })
   return {
     method: 'GET',
     path,
@@ -37,8 +40,7 @@ function pageRoute(page: Page, site: ReadSite): Route {
       // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
       if (path !== '/' && request.path.endsWith('/'))
         return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
-      const { headers, ...content } = await shell()
-      return { ...content, headers: { ...VARY_ACCEPT, ...headers } }
+      return shell()
     },
   }
 }

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { HandlerResponse } from '../route.ts'
 import { LIBRARIES, moduleGraph, readPlain } from './module-graph.ts'
 import { ICON, type Page, pagePolicy, renderPage } from './pages.ts'
 
 export type Site = {
   /** `page` has to be one of those that were loaded. */
-  render: (page: Page, body: string) => Promise<FileResponse>
+  render: (page: Page, body: string) => FileResponse
   /** Folder of the files, relative to the root: `assets/` and the version, a hash of all files. */
   assets: string
   /** By path below the folder. No other path is served. */
@@ -21,11 +19,19 @@ type FileResponse = HandlerResponse & { headers: { ETag: string } }
 /** For a year (RFC 8246): another version has another path. */
 const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable' }
 
+/** Of pages from other origins' windows and frames; the last prevents DNS lookups of sellers' hosts. */
+const ISOLATION = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Origin-Agent-Cluster': '?1',
+  'X-Frame-Options': 'DENY',
+  'X-DNS-Prefetch-Control': 'off',
+}
+
 /** Reads everything that browsers load, once. */
 export async function loadSite(pages: readonly Page[]): Promise<Site> {
   const files = new Map<string, FileResponse>()
   const add = async (path: string, read: () => string | Promise<string>): Promise<void> => {
-    if (!files.has(path)) files.set(path, await fileResponse(path, await read(), IMMUTABLE))
+    if (!files.has(path)) files.set(path, fileResponse(path, await read(), IMMUTABLE))
   }
   for (const [name, path] of LIBRARIES) await add(path, () => readLibrary(name))
   await add(ICON, () => readPlain(ICON))
@@ -41,7 +47,11 @@ export async function loadSite(pages: readonly Page[]): Promise<Site> {
   const addresses = Array.from(LIBRARIES, ([name, path]) => [name, `./${assets}/${path}`])
   const imports = JSON.stringify({ imports: Object.fromEntries(addresses) })
   // A page and its files are of one version.
-  const headers = { 'Content-Security-Policy': pagePolicy(imports), 'Cache-Control': 'no-cache' }
+  const headers = {
+    ...ISOLATION,
+    'Content-Security-Policy': pagePolicy(imports),
+    'Cache-Control': 'no-cache',
+  }
   const render: Site['render'] = (page, body) =>
     fileResponse(
       `${page.entry}.html`,
@@ -57,22 +67,16 @@ async function readLibrary(name: string): Promise<string> {
   return text.replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')
 }
 
-async function fileResponse(
-  path: string,
-  text: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<FileResponse> {
+function fileResponse(path: string, text: string, headers: Readonly<Record<string, string>>): FileResponse {
   const body = Buffer.from(text)
   const etag = createHash('sha256').update(body).digest('base64url').slice(0, ETAG_LENGTH)
   return {
     type: TYPES[extname(path)] ?? 'text/plain; charset=utf-8',
     body,
-    gzipped: await compress(body),
     headers: { ...headers, ETag: `W/"${etag}"` },
   }
 }
 
-const compress = promisify(gzip)
 const ETAG_LENGTH = 22
 const SCRIPT = 'text/javascript; charset=utf-8'
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { describeFilter } from '../../filter-spec/parameters.ts'
-import type { KnownFilter } from '../../gateway/discovery.ts'
-import { describeCompleteness } from '../notices.ts'
+import type { FilterDescription } from '../../gateway/filter-descriptions.ts'
+import { describeCompleteness, REPLACED_COPIES } from '../notices.ts'
 import { COMPLETENESS, defineTool, topValues } from '../tool.ts'
 
 export const describeFiltersTool = defineTool({
@@ -30,8 +30,8 @@ export const describeFiltersTool = defineTool({
       }),
     ),
   },
-  run: async (discovery, _input, signal) => {
-    const { filters, counted, ...completeness } = await discovery.filters(signal, true)
+  run: async (market, _input, request) => {
+    const { filters, counted, ...completeness } = await market.filters(request, true)
     return {
       notice: `${describeCompleteness(completeness)} ${filters.length} filters.${COUNT_NOTES[counted]}`,
       json: JSON.stringify({ ...completeness, filters: filters.map(onWire) }),
@@ -41,7 +41,8 @@ export const describeFiltersTool = defineTool({
 
 const COUNT_NOTES = {
   all: '',
-  some: ' Counts are too low: a source could not be counted, and more values may exist there.',
+  at_most: ` Counts may include ${REPLACED_COPIES}.`,
+  some: ' Counts lack a source that could not be counted: more values may exist there.',
   none: ' Values were not counted.',
 } as const
 
@@ -49,7 +50,7 @@ const MAX_ALLOWED = 100
 /** Per filter. */
 const MAX_VALUES = 20
 
-const onWire = (filter: KnownFilter) => ({
+const onWire = (filter: FilterDescription) => ({
   name: filter.name,
   meaning: describeFilter(filter),
   value_type: filter.value_type,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { at, listAt, parseJson, textAt } from '../../json/value.ts'
-import { describeCompleteness, describeFound } from '../notices.ts'
+import { renderItem } from '../../gateway/envelope.ts'
+import { parseJson } from '../../json/value.ts'
+import { describeCompleteness, describeListing } from '../notices.ts'
 import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
 
 const MAX_NAME = 1000
@@ -12,7 +13,9 @@ export const getListingTool = defineTool({
     'One listing by its id, of any status: the best copy of all sources. Call it before acting on a listing. ' +
     '`listing` is null only if every source answered that it has no such listing; if a source that may have it could ' +
     'not be read, the call is an error. If `complete` is false, a source that may have a better copy did not answer. ' +
-    `_meta.disputed names better sources that have the publisher at another storefront. ${UNTRUSTED_TEXT}`,
+    `_meta.age_seconds is the age of the copy. Better sources are named by _meta.unchecked where they could not be asked, ` +
+    `by _meta.not_in where they have the publisher without the listing, and by _meta.disputed where they have the ` +
+    `publisher at another storefront. ${UNTRUSTED_TEXT}`,
   input: {
     listing_id: z.string().min(1).max(MAX_NAME),
     registry: z
@@ -23,20 +26,16 @@ export const getListingTool = defineTool({
       .describe('Only this source: a name from list_sources, or the _meta.registry of an item. Default: all'),
   },
   output: { ...COMPLETENESS, listing: listingItem.nullable() },
-  run: async (discovery, { listing_id: id, registry }, signal) => {
-    const { item, complete, sources } = await discovery.find(id, registry ?? null, signal)
+  run: async (market, { listing_id: id, registry }, request) => {
+    const { merged, complete, sources } = await market.find(id, registry ?? null, request)
+    const item = merged === null ? null : renderItem(merged).toString()
     const completeness = { complete, sources }
     return {
       notice:
         item === null
           ? `${describeCompleteness(completeness)} There is no such listing.`
-          : describeFound(completeness, ...provenanceOf(item)),
+          : describeListing(completeness, parseJson(item)),
       json: `${JSON.stringify(completeness).slice(0, -1)},"listing":${item ?? 'null'}}`,
     }
   },
 })
-
-function provenanceOf(item: string): [registry: string, disputed: readonly string[]] {
-  const meta = at(parseJson(item), '_meta')
-  return [textAt(meta, 'registry') ?? '', listAt(meta, 'disputed').map(String)]
-}

@@ -11,8 +11,8 @@ export const listSourcesTool = defineTool({
     'that you are not allowed to see.',
   input: {},
   output: COMPLETENESS,
-  run: async (discovery, _input, signal) => {
-    const { complete, sources } = await discovery.sources(signal)
+  run: async (market, _input, request) => {
+    const { complete, sources } = await market.sources(request)
     return {
       notice: `${describeCompleteness({ complete, sources })} ${plural(sources.length, 'source')}.`,
       json: JSON.stringify({ complete, sources }),

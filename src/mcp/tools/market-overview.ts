@@ -1,15 +1,14 @@
 import { z } from 'zod'
 import { plural } from '../../domain/plural.ts'
-import type { Market } from '../../gateway/discovery.ts'
-import { MAX_FACETS } from '../../gateway/facets.ts'
+import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
-import { describeMatches } from '../notices.ts'
+import { describeMatches, REPLACED_COPIES } from '../notices.ts'
 import {
   COMPLETENESS,
   defineTool,
   MARKET_INPUT,
   MAX_TEXT,
-  marketQuestion,
+  marketQuery,
   STRANGERS_TEXT,
   topValues,
 } from '../tool.ts'
@@ -25,7 +24,8 @@ export const marketOverviewTool = defineTool({
     'What there is and what it costs, over every matching listing of all reachable Registries, each once: the number of ' +
     'listings per value of the named filters, and per token and unit the offers, GPUs, and the least, median and most ' +
     'price. Call it before search_listings, to choose filters and a ceiling. If `complete` is false, listings are ' +
-    `missing: counts are too low, and cheaper offers may exist. ${STRANGERS_TEXT}`,
+    `missing: more may match, and cheaper offers may exist. If total_is is ` +
+    `at_most, counts and prices may include ${REPLACED_COPIES}. ${STRANGERS_TEXT}`,
   input: {
     by: z
       .array(z.string().min(1).max(MAX_TEXT))
@@ -36,21 +36,34 @@ export const marketOverviewTool = defineTool({
       ),
     ...MARKET_INPUT,
   },
-  output: { ...COMPLETENESS, ...facetsSchema.pick({ total: true, facets: true, prices: true }).shape },
-  run: async (discovery, { by, ...input }, signal) => {
-    const question = { ...marketQuestion(input), by: by ?? null }
-    const market = await discovery.market(question, signal)
-    const count = plural(market.total, 'listing matches', 'listings match')
-    const notice = await describeMatches(discovery, question, market, count, signal)
-    return { notice, json: JSON.stringify(shortened(market)) }
+  output: {
+    ...COMPLETENESS,
+    ...facetsSchema.pick({ total: true, total_is: true, facets: true, prices: true }).shape,
+  },
+  run: async (market, { by, ...input }, request) => {
+    const query = { ...marketQuery(market, input), by: by ?? null }
+    const counts = await market.facets(query, request)
+    const matches = plural(counts.total, 'listing matches', 'listings match')
+    const count = counts.isTotalExact ? matches : `At most ${matches}`
+    const words = await describeMatches(market, query, counts, count, request)
+    const notice = `${words}${counts.isTotalExact ? '' : ` Counts and prices may include ${REPLACED_COPIES}.`}`
+    return { notice, json: JSON.stringify(shortened(counts)) }
   },
 })
 
 /** Completeness comes first, since clients may cut the end. */
-function shortened({ complete, sources, total, facets, prices }: Market): object {
+function shortened({ complete, sources, total, isTotalExact, facets, prices }: MergedFacets): object {
   const shown = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
     { ...topValues(facet, MAX_VALUES), missing },
   ])
-  return { complete, sources, total, prices: prices.slice(0, MAX_PRICES), facets: Object.fromEntries(shown) }
+  const total_is = isTotalExact ? undefined : 'at_most'
+  return {
+    complete,
+    sources,
+    total,
+    total_is,
+    prices: prices.slice(0, MAX_PRICES),
+    facets: Object.fromEntries(shown),
+  }
 }

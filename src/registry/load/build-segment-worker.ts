@@ -1,13 +1,15 @@
-import { workerData } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import type { PackedListings } from '../../domain/listing.ts'
-import type { SegmentData } from '../../listing-index/segment.ts'
-import { serveTasks } from '../worker-pool.ts'
 import { buffersIn, buildSegment, type SegmentSettings } from './build-segment.ts'
 
-serveTasks((pages: readonly PackedListings[]): SegmentData => {
+/** Reports that it is ready, then answers the pages of each segment with the segment. An error ends the thread. */
+parentPort!.on('message', (pages: readonly PackedListings[]) => {
   const steps = buildSegment(workerData as SegmentSettings, pages)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done !== true) continue
+    parentPort!.postMessage(step.value, buffersIn(step.value))
+    return
   }
-}, buffersIn)
+})
+
+parentPort!.postMessage('ready')

@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
-import { extname } from 'node:path'
 import type { PackedListings } from '../../domain/listing.ts'
+import { inTurns } from '../../domain/turns.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
 import type { Projection } from '../projection.ts'
-import { WorkerPool, type WorkerPoolOptions } from '../worker-pool.ts'
-import { buffersIn, buildSegment } from './build-segment.ts'
+import { buildSegment } from './build-segment.ts'
+import { SegmentThread, WORKER_FILE } from './segment-thread.ts'
 
 /** Bounds the memory of pages that wait for the threads. */
 const MAX_SEGMENT_BYTES = 64 * 1024 * 1024
@@ -13,7 +13,13 @@ const QUEUED_PER_THREAD = 1
 /** More threads would wait for the one that reads the store. */
 const MAX_THREADS = 4
 
-export type SegmentLoadOptions = Partial<Pick<WorkerPoolOptions, 'file' | 'threads' | 'onFault'>>
+export type SegmentLoadOptions = {
+  threads?: number
+  /** Module of the threads. */
+  file?: URL
+  /** Called for each thread that could not be started. */
+  onFault?: ((cause: unknown) => void) | undefined
+}
 
 /** None with one core: the reading thread builds as well. */
 function usualThreads(cores = availableParallelism()): number {
@@ -26,10 +32,11 @@ type Pending = { pages: readonly PackedListings[]; segment: Promise<SegmentData>
 /** Threads build the segments of a large load; a small load is faster without starting a thread. */
 export class SegmentLoad {
   readonly #projection: Projection
-  readonly #options: SegmentLoadOptions & { threads: number }
-  #pool: WorkerPool<readonly PackedListings[], SegmentData> | null = null
-  /** Set when no thread could be started. */
-  #isAlone = false
+  readonly #options: SegmentLoadOptions
+  readonly #maxThreads: number
+  /** `null` before the first segment is full. Without any thread, this one builds. */
+  #threads: readonly SegmentThread[] | null = null
+  #built = 0
   #pages: PackedListings[] = []
   #count = 0
   #bytes = 0
@@ -38,7 +45,8 @@ export class SegmentLoad {
 
   constructor(projection: Projection, options: SegmentLoadOptions = {}) {
     this.#projection = projection
-    this.#options = { threads: usualThreads(), ...options }
+    this.#options = options
+    this.#maxThreads = options.threads ?? usualThreads()
   }
 
   async take(page: PackedListings): Promise<void> {
@@ -46,7 +54,7 @@ export class SegmentLoad {
       this.#count + page.count > this.#projection.listings.plan.rows ||
       this.#bytes + page.bytes.length > MAX_SEGMENT_BYTES
     if (isTooMuch && this.#count > 0) {
-      if (this.#options.threads > 0) this.#pool ??= this.#openPool()
+      this.#threads ??= await this.#startThreads()
       await this.#build()
     }
     this.#pages.push(page)
@@ -60,53 +68,36 @@ export class SegmentLoad {
   }
 
   async close(): Promise<void> {
-    await this.#pool?.close()
+    await Promise.all(this.#threads?.map((thread) => thread.close()) ?? [])
+  }
+
+  async #startThreads(): Promise<readonly SegmentThread[]> {
+    const { file = WORKER_FILE, onFault } = this.#options
+    const settings = this.#projection.segmentSettings
+    const starting = Array.from({ length: this.#maxThreads }, () => SegmentThread.start(file, settings))
+    const threads: SegmentThread[] = []
+    for (const start of await Promise.allSettled(starting)) {
+      if (start.status === 'fulfilled') threads.push(start.value)
+      else onFault?.(start.reason)
+    }
+    return threads
   }
 
   async #build(): Promise<void> {
     const pages = this.#pages
-    const segment = this.#pool === null || this.#isAlone ? null : this.#pool.run(pages, buffersIn(pages))
+    const threads = this.#threads ?? []
+    const segment = threads[this.#built++ % threads.length]?.build(pages) ?? null
     segment?.catch(() => {}) // `#adopt` handles the failure
     this.#pending.push({ pages, segment })
     this.#pages = []
     this.#count = 0
     this.#bytes = 0
-    if (this.#pending.length > this.#options.threads * (1 + QUEUED_PER_THREAD)) await this.#adopt()
-  }
-
-  #openPool(): WorkerPool<readonly PackedListings[], SegmentData> {
-    return new WorkerPool({
-      // Beside this file, as source or compiled.
-      file: new URL(`./build-segment-worker${extname(import.meta.filename)}`, import.meta.url),
-      workerData: this.#projection.segmentSettings,
-      ...this.#options,
-    })
+    if (this.#pending.length > threads.length * (1 + QUEUED_PER_THREAD)) await this.#adopt()
   }
 
   async #adopt(): Promise<void> {
     const { pages, segment } = this.#pending.shift()!
-    const built = segment === null ? null : await this.#built(pages, segment)
-    const data = built ?? (await inTurns(buildSegment(this.#projection.segmentSettings, pages)))
+    const data = await (segment ?? inTurns(buildSegment(this.#projection.segmentSettings, pages)))
     await inTurns(this.#projection.listings.adopt(data))
-  }
-
-  /** `null` where no thread took it. */
-  async #built(pages: readonly PackedListings[], segment: Promise<SegmentData>): Promise<SegmentData | null> {
-    try {
-      return await segment
-    } catch (cause) {
-      if (pages.some(({ bytes }) => bytes.buffer.detached)) throw cause
-      this.#isAlone = true
-      return null
-    }
-  }
-}
-
-/** One step per turn of the event loop. */
-async function inTurns<T>(steps: Generator<unknown, T>): Promise<T> {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-    await new Promise(setImmediate)
   }
 }

@@ -19,6 +19,7 @@ export type WriteContext = {
   shape: { mode: ListingShapeMode; check: ShapeCheck }
   /** Of one publisher; 0 for unlimited. */
   maxListings: number
+  requiresKey: boolean
 }
 
 type ListingChange = {
@@ -50,9 +51,7 @@ export async function writeChecked<T>(
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const { violations, expected, isOwnedByAnother } = checkShape(change, { replica, shape })
     if (isEnforced && violations.length > 0)
-      throw isOwnedByAnother
-        ? notOwner()
-        : invalid(violations, { prefix: 'The listing does not fit the listing shape: ' })
+      throw isOwnedByAnother ? notOwner() : invalid(violations, { prefix: `${MISFIT}: `, logged: MISFIT })
     if (tries === 1) await admit()
     const result = await write(isEnforced ? expected : undefined)
     if (!isChanged(result)) return { result, warnings: shape.mode === 'warn' ? violations : [] }
@@ -64,6 +63,9 @@ export async function writeChecked<T>(
     { headers: { 'Retry-After': '1' } },
   )
 }
+
+/** The paths of violations have names that the seller chose. */
+const MISFIT = 'The listing does not fit the listing shape'
 
 type Checked = { violations: Violation[]; expected: Expected; isOwnedByAnother: boolean }
 

@@ -66,20 +66,20 @@ function withPlainNumbers(value: JsonValue): JsonValue {
 }
 
 const MAX_VIOLATIONS = 1000
+/** Of which those are chosen; the rest are only counted. */
+const MAX_SORTED = 5000
 const MAX_SHOWN_CHARACTERS = 200
 
 /** In the deployed protocol's words, sorted by path (`accepted_escrows[0].escrow_address` or `<root>`). */
 function describeViolations(errors: readonly ErrorObject[], candidate: JsonObject): Violation[] {
-  const found = errors.filter(isFinding).map((error) => {
-    const steps = stepsOf(error.instancePath)
-    return {
-      steps,
-      violation: { path: dotted(steps, candidate), message: messageOf(error, steps, candidate) },
-    }
-  })
-  found.sort((a, b) => compareSteps(a.steps, b.steps))
-  const violations = found.slice(0, MAX_VIOLATIONS).map(({ violation }) => violation)
-  const rest = found.length - violations.length
+  const findings = errors.filter(isFinding)
+  const sorted = findings.slice(0, MAX_SORTED).map((error) => ({ error, steps: stepsOf(error.instancePath) }))
+  sorted.sort((a, b) => compareSteps(a.steps, b.steps))
+  const violations = sorted.slice(0, MAX_VIOLATIONS).map(({ error, steps }) => ({
+    path: dotted(steps, candidate),
+    message: messageOf(error, steps, candidate),
+  }))
+  const rest = findings.length - violations.length
   return rest === 0 ? violations : [...violations, { path: '<root>', message: `and ${rest} more violations` }]
 }
 

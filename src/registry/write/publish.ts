@@ -1,4 +1,5 @@
-import { MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
+import type { Reader } from '../../domain/api-key.ts'
+import { fieldBytes, MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
 import type { Violation } from '../../errors.ts'
 import type { PublishCommand } from '../../store/store.ts'
 import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } from '../errors.ts'
@@ -22,11 +23,15 @@ type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
  * Checks in the deployed protocol's order. Resolves when this replica serves the listing.
  * @throws EntrepotError in the deployed protocol's words; `invalid` has every violation of an enforced shape
  */
-export async function publishListing(body: JsonBody, context: WriteContext): Promise<Published> {
+export async function publishListing(
+  body: JsonBody,
+  reader: Reader,
+  context: WriteContext,
+): Promise<Published> {
   const { store, replica } = context
   const { value } = body
   const identifier = readIdentifier(value)
-  const verified = await verifyClaim(
+  const verified = verifyClaim(
     {
       operation: 'create_listing',
       subject: identifier,
@@ -46,14 +51,19 @@ export async function publishListing(body: JsonBody, context: WriteContext): Pro
   const { signature } = verified.use
   const isRepeat = await store.hasUse({ operation: 'publish', listingId, signature })
 
-  const { maxListings } = context
+  // Before the shape, of which a large listing can have a violation for every two bytes.
+  if (fieldBytes(command.fields) > MAX_LISTING_BYTES)
+    throw isRepeat ? signatureReused() : isOwnedByAnother ? notOwner() : listingTooLarge()
+
+  const { maxListings, requiresKey } = context
+  const keyId = requiresKey && reader.kind === 'key' ? reader.key.id : null
   const { result, warnings } = await writeChecked(
     { ...command, mayCreate: true, isRepeat },
     {
       admit: async () => {
         if (!isOwnedByAnother && !isRepeat) await admit(command, verified, context)
       },
-      write: (expected) => store.publish({ ...command, maxListings, expected }),
+      write: (expected) => store.publish({ ...command, maxListings, keyId, expected }),
     },
     context,
   )
@@ -66,7 +76,7 @@ export async function publishListing(body: JsonBody, context: WriteContext): Pro
   return { receipt: result.record, warnings }
 }
 
-type RequestedPublish = Omit<PublishCommand, 'maxListings' | 'expected'>
+type RequestedPublish = Omit<PublishCommand, 'maxListings' | 'keyId' | 'expected'>
 
 function readCommand(
   listingId: string,

@@ -13,7 +13,7 @@ import { EntrepotError } from '../../errors.ts'
 import { memberDepthProblem, sizeProblem } from '../../json/limits.ts'
 import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { invalid } from '../errors.ts'
+import { invalid, invalidStatus } from '../errors.ts'
 
 export type JsonBody = { bytes: Uint8Array; value: JsonObject }
 
@@ -99,7 +99,7 @@ export function requireScalars(
 export function readStatus(value: JsonObject): ListingStatus | null {
   if (!Object.hasOwn(value, 'status')) return null
   if (isListingStatus(value.status)) return value.status
-  throw new EntrepotError('bad_request', `Invalid status: ${shown(value.status)}`)
+  throw invalidStatus(shown(value.status))
 }
 
 type Checked = 'scheme' | 'listing_id' | 'storefront_url' | 'max_duration_seconds' | 'oracle_address'
@@ -137,16 +137,15 @@ export function readFields(body: Uint8Array): Partial<ListingFields> {
   return fields
 }
 
-const isFieldName = (name: string): name is FieldName => Object.hasOwn(LISTING_FIELDS, name)
+export const isFieldName = (name: string): name is FieldName => Object.hasOwn(LISTING_FIELDS, name)
 
-/** A string of JSON is read as its content, or as empty if that is not JSON. */
+/** A string of JSON is read as its content (of `null`: null), or as empty if that is not JSON. */
 function decodeBlob(text: string, name: FieldName): string {
   if (!text.startsWith('"')) return text
   const inner: string = JSON.parse(text)
   const bytes = Buffer.from(inner)
   refuseField(name, memberDepthProblem(bytes))
-  const value = tryParse(inner)
-  if (value === undefined || value === null) return NEW_LISTING_FIELDS[LISTING_FIELDS[name]]
+  if (tryParse(inner) === undefined) return NEW_LISTING_FIELDS[LISTING_FIELDS[name]]
   refuseField(name, sizeProblem(bytes))
   return inner.trim()
 }
@@ -163,11 +162,26 @@ function tryParse(text: string): JsonValue | undefined {
   }
 }
 
-/** `"3600"` is 3600 and `true` is 1: the deployed Registry keeps this field in an integer column. */
+/** `"3600"` is 3600 and `true` is 1: the deployed Registry keeps this field in an integer column of SQLite. */
 function decodeDuration(text: string): string {
   if (text === 'true') return '1'
   if (text === 'false') return '0'
-  return /^"(0|-?[1-9]\d*)"$/.test(text) ? text.slice(1, -1) : text
+  return text.startsWith('"') ? (columnNumber(JSON.parse(text)) ?? text) : text
+}
+
+const NUMERIC_TEXT = /^[ \t-\r]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)[ \t-\r]*$/i
+const INTEGER_TEXT = /^[+-]?0*\d{1,19}$/
+
+/** The JSON number that an integer column makes of a text: https://sqlite.org/datatype3.html. `null`: it stays a text. */
+function columnNumber(text: string): string | null {
+  const [, digits] = NUMERIC_TEXT.exec(text) ?? []
+  if (digits === undefined) return null
+  const integer = INTEGER_TEXT.test(digits) ? BigInt(digits) : null
+  if (integer !== null && BigInt.asIntN(64, integer) === integer) return String(integer)
+  const double = Number(digits)
+  if (!Number.isFinite(double)) return null
+  if (!Number.isInteger(double)) return String(double)
+  return Math.abs(double) < 2 ** 63 ? String(BigInt(double)) : double.toExponential()
 }
 
 const NORMALISE: Readonly<Record<FieldName, (text: string, name: FieldName) => string>> = {

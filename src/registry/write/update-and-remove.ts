@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EntrepotError } from '../../errors.ts'
+import type { EntrepotError } from '../../errors.ts'
 import { objectMembers } from '../../json/members.ts'
 import type { UpdateReceipt } from '../../store/store.ts'
 import { invalidSignature, listingTooLarge, notFound, signatureReused } from '../errors.ts'
@@ -108,13 +108,12 @@ async function verifyOwner(
   const owner = await replica.ownerOf(listingId)
   // A request without a signature is no repeat.
   if (owner === null && !(claim.signature && claim.timestamp)) throw notFound()
-  const verified = await verifyClaim(
-    { ...claim, subject: listingId, signer: null, scheme: 'eip191' },
-    verifier,
-  ).catch((cause) => {
-    const isChecked = !(cause instanceof EntrepotError && cause.code === 'unavailable')
-    throw owner === null && isChecked ? notFound() : cause // an unchecked one may be a repeat
-  })
+  let verified: Verified
+  try {
+    verified = verifyClaim({ ...claim, subject: listingId, signer: null, scheme: 'eip191' }, verifier)
+  } catch (cause) {
+    throw owner === null ? notFound() : cause
+  }
   const { signature } = verified.use
   const isRepeat = await store.hasUse({ operation: STORE_OPERATIONS[claim.operation], listingId, signature })
   if (owner === null) return { ...verified, refusal: notFound(), isRepeat }

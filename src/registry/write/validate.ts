@@ -1,7 +1,10 @@
 import { z } from 'zod'
+import { MAX_LISTING_BYTES } from '../../domain/listing.ts'
+import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
-import { invalidBody } from '../errors.ts'
+import { invalidBody, listingTooLarge } from '../errors.ts'
 import type { ShapeCheck } from './listing-shape.ts'
+import { isFieldName, type JsonBody } from './request.ts'
 
 const missingOr =
   (message: string) =>
@@ -40,20 +43,21 @@ export const validation = z
   .meta({ id: 'Validation' })
 
 /** @throws EntrepotError `invalid` for members of another type */
-export function validateListing(body: JsonObject, check: ShapeCheck): z.infer<typeof validation> {
-  const { max_duration_seconds: duration } = body
-  const request = validateRequest.safeParse({ ...body, max_duration_seconds: toInteger(duration) })
+export function validateListing({ bytes, value }: JsonBody, check: ShapeCheck): z.infer<typeof validation> {
+  const { max_duration_seconds: duration } = value
+  const request = validateRequest.safeParse({ ...value, max_duration_seconds: toInteger(duration) })
   if (!request.success) throw invalidBody(request.error)
   const { listing_id, storefront_url, offer_resource, accepted_escrows, demands, max_duration_seconds } =
     request.data
-  const violations = check({
+  const candidate = {
     listing_id,
     storefront_url,
     offer_resource,
     accepted_escrows,
     demands,
     max_duration_seconds,
-  })
+  }
+  const violations = isTooLarge(bytes) ? listingTooLarge().errors : check(candidate)
   return {
     valid: violations.length === 0,
     listing_id,
@@ -61,6 +65,13 @@ export function validateListing(body: JsonObject, check: ShapeCheck): z.infer<ty
     accepted_escrows_count: accepted_escrows.length,
     errors: violations.map(({ path, message }) => `${path}: ${message}`),
   }
+}
+
+/** Before the shape, of which a large listing can have a violation for every two bytes. */
+function isTooLarge(body: Uint8Array): boolean {
+  const fields = objectMembers(body).filter(({ name }) => isFieldName(name))
+  const sizes = new Map(fields.map(({ name, value }) => [name, value.end - value.start]))
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0) > MAX_LISTING_BYTES
 }
 
 function resourceType(offer: JsonObject): 'compute' | 'token' | null {

@@ -2,9 +2,10 @@
 -- the length of the changelog. A row is a list of numbers, words and JSON texts, none of them empty, joined by U+001F,
 -- which no JSON text contains. Times are decimal microseconds as text: Lua prints numbers with 14 digits.
 
-local format, publishers, publisher_ids, listings, created, counts, keys, log, ping, use_expiry, forgotten_use = unpack(KEYS)
+local format, publishers, publisher_ids, listings, created, counts, keys, log, ping, use_expiry, forgotten_use,
+  spent = unpack(KEYS)
 local length = ARGV[2]
-local OWN_KEYS = 11
+local OWN_KEYS = 12
 -- Of a mutation: the uses of its signature.
 local use = KEYS[OWN_KEYS + 1]
 
@@ -50,15 +51,15 @@ local function row_bytes(frame_bytes, publisher_id, url, status, fields)
   return tonumber(frame_bytes) + #publisher_id + #url + #status + #table.concat(fields)
 end
 
--- Whether an unknown use may be a forgotten one.
-local function may_be_forgotten(expires_at)
+-- Whether signatures that expire by then may have been dropped.
+local function may_be_dropped(expires_at)
   local latest = redis.call('GET', forgotten_use)
   return latest and tonumber(expires_at) <= tonumber(latest)
 end
 
 -- Answers a repeat, or why the signer may not change the listing. Otherwise nothing, the listing and the signer's id:
 -- `false` for those that are not there. An answer ends with the time that the listing has until it changes.
-local function check(operation, body, expires_at, identity, listing_id)
+local function check(operation, signature, body, expires_at, identity, listing_id)
   local row = redis.call('HGET', listings, listing_id)
   local listing = row and split(row)
   local earlier = redis.call('HGET', use, join(operation, listing_id))
@@ -76,7 +77,7 @@ local function check(operation, body, expires_at, identity, listing_id)
   if listing and listing[1] ~= signer_id then
     return 'not_owner'
   end
-  if earlier or may_be_forgotten(expires_at) then
+  if earlier or may_be_dropped(expires_at) or redis.call('ZSCORE', spent, signature) then
     return 'signature_reused'
   end
   return nil, listing, signer_id
@@ -89,18 +90,32 @@ local function remember_use(operation, signature, body, expires_at, listing_id, 
   return answer
 end
 
+-- Whether a signature that has published is refused for another listing: a captured one may change no other listing of its
+-- publisher. Uses of older versions have no `first`.
+local function is_captured(now, key_id, shared_time)
+  local first = redis.call('HGET', use, 'first')
+  if not first then
+    return false
+  end
+  local used_at, first_key_id = unpack(split(first))
+  if key_id ~= 'null' and first_key_id ~= 'null' then
+    return key_id ~= first_key_id
+  end
+  return math.abs(tonumber(now) - tonumber(used_at)) > tonumber(shared_time)
+end
+
 function commands.publish(signature, body, expires_at, identity, listing_id, url, status, expected, max_listings,
-  frame_bytes, max_bytes, ...)
+  frame_bytes, max_bytes, now, key_id, shared_time, ...)
   local FIELDS = 5
   local given = {...}
   local is_url = url ~= 'null' and url ~= '""'
 
-  local answer, listing, publisher_id = check('publish', body, expires_at, identity, listing_id)
+  local answer, listing, publisher_id = check('publish', signature, body, expires_at, identity, listing_id)
   if answer then
     return answer
   end
   local bound_url = redis.call('HGET', use, 'url')
-  if bound_url and is_url and url ~= bound_url then
+  if (bound_url and is_url and url ~= bound_url) or is_captured(now, key_id, shared_time) then
     return 'signature_reused'
   end
   if not is_expected(expected, listing) then
@@ -143,14 +158,16 @@ function commands.publish(signature, body, expires_at, identity, listing_id, url
   end
   append(at, 1, 'listing', listing_id)
 
-  redis.call('HSETNX', use, 'url', is_url and url or 'null')
+  if not bound_url then
+    redis.call('HSET', use, 'url', is_url and url or 'null', 'first', join(now, key_id))
+  end
   answer = join('published', publisher_id, status, created_at, at)
   return remember_use('publish', signature, body, expires_at, listing_id, answer)
 end
 
 function commands.update(signature, body, expires_at, identity, listing_id, status, oracle_address, expected,
   frame_bytes, max_bytes)
-  local answer, listing = check('update', body, expires_at, identity, listing_id)
+  local answer, listing = check('update', signature, body, expires_at, identity, listing_id)
   if answer then
     return answer
   end
@@ -175,7 +192,7 @@ function commands.update(signature, body, expires_at, identity, listing_id, stat
 end
 
 function commands.remove(signature, body, expires_at, identity, listing_id)
-  local answer, listing = check('remove', body, expires_at, identity, listing_id)
+  local answer, listing = check('remove', signature, body, expires_at, identity, listing_id)
   if answer then
     return answer
   end
@@ -186,17 +203,23 @@ function commands.remove(signature, body, expires_at, identity, listing_id)
   return remember_use('remove', signature, body, expires_at, listing_id, 'removed')
 end
 
--- Forgets signatures; the keys of their uses follow the store's, in the same order. Records the latest forgotten expiry,
--- so that a clock that is set back changes nothing.
-function commands.forget_uses(...)
+-- Forgets the uses of signatures, which are spent; the keys of the uses follow the store's, in the same order. Drops the spent
+-- signatures that expire first if there are more than `kept`, and records the latest expiry of those.
+function commands.spend(kept, ...)
   for n, signature in ipairs({...}) do
     local expires_at = redis.call('ZSCORE', use_expiry, signature)
     if expires_at then
       redis.call('ZREM', use_expiry, signature)
       redis.call('DEL', KEYS[OWN_KEYS + n])
-      if not may_be_forgotten(expires_at) then
-        redis.call('SET', forgotten_use, string.format('%.0f', tonumber(expires_at)))
-      end
+      redis.call('ZADD', spent, expires_at, signature)
+    end
+  end
+  local excess = redis.call('ZCARD', spent) - tonumber(kept)
+  if excess > 0 then
+    local latest = redis.call('ZRANGE', spent, excess - 1, excess - 1, 'WITHSCORES')[2]
+    redis.call('ZREMRANGEBYRANK', spent, 0, excess - 1)
+    if not may_be_dropped(latest) then
+      redis.call('SET', forgotten_use, string.format('%.0f', tonumber(latest)))
     end
   end
 end

@@ -6,7 +6,7 @@ import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import type { CopySource, CopyTarget } from '../copy.ts'
-import type { Change } from '../store.ts'
+import type { Change, SpentSignature } from '../store.ts'
 import { connected, loadClient } from './connection.ts'
 import { openRedisStore, redisOpenFailure } from './open.ts'
 import { apiKeyRow, identityText, publisherRow, SEPARATOR } from './rows.ts'
@@ -78,6 +78,10 @@ class RedisCopy implements CopyTarget {
     }
   }
 
+  putUsed({ signature, expiresAt }: SpentSignature): void {
+    this.#rows.zadd(this.#session.keys.spent, expiresAt, signature)
+  }
+
   async flush(): Promise<void> {
     const rows = this.#rows
     this.#rows = this.#session.client.pipeline()
@@ -85,9 +89,9 @@ class RedisCopy implements CopyTarget {
     for (const [error] of answers ?? []) if (error !== null) throw redisFailure(error)
   }
 
-  async seal(clock: Micros, forgottenUse: Micros): Promise<CopySource> {
+  async seal(clock: Micros, latestDropped: Micros): Promise<CopySource> {
     const { log, forgottenUse: key, listingCounts } = this.#session.keys
-    this.#rows.set(key, forgottenUse)
+    this.#rows.set(key, latestDropped)
     const counts = new Map<number, number>()
     for (const owner of this.#owners.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1)
     for (const [owner, count] of counts) this.#rows.hset(listingCounts, owner, count)

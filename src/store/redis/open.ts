@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
+import { SPENT_SIGNATURES } from '../store.ts'
 import { type Client, commandClient, connected, counterClient } from './connection.ts'
 import { FORMAT, KEY_PREFIX, RedisSession, replyWord } from './session.ts'
 import { RedisStore } from './store.ts'
@@ -10,6 +11,8 @@ type RedisStoreOptions = {
   prefix?: string
   /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
   changelogLength?: number
+  /** Default `SPENT_SIGNATURES`. */
+  spentSignatures?: number
   /** Refuses a Redis without a store, and changes nothing there. */
   mustExist?: boolean
 }
@@ -27,7 +30,12 @@ export async function openRedisStore(
   url: string,
   options: RedisStoreOptions = {},
 ): Promise<{ store: RedisStore; warnings: string[] }> {
-  const { prefix = KEY_PREFIX, changelogLength = CHANGELOG_LENGTH, mustExist = false } = options
+  const {
+    prefix = KEY_PREFIX,
+    changelogLength = CHANGELOG_LENGTH,
+    spentSignatures = SPENT_SIGNATURES,
+    mustExist = false,
+  } = options
   const session = new RedisSession(commandClient(url), prefix, changelogLength)
   try {
     await connected(session.client)
@@ -35,7 +43,7 @@ export async function openRedisStore(
     await checkFormat(session, redactCredentials(url))
     if (!mustExist) await session.call('count_listings', [])
     const warnings = await durabilityWarnings(session.client)
-    return { store: new RedisStore(url, session), warnings }
+    return { store: new RedisStore(url, session, spentSignatures), warnings }
   } catch (error) {
     session.client.disconnect()
     throw redisOpenFailure(error, redactCredentials(url))

@@ -31,8 +31,10 @@ export const keysUnder = (prefix: string) => ({
   ping: `${prefix}ping`,
   /** Sorted set: signature by expiry. */
   useExpiry: `${prefix}use-expiry`,
-  /** Decimal number: latest expiry of a forgotten signature. */
+  /** Decimal number: latest expiry of a spent signature that was dropped. */
   forgottenUse: `${prefix}forgotten-use`,
+  /** Sorted set: signature by expiry, of those that have expired. */
+  spent: `${prefix}spent-signatures`,
 })
 
 /** A connection, and a store's keys. */
@@ -55,7 +57,7 @@ export class RedisSession {
     return this.#closing !== undefined
   }
 
-  /** Hash: operation and listing id → body and answer; `url` → URL of its first publish. */
+  /** Hash: operation and listing id → body and answer; `url` → URL of its first publish; `first` → its time and API key. */
   useKey(signature: string): string {
     return `${this.prefix}use:${signature}`
   }

@@ -16,7 +16,10 @@ import {
   type PublishOutcome,
   type RemoveCommand,
   type RemoveOutcome,
+  requireLaterUses,
+  SIGNATURE_SHARED_MICROS,
   type SignedOperation,
+  type SpentSignature,
   type Store,
   storeClosed,
   type UpdateCommand,
@@ -35,18 +38,21 @@ const KEEP = ''
 
 const FIELDS = Object.values(LISTING_FIELDS)
 
-const MAX_FORGOTTEN_PER_WRITE = 100
+const MAX_SPENT_PER_WRITE = 100
+const READ_PAGE = 1000
 
 export class RedisStore implements Store {
   readonly #url: string
   readonly #session: RedisSession
+  readonly #spentSignatures: number
   readonly #loadClients = new Set<Client>()
   readonly #listeners = new Set<() => void>()
   #follower: ChangelogFollower | undefined
 
-  constructor(url: string, session: RedisSession) {
+  constructor(url: string, session: RedisSession, spentSignatures: number) {
     this.#url = url
     this.#session = session
+    this.#spentSignatures = spentSignatures
     session.client.on('ready', () => {
       this.#follower?.reconnect()
       this.#notify() // listeners can read what they missed while Redis was away
@@ -54,7 +60,7 @@ export class RedisStore implements Store {
   }
 
   async publish(command: PublishCommand): Promise<PublishOutcome> {
-    const { identity, listingId, storefrontUrl, fields, status, expected, maxListings, use } = command
+    const { identity, listingId, storefrontUrl, fields, status, expected, maxListings, keyId, use } = command
     const answer = await this.#mutate('publish', use, [
       identityText(identity),
       listingId,
@@ -64,6 +70,9 @@ export class RedisStore implements Store {
       maxListings,
       frameBytes(listingId),
       MAX_LISTING_BYTES,
+      use.now,
+      String(keyId),
+      SIGNATURE_SHARED_MICROS,
       ...FIELDS.map((field) => textOrKeep(fields[field])),
       ...FIELDS.map((field) => NEW_LISTING_FIELDS[field]),
     ])
@@ -106,13 +115,23 @@ export class RedisStore implements Store {
     return (await this.#session.run(() => client.hexists(this.#session.useKey(signature), field))) === 1
   }
 
-  /** Latest expiry of all used signatures, forgotten ones included; 0 without any. */
-  async latestUse(): Promise<Micros> {
+  /** Those that are spent meanwhile move to the set that is read last. */
+  async *usedSignatures(after: Micros): AsyncGenerator<SpentSignature[]> {
     const { client, keys } = this.#session
-    const [known, forgotten] = await this.#session.run(() =>
-      Promise.all([client.zrevrange(keys.useExpiry, 0, 0, 'WITHSCORES'), client.get(keys.forgottenUse)]),
-    )
-    return Math.max(Number(known[1] ?? 0), Number(forgotten ?? 0))
+    for (const key of [keys.useExpiry, keys.spent])
+      for (let offset = 0; ; offset += READ_PAGE) {
+        // From the last on, since the first are removed meanwhile.
+        const read = await this.#session.run(() =>
+          client.zrevrangebyscore(key, '+inf', `(${after}`, 'WITHSCORES', 'LIMIT', offset, READ_PAGE),
+        )
+        if (read.length === 0) break
+        yield pairs(read)
+      }
+  }
+
+  async latestDropped(): Promise<Micros> {
+    const { client, keys } = this.#session
+    return Number(await this.#session.run(() => client.get(keys.forgottenUse)))
   }
 
   async addKey(key: NewKey): Promise<ApiKey> {
@@ -164,7 +183,9 @@ export class RedisStore implements Store {
   /** Writes: a read would succeed on a replica, or with a full disk or memory. */
   async ping(): Promise<void> {
     const { client, keys } = this.#session
-    await this.#session.run(() => client.set(keys.ping, '', 'PX', 1000))
+    const write = this.#session.run(() => client.set(keys.ping, '', 'PX', 1000))
+    const [latestDropped] = await Promise.all([this.latestDropped(), write])
+    requireLaterUses(latestDropped)
   }
 
   close(): Promise<void> {
@@ -178,28 +199,21 @@ export class RedisStore implements Store {
     const { signature, body, expiresAt } = use
     const [answer] = await Promise.all([
       this.#session.call(operation, [signature, body, expiresAt, ...args], [this.#session.useKey(signature)]),
-      this.#forgetExpired(use),
+      this.#spendExpired(use),
     ])
     return String(answer).split(SEPARATOR)
   }
 
-  async #forgetExpired({ now }: UsedSignature): Promise<void> {
+  async #spendExpired({ now }: UsedSignature): Promise<void> {
     const session = this.#session
     try {
       const expired = await session.run(() =>
-        session.client.zrangebyscore(
-          session.keys.useExpiry,
-          '-inf',
-          now,
-          'LIMIT',
-          0,
-          MAX_FORGOTTEN_PER_WRITE,
-        ),
+        session.client.zrangebyscore(session.keys.useExpiry, '-inf', now, 'LIMIT', 0, MAX_SPENT_PER_WRITE),
       )
       if (expired.length > 0)
         await session.call(
-          'forget_uses',
-          expired,
+          'spend',
+          [this.#spentSignatures, ...expired],
           expired.map((signature) => session.useKey(signature)),
         )
     } catch {
@@ -220,6 +234,12 @@ export class RedisStore implements Store {
     for (const listener of this.#listeners) listener()
   }
 }
+
+const pairs = (values: readonly string[]): SpentSignature[] =>
+  Array.from({ length: values.length / 2 }, (_, n) => ({
+    signature: values[2 * n]!,
+    expiresAt: Number(values[2 * n + 1]),
+  }))
 
 const textOrKeep = (json: string | undefined): string => (json === undefined ? KEEP : fieldText(json))
 

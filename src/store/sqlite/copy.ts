@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { CopySource, CopyTarget } from '../copy.ts'
-import type { Change } from '../store.ts'
+import type { Change, SpentSignature } from '../store.ts'
 import { createDatabase } from './database.ts'
 import { Sql } from './sql.ts'
 import { readSqliteStore } from './store.ts'
@@ -38,12 +38,20 @@ export class SqliteCopy implements CopyTarget {
     else this.#sql.run('DELETE FROM listing WHERE listing_id = ?', change.listingId)
   }
 
+  putUsed({ signature, expiresAt }: SpentSignature): void {
+    this.#sql.run(
+      'INSERT OR IGNORE INTO spent_signature (signature, expires_at) VALUES (?, ?)',
+      signature,
+      expiresAt,
+    )
+  }
+
   async flush(): Promise<void> {}
 
-  async seal(clock: Micros, forgottenUse: Micros): Promise<CopySource> {
+  async seal(clock: Micros, latestDropped: Micros): Promise<CopySource> {
     // The newest row of the changelog is the store's clock. To a reader this one is the removal of a listing that is not there.
     this.#sql.run(`INSERT INTO changelog (seq, kind, id, at) VALUES (1, 'listing', '', ?)`, clock)
-    this.#sql.run('INSERT INTO forgotten_use (id, expires_at) VALUES (1, ?)', forgottenUse)
+    this.#sql.run('INSERT INTO forgotten_use (id, expires_at) VALUES (1, ?)', latestDropped)
     this.#database.exec('COMMIT')
     this.#database.close()
     sync(this.#partial)

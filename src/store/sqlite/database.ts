@@ -1,8 +1,8 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '../../errors.ts'
 import { StoreUnavailable } from '../store.ts'
+import { createFile, databaseFile } from './database-file.ts'
 
 export const MEMORY = ':memory:'
 
@@ -23,7 +23,7 @@ const BUSY_TIMEOUT_MS = 50
  * @throws ConfigError for a file that is not ours, too new, damaged, or not writable
  */
 export function openDatabase(path: string): DatabaseSync {
-  const file = path === MEMORY ? MEMORY : resolve(path)
+  const file = path === MEMORY ? MEMORY : databaseFile(path)
   requireFileOfLog(file)
   return open(file, {}, (database) => prepare(database, file))
 }
@@ -51,7 +51,7 @@ export function createDatabase(file: string): DatabaseSync {
 /** What an operator should know of the file. Changes nothing. @throws ConfigError as `openDatabase` does */
 export function checkDatabase(path: string): string[] {
   if (path === MEMORY) return ['listings are lost when the process ends']
-  const file = resolve(path)
+  const file = databaseFile(path)
   requireFileOfLog(file)
   if (!existsSync(file)) return [`${file} does not exist; the start creates an empty store there`]
   open(file, { readOnly: true }, (database) => {
@@ -63,7 +63,7 @@ export function checkDatabase(path: string): string[] {
 
 /** To read a store as it is: what the file of an older version lacks is empty. @throws ConfigError as `openDatabase` does */
 export function readDatabase(path: string): DatabaseSync {
-  const file = resolve(path)
+  const file = databaseFile(path)
   if (!existsSync(file)) throw unusable(`${file} does not exist`)
   return open(file, { readOnly: true }, (database) => {
     if (assertOurs(database, file) === 0) throw unusable(`${file} is empty`)
@@ -82,7 +82,7 @@ function open(
   prepare: (database: DatabaseSync) => void,
 ): DatabaseSync {
   try {
-    if (file !== MEMORY && !options.readOnly) mkdirSync(dirname(file), { recursive: true })
+    if (file !== MEMORY && !options.readOnly) createFile(file)
     const database = new DatabaseSync(file, { timeout: OPEN_TIMEOUT_MS, ...options })
     try {
       prepare(database)
@@ -96,9 +96,11 @@ function open(
   }
 }
 
+/** The read at the end creates the log. */
 function prepare(database: DatabaseSync, file: string): void {
   migrate(database, file)
-  if (file !== MEMORY) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  if (file !== MEMORY)
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; SELECT 1 FROM sqlite_schema')
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
 }
 
@@ -112,8 +114,10 @@ function migrate(database: DatabaseSync, file: string): void {
   for (const [name, columns] of Object.entries(ADDED_TABLES))
     database.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`)
   database.exec('CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id)')
-  if (!hasColumn(database, 'api_key', 'expires_at'))
-    database.exec('ALTER TABLE api_key ADD COLUMN expires_at INTEGER')
+  database.exec('CREATE INDEX IF NOT EXISTS spent_signature_expiry ON spent_signature (expires_at)')
+  for (const [table, column] of ADDED_COLUMNS)
+    if (!hasColumn(database, table, column))
+      database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} INTEGER`)
   database.exec('COMMIT')
 }
 
@@ -168,27 +172,6 @@ export const sqliteFailure = (error: unknown): unknown =>
 /** SQLite's text for the result code, without paths and values. */
 const resultText = (error: unknown): string =>
   error instanceof Error && 'errstr' in error ? String(error.errstr) : 'unknown'
-
-/** The check throws `unavailable` if another file, or none, is at `path`: a restart would lose writes. */
-export function createFileCheck(path: string): () => void {
-  const file = resolve(path)
-  const opened = inodeOf(file)
-  return () => {
-    if (inodeOf(file) !== opened)
-      throw new StoreUnavailable(
-        'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
-      )
-  }
-}
-
-function inodeOf(file: string): string | null {
-  try {
-    const { dev, ino } = statSync(file, { bigint: true })
-    return `${dev}:${ino}`
-  } catch {
-    return null
-  }
-}
 
 /**
  * Schema 1. `created_at` is the row id, so inserts append and `load` reads in order. An entry whose `at` is
@@ -247,12 +230,24 @@ CREATE TABLE changelog (
   at   INTEGER NOT NULL
 ) STRICT`
 
-/** Later additions to schema 1, beside `api_key.expires_at`, which older versions ignore. `forgotten_use` has one row at most. */
+// Later additions to schema 1, which older versions ignore.
+
+const ADDED_COLUMNS = [
+  ['api_key', 'expires_at'],
+  ['signature_use', 'key_id'],
+  ['signature_use', 'used_at'],
+] as const
+
+/** `forgotten_use` has one row at most: the latest expiry of a spent signature that was dropped. */
 const ADDED_TABLES = {
   forgotten_use: `(
     id         INTEGER PRIMARY KEY CHECK (id = 1),
     expires_at INTEGER NOT NULL
   ) STRICT`,
+  spent_signature: `(
+    signature  TEXT PRIMARY KEY,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID`,
   key_use: `(
     key_id       INTEGER PRIMARY KEY,
     calls        INTEGER NOT NULL,

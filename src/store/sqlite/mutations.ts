@@ -9,24 +9,23 @@ import {
   rowBytes,
 } from '../../domain/listing.ts'
 import type { Micros } from '../../domain/timestamp.ts'
-import type {
-  Expected,
-  NewKey,
-  PublishCommand,
-  PublishOutcome,
-  RemoveCommand,
-  RemoveOutcome,
-  SignedOperation,
-  UpdateCommand,
-  UpdateOutcome,
-  UpdateReceipt,
-  UsedSignature,
-  UseKey,
+import {
+  type Expected,
+  type NewKey,
+  type PublishCommand,
+  type PublishOutcome,
+  type RemoveCommand,
+  type RemoveOutcome,
+  SIGNATURE_SHARED_MICROS,
+  type SignedOperation,
+  type UpdateCommand,
+  type UpdateOutcome,
+  type UpdateReceipt,
+  type UseKey,
 } from '../store.ts'
 import type { SqliteChangelog } from './changelog.ts'
+import type { SpentSignatures } from './spent-signatures.ts'
 import { API_KEY_ROW, COLUMNS, LISTING_ROW, PUBLISHER_ROW, type Sql } from './sql.ts'
-
-const MAX_FORGOTTEN_PER_WRITE = 100
 
 /**
  * Each member is one mutation in the caller's transaction. All check in this order before the first write: repeat of an
@@ -35,10 +34,12 @@ const MAX_FORGOTTEN_PER_WRITE = 100
 export class SqliteMutations {
   readonly #sql: Sql
   readonly #changelog: SqliteChangelog
+  readonly #spent: SpentSignatures
 
-  constructor(sql: Sql, changelog: SqliteChangelog) {
+  constructor(sql: Sql, changelog: SqliteChangelog, spent: SpentSignatures) {
     this.#sql = sql
     this.#changelog = changelog
+    this.#spent = spent
   }
 
   publish(command: PublishCommand): PublishOutcome {
@@ -46,13 +47,8 @@ export class SqliteMutations {
     const { existing, signer, isRepeat, receipt, refusal } = this.#check<PublishReceipt>('publish', command)
     if (refusal !== null) return refusal
     if (isRepeat) return { outcome: 'published', record: receipt }
-    const bound = this.#sql.get<{ url: string | null }>(
-      `SELECT storefront_url AS url FROM signature_use WHERE signature = ? AND operation = 'publish' LIMIT 1`,
-      use.signature,
-    )
-    // A captured signature cannot move a storefront: it is bound to the URL of its first use, or to none.
-    if (bound !== null && command.storefrontUrl && command.storefrontUrl !== bound.url)
-      return SIGNATURE_REUSED
+    const first = this.#sql.get<FirstUse>(FIRST_USE, use.signature)
+    if (first !== null && isCaptured(first, command)) return SIGNATURE_REUSED
     if (!isExpected(existing, command)) return CHANGED
     if (existing === null && signer !== null && this.#hasReachedLimit(signer, command))
       return { outcome: 'too_many_listings' }
@@ -76,7 +72,7 @@ export class SqliteMutations {
     this.#changelog.append('listing', listingId, at)
     const { status, createdAt } = record
     const answer = { listingId, publisherId, status, createdAt, updatedAt: at }
-    this.#remember('publish', command, answer, bound === null ? command.storefrontUrl || null : bound.url)
+    this.#remember('publish', command, answer, first ?? firstUse(command))
     return { outcome: 'published', record: answer }
   }
 
@@ -144,7 +140,7 @@ export class SqliteMutations {
     operation: SignedOperation,
     { identity, listingId, use }: RemoveCommand,
   ) {
-    this.#forgetExpired(use)
+    this.#spent.spendExpired(use.now)
     const existing = this.#sql.get<ListingRecord>(LISTING_OF, listingId)
     const signer = this.#sql.get<Publisher>(PUBLISHER_OF, identity.scheme, identity.identifier)
     const earlier = this.#sql.get<{ body: string; answer: string }>(USE, use.signature, operation, listingId)
@@ -156,7 +152,7 @@ export class SqliteMutations {
       return { ...known, refusal: existing?.updatedAt === receipt?.updatedAt ? null : SIGNATURE_REUSED }
     if (existing !== null && existing.publisherId !== signer?.publisherId)
       return { ...known, refusal: NOT_OWNER }
-    const isReused = earlier !== null || this.#mayBeForgotten(use)
+    const isReused = earlier !== null || this.#spent.mayHave(use)
     return { ...known, refusal: isReused ? SIGNATURE_REUSED : null }
   }
 
@@ -174,37 +170,23 @@ export class SqliteMutations {
     operation: SignedOperation,
     { listingId, use: { signature, body, expiresAt } }: RemoveCommand,
     receipt: object | null,
-    storefrontUrl: string | null = null,
+    { url, keyId, usedAt }: FirstUse = UNBOUND,
   ): void {
     const answer = receipt === null ? '' : JSON.stringify(receipt)
     this.#sql.run(
       `INSERT OR REPLACE INTO signature_use
-       (signature, operation, listing_id, body, storefront_url, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+       (signature, operation, listing_id, body, storefront_url, answer, expires_at, key_id, used_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       signature,
       operation,
       listingId,
       body,
-      storefrontUrl,
+      url,
       answer,
       expiresAt,
+      keyId,
+      usedAt,
     )
-  }
-
-  /** Records the latest forgotten expiry, so that a clock that is set back changes nothing. */
-  #forgetExpired({ now }: UsedSignature): void {
-    const { latest } = this.#sql.get<{ latest: Micros | null }>(LATEST_EXPIRED, now)!
-    if (latest === null) return
-    this.#sql.run(
-      `INSERT INTO forgotten_use (id, expires_at) VALUES (1, ?)
-       ON CONFLICT DO UPDATE SET expires_at = max(expires_at, excluded.expires_at)`,
-      latest,
-    )
-    this.#sql.run('DELETE FROM signature_use WHERE expires_at <= ?', latest)
-  }
-
-  /** Whether an unknown use may be a forgotten one. */
-  #mayBeForgotten({ expiresAt }: UsedSignature): boolean {
-    return this.#sql.get('SELECT 1 FROM forgotten_use WHERE expires_at >= ?', expiresAt) !== null
   }
 }
 
@@ -225,9 +207,26 @@ const LISTING_OF = `SELECT ${LISTING_ROW} FROM listing WHERE listing_id = ?`
 const PUBLISHER_OF = `SELECT ${PUBLISHER_ROW} FROM publisher WHERE scheme = ? AND identifier = ?`
 const USE = 'SELECT body, answer FROM signature_use WHERE signature = ? AND operation = ? AND listing_id = ?'
 
-const LATEST_EXPIRED = `
-SELECT max(expires_at) AS latest FROM
-(SELECT expires_at FROM signature_use WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MAX_FORGOTTEN_PER_WRITE})`
+/** Of a signature that publishes. `usedAt` is `null` in rows of older versions, which bind the URL only. */
+type FirstUse = { url: string | null; keyId: number | null; usedAt: Micros | null }
+
+const UNBOUND: FirstUse = { url: null, keyId: null, usedAt: null }
+const FIRST_USE = `
+SELECT storefront_url AS url, key_id AS keyId, used_at AS usedAt
+FROM signature_use WHERE signature = ? AND operation = 'publish' ORDER BY used_at DESC LIMIT 1`
+
+const firstUse = ({ storefrontUrl, keyId, use }: PublishCommand): FirstUse => ({
+  url: storefrontUrl || null,
+  keyId,
+  usedAt: use.now,
+})
+
+/** A captured signature moves no storefront, and changes no other listing of its publisher. */
+function isCaptured(first: FirstUse, { storefrontUrl, keyId, use }: PublishCommand): boolean {
+  if (storefrontUrl && storefrontUrl !== first.url) return true
+  if (keyId !== null && first.keyId !== null) return keyId !== first.keyId
+  return first.usedAt !== null && Math.abs(use.now - first.usedAt) > SIGNATURE_SHARED_MICROS
+}
 
 function isExpected(listing: ListingRecord | null, { expected }: { expected?: Expected }): boolean {
   return expected === undefined || expected === (listing?.updatedAt ?? null)

@@ -41,8 +41,9 @@ export class Sql {
     return statement.all(...values).map((row) => rowOf<Row>(names, row))
   }
 
-  run(text: string, ...values: SQLInputValue[]): void {
-    this.#prepare(text).statement.run(...values)
+  /** Returns the number of changed rows. */
+  run(text: string, ...values: SQLInputValue[]): number {
+    return Number(this.#prepare(text).statement.run(...values).changes)
   }
 
   /** Inserts a row, or replaces it. Its members are all columns. */

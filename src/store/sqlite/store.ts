@@ -10,6 +10,9 @@ import {
   type PublishOutcome,
   type RemoveCommand,
   type RemoveOutcome,
+  requireLaterUses,
+  SPENT_SIGNATURES,
+  type SpentSignature,
   type Store,
   storeClosed,
   type UpdateCommand,
@@ -17,22 +20,18 @@ import {
   type UseKey,
 } from '../store.ts'
 import { SqliteChangelog } from './changelog.ts'
-import {
-  BUSY,
-  createFileCheck,
-  MEMORY,
-  openDatabase,
-  primaryCode,
-  readDatabase,
-  sqliteFailure,
-} from './database.ts'
+import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
+import { FileGuard } from './database-file.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteMutations } from './mutations.ts'
+import { SpentSignatures } from './spent-signatures.ts'
 import { API_KEY_ROW, COLUMNS, PUBLISHER_ROW, Sql } from './sql.ts'
 
 export type SqliteOptions = {
   /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
   changelogLength?: number
+  /** Default `SPENT_SIGNATURES`. */
+  spentSignatures?: number
   now?: () => Micros
 }
 
@@ -59,14 +58,11 @@ SELECT count(*) AS count, CAST(group_concat(packed, '') AS BLOB) AS bytes, max(c
   FROM listing WHERE created_at > ? AND created_at <= ? ORDER BY created_at LIMIT ?
 )`
 type ListingsPage = { count: number; bytes: Uint8Array<ArrayBuffer> | null; last: Micros }
-const LATEST_USE = `
-SELECT max(expires_at) AS latest
-FROM (SELECT expires_at FROM signature_use UNION ALL SELECT expires_at FROM forgotten_use)`
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
 export function openSqliteStore(path: string, options: SqliteOptions = {}): SqliteStore {
   const database = openDatabase(path)
-  return new SqliteStore(database, path === MEMORY ? null : createFileCheck(path), options)
+  return new SqliteStore(database, path === MEMORY ? null : new FileGuard(database, path), options)
 }
 
 /** To read a store as it is. @throws ConfigError for a file that is missing, damaged or not a store */
@@ -74,10 +70,11 @@ export const readSqliteStore = (path: string): SqliteStore => new SqliteStore(re
 
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
-  readonly #checkFile: (() => void) | null
+  readonly #guard: FileGuard | null
   #hasFailed = false
   readonly #sql: Sql
   readonly #changelog: SqliteChangelog
+  readonly #spent: SpentSignatures
   readonly #mutations: SqliteMutations
   /** Outside the changelog: other replicas read it when they need it. */
   readonly keyUses: KeyUseStorage = {
@@ -94,13 +91,18 @@ class SqliteStore implements Store {
   #seenVersion: number
   #closing: Promise<void> | undefined
 
-  constructor(database: DatabaseSync, checkFile: (() => void) | null, options: SqliteOptions) {
-    const { changelogLength = CHANGELOG_LENGTH, now = nowMicros } = options
+  constructor(database: DatabaseSync, guard: FileGuard | null, options: SqliteOptions) {
+    const {
+      changelogLength = CHANGELOG_LENGTH,
+      spentSignatures = SPENT_SIGNATURES,
+      now = nowMicros,
+    } = options
     this.#database = database
     this.#sql = new Sql(database)
     this.#changelog = new SqliteChangelog(this.#sql, changelogLength, now)
-    this.#mutations = new SqliteMutations(this.#sql, this.#changelog)
-    this.#checkFile = checkFile
+    this.#spent = new SpentSignatures(this.#sql, spentSignatures)
+    this.#mutations = new SqliteMutations(this.#sql, this.#changelog, this.#spent)
+    this.#guard = guard
     this.#group = new GroupCommit(this.#transaction())
     this.#seenVersion = this.#dataVersion()
   }
@@ -121,9 +123,17 @@ class SqliteStore implements Store {
     return this.#read(() => this.#mutations.hasUse(key))
   }
 
-  /** Latest expiry of all used signatures, forgotten ones included; 0 without any. */
-  async latestUse(): Promise<Micros> {
-    return this.#read(() => this.#sql.get<{ latest: Micros | null }>(LATEST_USE)?.latest ?? 0)
+  async *usedSignatures(after: Micros): AsyncGenerator<SpentSignature[]> {
+    for (let last = ''; ; ) {
+      const page = this.#read(() => this.#spent.page(after, last))
+      if (page.length === 0) return
+      yield page
+      last = page.at(-1)!.signature
+    }
+  }
+
+  async latestDropped(): Promise<Micros> {
+    return this.#read(() => this.#spent.latestDropped())
   }
 
   addKey(key: NewKey): Promise<ApiKey> {
@@ -141,8 +151,12 @@ class SqliteStore implements Store {
   /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_BYTES`. */
   async ping(): Promise<void> {
     const size = this.#hasFailed ? PROBE_BYTES : 0
-    await this.#mutate(() => this.#sql.run(PUT_PING, nowMicros(), size))
+    const latestDropped = await this.#mutate(() => {
+      this.#sql.run(PUT_PING, nowMicros(), size)
+      return this.#spent.latestDropped()
+    })
     this.#hasFailed = false
+    requireLaterUses(latestDropped)
   }
 
   async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
@@ -175,8 +189,7 @@ class SqliteStore implements Store {
     // Makes subscriptions of the same function distinct.
     const listener = () => notify()
     this.#listeners.add(listener)
-    if (this.#checkFile !== null)
-      this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL_MS).unref()
+    if (this.#guard !== null) this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL_MS).unref()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.#stopPolling()
@@ -186,19 +199,10 @@ class SqliteStore implements Store {
   close(): Promise<void> {
     this.#closing ??= this.#group.drained().then(() => {
       this.#stopPolling()
-      if (this.#checkFile !== null) this.#emptyLog()
-      this.#database.close()
+      if (this.#guard === null) this.#database.close()
+      else this.#guard.close()
     })
     return this.#closing
-  }
-
-  /** `close` leaves the log of a file that was moved: to SQLite it is that of the next file at the path. */
-  #emptyLog(): void {
-    try {
-      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    } catch {
-      // The log stays, as after a crash.
-    }
   }
 
   async #mutate<T>(mutate: () => T): Promise<T> {
@@ -234,7 +238,7 @@ class SqliteStore implements Store {
     let before: ChangelogPosition
     return {
       begin: () => {
-        this.#checkFile?.()
+        this.#guard?.check()
         this.#begin('BEGIN IMMEDIATE')
         before = this.#changelog.resume().position
       },
@@ -269,6 +273,11 @@ class SqliteStore implements Store {
 
   /** A failed poll notifies as well: the listeners read the changelog and report a lasting failure. */
   #pollOthers(): void {
+    try {
+      this.#guard?.check()
+    } catch {
+      // The next write fails as well. A lost log is saved here, before the process may be killed.
+    }
     try {
       const version = this.#dataVersion()
       if (version === this.#seenVersion) return

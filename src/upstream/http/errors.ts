@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { errors } from 'undici'
 import { parseRetryAfter } from '../../domain/retry-after.ts'
 import { describeAllMissing, type MissingSource } from '../../domain/source/missing-source.ts'
+import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceReason } from '../../domain/source/source-reason.ts'
 
 /** Errors without a system, TLS, zlib or undici code are our own faults, and returned unchanged. */
 export function toSourceError(error: unknown, upstream: string): unknown {

@@ -37,7 +37,7 @@ export class NameResolver {
       else callback(null, first.address, first.family)
     }
     const isKnown = name.last?.error === null
-    if (isKnown && this.#clock.now() - name.resolvedAt < FRESH_MS) return process.nextTick(answer)
+    if (isKnown && this.#clock.monotonic() - name.resolvedAt < FRESH_MS) return process.nextTick(answer)
     name.listeners.add(answer)
     if (!name.isRunning) this.#begin(hostname, name)
     if (isKnown) this.#clock.after(PATIENCE_MS, () => name.listeners.delete(answer) && answer())
@@ -64,7 +64,7 @@ export class NameResolver {
       // A silent name server does not displace known addresses.
       if (error === null || error.code === 'ENOTFOUND' || name.last?.error !== null) {
         name.last = { error, addresses }
-        name.resolvedAt = this.#clock.now()
+        name.resolvedAt = this.#clock.monotonic()
       }
       const answers = [...name.listeners]
       name.listeners.clear()

@@ -4,27 +4,26 @@ import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
 import type { Origin } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
-import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE } from '../../json/scanner.ts'
+import { CLOSE_BRACE, COMMA, JsonScanner, OPEN_BRACE, QUOTE, type Slice } from '../../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
-import { RowText } from '../../listing-index/scan/row-text.ts'
 
 /** Limits of an envelope, without its items. */
 const MAX_MEMBERS = 256
 const MAX_ENVELOPE_BYTES = 512 * 1024
-/** In each of `also_in` and `disputed`. */
+/** In each list of names of an item. */
 const MAX_NAMES = 100
 
 type Envelope = { members: JsonObject; total: number }
 
+type ReadItems = (scanner: JsonScanner, start: number) => number
+
 /**
- * @param scanItems returns the end of the array that begins at `start`
+ * @param readItems returns the end of the array that begins at `start`
  * @throws SourceError `not_json` | `bad_envelope`
  */
-export function parseEnvelope(bytes: Buffer, scanItems: (row: RowText, start: number) => number): Envelope {
+export function parseEnvelope(bytes: Buffer, readItems: ReadItems): Envelope {
   if (!isUtf8(bytes)) throw notJson()
-  const row = bytes.length <= MAX_ENVELOPE_BYTES ? SHARED_ROW : new RowText(bytes.length)
-  row.load(bytes)
-  const { start, end } = findItems(row, scanItems)
+  const { start, end } = findItems(bytes, readItems)
   const members = parseAround(bytes, start, end)
   const { total_after_filter: total } = members
   if (typeof total !== 'number' || !Number.isSafeInteger(total) || total < 0)
@@ -32,39 +31,34 @@ export function parseEnvelope(bytes: Buffer, scanItems: (row: RowText, start: nu
   return { members, total }
 }
 
-/** For all pages that fit. */
-const SHARED_ROW = new RowText(MAX_ENVELOPE_BYTES)
-
 /** Refuses two `items`: parsers differ about which counts. */
-function findItems(row: RowText, scanItems: (row: RowText, start: number) => number): Span {
-  const { bytes } = row
-  let found: Span | null = null
-  let at = row.skipSpace(0)
-  if (at >= row.length) throw notJson()
+function findItems(bytes: Buffer, readItems: ReadItems): Slice {
+  const scanner = new JsonScanner(bytes)
+  let items: Slice | null = null
+  let at = scanner.skipSpace(0)
+  if (at >= scanner.length) throw notJson()
   if (bytes[at] !== OPEN_BRACE)
-    throw OTHER_JSON.test(bytes.toString('latin1', at, Math.min(at + 6, row.length)))
+    throw OTHER_JSON.test(bytes.toString('latin1', at, Math.min(at + 6, scanner.length)))
       ? badEnvelope('it is not an object')
       : notJson()
-  at = row.skipSpace(at + 1)
-  for (let members = 0; bytes[at] === QUOTE && at < row.length; members++) {
+  at = scanner.skipSpace(at + 1)
+  for (let members = 0; bytes[at] === QUOTE && at < scanner.length; members++) {
     if (members === MAX_MEMBERS) throw badEnvelope(`it has more than ${MAX_MEMBERS} members`)
-    const nameEnd = row.valueEnd(at)
-    const start = row.skipSpace(row.skipSpace(nameEnd) + 1)
+    const nameEnd = scanner.valueEnd(at)
+    const start = scanner.skipSpace(scanner.skipSpace(nameEnd) + 1)
     const isArray = isItems(bytes, at, nameEnd)
-    if (isArray && found !== null) throw badEnvelope('it has items twice')
-    const end = isArray ? scanItems(row, start) : row.valueEnd(start)
-    if (isArray) found = { start, end }
-    at = row.skipSpace(end)
-    if (bytes[at] === COMMA) at = row.skipSpace(at + 1)
+    if (isArray && items !== null) throw badEnvelope('it has items twice')
+    const end = isArray ? readItems(scanner, start) : scanner.valueEnd(start)
+    if (isArray) items = { start, end }
+    at = scanner.skipSpace(end)
+    if (bytes[at] === COMMA) at = scanner.skipSpace(at + 1)
   }
-  if (bytes[at] !== CLOSE_BRACE || at >= row.length) throw notJson()
-  if (found === null) throw badEnvelope('it has no items')
-  return found
+  if (bytes[at] !== CLOSE_BRACE || at >= scanner.length) throw notJson()
+  if (items === null) throw badEnvelope('it has no items')
+  return items
 }
 
 const OTHER_JSON = /^(\[|"|-?\d|null\b|true\b|false\b)/
-
-type Span = { start: number; end: number }
 
 function isItems(bytes: Buffer, start: number, end: number): boolean {
   const text = bytes.toString('utf8', start, end)
@@ -109,7 +103,8 @@ export const NO_META: Meta = { publisher: null, position: null }
 
 export function readMeta(meta: JsonValue | undefined): Meta {
   if (!isJsonObject(meta) || !isRegistryName(meta.registry)) return NO_META
-  const { registry, publisher, also_in: alsoIn, disputed, stale, differs, position } = meta
+  const { registry, publisher, also_in: alsoIn, disputed, unchecked, not_in: notIn } = meta
+  const { stale, differs, position } = meta
   return {
     publisher: typeof publisher === 'string' ? asAddress(publisher) : null,
     position: typeof position === 'string' ? parseTimestamp(position) : null,
@@ -117,6 +112,8 @@ export function readMeta(meta: JsonValue | undefined): Meta {
       registry,
       alsoIn: namesIn(alsoIn),
       disputed: namesIn(disputed),
+      ...(unchecked !== undefined && { unchecked: namesIn(unchecked) }),
+      ...(notIn !== undefined && { notIn: namesIn(notIn) }),
       stale: stale === true,
       differs: differs === true,
     },

@@ -5,61 +5,111 @@ import type { ListingQuery } from '../../domain/query.ts'
 import { type MissingSource, readMissingInProblem } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamKind, UpstreamOptions } from '../../domain/source/upstream.ts'
-import { traceHeaders } from '../../domain/trace.ts'
+import type { PageRequest } from '../../domain/walk/walk.ts'
 import { filterNameOf } from '../../filter-spec/parameters.ts'
 import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../../json/value.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
-import type { HttpResponse } from '../http/client.ts'
+import { cacheDirectives } from '../http/cache-control.ts'
 import { statusError } from '../http/errors.ts'
-import { cacheDirectives, createGet, loopHeaders } from '../http/get.ts'
+import { type Endpoint, type HttpResponse, loopHeaders, type Purpose, requestsTo } from '../http/request.ts'
 import { notJson } from './envelope.ts'
-import { scannerOf } from './item-scanner.ts'
-import { ListingPage, MAX_ITEM_BYTES, type PageOptions } from './listing-page.ts'
+import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageOptions } from './listing-page.ts'
 
 /** After decompression. */
 export const MAX_PAGE_BYTES = 8 * 1024 * 1024
 
-export type PageRequest = {
-  offset: number
-  /** 1 to 200. */
-  limit: number
-  /** A gateway's cursor, sent instead of `offset`. */
-  resume?: string | undefined
+/**
+ * With `query.listingId`, a page of that listing. `known`: an earlier page of the same request, which is the answer again while
+ * it has the ETag of the upstream. Rejects with a `SourceError`.
+ */
+export type FetchPage = (
+  query: ListingQuery,
+  request: PageRequest,
+  known?: ListingPage,
+) => Promise<ListingPage>
+
+type PageEndpoint = Endpoint & Pick<UpstreamOptions, 'kind'>
+
+type FetchPageOptions = {
+  /** Default: what the query and the request are. */
+  purpose?: Purpose
+  onPage?: ((query: ListingQuery, page: ListingPage) => void) | undefined
 }
 
-/** With `query.listingId`, a page of that listing. Rejects with a `SourceError`. */
-export type FetchPage = (query: ListingQuery, request: PageRequest) => Promise<ListingPage>
-
 /** A 400 to a query with filters is `unsupported_filter`. */
-export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): FetchPage {
-  const { kind, key } = upstream
-  const get = createGet(upstream, agent)
-  return async (query, { offset, limit, resume }) => {
-    const { listingId, via, trace, ifMatch } = query
-    const from = resume === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(resume)}`
-    const target =
-      listingId === undefined ? `?${queryParameters(query)}&limit=${limit}&${from}` : idPath(listingId)
-    const scanner = scannerOf(query)
+export function createFetchPage(
+  upstream: PageEndpoint,
+  dispatcher: Dispatcher,
+  { purpose, onPage }: FetchPageOptions = {},
+): FetchPage {
+  const send = requestsTo(upstream, dispatcher)
+  return async (query, request, known) => {
+    const target = targetOf(query, request)
     // No Registry can serve an id that is not a path segment (RFC 3986 section 5.2.4), or not Unicode.
-    if (target === null) return new ListingPage(NO_LISTING, { kind, scanner, offset: 0 })
-    const headers = {
-      ...(via && loopHeaders(via)),
-      ...(trace && traceHeaders(trace)),
-      ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
-    }
-    const response = await get(`/listings${target}`, { maxBytes: MAX_PAGE_BYTES, headers, expected: 'any' })
-    if (response.status !== 200 && !isAbsent(response, query, kind))
-      throw refusalOf(response, query, upstream)
-    const { status, body } = response
-    const directives = cacheDirectives(response.headers, key !== null)
-    if (listingId !== undefined) {
-      const page = status === 200 ? wrapListing(body, listingId) : NO_LISTING
-      return new ListingPage(page, { kind, scanner, offset: 0, directives })
-    }
-    const gateway = readVia(query, response.headers, kind)
-    return new ListingPage(body, { kind, scanner, offset, resume, directives, ...gateway })
+    if (target === null)
+      return new ListingPage(NO_LISTING, { kind: upstream.kind, conditions: conditionsOf(query), offset: 0 })
+    const { via = [], trace, ifMatch } = query
+    const etag = known?.about.etag
+    return send(
+      {
+        path: `/listings${target}`,
+        purpose: purpose ?? purposeOf(query, request),
+        question: query,
+        trace,
+        maxBytes: MAX_PAGE_BYTES,
+        headers: {
+          ...loopHeaders(via),
+          ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
+          ...(etag !== undefined && { 'if-none-match': etag }),
+        },
+      },
+      (response) => {
+        if (response.status === 304 && known !== undefined) return known
+        const page = readPage(response, query, request, upstream)
+        onPage?.(query, page)
+        return page
+      },
+    )
   }
+}
+
+/** Of the first page that every Registry can answer. */
+export const PLAIN_REQUEST: PageRequest = { offset: 0, limit: 50 }
+
+export function purposeOf(query: ListingQuery, { offset, limit, resume }: PageRequest): Purpose {
+  const { status, publisher, filters, listingId } = query
+  if (listingId !== undefined) return 'listing'
+  const isFirstPage = offset === 0 && resume === undefined && limit >= PLAIN_REQUEST.limit
+  return isFirstPage && status === 'open' && publisher === null && filters.length === 0
+    ? 'page'
+    : 'chosen_page'
+}
+
+function targetOf(query: ListingQuery, { offset, limit, resume }: PageRequest): string | null {
+  if (query.listingId !== undefined) return idPath(query.listingId)
+  const from = resume === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(resume)}`
+  return `?${queryParameters(query)}&limit=${limit}&${from}`
+}
+
+/** @throws SourceError */
+function readPage(
+  response: HttpResponse,
+  query: ListingQuery,
+  { offset, resume }: PageRequest,
+  upstream: PageEndpoint,
+): ListingPage {
+  const { kind, key } = upstream
+  const { status, headers, body } = response
+  if (status !== 200 && !isAbsent(response, query, kind)) throw refusalOf(response, query, upstream)
+  const conditions = conditionsOf(query)
+  const directives = cacheDirectives(headers, key !== null)
+  if (query.listingId !== undefined) {
+    const page = status === 200 ? wrapListing(body, query.listingId) : NO_LISTING
+    return new ListingPage(page, { kind, conditions, offset: 0, directives })
+  }
+  const about = { offset, resume, directives, etag: headers.etag, ...readVia(query, headers, kind) }
+  return new ListingPage(body, { kind, conditions, ...about })
 }
 
 /** An empty `status` selects every status. */
@@ -101,7 +151,7 @@ function isAbsent(response: HttpResponse, { listingId }: ListingQuery, kind: Ups
   )
 }
 
-function refusalOf(response: HttpResponse, query: ListingQuery, upstream: UpstreamOptions): SourceError {
+function refusalOf(response: HttpResponse, query: ListingQuery, upstream: PageEndpoint): SourceError {
   const { status, body } = response
   const { name, kind } = upstream
   if (status === 400 && query.filters.length > 0 && !isAboutPaging(body)) {
@@ -119,7 +169,7 @@ function refusalOf(response: HttpResponse, query: ListingQuery, upstream: Upstre
 const REPORTING: ReadonlySet<number> = new Set([404, 502, 503, 504, 508])
 
 function missingIn({ status, body }: HttpResponse, kind: UpstreamKind): readonly MissingSource[] {
-  return kind === 'gateway' && REPORTING.has(status) ? readMissingInProblem(body) : []
+  return kind === 'gateway' && REPORTING.has(status) ? readMissingInProblem(body.toString()) : []
 }
 
 function isLoop({ reason }: MissingSource): boolean {

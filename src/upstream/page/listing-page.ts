@@ -1,39 +1,63 @@
+import { hash } from 'node:crypto'
+import { hasIdLength } from '../../domain/listing.ts'
+import type { ListingQuery } from '../../domain/query.ts'
 import type { Directives } from '../../domain/source/freshness.ts'
 import { type MissingOptions, type MissingSource, readMissing } from '../../domain/source/missing-source.ts'
 import type { Item, Origin } from '../../domain/source/reading.ts'
 import type { UpstreamKind } from '../../domain/source/upstream.ts'
-import type { Micros } from '../../domain/timestamp.ts'
-import { withoutMember } from '../../json/members.ts'
-import { CLOSE_BRACKET, COMMA, JsonScanner, OPEN_BRACKET } from '../../json/scanner.ts'
-import { parseObject } from '../../json/value.ts'
-import type { RowText } from '../../listing-index/scan/row-text.ts'
+import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
+import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
+import { matchesAll } from '../../filter-spec/evaluate.ts'
+import type { Criterion } from '../../filter-spec/filter.ts'
+import { unsentFilters } from '../../filter-spec/parameters.ts'
+import { shapeOf } from '../../json/limits.ts'
+import { objectMembers, withoutMember } from '../../json/members.ts'
+import { CLOSE_BRACKET, COMMA, type JsonScanner, OPEN_BRACE, OPEN_BRACKET } from '../../json/scanner.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseObject } from '../../json/value.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readCursor, readMeta } from './envelope.ts'
-import type { ItemScanner } from './item-scanner.ts'
-import type { ScannedItem } from './known-items.ts'
 
-export const MAX_PAGE_ITEMS = 200
 export const MAX_ITEM_BYTES = 65_536
 /** More deeply nested listings are unreadable. */
 const MAX_ITEM_DEPTH = 32
 const MAX_META_BYTES = 256 * 1024
+/** Of an item itself, and in its parsed form: its text and so much for each value. */
+const ITEM_HEAP_BYTES = 400
+const VALUE_HEAP_BYTES = 48
+/** A larger parsed form is not kept. */
+const MAX_KEPT_BYTES = 8192
 
 /** What is kept of a page beside its body. */
-export type PageAbout = {
+type PageAbout = {
   /** On a gateway's later pages, the number of items before. */
   offset: number
   resume?: string | undefined
   directives?: Directives | undefined
+  etag?: string | undefined
   gatewayId?: string | undefined
 }
 
-export type PageOptions = PageAbout & { kind: UpstreamKind; scanner: ItemScanner; missing?: MissingOptions }
+/** What the upstream should have applied, which is checked. */
+type Conditions = { status: string | null; criteria: readonly Criterion[] }
 
-/** Items are scanned in place, and checked when shown. An unreadable item does not affect the others. */
+export type PageOptions = PageAbout & {
+  kind: UpstreamKind
+  conditions: Conditions
+  missing?: MissingOptions
+}
+
+/** The status and the sent filters. */
+export function conditionsOf(query: ListingQuery): Conditions {
+  if (query.listingId !== undefined) return { status: null, criteria: [] }
+  const unsent = new Set(unsentFilters(query))
+  return { status: query.status, criteria: query.criteria.filter(({ filter }) => !unsent.has(filter.name)) }
+}
+
+/** An unreadable item does not affect the others. */
 export class ListingPage {
   readonly bytes: Buffer
-  /** Readable items, in the upstream's order. */
+  /** Items that have an id and a date, in the upstream's order. */
   readonly items: PageItem[] = []
-  /** Including unreadable items. */
+  /** Including all others. */
   received = 0
   /** As reported, but at least `received`. */
   readonly total: number
@@ -41,14 +65,13 @@ export class ListingPage {
   readonly isGateway: boolean
   readonly nextCursor: string | undefined
   readonly about: PageAbout
-  #scanner: JsonScanner | null = null
 
   /** @throws SourceError `not_json` | `bad_envelope`, the latter also where all items are unreadable */
-  constructor(bytes: Buffer, { kind, scanner, missing, ...about }: PageOptions) {
+  constructor(bytes: Buffer, { kind, conditions, missing, ...about }: PageOptions) {
     this.bytes = bytes
     this.about = about
-    const { members, total } = parseEnvelope(bytes, (row, start) =>
-      this.#scanItems(row, start, kind, scanner),
+    const { members, total } = parseEnvelope(bytes, (scanner, start) =>
+      this.#readItems(scanner, start, { kind, conditions }),
     )
     this.total = Math.max(total, this.received)
     this.missing = readMissing(members, missing) ?? undefined
@@ -61,103 +84,161 @@ export class ListingPage {
     return this.about.offset
   }
 
-  /** @throws SyntaxError for an item that is too long, nested too deep, or not JSON, or whose id is odd */
-  bytesOf(item: ScannedItem, start: number): Buffer {
-    const end = start + item.length
-    if (!item.isChecked) {
-      if (!isListingId(item.listingId!))
-        throw new SyntaxError('the id is empty, too long, or has odd characters')
-      this.#scanner ??= new JsonScanner(this.bytes)
-      if (item.length > MAX_ITEM_BYTES || this.#scanner.validValueEnd(start, MAX_ITEM_DEPTH) !== end)
-        throw new SyntaxError('the listing is too long, nested too deep, or not JSON')
-      item.isChecked = true
-    }
-    return this.bytes.subarray(start, end)
-  }
-
-  #scanItems(row: RowText, start: number, kind: UpstreamKind, scanner: ItemScanner): number {
-    if (row.bytes[start] !== OPEN_BRACKET) throw badEnvelope('items is not an array')
-    let at = row.skipSpace(start + 1)
-    if (row.bytes[at] === CLOSE_BRACKET) return at + 1
+  #readItems(scanner: JsonScanner, start: number, options: ReadOptions): number {
+    const { bytes } = scanner
+    if (bytes[start] !== OPEN_BRACKET) throw badEnvelope('items is not an array')
+    let at = scanner.skipSpace(start + 1)
+    if (bytes[at] === CLOSE_BRACKET) return at + 1
     for (;;) {
       if (this.received === MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
-      const item = scanner.scan(row, at)
-      const end = at + item.length
-      if (end === at || end >= row.length) throw notJson()
-      if (item.listingId !== null) {
-        const meta = item.hasMeta ? this.#metaOf(kind, at, end) : null
-        const place = { start: at, offset: this.offset + this.received }
-        this.items.push(new PageItem(this, item, place, scanner.isMatch, meta))
-      }
+      const end = scanner.valueEnd(at)
+      if (end === at || end >= scanner.length) throw notJson()
+      const item = readItem(this, { start: at, end, offset: this.offset + this.received }, options)
+      if (item !== null) this.items.push(item)
       this.received++
-      at = row.skipSpace(end)
-      if (row.bytes[at] === CLOSE_BRACKET) return at + 1
-      if (row.bytes[at] !== COMMA) throw notJson()
-      at = row.skipSpace(at + 1)
+      at = scanner.skipSpace(end)
+      if (bytes[at] === CLOSE_BRACKET) return at + 1
+      if (bytes[at] !== COMMA) throw notJson()
+      at = scanner.skipSpace(at + 1)
     }
   }
+}
 
-  #metaOf(kind: UpstreamKind, start: number, end: number): Meta {
-    if (kind !== 'gateway' || end - start > MAX_ITEM_BYTES + MAX_META_BYTES) return NO_META
-    return readMeta(parseObject(this.bytes.toString('utf8', start, end))._meta)
+type ReadOptions = Pick<PageOptions, 'kind' | 'conditions'>
+type Place = { start: number; end: number; offset: number }
+
+/** `null` for what is no listing. A listing that cannot be shown is an item, since pages join by it. */
+function readItem(page: ListingPage, place: Place, { kind, conditions }: ReadOptions): PageItem | null {
+  const bytes = page.bytes.subarray(place.start, place.end)
+  const { depth, values } = shapeOf(bytes)
+  const isParsed = bytes.length <= MAX_ITEM_BYTES + MAX_META_BYTES && depth <= MAX_ITEM_DEPTH
+  const value = isParsed ? parseRow(bytes) : parseHead(bytes)
+  if (value === null) return null
+  const { listing_id: id, created_at: created, status } = value
+  const createdAt = typeof created === 'string' ? parseTimestamp(created) : null
+  if (createdAt === null || typeof id !== 'string') return null
+  const isMatch =
+    (conditions.status === null || status === conditions.status) && matchesAll(conditions.criteria, value)
+  return new PageItem(page, place, {
+    value,
+    listingId: boundedId(id),
+    createdAt,
+    isMatch,
+    valueBytes: bytes.length + values * VALUE_HEAP_BYTES,
+    isReadable: isParsed && bytes.length <= MAX_ITEM_BYTES && isListingId(id),
+    meta: kind === 'gateway' && isParsed ? readMeta(value._meta) : NO_META,
+  })
+}
+
+function parseRow(bytes: Buffer): JsonObject | null {
+  if (bytes[0] !== OPEN_BRACE) return null
+  try {
+    const value = parseJson(bytes.toString())
+    return isJsonObject(value) ? value : null
+  } catch {
+    return null
   }
+}
+
+const HEAD = new Set(['listing_id', 'created_at', 'storefront_url', 'status', 'publisher_id'])
+const MAX_HEAD_BYTES = 4096
+
+/** Of a listing that is too long or nested too deep to be parsed. */
+function parseHead(bytes: Buffer): JsonObject | null {
+  if (bytes[0] !== OPEN_BRACE) return null
+  try {
+    const members = objectMembers(bytes).filter(
+      ({ name, value }) => HEAD.has(name) && value.end - value.start <= MAX_HEAD_BYTES,
+    )
+    const values = members.map(({ name, value }): [string, JsonValue] => [
+      name,
+      JSON.parse(bytes.toString('utf8', value.start, value.end)),
+    ])
+    return Object.fromEntries(values)
+  } catch {
+    return null
+  }
+}
+
+/** Of an id that is too long, its hash behind a control character. */
+function boundedId(id: string): string {
+  return hasIdLength(id) ? id : `\0${hash('sha256', id, 'base64url')}`
 }
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 
-/** Ids that are too long have a control character here. */
 function isListingId(id: string): boolean {
-  return id !== '' && !CONTROL.test(id) && id.isWellFormed()
+  return id !== '' && hasIdLength(id) && !CONTROL.test(id) && id.isWellFormed()
 }
 
-/** Checks its bytes on access: most listings are never shown. */
+type Described = {
+  value: JsonObject
+  listingId: string
+  createdAt: Micros
+  isMatch: boolean
+  valueBytes: number
+  isReadable: boolean
+  meta: Meta
+}
+
 export class PageItem implements Item {
   readonly listingId: string
+  readonly createdAt: Micros
   readonly position: Micros
+  readonly storefrontUrl: string | null
+  readonly publisherId: number | null
+  readonly status: JsonValue | undefined
   publisher: string | null
   readonly origin?: Origin
   readonly isMatch: boolean
   readonly offset: number
+  /** Not for an item that is too long or nested too deep, or whose id is odd. */
+  readonly isReadable: boolean
   readonly #page: ListingPage
-  readonly #item: ScannedItem
   readonly #start: number
+  readonly #end: number
   readonly #hasMeta: boolean
+  readonly #valueBytes: number
+  #value: JsonObject | null = null
 
-  constructor(
-    page: ListingPage,
-    item: ScannedItem,
-    { start, offset }: { start: number; offset: number },
-    isMatch: boolean,
-    meta: Meta | null,
-  ) {
-    this.listingId = item.listingId!
-    this.position = meta?.position ?? item.createdAt
-    this.publisher = meta?.publisher ?? null
-    if (meta?.origin !== undefined) this.origin = meta.origin
-    this.isMatch = isMatch
+  constructor(page: ListingPage, { start, end, offset }: Place, { value, meta, ...about }: Described) {
+    const { storefront_url: storefrontUrl, publisher_id: publisherId, status } = value
+    this.listingId = about.listingId
+    this.createdAt = about.createdAt
+    this.position = meta.position ?? about.createdAt
+    this.storefrontUrl = typeof storefrontUrl === 'string' ? storefrontUrl : null
+    this.publisherId = Number.isSafeInteger(publisherId) ? Number(publisherId) + 0 : null
+    this.status = status
+    this.publisher = meta.publisher
+    if (meta.origin !== undefined) this.origin = meta.origin
+    this.isMatch = about.isMatch
     this.offset = offset
     this.#page = page
-    this.#item = item
     this.#start = start
-    this.#hasMeta = meta !== null
+    this.#end = end
+    this.isReadable = about.isReadable
+    this.#valueBytes = about.valueBytes
+    this.#hasMeta = Object.hasOwn(value, '_meta')
   }
 
-  get storefrontUrl(): string | null {
-    return this.#item.storefrontUrl
-  }
-
-  get publisherId(): number | null {
-    return this.#item.publisherId
-  }
-
-  get createdAt(): Micros {
-    return this.#item.createdAt
-  }
-
-  /** @throws SyntaxError as `ListingPage.bytesOf` */
+  /** @throws SyntaxError unless it is readable */
   get bytes(): Uint8Array {
-    const bytes = this.#page.bytesOf(this.#item, this.#start)
+    if (!this.isReadable) throw new SyntaxError('the listing is too long, nested too deep, or has an odd id')
+    const bytes = this.#page.bytes.subarray(this.#start, this.#end)
     return this.#hasMeta ? withoutMember(bytes, '_meta') : bytes
+  }
+
+  /** Kept unless it is large, since further questions are evaluated over the same items. @throws SyntaxError unless it is readable */
+  get value(): JsonObject {
+    if (this.#value !== null) return this.#value
+    const value = parseObject(Buffer.from(this.bytes).toString())
+    if (this.#valueBytes <= MAX_KEPT_BYTES) this.#value = value
+    return value
+  }
+
+  /** Besides its page, with the parsed form that it may come to keep. */
+  get retainedBytes(): number {
+    return ITEM_HEAP_BYTES + (this.#valueBytes <= MAX_KEPT_BYTES ? this.#valueBytes : 0)
   }
 
   get resume(): string | undefined {

@@ -1,12 +1,27 @@
 import { type Directives, joinDirectives, NO_DIRECTIVES } from '../../domain/source/freshness.ts'
 import { joinMissing, type MissingSource } from '../../domain/source/missing-source.ts'
-import { compareSortKeys, isAfter, type Range } from '../../domain/source/reading.ts'
-import { SourceError } from '../../domain/source/source-error.ts'
-import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import type { Micros } from '../../domain/timestamp.ts'
+import { comparePositions, isAfter, type Position } from '../../domain/source/position.ts'
+import type { Range } from '../../domain/source/reading.ts'
+import type { UpstreamKind } from '../../domain/source/upstream.ts'
+import { compareRows, type WalkPage } from '../../domain/walk/walk.ts'
 import { type ListingPage, listingKey, type PageItem } from '../page/listing-page.ts'
 
-export type RunUpstream = Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>
+const RUN_HEAP_BYTES = 1200
+const PAGE_HEAP_BYTES = 950
+/** Includes evicted bodies until they are collected. */
+const BODY_FACTOR = 1.375
+
+/** A page as the walk judges it, with what it adds to the run. */
+export type RunPage = WalkPage & {
+  page: ListingPage
+  fresh: ReadonlyMap<string, PageItem>
+  /** Rows of listings that the upstream itself has more than once. */
+  duplicates: number
+  /** Offsets. */
+  unreadable: ReadonlySet<number>
+}
+
+type RunStart = { after: Position | null; asOf: number; isSorted?: boolean }
 
 /**
  * Joined pages of one question. A page joins when no listing can be missing in between: it begins before the
@@ -16,27 +31,35 @@ export type RunUpstream = Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>
 export class Run {
   /** Time of its first request, in ms since the Unix epoch. */
   readonly asOf: number
-  readonly after: Range['after']
+  readonly after: Position | null
   readonly pages: ListingPage[] = []
-  readonly skipped: number[] = []
   /** Every readable listing once, matching or not, in the upstream's order. */
   readonly items: PageItem[] = []
   /** At the end of the upstream. */
   isEnded = false
-  isSorted = true
+  isSorted: boolean
   /** Offset after its last page; decreases where reading stepped back. */
   end = 0
-  readonly #upstream: RunUpstream
-  /** By key, of every item. */
-  readonly #positions = new Map<string, Micros>()
+  readonly #kind: UpstreamKind
+  readonly #byKey = new Map<string, PageItem>()
   readonly #unreadable = new Set<number>()
+  #duplicates = 0
   #byId: ReadonlyMap<string, readonly PageItem[]> | null = null
   #view: { items: PageItem[]; length: number; isEnded: boolean } | null = null
 
-  constructor(upstream: RunUpstream, after: Range['after'], asOf: number) {
-    this.#upstream = upstream
+  constructor(kind: UpstreamKind, { after, asOf, isSorted = true }: RunStart) {
+    this.#kind = kind
     this.after = after
     this.asOf = asOf
+    this.isSorted = isSorted
+  }
+
+  /** An estimate, checked by `npm run bench churn`. */
+  get retainedBytes(): number {
+    let bytes = RUN_HEAP_BYTES
+    for (const page of this.pages) bytes += PAGE_HEAP_BYTES + Math.ceil(page.bytes.length * BODY_FACTOR)
+    for (const item of this.items) bytes += item.retainedBytes
+    return bytes
   }
 
   get isComplete(): boolean {
@@ -68,12 +91,6 @@ export class Run {
     return this.#unreadable.size
   }
 
-  get unreadableAtEnd(): number {
-    let count = 0
-    while (this.#unreadable.has(this.end - 1 - count)) count++
-    return count
-  }
-
   get missing(): readonly MissingSource[] | undefined {
     return this.pages.map(({ missing }) => missing).reduce(joinMissing, undefined)
   }
@@ -94,7 +111,7 @@ export class Run {
     if (this.#view?.length === items.length && this.#view.isEnded === isEnded) return this.#view.items
     const last = isEnded || items.length === 0 ? Number.NEGATIVE_INFINITY : items.at(-1)!.position
     const certain = items.filter((item) => item.isMatch && item.position > last)
-    certain.sort(compareSortKeys)
+    certain.sort(comparePositions)
     this.#view = { items: certain, length: items.length, isEnded }
     return certain
   }
@@ -112,18 +129,9 @@ export class Run {
     return this.isEnded || this.listings.length - firstAfter(this.listings, after) >= count
   }
 
-  /** Whether reading on at its end can cover the range. */
-  reaches({ after }: Range): boolean {
-    if (!this.#beginsBefore(after)) return false
-    const last = this.listings.at(-1)
-    return this.isEnded || after === null || (last !== undefined && !isBefore(last, after))
-  }
-
-  #beginsBefore(after: Range['after']): boolean {
+  #beginsBefore(after: Position | null): boolean {
     if (this.after === null || after === null) return this.after === null
-    const { position, listingId } = this.after
-    if (position !== after.position) return position > after.position
-    return after.listingId === null || (listingId !== null && listingId <= after.listingId)
+    return comparePositions(this.after, after) <= 0
   }
 
   /** More than `count` where the last position ties. */
@@ -152,73 +160,82 @@ export class Run {
     return this.#byId.get(listingId) ?? NONE
   }
 
-  fork({ after }: Range): Run {
-    const start = after === null ? this.after : after
-    const run = new Run(this.#upstream, start, this.asOf)
-    run.isSorted = this.isSorted
-    for (const page of start === null ? this.pages : this.#pagesFrom(start.position)) run.add(page)
-    const first = start === null ? 0 : (run.pages[0]?.offset ?? 0)
-    for (const offset of this.skipped) if (offset >= first) run.skip(offset)
-    return run
+  /** What a page is to this run, which does not change. */
+  describe(page: ListingPage): RunPage {
+    const { items, offset, received, total, isGateway, nextCursor } = page
+    const last = this.pages.at(-1)?.items.at(-1)
+    const [first] = items
+    const rows = items.map((item) => [listingKey(item, this.#kind), item] as const)
+    const { fresh, duplicates, hasMoved, repeatsSome } = compareRows(rows, this.#byKey, this.end)
+    const unreadable = this.#newUnreadable(page)
+    const before = this.items.length + this.#duplicates + this.#unreadable.size
+    return {
+      offset,
+      received,
+      total,
+      isGateway,
+      nextCursor,
+      isJoint: repeatsSome || this.#isBehind(page),
+      isSorted: items.every(({ position }, n) => n === 0 || position <= items[n - 1]!.position),
+      added: fresh.size,
+      counted: before + fresh.size + duplicates + unreadable.size,
+      hasMoved,
+      repeatsLast: first?.listingId === last?.listingId && first?.position === last?.position,
+      lastOffset: items.at(-1)?.offset,
+      unreadableAtEnd: countBefore(offset + received, [unreadable, this.#unreadable]),
+      page,
+      fresh,
+      duplicates,
+      unreadable,
+    }
   }
 
-  /** By position, since offsets shift. The page before is included where the first one begins too late. */
-  #pagesFrom(position: Micros): readonly ListingPage[] {
-    const reaching = this.pages.findIndex(({ items }) => (items.at(-1)?.position ?? position) <= position)
-    const beginsTooLate = (this.pages[reaching]?.items[0]?.position ?? position) <= position
-    return this.pages.slice(Math.max(0, beginsTooLate ? reaching - 1 : reaching))
-  }
-
-  isJoint(page: ListingPage): boolean {
-    if (page.offset === 0 || page.about.resume !== undefined) return true
-    const first = page.items[0]
-    if (first === undefined) return false
-    const last = this.items.at(-1)
-    if (last === undefined) return this.after === null || first.position > this.after.position
-    if (this.isSorted && first.position > last.position) return true
-    const { kind } = this.#upstream
-    return page.items.some((item) => this.#positions.get(listingKey(item, kind)) === item.position)
-  }
-
-  /** @returns whether a page that joins added a listing */
-  add(page: ListingPage): boolean {
-    const before = this.items.length
-    let previous = Number.POSITIVE_INFINITY
-    for (const item of page.items) {
-      if (item.position > previous) this.isSorted = false
-      previous = item.position
-      const key = listingKey(item, this.#upstream.kind)
-      // Listings that were re-dated keep their first place.
-      if (this.#positions.has(key)) continue
-      this.#positions.set(key, item.position)
+  add({ page, isSorted, fresh, duplicates, unreadable }: RunPage): void {
+    if (!isSorted) this.isSorted = false
+    for (const [key, item] of fresh) {
+      this.#byKey.set(key, item)
       this.items.push(item)
     }
+    this.#duplicates += duplicates
     this.pages.push(page)
-    // Decreases after a step back.
     this.end = page.offset + page.received
-    if (page.items.length < page.received) {
-      const readable = new Set(page.items.map(({ offset }) => offset))
-      for (let offset = page.offset; offset < this.end; offset++)
-        if (!readable.has(offset)) this.#unreadable.add(offset)
-    }
-    return this.items.length > before
+    for (const offset of unreadable) this.#unreadable.add(offset)
   }
 
   skip(offset: number): void {
-    this.skipped.push(offset)
     this.#unreadable.add(offset)
     this.end = Math.max(this.end, offset + 1)
   }
 
-  broken(what: string): SourceError {
-    return new SourceError('bad_envelope', `${this.#upstream.name}: ${what}`)
+  /** Whether nothing can be missing before it, whatever it repeats. */
+  #isBehind({ offset, about, items: [first] }: ListingPage): boolean {
+    if (offset === 0 || about.resume !== undefined) return true
+    if (first === undefined) return false
+    const last = this.items.at(-1)
+    if (last === undefined) return this.after === null || first.position > this.after.position
+    return this.isSorted && first.position > last.position
   }
+
+  #newUnreadable({ items, offset, received }: ListingPage): ReadonlySet<number> {
+    const unreadable = new Set<number>()
+    if (items.length === received) return unreadable
+    const readable = new Set(items.map((item) => item.offset))
+    for (let at = offset; at < offset + received; at++)
+      if (!readable.has(at) && !this.#unreadable.has(at)) unreadable.add(at)
+    return unreadable
+  }
+}
+
+function countBefore(end: number, sets: readonly ReadonlySet<number>[]): number {
+  let count = 0
+  while (sets.some((set) => set.has(end - 1 - count))) count++
+  return count
 }
 
 const NONE: readonly PageItem[] = []
 
 /** Index in sorted listings. */
-export function firstAfter(listings: readonly PageItem[], after: Range['after']): number {
+export function firstAfter(listings: readonly PageItem[], after: Position | null): number {
   let low = 0
   let high = listings.length
   while (low < high) {
@@ -227,9 +244,4 @@ export function firstAfter(listings: readonly PageItem[], after: Range['after'])
     else low = middle + 1
   }
   return low
-}
-
-function isBefore(last: PageItem, { position, listingId }: NonNullable<Range['after']>): boolean {
-  if (last.position !== position) return last.position > position
-  return listingId === null || last.listingId < listingId
 }

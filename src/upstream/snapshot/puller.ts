@@ -1,103 +1,97 @@
-import { type Clock, raceAbort } from '../../domain/clock.ts'
-import { isSameListing } from '../../domain/listing-identity.ts'
+import { raceAbort } from '../../domain/clock.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
-import { coversRegistry, describeAllMissing, type MissingSource } from '../../domain/source/missing-source.ts'
-import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
+import type { SharedPulls, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { isRefusal } from '../../domain/source/source-reason.ts'
-import type { SourceLog, SourceStatus } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import type { Filter } from '../../filter-spec/filter.ts'
+import type { PageItem } from '../page/listing-page.ts'
+import { compareFirstPage, type FirstPage, isWhole } from './first-page.ts'
+import { HeldListings, type HeldListingsOptions } from './held-listings.ts'
+import { nextPull, nextStretch, type Periods, wholeDueAt } from './next-pull.ts'
 import { type Pull, TooLargeToHold } from './pull.ts'
-import { Snapshot } from './snapshot.ts'
+import { SavedPulls } from './saved-pulls.ts'
+import { isHiding, type SnapshotState } from './snapshot-state.ts'
 
-/** Share by which the period varies, to spread the pulls of many upstreams. */
+/** Share by which the periods vary, to spread the pulls of many upstreams. */
 const PULL_JITTER = 0.1
-/** Longest wait after a failed pull. */
-export const PULL_AGAIN_SECONDS = 15
-export const SAVE_EVERY_MS = 60_000
+/** `no-cache` asks for the first page again after so long. */
+const REFRESH_EVERY_MS = 1000
+/** What was too large is held again when it takes a fifth less than it may. */
+const MARGIN = 0.8
 
-export type PullerOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds' | 'maxListings'>
-  pull: () => Promise<Pull>
-  filters: () => readonly Filter[]
+export type PullerOptions = HeldListingsOptions & {
+  upstream: Pick<UpstreamOptions, 'refreshSeconds' | 'fullRefreshSeconds'>
+  fetchFirstPage: () => Promise<FirstPage>
+  pull: (first: FirstPage) => Promise<Pull>
+  attribute: (items: readonly PageItem[]) => Promise<unknown>
+  /** Whole pulls wait for their turn in the process. */
+  inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
   storage: SnapshotStorage | null
-  /** Called with the memory of the snapshot. */
-  onResize: (bytes: number) => void
-  state: SnapshotState
-  clock: Clock
+  shared: SharedPulls | null
   random: () => number
-  log: SourceLog
-}
-
-/**
- * `takenAt`: start of the pull. `isRestored`: pulled by another process. Earlier listings of `missing` sources
- * are retained.
- */
-export type HeldSnapshot = Omit<SavedSnapshot, 'listings'> &
-  Pick<Pull, 'invalid' | 'gatewayId'> & { snapshot: Snapshot; isRestored: boolean }
-
-/** What is held of an upstream, and how the latest pull ended. The puller of the next runtime continues with it. */
-export class SnapshotState {
-  current: HeldSnapshot | null = null
-  /** Of the latest pull. */
-  failure: SourceError | null = null
-  lastError: SourceStatus['lastError'] = null
-  exceedsLimit = false
-  /** Whether a pull has ended, with any outcome. */
-  isReady = false
 }
 
 /** A failed pull keeps the last snapshot. A pull that is too large drops it, and reads go live. */
 export class SnapshotPuller {
   readonly #options: PullerOptions
   readonly #state: SnapshotState
+  readonly #held: HeldListings
+  readonly #saved: SavedPulls
   readonly #firstPull = Promise.withResolvers<void>()
   readonly #closing = new AbortController()
-  readonly #pulls = new SingleFlight(async () => {
-    this.#cancelTimer()
-    await this.#pull()
-    this.#scheduleNext()
-  })
+  readonly #pulls = new SingleFlight((isForced: boolean) => this.#pullOnce(isForced))
   #cancelTimer: () => void = () => {}
-  #savedAt: number | null = null
+  /** Of the periods until the next pull. */
+  #jitter = 1
 
   constructor(options: PullerOptions) {
     this.#options = options
     this.#state = options.state
+    this.#held = new HeldListings(options)
+    this.#saved = new SavedPulls({ ...options, held: this.#held })
   }
 
   get ready(): Promise<void> {
     return this.#firstPull.promise
   }
 
-  /** Pulls at once; after a pull of an earlier runtime, when that one is `refreshSeconds` old. */
+  /** Pulls at once, or when the next pull after those of an earlier runtime, or of another replica, is due. */
   async start(): Promise<void> {
-    const { current, failure, exceedsLimit, isReady } = this.#state
+    const { failure, isReady, current } = this.#state
     if (isReady) this.#firstPull.resolve()
-    else await this.#restore()
-    if (!isReady || failure !== null || exceedsLimit || current === null) this.pull()
-    else this.#scheduleNext(Math.max(0, this.#options.clock.now() - current.takenAt))
-  }
-
-  async #restore(): Promise<void> {
-    const { storage, upstream, filters, log } = this.#options
-    try {
-      const saved = (await storage?.load()) ?? null
-      if (saved === null) return
-      const wanted = filters()
-      const snapshot = await new Snapshot(upstream.name, wanted).with(saved.listings, wanted)
-      // Meanwhile an earlier runtime may have pulled a newer one.
-      if (this.#state.current !== null) return
-      this.#hold({ ...saved, snapshot, invalid: 0, isRestored: true })
-    } catch (err) {
-      log.warn({ upstream: upstream.name, err }, 'saved snapshot unreadable')
+    else {
+      await this.#saved.restore()
+      await this.#takeNewer().catch(ignoreTooLarge)
     }
+    if (isReady && failure === null && current !== null) this.#scheduleNext()
+    else void this.#pulls.join(false)
   }
 
-  /** A running pull may have begun before the reason for this one, so another follows it. */
+  /** Pulls the whole. A running pull may have begun before the reason for this one, so another follows it. */
   pull(): void {
-    void this.#pulls.joinNext()
+    void this.#pulls.joinNext(true)
+  }
+
+  /** Asks for first page and counts, or joins those who do; at most once a second. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const { lookedAt } = this.#state.history
+    const age = this.#options.clock.monotonic() - (lookedAt ?? Number.NEGATIVE_INFINITY)
+    if (this.#closing.signal.aborted || (this.#pulls.current === null && age >= 0 && age < REFRESH_EVERY_MS))
+      return
+    // What is in memory answers where time is up.
+    await raceAbort(this.#pulls.join(false), signal).catch(() => {})
+  }
+
+  /** The first question after a time without readers begins a pull. */
+  onRead(): void {
+    const { history } = this.#state
+    const wasIdle = history.whole !== null && (history.readAt ?? 0) < history.whole.startedAt
+    this.#held.note({ readAt: this.#options.clock.monotonic() })
+    if (wasIdle && this.#pulls.current === null) this.#scheduleNext()
+  }
+
+  /** A listing that its upstream does not have any more. */
+  remove(keys: readonly string[], listingId: string): void {
+    this.#held.remove(keys, listingId)
   }
 
   /** Resolves when the snapshot is saved. What is held can still be read. */
@@ -105,137 +99,147 @@ export class SnapshotPuller {
     if (this.#closing.signal.aborted) return
     this.#cancelTimer()
     this.#closing.abort(new Error('closed'))
+    this.#held.close()
     await this.#pulls.current
-    await this.#save()
+    await this.#saved.saveFile()
   }
 
-  #hold(held: HeldSnapshot | null): void {
-    this.#state.current = held
-    this.#options.onResize(held?.snapshot.retainedBytes ?? 0)
+  get #periods(): Periods {
+    const { refreshSeconds, fullRefreshSeconds } = this.#options.upstream
+    return {
+      refreshMs: refreshSeconds * 1000 * this.#jitter,
+      fullMs: fullRefreshSeconds * 1000 * this.#jitter,
+    }
   }
 
-  #scheduleNext(elapsedMs = 0): void {
+  get #isWholeDue(): boolean {
+    return this.#options.clock.monotonic() >= wholeDueAt(this.#state.history, this.#periods)
+  }
+
+  #scheduleNext(): void {
+    this.#cancelTimer()
     if (this.#closing.signal.aborted) return
-    const { upstream, clock, random } = this.#options
-    const period = upstream.refreshSeconds * 1000 * (1 + PULL_JITTER * (2 * random() - 1))
-    const wait = this.#state.failure === null ? period : Math.min(period, PULL_AGAIN_SECONDS * 1000)
-    this.#cancelTimer = clock.after(Math.max(0, wait - elapsedMs), () => this.pull())
+    const { clock, random } = this.#options
+    this.#jitter = 1 + PULL_JITTER * (2 * random() - 1)
+    const { at } = nextPull(this.#state.history, this.#periods)
+    this.#cancelTimer = clock.after(Math.max(0, at - clock.monotonic()), () => void this.#pulls.join(false))
   }
 
-  async #pull(): Promise<void> {
+  async #pullOnce(isForced: boolean): Promise<void> {
+    this.#cancelTimer()
     if (this.#closing.signal.aborted) return
-    const { pull, clock } = this.#options
-    const takenAt = clock.now()
+    const { clock } = this.#options
+    this.#held.begin()
+    this.#held.note({ lookedAt: clock.monotonic() })
     try {
-      await this.#take(await raceAbort(pull(), this.#closing.signal), takenAt)
+      await raceAbort(this.#look(isForced), this.#closing.signal)
     } catch (cause) {
       if (this.#closing.signal.aborted) return
-      if (cause instanceof TooLargeToHold) this.#giveUp(cause)
-      else this.#fail(cause)
+      if (cause instanceof TooLargeToHold) this.#held.giveUp(cause)
+      else this.#held.fail(cause)
     }
     this.#state.isReady = true
     this.#firstPull.resolve()
+    this.#held.note({ lookedAt: clock.monotonic() })
+    this.#scheduleNext()
   }
 
-  async #take({ listings, invalid, missing, gatewayId }: Pull, takenAt: number): Promise<void> {
-    const { filters, upstream, clock, log } = this.#options
-    const wanted = filters()
-    const before = this.#state.current?.snapshot ?? new Snapshot(upstream.name, wanted)
-    const found = retainUnreachable(before.listings, { listings, missing }, upstream.maxListings)
-    const snapshot = await before.with(found, wanted)
-    // What a later runtime holds is not replaced.
-    if (this.#closing.signal.aborted) return
-    this.#logMissing(missing)
-    if (this.#state.failure !== null || this.#state.exceedsLimit)
-      log.info({ upstream: upstream.name, listings: found.size }, 'snapshot pulled again')
-    const persisted = missing?.map((entry) => withLastContact(entry, this.#state.current))
-    this.#hold({ snapshot, takenAt, invalid, isRestored: false, gatewayId, missing: persisted })
-    this.#state.failure = null
-    this.#state.exceedsLimit = false
-    const sinceSaved = this.#savedAt === null ? SAVE_EVERY_MS : clock.now() - this.#savedAt
-    if (sinceSaved >= SAVE_EVERY_MS || sinceSaved < 0) await this.#save()
+  async #look(isForced: boolean): Promise<void> {
+    const first = await this.#fetchFirstPage()
+    this.#refuseTooLarge(first)
+    // As cheap as a first page.
+    if (first.page !== null && isWhole(first.page)) return this.#pullWhole(first)
+    await this.#addNew(first)
+    if (!isForced && !this.#isWholeDue) return this.#held.indexAgain()
+    await this.#options.inTurn(() => this.#pullInTurn(first, isForced))
   }
 
-  #logMissing(missing: readonly MissingSource[] | undefined): void {
-    const { log } = this.#options
-    const { name: upstream } = this.#options.upstream
-    const wasComplete = this.#state.current?.missing === undefined
-    if (missing !== undefined && wasComplete)
-      log.warn({ upstream, missing: describeAllMissing(missing) }, 'upstream gateway answered incomplete')
-    if (missing === undefined && !wasComplete)
-      log.info({ upstream }, 'upstream gateway answers complete again')
-  }
-
-  #fail(err: unknown): void {
-    const { clock, log } = this.#options
-    const { name: upstream } = this.#options.upstream
-    const isKnown = err instanceof SourceError
-    const reason = isKnown ? err.reason : 'connection_reset'
-    if (this.#state.failure?.reason !== reason) log.warn({ upstream, reason, err }, 'snapshot pull failed')
-    // Without the missing sources of that moment.
-    const message = isKnown ? err.message : `${upstream}: the pull failed`
-    this.#state.failure = new SourceError(reason, message, { cause: err })
-    this.#state.lastError = { reason, at: clock.now() }
-    // Another object: responses that were made of the snapshot are not current any more.
-    if (isRefusal(reason) && this.#state.current !== null) this.#state.current = { ...this.#state.current }
-  }
-
-  #giveUp({ listings, message }: TooLargeToHold): void {
-    const { clock, log } = this.#options
-    const { name: upstream } = this.#options.upstream
-    if (!this.#state.exceedsLimit)
-      log.warn({ upstream, listings, reason: message }, 'snapshot too large, read live instead')
-    this.#state.exceedsLimit = true
-    this.#state.failure = null
-    this.#state.lastError = { reason: 'too_large', at: clock.now() }
-    this.#hold(null)
-  }
-
-  async #save(): Promise<void> {
-    const { storage, upstream, clock, log } = this.#options
-    if (storage === null || this.#state.current === null || this.#state.current.isRestored) return
-    const { snapshot, takenAt, missing } = this.#state.current
-    this.#savedAt = clock.now()
+  /** Another replica may reach the upstream where this one does not. */
+  async #fetchFirstPage(): Promise<FirstPage> {
     try {
-      await storage.save({ takenAt, listings: snapshot.listings, missing })
-    } catch (err) {
-      log.warn({ upstream: upstream.name, err }, 'saving the snapshot failed')
+      return await this.#options.fetchFirstPage()
+    } catch (error) {
+      if (error instanceof SourceError && !isHiding(error)) await this.#takeNewer()
+      throw error
     }
   }
-}
 
-/**
- * Adds earlier listings of missing sources, marked stale, up to `most` in all: they were not reported as
- * deleted.
- */
-function retainUnreachable(
-  before: Pull['listings'],
-  { listings: pulled, missing = [] }: Pick<Pull, 'listings' | 'missing'>,
-  most: number,
-): Pull['listings'] {
-  if (missing.length === 0) return pulled
-  const listings = new Map(pulled)
-  const byId = Map.groupBy(pulled.values(), ({ listingId }) => listingId)
-  for (const [key, item] of before) {
-    if (listings.size >= most) break
-    const { listingId, origin } = item
-    const copies = byId.get(listingId) ?? []
-    if (origin === undefined || pulled.has(key) || copies.some((copy) => isSameListing(copy, item))) continue
-    const isUnreachable = missing.some((entry) =>
-      [origin.registry, ...origin.alsoIn].some((name) => coversRegistry(entry, name)),
-    )
-    if (isUnreachable) listings.set(key, { ...item, origin: { ...origin, stale: true } })
+  /** @throws TooLargeToHold */
+  #refuseTooLarge({ page }: FirstPage): void {
+    const { upstream, maxBytes } = this.#options
+    const { tooLarge, current } = this.#state
+    const margin = tooLarge === null ? 1 : MARGIN
+    const listings = page?.total ?? 0
+    if (listings > upstream.maxListings * margin)
+      throw new TooLargeToHold('too_many_listings', { listings, bytes: 0 })
+    const bytes =
+      current?.snapshot.retainedBytes ?? (tooLarge ? (tooLarge.bytes * listings) / tooLarge.listings : 0)
+    if (bytes > maxBytes() * margin) throw new TooLargeToHold('too_large', { listings, bytes })
   }
-  return listings
+
+  /** Adds what the first page shows. Where that does not explain its total and the counts, a whole pull has to. */
+  async #addNew(first: FirstPage): Promise<void> {
+    const { current } = this.#state
+    const { changed, isExplained } = current?.totals
+      ? compareFirstPage(current.snapshot, current.totals, first)
+      : { changed: [], isExplained: false }
+    if (changed.length > 0) await this.#options.attribute(changed)
+    const { page, counts } = first
+    if (changed.length > 0 || isExplained)
+      this.#held.add(changed, isExplained ? { total: page!.total, counts } : null)
+    if (!isExplained) this.#held.note({ isUnexplained: true })
+  }
+
+  /** Takes what another replica has pulled, or pulls, unless another one does so now. */
+  async #pullInTurn(first: FirstPage, isForced: boolean): Promise<void> {
+    if (!isForced) {
+      const isTaken = await this.#takeNewer()
+      if (isTaken) await this.#addNew(first)
+      if (isTaken && !this.#isWholeDue) return
+    }
+    const isOurTurn = await this.#saved.takeTurn()
+    // While nothing is held, readers wait.
+    if (!isOurTurn && !isForced && this.#state.current !== null) return
+    try {
+      const isOld = this.#options.clock.monotonic() - first.askedAt > REFRESH_EVERY_MS
+      await this.#pullWhole(isOld ? await this.#options.fetchFirstPage() : first)
+    } finally {
+      await this.#saved.endTurn()
+    }
+  }
+
+  /** @throws TooLargeToHold */
+  async #takeNewer(): Promise<boolean> {
+    const taken = await this.#saved.takeNewer()
+    if (taken === null) return false
+    const { takenAt: startedAt, tookMs } = taken.pull
+    // An older one explains nothing.
+    const isRecent = this.#options.clock.monotonic() - startedAt < this.#periods.fullMs
+    if (isRecent) this.#noteWhole({ startedAt, endedAt: startedAt + tookMs }, taken.hasChanged)
+    return true
+  }
+
+  async #pullWhole(first: FirstPage): Promise<void> {
+    const { pull, clock } = this.#options
+    const startedAt = clock.monotonic()
+    const isFirst = this.#state.current === null
+    try {
+      const hasChanged = await this.#held.replace(await pull(first), first)
+      if (this.#closing.signal.aborted) return
+      this.#noteWhole({ startedAt, endedAt: clock.monotonic() }, hasChanged || isFirst)
+    } catch (error) {
+      this.#held.note({ isUnexplained: true, whole: { startedAt, endedAt: clock.monotonic() } })
+      throw error
+    }
+    await this.#saved.save(clock.monotonic() - startedAt)
+  }
+
+  #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
+    const stretch = nextStretch(this.#state.history.stretch, hasChanged)
+    this.#held.note({ whole, stretch, isUnexplained: false })
+  }
 }
 
-/** `heardAt`: when the current listings were pulled, or earlier if the source was missing then. */
-function withLastContact(entry: MissingSource, current: HeldSnapshot | null): PersistedMissing {
-  if (current === null) return entry
-  const { takenAt, missing = [] } = current
-  const before = missing.filter(
-    (other) => coversRegistry(other, entry.registry) || coversRegistry(entry, other.registry),
-  )
-  if (before.some(({ heardAt }) => heardAt === undefined)) return entry
-  return { ...entry, heardAt: Math.min(takenAt, ...before.map(({ heardAt = 0 }) => heardAt)) }
+function ignoreTooLarge(error: unknown): void {
+  if (!(error instanceof TooLargeToHold)) throw error
 }

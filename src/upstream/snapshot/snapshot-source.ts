@@ -1,28 +1,38 @@
 import type { Clock } from '../../domain/clock.ts'
-import type { ListingQuery } from '../../domain/query.ts'
-import type { Reading, ReadingInfo, Source, SourceMode } from '../../domain/source/reading.ts'
+import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
+import type { Held, ReadWhole } from '../../domain/source/held.ts'
+import type { Item, Range, Reading, ReadingInfo, Source, SourceMode } from '../../domain/source/reading.ts'
 import type { Select } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { isRefusal } from '../../domain/source/source-reason.ts'
-import type { SourceDetails } from '../../domain/source/source-status.ts'
+import type { LiveReason, SourceDetails } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import type { HeldSnapshot, SnapshotState } from './puller.ts'
+import { askForOne, isOpen } from './ask-for-one.ts'
+import { fullPeriodMs } from './next-pull.ts'
+import type { SnapshotPuller } from './puller.ts'
 import type { Snapshot } from './snapshot.ts'
+import type { HeldSnapshot, SnapshotState } from './snapshot-state.ts'
 
-/** An older snapshot has missed a whole pull. */
+/** A snapshot is stale when it has missed so many whole pulls, or first pages while they fail. */
+const STALE_FULL_PERIODS = 4
 const STALE_PERIODS = 2
 
 type SnapshotSourceOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds'>
+  upstream: Pick<
+    UpstreamOptions,
+    'name' | 'kind' | 'mode' | 'refreshSeconds' | 'fullRefreshSeconds' | 'maxAgeSeconds'
+  >
   state: SnapshotState
-  live: { read: Source; select: Select }
+  puller: Pick<SnapshotPuller, 'refresh' | 'onRead' | 'remove'>
+  live: { read: Source; select: Select; readWhole: ReadWhole }
   requireSchema: () => void
+  /** Data of this age answer for one listing, without a request. */
+  freshSeconds: number
   clock: Clock
 }
 
 /**
- * Answers from memory, also to `no-cache`. Reads live for other statuses, for a publisher while some are
- * unknown, and while the snapshot is too large. After a 401 or 403 nothing is shown.
+ * Answers from memory. Reads live for other statuses, for a publisher while some are unknown, and while the upstream is not
+ * held. After a 401 or 403 nothing is shown.
  */
 export class SnapshotSource {
   readonly #options: SnapshotSourceOptions
@@ -32,26 +42,54 @@ export class SnapshotSource {
   }
 
   get mode(): SourceMode {
-    return this.#options.state.exceedsLimit ? 'live' : 'snapshot'
+    return this.#liveReason === undefined ? 'snapshot' : 'live'
   }
 
   readonly read: Source = async (query, range, signal) => {
-    if (!this.#canAnswer(query)) return this.#options.live.read(query, range, signal)
+    await this.#prepare(query, signal)
+    if (!this.#isHeld(query)) return this.#options.live.read(query, range, signal)
     const { snapshot, info } = this.#current(query)
-    return { ...(await snapshot.read(query, range)), ...info }
+    const asked = this.#mustAsk(query, info) ? await this.#askForOne(query, range, signal) : null
+    return asked ?? { ...(await snapshot.read(query, range)), ...info }
   }
 
   readonly select: Select = async (query, signal) => {
-    if (!this.#canAnswer(query)) return this.#options.live.select(query, signal)
+    await this.#prepare(query, signal)
+    if (!this.#isHeld(query)) return this.#options.live.select(query, signal)
     const { snapshot, info } = this.#current(query)
     return { ...(await snapshot.select(query)), ...info }
   }
 
+  /** Until its first pull has ended, a snapshot is not read live for this either. */
+  readonly readWhole: ReadWhole = async (query, signal) => {
+    const asked = { ...ANY_STATUS, status: query.status, via: query.via ?? [] }
+    if (!this.#isHeld(asked)) return this.#options.live.readWhole(query, signal)
+    const { snapshot } = this.#current(asked)
+    return {
+      find: (listingId) => snapshot.find(listingId).map(({ item }) => item),
+      ids: () => snapshot.listingIds,
+    }
+  }
+
+  get held(): Held {
+    const { state } = this.#options
+    return {
+      answers: (query) =>
+        this.#isHeld(query) &&
+        this.#failureFor(query) === null &&
+        !this.#mustAsk(query, { asOf: state.current!.takenAt }),
+      find: (listingId) => state.shown?.snapshot.find(listingId) ?? [],
+      ids: () => state.shown?.snapshot.listingIds ?? [],
+      onChange: state.changes.listen,
+    }
+  }
+
   status(live: SourceDetails): SourceDetails {
-    const { current, failure, exceedsLimit, lastError } = this.#options.state
+    const { current, shown, failure, lastError } = this.#options.state
+    const liveReason = this.#liveReason
     const status = { ...live, mode: this.mode, lastError: lastError ?? live.lastError }
-    if (exceedsLimit) return status
-    if (current === null || (failure !== null && isRefusal(failure.reason))) {
+    if (liveReason !== undefined) return { ...status, liveReason }
+    if (current === null || shown === null) {
       const state = failure === null ? 'not_yet_loaded' : 'unavailable'
       return { ...status, state, ageSeconds: null, listings: null, missing: undefined }
     }
@@ -59,37 +97,96 @@ export class SnapshotSource {
       ...status,
       state: this.#isStale(current) ? 'stale' : 'loaded',
       ageSeconds: this.#secondsSince(current.takenAt),
-      listings: current.snapshot.listings.size,
+      listings: current.snapshot.size,
       missing: this.#missing(current),
     }
   }
 
-  #canAnswer(query: ListingQuery): boolean {
+  /** `undefined` while it answers from memory. */
+  get #liveReason(): LiveReason | undefined {
+    const { upstream, state } = this.#options
+    if (state.tooLarge !== null) return state.tooLarge.why
+    return upstream.mode === 'auto' && state.current === null ? 'not_yet_loaded' : undefined
+  }
+
+  /** Before an answer to `no-cache`, what is new is added. */
+  async #prepare({ caching, listingId }: ListingQuery, signal: AbortSignal): Promise<void> {
+    const { puller } = this.#options
+    puller.onRead()
+    if (caching === 'no-cache' && listingId === undefined && this.mode === 'snapshot')
+      await puller.refresh(signal)
+  }
+
+  /**
+   * The last look at a listing is one at its upstream. A gateway is always asked: which of its copies is the best one
+   * depends on closed ones, too, and those are not in memory.
+   */
+  #mustAsk({ listingId, caching }: ListingQuery, { asOf }: Pick<ReadingInfo, 'asOf'>): boolean {
+    const { upstream, freshSeconds } = this.#options
+    if (listingId === undefined || caching === 'only-if-cached') return false
+    return caching === 'no-cache' || upstream.kind === 'gateway' || this.#secondsSince(asOf) > freshSeconds
+  }
+
+  /**
+   * What the upstream has no more, or not as an open listing, leaves the memory. The closed copy that a gateway shows does
+   * not: its pages have open copies of worse sources.
+   */
+  async #askForOne(query: ListingQuery, range: Range, signal: AbortSignal): Promise<Reading | null> {
+    const { upstream, live, puller, state, clock } = this.#options
+    const reading = await askForOne(live.read, { query, range, signal }, clock)
+    const isGone = (item: Item): boolean => upstream.kind === 'registry' && !isOpen(item)
+    if (reading?.listings.every(isGone)) {
+      const copies = state.current?.snapshot.find(query.listingId!) ?? []
+      puller.remove(
+        copies.map(({ key }) => key),
+        query.listingId!,
+      )
+    }
+    return reading
+  }
+
+  #isHeld(query: ListingQuery): boolean {
     const { status, publisher, listingId } = query
-    const { current, exceedsLimit } = this.#options.state
-    if (exceedsLimit) return false
-    if (listingId !== undefined)
-      return !this.#hasPassed(query) && current?.snapshot.listings.has(listingId) === true
-    return status === 'open' && (publisher === null || current?.snapshot.knowsPublishers === true)
+    if (this.mode === 'live') return false
+    const snapshot = this.#options.state.current?.snapshot
+    if (listingId !== undefined) return !this.#hasPassed(query) && (snapshot?.find(listingId).length ?? 0) > 0
+    return status === 'open' && (publisher === null || snapshot?.knowsPublishers === true)
+  }
+
+  /** Why what is held must not be shown. */
+  #failureFor(query: ListingQuery): SourceError | null {
+    const { upstream, state, requireSchema } = this.#options
+    const { shown, failure } = state
+    try {
+      requireSchema()
+    } catch (error) {
+      if (error instanceof SourceError) return error
+      throw error
+    }
+    if (shown === null)
+      return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
+    return this.#hasPassed(query)
+      ? new SourceError('loop', `${upstream.name}: the query has passed through it`)
+      : null
   }
 
   /** @throws SourceError while there is no snapshot to be shown */
   #current(query: ListingQuery): { snapshot: Snapshot; info: Omit<ReadingInfo, 'total'> } {
-    const { upstream, state, requireSchema, clock } = this.#options
-    requireSchema()
-    const { current, failure } = state
-    if (current === null)
-      throw failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
-    if (failure !== null && isRefusal(failure.reason)) throw failure
-    if (this.#hasPassed(query))
-      throw new SourceError('loop', `${upstream.name}: the query has passed through it`)
+    const { state, clock, puller } = this.#options
+    const cause = this.#failureFor(query)
+    if (cause !== null) throw cause
+    const { failure } = state
+    const current = state.current!
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
     const info = {
       asOf: current.takenAt,
       stale,
-      cache: { outcome: stale ? 'stale' : 'hit', ttlSeconds: Math.round((staleAt - clock.now()) / 1000) },
-      isCurrent: currency(state, current, stale, staleAt),
+      cache: {
+        outcome: stale ? 'stale' : 'hit',
+        ttlSeconds: Math.round((staleAt - clock.monotonic()) / 1000),
+      },
+      isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
       reason: stale ? failure?.reason : undefined,
       invalid: current.invalid || undefined,
       missing: this.#missing(current),
@@ -109,29 +206,40 @@ export class SnapshotSource {
     )
   }
 
-  /** 0 for a time in the future: the clock was set back. */
+  /** A snapshot that was saved may be of the future: the clock was set back while no process ran. */
   #secondsSince(time: number): number {
-    return Math.max(0, this.#options.clock.now() - time) / 1000
+    return Math.max(0, this.#options.clock.monotonic() - time) / 1000
   }
 
   #staleAt({ takenAt }: HeldSnapshot): number {
-    return takenAt + STALE_PERIODS * this.#options.upstream.refreshSeconds * 1000
+    const { upstream, state } = this.#options
+    const periods = { refreshMs: upstream.refreshSeconds * 1000, fullMs: upstream.fullRefreshSeconds * 1000 }
+    const { maxAgeSeconds } = upstream
+    const maxAgeMs =
+      maxAgeSeconds === null
+        ? STALE_FULL_PERIODS * fullPeriodMs(state.history, periods)
+        : maxAgeSeconds * 1000
+    const isFailing = state.failure !== null
+    return takenAt + (isFailing ? Math.min(maxAgeMs, STALE_PERIODS * periods.refreshMs) : maxAgeMs)
   }
 
   #isStale(current: HeldSnapshot): boolean {
-    const now = this.#options.clock.now()
-    return current.isRestored || now < current.takenAt || now > this.#staleAt(current)
+    const now = this.#options.clock.monotonic()
+    return now < current.takenAt || now > this.#staleAt(current)
   }
 }
 
 /** Outside of the class: a closure in a method would keep the query alive. */
-function currency(
+function validityOf(
   state: SnapshotState,
   current: HeldSnapshot,
-  stale: boolean,
-  staleAt: number,
+  until: number,
+  puller: SnapshotSourceOptions['puller'],
 ): (now?: number) => boolean {
   const { version } = current.snapshot
-  return (now = current.takenAt) =>
-    state.current === current && current.snapshot.version === version && (stale || now <= staleAt)
+  return (now = current.takenAt) => {
+    // A response that is sent again answers a question, too.
+    puller.onRead()
+    return state.current === current && current.snapshot.version === version && now <= until
+  }
 }

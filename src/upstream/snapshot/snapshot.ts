@@ -1,27 +1,38 @@
+import { identityKey } from '../../domain/listing-identity.ts'
 import type { ListingQuery } from '../../domain/query.ts'
+import type { HeldCopy } from '../../domain/source/held.ts'
 import type { Item, Range } from '../../domain/source/reading.ts'
 import type { Matches } from '../../domain/source/selection.ts'
+import { inTurns } from '../../domain/turns.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { pathKey } from '../../filter-spec/path.ts'
-import { type IndexedListings, type IndexReading, IndexSource } from '../../listing-index/index-source.ts'
-import { type IndexEntry, ListingIndex } from '../../listing-index/listing-index.ts'
+import {
+  type IndexCounts,
+  type IndexedListings,
+  type IndexReading,
+  IndexSource,
+} from '../../listing-index/index-source.ts'
+import { type IndexEntry, type IndexRow, ListingIndex } from '../../listing-index/listing-index.ts'
 
 /** In about 15 ms. More changes are made in a copy, in steps. */
 const MOST_IN_PLACE = 1000
-/** Listings per turn of the event loop: about a ms. */
-const PORTION = 1000
-/** Besides its bytes: index row, item, map entries. */
-const LISTING_HEAP_BYTES = 900
+/** Of a listing besides its bytes: its rows in the index, and what the index lacks. */
+export const LISTING_HEAP_BYTES = 600
 
+/** Listings by key, in an index. Their bytes are copied, so that no page stays in memory. */
 export class Snapshot {
   readonly #name: string
   readonly #paths: ReadonlySet<string>
   readonly #index: ListingIndex
   readonly #source: IndexSource
-  readonly #items = new Map<string, Item>()
+  /** What rows lack, where their publisher does not tell it. */
+  readonly #details = new Map<string, Details>()
   /** By listing id, for keys that are not the id itself. */
-  readonly #keys = new Map<string, Set<string>>()
-  readonly #publishers = new Map<string, number>()
+  readonly #keys = new Map<string, string | readonly string[]>()
+  readonly #publisherIds = new Map<string, number>()
+  readonly #publishers: Publisher[] = []
+  /** Most listings of a gateway have the same ones. */
+  readonly #sharedDetails = new Map<string, Details>()
   #unknown = 0
   #bytes = 0
 
@@ -33,8 +44,8 @@ export class Snapshot {
     this.#source = new IndexSource(name, filters)
   }
 
-  get listings(): ReadonlyMap<string, Item> {
-    return this.#items
+  get size(): number {
+    return this.#index.size
   }
 
   get version(): number {
@@ -46,100 +57,228 @@ export class Snapshot {
   }
 
   get retainedBytes(): number {
-    return this.#bytes + this.#items.size * LISTING_HEAP_BYTES
+    return this.#bytes + this.size * LISTING_HEAP_BYTES
+  }
+
+  get keys(): Iterable<string> {
+    return this.#index.ids
+  }
+
+  /** An id may come several times. */
+  get listingIds(): Iterable<string> {
+    return Iterator.from(this.keys).map(listingIdOf)
+  }
+
+  *[Symbol.iterator](): Generator<readonly [key: string, item: Item]> {
+    for (const key of this.keys) yield [key, this.get(key)!]
+  }
+
+  get(key: string): Item | undefined {
+    const row = this.#index.get(key)
+    return row && this.#itemOf(row)
+  }
+
+  find(listingId: string): readonly HeldCopy[] {
+    const found = this.#keysOf(listingId).flatMap((key) => {
+      const item = this.get(key)
+      return item === undefined ? [] : [{ key, item, status: 'open' as const }]
+    })
+    return found.length === 0 ? NONE : found
+  }
+
+  indexes(filters: readonly Filter[]): boolean {
+    return filters.every(({ compiled }) => this.#paths.has(pathKey(compiled)))
+  }
+
+  /** The first rows of a page. */
+  newest(count: number): readonly IndexRow[] {
+    return this.#index.query({ status: 'open', publisherId: null, criteria: [], limit: count }).rows
   }
 
   read(query: ListingQuery, range: Range): Promise<IndexReading> {
     return this.#source.read(this.#indexed, query, range)
   }
 
-  select(query: ListingQuery): Promise<Matches & { total: number }> {
+  select(query: ListingQuery): Promise<Matches & IndexCounts> {
     return this.#source.select(this.#indexed, query)
   }
 
-  /** Itself with a few changes, or a new snapshot. */
-  async with(listings: ReadonlyMap<string, Item>, filters: readonly Filter[]): Promise<Snapshot> {
-    const gone = [...this.#items.keys()].filter((key) => !listings.has(key))
-    const changed = [...listings].filter(([key, item]) => !isSame(item, this.#items.get(key)))
-    const isIndexed = filters.every(({ compiled }) => this.#paths.has(pathKey(compiled)))
-    const isTidy = this.#publishers.size <= 2 * this.#items.size + MOST_IN_PLACE
-    if (isIndexed && isTidy && gone.length + changed.length <= MOST_IN_PLACE) {
-      for (const key of gone) this.#remove(key)
-      for (const [key, item] of changed) {
-        this.#remove(key)
-        this.#index.put(this.#entryOf(key, item))
-        this.#add(key, item)
-      }
-      return this
-    }
+  /** What is needed to hold exactly these listings. */
+  async changeTo(listings: ReadonlyMap<string, Item>, filters: readonly Filter[]): Promise<SnapshotChange> {
+    const { gone, changed } = await inTurns(this.#differences(listings))
+    const isTidy = this.#publishers.length <= 2 * this.size + MOST_IN_PLACE
+    const listingIds = [...gone, ...changed.map(([key]) => key)].map(listingIdOf)
+    if (this.indexes(filters) && isTidy && listingIds.length <= MOST_IN_PLACE)
+      return { listingIds, make: () => this.#replace(gone, changed) }
     const next = new Snapshot(this.#name, filters)
-    const entries = Array.from(listings, ([key, item]) => next.#entryOf(key, item))
+    const entries = await inTurns(next.#describeAll(listings))
     for (const _step of next.#index.load(entries)) await new Promise(setImmediate)
-    for (const [key, item] of listings) {
-      next.#add(key, item)
-      if (next.#items.size % PORTION === 0) await new Promise(setImmediate)
+    return { listingIds, make: () => next }
+  }
+
+  put(items: readonly Item[]): void {
+    this.#replace(
+      [],
+      items.map((item) => [snapshotKey(item), item]),
+    )
+  }
+
+  remove(keys: Iterable<string>): void {
+    this.#replace(keys, [])
+  }
+
+  *#differences(listings: ReadonlyMap<string, Item>) {
+    const gone: string[] = []
+    const changed: [key: string, item: Item][] = []
+    for (const key of this.keys) {
+      if (!listings.has(key)) gone.push(key)
+      yield
     }
-    return next
+    for (const [key, item] of listings) {
+      if (!isSame(item, this.get(key))) changed.push([key, item])
+      yield
+    }
+    return { gone, changed }
+  }
+
+  #replace(gone: Iterable<string>, changed: Iterable<readonly [key: string, item: Item]>): this {
+    for (const key of gone) this.#remove(key)
+    for (const [key, item] of changed) {
+      this.#remove(key)
+      this.#index.put(this.#describe(key, item))
+    }
+    return this
   }
 
   readonly #indexed: IndexedListings = {
-    page: ({ criteria, publisher, priceLimit }, page) => {
-      const publisherId = publisher === null ? null : this.#publishers.get(publisher)
+    page: ({ criteria, publisher, priceLimit, hidden: hiddenRows }, page) => {
+      const publisherId = this.#publisherId(publisher)
       if (publisherId === undefined) return { items: [], total: 0 }
-      const query = { status: 'open', publisherId, criteria, priceLimit, ...page } as const
-      const { rows, total } = this.#index.query(query)
-      return { items: rows.map(({ listingId: key }) => this.#items.get(key)!), total }
+      const asked = { status: 'open', publisherId, criteria, priceLimit, hidden: hiddenRows } as const
+      const { rows, total, hidden } = this.#index.query({ ...asked, ...page })
+      return { items: rows.map((row) => this.#itemOf(row)), total, hidden }
     },
-    select: ({ criteria, publisher, priceLimit }) => {
-      const publisherId = publisher === null ? null : this.#publishers.get(publisher)
+    select: ({ criteria, publisher, priceLimit, hidden }) => {
+      const publisherId = this.#publisherId(publisher)
       if (publisherId === undefined) return null
-      const matches = this.#index.matches({ status: 'open', publisherId, criteria, priceLimit })
-      return { matches, itemOf: ({ listingId: key }) => this.#items.get(key)! }
+      const matches = this.#index.matches({ status: 'open', publisherId, criteria, priceLimit, hidden })
+      return { matches, itemOf: (row) => this.#itemOf(row) }
     },
     find: ({ publisher }, listingId) => {
-      const keys = this.#keys.size === 0 ? undefined : this.#keys.get(listingId)
-      if (keys === undefined && !this.#items.has(listingId)) return NONE
-      const found = [...(keys ?? [listingId])].flatMap((key) => this.#items.get(key) ?? [])
+      const found = this.find(listingId).map(({ item }) => item)
       return publisher === null ? found : found.filter((item) => item.publisher === publisher)
     },
   }
 
-  #entryOf(key: string, { position, bytes, publisher }: Item): IndexEntry {
-    const publisherId = this.#publishers.get(publisher ?? UNKNOWN) ?? this.#publishers.size
-    this.#publishers.set(publisher ?? UNKNOWN, publisherId)
+  /** `undefined` for an unknown publisher. */
+  #publisherId(publisher: string | null): number | null | undefined {
+    return publisher === null ? null : this.#publisherIds.get(publisher)
+  }
+
+  #itemOf({ listingId: key, bytes, createdAt: position, publisherId }: IndexRow): Item {
+    const { publisher, storefrontUrl } = this.#publishers[publisherId]!
+    const own = this.#details.get(key)
+    const item = {
+      bytes,
+      listingId: listingIdOf(key),
+      createdAt: position,
+      position,
+      storefrontUrl,
+      publisher,
+    }
+    return own === undefined ? item : { ...item, ...own }
+  }
+
+  *#describeAll(listings: ReadonlyMap<string, Item>): Generator<void, IndexEntry[]> {
+    const entries: IndexEntry[] = []
+    for (const [key, item] of listings) {
+      entries.push(this.#describe(key, item))
+      yield
+    }
+    return entries
+  }
+
+  /** The row of a listing, whose other parts are added here. */
+  #describe(key: string, item: Item): IndexEntry {
+    const { listingId, position, bytes, publisher, storefrontUrl, createdAt, origin } = item
+    const publisherId = this.#publisherIds.get(publisher ?? UNKNOWN) ?? this.#publishers.length
+    if (publisherId === this.#publishers.length) {
+      this.#publisherIds.set(publisher ?? UNKNOWN, publisherId)
+      this.#publishers.push({ publisher, storefrontUrl })
+    }
+    const details: Details = {}
+    if (storefrontUrl !== this.#publishers[publisherId]!.storefrontUrl) details.storefrontUrl = storefrontUrl
+    if (createdAt !== position) details.createdAt = createdAt
+    if (origin !== undefined) details.origin = origin
+    if (Object.keys(details).length > 0) this.#details.set(key, this.#shared(details))
+    if (publisher === null) this.#unknown++
+    if (key !== listingId)
+      this.#keys.set(listingId, this.#keys.has(listingId) ? [...this.#keysOf(listingId), key] : key)
+    this.#bytes += bytes.length
     return { listingId: key, publisherId, status: 'open', createdAt: position, bytes }
   }
 
-  /** The index has it already. */
-  #add(key: string, item: Item): void {
-    const { bytes, listingId, publisher } = item
-    if (publisher === null) this.#unknown++
-    if (key !== listingId) this.#keys.set(listingId, (this.#keys.get(listingId) ?? new Set()).add(key))
-    this.#bytes += bytes.length
-    // The index has copied the bytes, which releases the page.
-    this.#items.set(key, { ...item, bytes: this.#index.get(key)?.bytes ?? bytes })
+  #keysOf(listingId: string): readonly string[] {
+    const keys = this.#keys.get(listingId) ?? listingId
+    return typeof keys === 'string' ? [keys] : keys
+  }
+
+  #shared(details: Details): Details {
+    const text = JSON.stringify(details)
+    const known = this.#sharedDetails.get(text)
+    if (known === undefined && this.#sharedDetails.size < MAX_SHARED) this.#sharedDetails.set(text, details)
+    return known ?? details
   }
 
   #remove(key: string): void {
-    const item = this.#items.get(key)
-    if (item === undefined) return
-    this.#bytes -= item.bytes.length
-    if (item.publisher === null) this.#unknown--
-    const keys = this.#keys.get(item.listingId)
-    if (keys?.delete(key) && keys.size === 0) this.#keys.delete(item.listingId)
+    const row = this.#index.get(key)
+    if (row === undefined) return
+    this.#bytes -= row.bytes.length
+    if (this.#publishers[row.publisherId]!.publisher === null) this.#unknown--
+    const listingId = listingIdOf(key)
+    const others = this.#keysOf(listingId).filter((other) => other !== key)
+    if (others.length > 0 && key !== listingId) this.#keys.set(listingId, others)
+    else this.#keys.delete(listingId)
+    this.#details.delete(key)
     this.#index.remove(key)
-    this.#items.delete(key)
   }
 }
 
-const NONE: readonly Item[] = []
+/** `make` applies the change at once, and returns the snapshot that has the listings. */
+type SnapshotChange = {
+  /** Of the listings that are new, changed or gone. */
+  listingIds: readonly string[]
+  make: () => Snapshot
+}
+
+type Publisher = Pick<Item, 'publisher' | 'storefrontUrl'>
+type Details = { -readonly [Name in 'storefrontUrl' | 'createdAt' | 'origin']?: Item[Name] }
+
+const NONE: readonly HeldCopy[] = []
 /** Not an address, so it is never queried. */
 const UNKNOWN = ''
+const MAX_SHARED = 1000
+
+/**
+ * Unique within an upstream. A gateway may send a listing several times, by way of several Registries, and then the last
+ * one counts. Ids have no line feeds, so keys sort as ids do.
+ */
+export function snapshotKey(item: Item & { publisherId?: number | null }): string {
+  const { listingId, origin, publisherId } = item
+  if (origin === undefined) return listingId
+  return `${listingId}\n${identityKey(item) ?? `${origin.registry} ${publisherId}`}`
+}
+
+function listingIdOf(key: string): string {
+  const end = key.indexOf('\n')
+  return end === -1 ? key : key.slice(0, end)
+}
 
 function isSame(one: Item, other: Item | undefined): boolean {
   return (
     other !== undefined &&
     one.publisher === other.publisher &&
+    one.storefrontUrl === other.storefrontUrl &&
     one.position === other.position &&
     Buffer.compare(one.bytes, other.bytes) === 0 &&
     JSON.stringify(one.origin) === JSON.stringify(other.origin)

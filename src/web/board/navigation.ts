@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import { readView, type View, writeView } from './view.ts'
+import { canChoose } from './filters/controls.ts'
+import { readView, type View, withValue, writeView } from './view.ts'
 
 export type Navigation = {
   view: View
@@ -75,3 +77,22 @@ export const ViewLink = ({ navigation, change, control, label, children, ...more
 
 const isPlainClick = ({ button, metaKey, ctrlKey, shiftKey, altKey }: MouseEvent): boolean =>
   button === 0 && !metaKey && !ctrlKey && !shiftKey && !altKey
+
+type NarrowProps = {
+  navigation: Navigation
+  /** The parameter. */
+  name: string
+  value: string | null
+  text?: string
+}
+
+/** A value that narrows the search to it. */
+export function Narrow({ navigation, name, value, text }: NarrowProps) {
+  if (value === null) return html`<span>–</span>`
+  const shown = text ?? untrustedText(value)
+  // A source of another gateway comes with that gateway.
+  const isSelectable = canChoose(value) && (name !== 'sources' || !/[/,]/.test(value))
+  if (!isSelectable) return html`<bdi title=${shown}>${shown}</bdi>`
+  const change = { query: withValue(navigation.view.query, name, value) }
+  return html`<${ViewLink} ...${{ navigation, change }} class="narrow" title=${untrustedText(value)}><bdi>${shown}</bdi><//>`
+}

@@ -54,26 +54,16 @@ export function Payments({ row, listing, tokens }: PaymentsProps) {
     return (options.length === 0 ? [null] : options).map((option) => ({ option, address, chain, token }))
   })
   if (payments.length === 0) return html`<p class="hint">The listing names no escrow.</p>`
-  return html`<${DataTable}
-      label="Accepted payments"
-      columns=${COLUMNS}
-      rows=${payments.slice(0, MAX_ROWS).map(({ option, address, chain, token }, key) => ({
-        key,
-        cells: [
-          option === null || option.unit !== 'hour'
-            ? '–'
-            : (amountOf(option, row.gpus, 'gpu', tokens) ?? '–'),
-          option === null
-            ? 'on request'
-            : `${amountOf(option, row.gpus, 'offer', tokens)} per ${safeUnit(option.unit, 'offer')}`,
-          html`<${Address} text=${token} shown=${tokenName({ chain, token }, tokens)} label="token" />`,
-          chainName(chain),
-          address === null
-            ? '–'
-            : html`<${Address} text=${address} shown=${shortAddress(address)} label="escrow" />`,
-        ],
-      }))}
-    />
+  const rows = payments.slice(0, MAX_ROWS).map(({ option, address, chain, token }, key) => {
+    const perGpu = option?.unit === 'hour' ? amountOf(option, row.gpus, 'gpu', tokens) : null
+    const whole =
+      option && `${amountOf(option, row.gpus, 'offer', tokens)} per ${safeUnit(option.unit, 'offer')}`
+    const tokenCell = html`<${Address} text=${token} shown=${tokenName({ chain, token }, tokens)} label="token" />`
+    const escrow =
+      address && html`<${Address} text=${address} shown=${shortAddress(address)} label="escrow" />`
+    return { key, cells: [perGpu ?? '–', whole ?? 'on request', tokenCell, chainName(chain), escrow ?? '–'] }
+  })
+  return html`<${DataTable} label="Accepted payments" columns=${COLUMNS} rows=${rows} />
     ${payments.length > MAX_ROWS && html`<p class="hint">and ${payments.length - MAX_ROWS} more</p>`}
     <${Arbiters} listing=${listing} />`
 }
@@ -96,16 +86,14 @@ function Arbiters({ listing }: { listing: JsonObject }) {
     chain: textAt(demand, 'chain_name'),
   }))
   const oracle = textAt(at(listing, 'oracle_address'))
-  return html`${
-    arbiters.length > 0 &&
-    html`<p>
-      Release is decided by arbiter
-      ${arbiters.slice(0, MAX_ROWS).map(
-        ({ arbiter, chain }, n) =>
-          html`${n === 0 ? ' ' : ' or '}<code title=${untrustedText(arbiter)}>${shortAddress(arbiter)}</code> on
-              ${chain === null ? ' any chain' : ` ${chainName(chain)}`}`,
-      )}.
-    </p>`
-  }
-  ${oracle !== null && html`<p>Oracle: <code title=${untrustedText(oracle)}>${shortAddress(oracle)}</code></p>`}`
+  const code = (address: string) =>
+    html`<code title=${untrustedText(address)}>${shortAddress(address)}</code>`
+  const names = arbiters
+    .slice(0, MAX_ROWS)
+    .map(
+      ({ arbiter, chain }, n) =>
+        html`${n > 0 && ' or '}${code(arbiter)} on ${chain === null ? 'any chain' : chainName(chain)}`,
+    )
+  return html`${arbiters.length > 0 && html`<p>Release is decided by arbiter ${names}.</p>`}
+  ${oracle !== null && html`<p>Oracle: ${code(oracle)}</p>`}`
 }

@@ -9,68 +9,71 @@ import {
 import type { TokenTable } from '../../domain/price/token.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import type { Navigation } from './navigation.ts'
+import { Narrow, type Navigation } from './navigation.ts'
 import { shortAmount, shownOption, tokenName } from './prices.ts'
 import type { ListingRow } from './state/listing-row.ts'
 import type { Listings } from './state/listings.ts'
-import { Narrow } from './table/listing-table.ts'
 
 type PricePlotProps = { listings: Listings; tokens: TokenTable; navigation: Navigation }
 
 /** Price per GPU-hour by model: a table whose last column is drawn on one logarithmic axis. */
 export function PricePlot({ listings, tokens, navigation }: PricePlotProps) {
-  const { total, isWhole, phase, loadUntil } = listings
+  const { total, isTotalExact, isWhole, phase, loadUntil } = listings
   // Not drawn for each of the pages that arrive.
   const settled = useRef(listings.rows)
   if (phase !== 'loading') settled.current = listings.rows
   const rows = settled.current
   const plot = useMemo(() => plotOf(rows, tokens), [rows, tokens])
   if (plot === null) return null
-  const { models, unit, positionOf, ticks } = plot
+  const count = rows.length.toLocaleString('en')
+  const all = `${isTotalExact ? '' : 'at most '}${(total ?? 0).toLocaleString('en')}`
   return html`<details class="plot" open>
     <summary><h2>Prices by GPU model</h2></summary>
     <p class="hint">
-      ${unit} per GPU-hour. ${isWhole ? `All ${rows.length.toLocaleString('en')} listings.` : `Based on ${rows.length.toLocaleString('en')} of ${(total ?? 0).toLocaleString('en')} listings.`}
+      ${plot.unit} per GPU-hour. ${isWhole ? `All ${count} listings.` : `Based on ${count} of ${all} listings.`}
       ${!isWhole && html` <button type="button" class="quiet" onClick=${() => loadUntil(Number.MAX_SAFE_INTEGER)}>Load all for the prices</button>`}
     </p>
     <table class="prices box">
       <thead>
         <tr>
           <th scope="col">GPU model</th>
-          <th scope="col" class="number">Listings</th>
-          <th scope="col" class="number">Least</th>
-          <th scope="col" class="number">Median</th>
-          <th scope="col" class="number">Most</th>
-          <th scope="col" class="drawn">
-            <svg class="axis" width="100%" height="16" role="img" aria-label=${`${unit} per GPU-hour, on a logarithmic scale`}>
-              ${ticks.map(({ text, at }) => html`<text x=${`${at}%`} y="12" text-anchor="middle">${text}</text>`)}
-            </svg>
-          </th>
+          ${['Listings', 'Least', 'Median', 'Most'].map((title) => html`<th scope="col" class="number">${title}</th>`)}
+          <th scope="col" class="drawn"><${Axis} plot=${plot} /></th>
         </tr>
       </thead>
       <tbody>
-        ${models.map(
-          ({ model, count, amounts: [least, low, median, high, most] }) =>
-            html`<tr key=${model}>
-              <th scope="row"><${Narrow} ...${{ navigation, name: 'gpu_model', value: model }} /></th>
-              <td class="number">${count.toLocaleString('en')}</td>
-              <td class="number">${least.text}</td>
-              <td class="number">${median.text}</td>
-              <td class="number">${most.text}</td>
-              <td class="drawn">
-                <svg width="100%" height="18" aria-hidden="true">
-                  <title>${`${untrustedText(model)}: ${least.text} to ${most.text}, half of them from ${low.text} to ${high.text}, median ${median.text}`}</title>
-                  ${ticks.map(({ at }) => html`<line class="grid" x1=${`${at}%`} x2=${`${at}%`} y1="0" y2="18" />`)}
-                  <line class="span" x1=${`${positionOf(least)}%`} x2=${`${positionOf(most)}%`} y1="9" y2="9" />
-                  <line class="half" x1=${`${positionOf(low)}%`} x2=${`${positionOf(high)}%`} y1="9" y2="9" />
-                  <circle class="median" cx=${`${positionOf(median)}%`} cy="9" r="4.5" />
-                </svg>
-              </td>
-            </tr>`,
-        )}
+        ${plot.models.map((prices) => html`<${ModelRow} key=${prices.model} ...${{ prices, plot, navigation }} />`)}
       </tbody>
     </table>
   </details>`
+}
+
+const Axis = ({ plot: { unit, ticks } }: { plot: Plot }) =>
+  html`<svg class="axis" width="100%" height="16" role="img" aria-label=${`${unit} per GPU-hour, on a logarithmic scale`}>
+    ${ticks.map(({ text, at }) => html`<text x=${`${at}%`} y="12" text-anchor="middle">${text}</text>`)}
+  </svg>`
+
+type ModelRowProps = { prices: ModelPrices; plot: Plot; navigation: Navigation }
+
+function ModelRow({ prices, plot: { positionOf, ticks }, navigation }: ModelRowProps) {
+  const { model, count, amounts } = prices
+  const [least, low, median, high, most] = amounts
+  const texts = [count.toLocaleString('en'), least.text, median.text, most.text]
+  const line = (name: string, from: string, to: string) =>
+    html`<line class=${name} x1=${from} x2=${to} y1="9" y2="9" />`
+  const [start, lowAt, medianAt, highAt, end] = amounts.map((amount) => `${positionOf(amount)}%`)
+  return html`<tr>
+    <th scope="row"><${Narrow} ...${{ navigation, name: 'gpu_model', value: model }} /></th>
+    ${texts.map((text) => html`<td class="number">${text}</td>`)}
+    <td class="drawn">
+      <svg width="100%" height="18" aria-hidden="true">
+        <title>${`${untrustedText(model)}: ${least.text} to ${most.text}, half of them from ${low.text} to ${high.text}, median ${median.text}`}</title>
+        ${ticks.map(({ at }) => html`<line class="grid" x1=${`${at}%`} x2=${`${at}%`} y1="0" y2="18" />`)}
+        ${line('span', start!, end!)} ${line('half', lowAt!, highAt!)}
+        <circle class="median" cx=${medianAt} cy="9" r="4.5" />
+      </svg>
+    </td>
+  </tr>`
 }
 
 const MAX_MODELS = 24

@@ -11,20 +11,22 @@ import { Tone, type ToneName } from '../common/tone.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { formatDuration, formatMember, labelOf, MAX_MEMBERS } from './members.ts'
-import type { Navigation } from './navigation.ts'
+import { Narrow, type Navigation } from './navigation.ts'
 import { Payments, PriceLines, Total } from './payments.ts'
 import { decodeUtf8, type ListingRow, parseListing, warningsOf } from './state/listing-row.ts'
-import { Narrow, Storefront } from './table/listing-table.ts'
+import { Storefront } from './table/columns.ts'
 
 type SheetProps = {
   row: ListingRow
+  /** When its Registry was read, in milliseconds since the Unix epoch; `null` where unknown. */
+  asOf: number | null
   tokens: TokenTable
   commands: readonly ShownCommand[]
   review: string | null
   navigation: Navigation
 }
 
-export function Sheet({ row, tokens, commands, review, navigation }: SheetProps) {
+export function Sheet({ row, asOf, tokens, commands, review, navigation }: SheetProps) {
   const dialog = useModal()
   const listing = objectOrEmpty(parseListing(row.bytes))
   // A click beside the dialog has the dialog itself as its target.
@@ -61,7 +63,7 @@ export function Sheet({ row, tokens, commands, review, navigation }: SheetProps)
       <h3>Accepted payments</h3>
       <${Payments} ...${{ row, listing, tokens }} />
       <h3>Listing</h3>
-      <${Facts} ...${{ row, listing, navigation }} />
+      <${Facts} ...${{ row, asOf, listing, navigation }} />
       <h3>Offer</h3>
       <${MemberList} value=${objectOrEmpty(listing.offer_resource)} />
       <${DealStatus} ...${{ row, listing }} />
@@ -79,9 +81,10 @@ export function Sheet({ row, tokens, commands, review, navigation }: SheetProps)
 
 function Facts({
   row,
+  asOf,
   listing,
   navigation,
-}: Pick<SheetProps, 'row' | 'navigation'> & { listing: JsonObject }) {
+}: Pick<SheetProps, 'row' | 'asOf' | 'navigation'> & { listing: JsonObject }) {
   const { registry, publisher, address, alsoIn, storefrontUrl, status, createdAt } = row
   const { max_duration_seconds: seconds } = listing
   const narrow = (name: string, value: string | null) => html`<${Narrow} ...${{ navigation, name, value }} />`
@@ -99,6 +102,7 @@ function Facts({
     ${fact('Longest rent', typeof seconds === 'number' ? `up to ${formatDuration(seconds)}` : 'not limited by the listing')}
     ${fact('Status', untrustedText(status))}
     ${fact('Listed', createdAt === null ? 'publication date unknown' : html`<${TimeAgo} at=${createdAt} />`)}
+    ${asOf !== null && fact('Read from its registry', html`<${TimeAgo} at=${asOf} />`)}
   </dl>`
 }
 
@@ -107,13 +111,13 @@ const MAX_VALUE_CHARS = 500
 function MemberList({ value }: { value: JsonObject }) {
   const members = Object.entries(value)
   if (members.length === 0) return html`<p class="hint">No details.</p>`
-  return html`<dl>
-      ${members.slice(0, MAX_MEMBERS).map(
-        ([name, member]) =>
-          html`<dt>${untrustedText(labelOf(name))}</dt>
-            <dd><bdi>${untrustedText(formatMember(name, member), MAX_VALUE_CHARS)}</bdi></dd>`,
-      )}
-    </dl>
+  const shown = members
+    .slice(0, MAX_MEMBERS)
+    .map(
+      ([name, member]) =>
+        html`<dt>${untrustedText(labelOf(name))}</dt><dd><bdi>${untrustedText(formatMember(name, member), MAX_VALUE_CHARS)}</bdi></dd>`,
+    )
+  return html`<dl>${shown}</dl>
     ${members.length > MAX_MEMBERS && html`<p class="hint">and ${members.length - MAX_MEMBERS} more</p>`}`
 }
 
@@ -138,19 +142,15 @@ export const CommandList = ({ commands }: { commands: readonly ShownCommand[] })
   html`<dl class="commands stack">
     ${commands.map(
       ({ label, text }) =>
-        html`<div key=${label}>
-          <dt>${label}</dt>
-          <dd>
-            ${
-              text === null
-                ? html`<span class="hint">A value has control characters, which a terminal would act on: use curl.</span>`
-                : html`<pre tabindex="0"><code>${text}</code></pre>
-                  <${CopyButton} text=${text} label=${label} />`
-            }
-          </dd>
-        </div>`,
+        html`<div key=${label}><dt>${label}</dt><dd>${text === null ? unsafe() : commandOf(label, text)}</dd></div>`,
     )}
   </dl>`
+
+const unsafe = () =>
+  html`<span class="hint">A value has control characters, which a terminal would act on: use curl.</span>`
+
+const commandOf = (label: string, text: string) =>
+  html`<pre tabindex="0"><code>${text}</code></pre> <${CopyButton} ...${{ text, label }} />`
 
 /** From the listing alone: a request would show the storefront which listings a reader opens. */
 function DealStatus({ row, listing }: { row: ListingRow; listing: JsonObject }) {

@@ -51,28 +51,21 @@ export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
   </form>`
 }
 
-/** The key of one tab: `sessionStorage` is not shared and ends with the tab. */
-export class SessionKey {
-  readonly #name: string
-
-  constructor(name: string) {
-    this.#name = name
+/** The key of one tab: `sessionStorage` is not shared and ends with the tab. `null` where the browser allows none. */
+export function readKey(name: string): string | null {
+  try {
+    return sessionStorage.getItem(name)
+  } catch {
+    return null
   }
+}
 
-  read(): string | null {
-    try {
-      return sessionStorage.getItem(this.#name)
-    } catch {
-      return null // storage is disabled: the key has to be typed again after a reload
-    }
-  }
-
-  write(key: string | null): void {
-    try {
-      if (key === null) sessionStorage.removeItem(this.#name)
-      else sessionStorage.setItem(this.#name, key)
-    } catch {
-      // As in `read`.
-    }
+/** Where the browser allows no storage, the key has to be typed again after a reload. */
+export function writeKey(name: string, key: string | null): void {
+  try {
+    if (key === null) sessionStorage.removeItem(name)
+    else sessionStorage.setItem(name, key)
+  } catch {
+    // As in `readKey`.
   }
 }

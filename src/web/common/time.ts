@@ -3,31 +3,22 @@ import { timeAgo } from '../../domain/timestamp.ts'
 import { html } from '../html.ts'
 
 const TICK_MS = 10_000
-const listeners = new Set<(now: number) => void>()
-let timer: ReturnType<typeof setInterval> | undefined
 
-/** Milliseconds since the Unix epoch. All users of a page get the same time, every 10 s while the page is visible. */
+/** Milliseconds since the Unix epoch, every 10 s while the page is visible. */
 export function useNow(): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
-    listeners.add(setNow)
-    timer ??= setInterval(tick, TICK_MS)
-    if (listeners.size === 1) document.addEventListener('visibilitychange', tick)
+    const tick = (): void => {
+      if (!document.hidden) setNow(Date.now())
+    }
+    const timer = setInterval(tick, TICK_MS)
+    document.addEventListener('visibilitychange', tick)
     return () => {
-      listeners.delete(setNow)
-      if (listeners.size > 0) return
       clearInterval(timer)
-      timer = undefined
       document.removeEventListener('visibilitychange', tick)
     }
   }, [])
   return now
-}
-
-function tick(): void {
-  if (document.hidden) return
-  const now = Date.now()
-  for (const listener of listeners) listener(now)
 }
 
 type TimeAgoProps = {

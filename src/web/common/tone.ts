@@ -4,7 +4,7 @@ export type ToneName = 'good' | 'warn' | 'bad' | 'neutral'
 
 /** Words with a mark whose shape and colour say how good they are. */
 export const Tone = ({ of, text }: { of: ToneName; text: string }) =>
-  html`<span class="tone" data-tone=${of}>${text}</span>`
+  html`<span class="tone" data-tone=${of} style=${of === 'neutral' ? undefined : { '--tone': `var(--${of})` }}>${text}</span>`
 
 const SOURCE_STATES: Readonly<Record<string, readonly [text: string, tone: ToneName]>> = {
   loaded: ['OK', 'good'],

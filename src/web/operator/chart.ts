@@ -39,6 +39,14 @@ function Chart({ title, values, part, partName, format, max, from }: ChartProps)
     known(values).length === 0
       ? 'nothing in 60 minutes'
       : `highest ${format(largest)} at ${timeOf(values.indexOf(largest))}, latest ${format(known(values).at(-1)!)}`
+  const valueText = (value: number | null, n: number): string => {
+    const partText = part?.[n] == null ? '' : `, ${partName} ${format(part[n])}`
+    return `${timeOf(n)}: ${value === null ? 'none' : format(value)}${partText}`
+  }
+  const minutes = values.map(
+    (value, n) =>
+      html`<rect key=${n} class="minute" x=${n} y="0" width="1" height="100"><title>${valueText(value, n)}</title></rect>`,
+  )
   return html`<figure class="chart">
     <figcaption>${title} <span class="hint">${summary}</span></figcaption>
     <div class="plot">
@@ -46,16 +54,7 @@ function Chart({ title, values, part, partName, format, max, from }: ChartProps)
       <span class="axis">0</span>
       <svg role="img" aria-label=${`${title}: ${summary}`} viewBox=${`0 0 ${values.length} 100`} preserveAspectRatio="none">
         <${Bars} values=${values} top=${top} />
-        ${part !== undefined && html`<${Bars} values=${part} top=${top} name=${partName} />`}
-        ${values.map(
-          (value, n) => html`<rect key=${n} class="minute" x=${n} y="0" width="1" height="100">
-            <title>
-              ${timeOf(n)}: ${value === null ? 'none' : format(value)}${
-                part?.[n] == null ? '' : `, ${partName} ${format(part[n])}`
-              }
-            </title>
-          </rect>`,
-        )}
+        ${part !== undefined && html`<${Bars} values=${part} top=${top} name=${partName} />`} ${minutes}
       </svg>
       <span class="axis">${timeOf(0)}</span>
       <span class="axis">${timeOf(values.length - 1)}</span>

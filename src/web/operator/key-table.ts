@@ -16,30 +16,33 @@ type KeysProps = { keys: readonly ApiKeyJson[]; now: number }
 
 type ActiveKeysProps = KeysProps & {
   selected: ReadonlySet<number>
+  /** The keys among them that are selected. */
+  picked: readonly ApiKeyJson[]
   onSelect: (id: number, isSelected: boolean) => void
   onRevoke: (keys: readonly ApiKeyJson[]) => void
 }
 
-export const ActiveKeys = ({ keys, now, selected, onSelect, onRevoke }: ActiveKeysProps) =>
-  html`<${DataTable}
-    label="Active keys"
-    name="keys"
-    columns=${[{ title: 'Select', isHidden: true }, ...COLUMNS, { title: 'Actions', isHidden: true }]}
-    rows=${keys.map((key) => ({
-      key: key.id,
-      cells: [
-        html`<label class="choice"><input
-            type="checkbox"
-            checked=${selected.has(key.id)}
-            onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onSelect(key.id, currentTarget.checked)}
-          /><span class="unseen">Select key ${key.id}, ${untrustedText(key.name)}</span></label>`,
-        ...commonCells(key, now),
-        html`<button type="button" onClick=${() => onRevoke([key])}>
-          Revoke <span class="unseen">key ${key.id}, ${untrustedText(key.name)}</span>
-        </button>`,
-      ],
-    }))}
-  />`
+export function ActiveKeys({ keys, now, selected, picked, onSelect, onRevoke }: ActiveKeysProps) {
+  const rows = keys.map((key) => {
+    const { id } = key
+    const name = untrustedText(key.name)
+    const select = html`<label class="choice">
+      <input type="checkbox" checked=${selected.has(id)} onChange=${() => onSelect(id, !selected.has(id))} />
+      <span class="unseen">Select key ${id}, ${name}</span>
+    </label>`
+    const revoke = html`<button type="button" onClick=${() => onRevoke([key])}>
+      Revoke <span class="unseen">key ${id}, ${name}</span>
+    </button>`
+    return { key: id, cells: [select, ...commonCells(key, now), revoke] }
+  })
+  const columns = [{ title: 'Select', isHidden: true }, ...COLUMNS, { title: 'Actions', isHidden: true }]
+  return html`<${DataTable} label="Active keys" name="keys" ...${{ columns, rows }} />
+    <p>
+      <button type="button" aria-disabled=${picked.length === 0 ? 'true' : undefined} onClick=${() => onRevoke(picked)}>
+        Revoke selected (${picked.length})
+      </button>
+    </p>`
+}
 
 export const InactiveKeys = ({ keys, now }: KeysProps) =>
   html`<${DataTable}

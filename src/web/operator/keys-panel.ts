@@ -5,7 +5,7 @@ import { CopyButton } from '../common/copy-button.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { ActiveKeys, ConfirmRevoke, InactiveKeys, isActive, SCOPE_NAMES } from './key-table.ts'
-import { type KeyRequest, type PanelProps, useLifetime, useNews } from './panel.ts'
+import { type KeyRequest, type PanelProps, Section, useLifetime, useNews } from './panel.ts'
 
 type KeysPanelProps = PanelProps & {
   /** By the gateway's clock, in milliseconds since the Unix epoch; NaN before its first answer. */
@@ -13,95 +13,35 @@ type KeysPanelProps = PanelProps & {
 }
 
 export function KeysPanel({ api, onError, now }: KeysPanelProps) {
-  /** `null` until they were listed. */
-  const [keys, setKeys] = useState<readonly ApiKeyJson[] | null>(null)
-  const [created, setCreated] = useState<readonly MintedKeyJson[]>([])
+  const heading = useRef<HTMLHeadingElement>(null)
+  const { keys, created, news, create, forget, revoke } = useKeys({ api, onError, now })
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set())
   const [revoking, setRevoking] = useState<readonly ApiKeyJson[]>([])
-  const [news, setNews] = useNews()
-  const heading = useRef<HTMLHeadingElement>(null)
-  const lifetime = useLifetime()
-  const fail =
-    (what: string) =>
-    (error: unknown): void => {
-      if (!lifetime.aborted) setNews(`${what}: ${onError(error)}`)
-    }
-  const lists = useRef(0)
-  /** The latest list counts: an older one lacks what was done since. */
-  const list = async (): Promise<void> => {
-    const turn = ++lists.current
-    try {
-      const listed = await api.keys(lifetime)
-      if (turn === lists.current) setKeys(listed)
-    } catch (error) {
-      fail('The keys could not be listed')(error)
-    }
-  }
-  // Keys are made, used and revoked elsewhere too.
-  const minute = Math.floor(now / 60_000) || 0
-  useEffect(() => void list(), [api, minute])
-
-  const create = async (wanted: KeyRequest): Promise<boolean> => {
-    setNews('') // the same words again are news
-    try {
-      const minted = await api.mint(wanted, lifetime)
-      setCreated((before) => [...before, minted])
-      setNews(`Created: key ${minted.id} (${untrustedText(minted.name)}).`)
-      void list()
-      return true
-    } catch (error) {
-      fail('The key could not be created')(error)
-      return false
-    }
-  }
-  const forget = (ids: readonly number[]): void =>
-    setCreated((before) => before.filter(({ id }) => !ids.includes(id)))
+  const select = (id: number, isSelected: boolean): void =>
+    setSelected((before) => (isSelected ? before.union(new Set([id])) : before.difference(new Set([id]))))
   const putAway = (id: number): void => {
     forget([id])
     heading.current?.focus()
   }
-  const revoke = async (): Promise<void> => {
+  const revokeAll = async (): Promise<void> => {
     setRevoking([])
-    setNews('')
-    const done: ApiKeyJson[] = []
-    try {
-      for (const key of revoking) {
-        await api.revoke(key.id, lifetime)
-        done.push(key)
-      }
-      setNews(`Revoked: ${done.map(({ id, name }) => `key ${id} (${untrustedText(name)})`).join(', ')}.`)
-    } catch (error) {
-      const next = revoking[done.length]!
-      fail(`Key ${next.id} (${untrustedText(next.name)}) could not be revoked; ${done.length} were`)(error)
-    }
-    const ids = done.map(({ id }) => id)
-    setSelected((before) => before.difference(new Set(ids)))
-    forget(ids)
-    await list()
+    const revoked = await revoke(revoking)
+    setSelected((before) => before.difference(new Set(revoked)))
     // The row that had the focus is gone.
     if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
   }
-  const select = (id: number, isSelected: boolean): void =>
-    setSelected((before) => (isSelected ? before.union(new Set([id])) : before.difference(new Set([id]))))
-
   const { active = [], inactive = [] } = Object.groupBy(keys ?? [], (key) =>
     isActive(key, now) ? 'active' : 'inactive',
   )
   const picked = active.filter(({ id }) => selected.has(id))
-  return html`<section id="keys" class="stack box" aria-labelledby="keys-title">
-    <h2 id="keys-title" ref=${heading} tabindex="-1">API keys</h2>
+  return html`<${Section} id="keys" title="API keys" heading=${heading}>
     <${KeyRequestForm} names=${new Set(active.map(({ name }) => name))} onSubmit=${create} />
     ${created.map((minted) => html`<${CreatedKey} key=${minted.id} minted=${minted} onDone=${() => putAway(minted.id)} />`)}
     <p role="status">${news}</p>
     ${
       active.length === 0
         ? html`<p>${keys === null ? 'The keys are not listed yet.' : 'No active keys.'}</p>`
-        : html`<${ActiveKeys} keys=${active} ...${{ now, selected }} onSelect=${select} onRevoke=${setRevoking} />
-            <p>
-              <button type="button" aria-disabled=${picked.length === 0 ? 'true' : undefined} onClick=${() => setRevoking(picked)}>
-                Revoke selected (${picked.length})
-              </button>
-            </p>`
+        : html`<${ActiveKeys} keys=${active} ...${{ now, selected, picked }} onSelect=${select} onRevoke=${setRevoking} />`
     }
     ${
       inactive.length > 0 &&
@@ -112,10 +52,73 @@ export function KeysPanel({ api, onError, now }: KeysPanelProps) {
     }
     ${
       revoking.length > 0 &&
-      html`<${ConfirmRevoke} keys=${revoking} onRevoke=${revoke} onCancel=${() => setRevoking([])} />`
+      html`<${ConfirmRevoke} keys=${revoking} onRevoke=${revokeAll} onCancel=${() => setRevoking([])} />`
     }
-  </section>`
+  <//>`
 }
+
+function useKeys({ api, onError, now }: KeysPanelProps) {
+  /** `null` until they were listed. */
+  const [keys, setKeys] = useState<readonly ApiKeyJson[] | null>(null)
+  const [created, setCreated] = useState<readonly MintedKeyJson[]>([])
+  const [news, setNews] = useNews()
+  const lifetime = useLifetime()
+  const fail = (what: string, error: unknown): void => {
+    if (!lifetime.aborted) setNews(`${what}: ${onError(error)}`)
+  }
+  const lists = useRef(0)
+  /** The latest list counts: an older one lacks what was done since. */
+  const list = async (): Promise<void> => {
+    const turn = ++lists.current
+    try {
+      const listed = await api.keys(lifetime)
+      if (turn === lists.current) setKeys(listed)
+    } catch (error) {
+      fail('The keys could not be listed', error)
+    }
+  }
+  // Keys are made, used and revoked elsewhere too.
+  const minute = Math.floor(now / 60_000) || 0
+  useEffect(() => void list(), [api, minute])
+  const forget = (ids: readonly number[]): void =>
+    setCreated((before) => before.filter(({ id }) => !ids.includes(id)))
+
+  const create = async (request: KeyRequest): Promise<boolean> => {
+    setNews('') // the same words again are news
+    try {
+      const minted = await api.mint(request, lifetime)
+      setCreated((before) => [...before, minted])
+      setNews(`Created: ${nameOf(minted)}.`)
+      void list()
+      return true
+    } catch (error) {
+      fail('The key could not be created', error)
+      return false
+    }
+  }
+  /** Resolves to the ids of those that were revoked. */
+  const revoke = async (all: readonly ApiKeyJson[]): Promise<readonly number[]> => {
+    setNews('')
+    const done: ApiKeyJson[] = []
+    try {
+      for (const key of all) {
+        await api.revoke(key.id, lifetime)
+        done.push(key)
+      }
+      setNews(`Revoked: ${done.map(nameOf).join(', ')}.`)
+    } catch (error) {
+      const { id, name } = all[done.length]!
+      fail(`Key ${id} (${untrustedText(name)}) could not be revoked; ${done.length} were`, error)
+    }
+    const ids = done.map(({ id }) => id)
+    forget(ids)
+    await list()
+    return ids
+  }
+  return { keys, created, news, create, forget, revoke }
+}
+
+const nameOf = ({ id, name }: Pick<ApiKeyJson, 'id' | 'name'>): string => `key ${id} (${untrustedText(name)})`
 
 type KeyRequestFormProps = {
   /** Names of active keys. */
@@ -128,6 +131,10 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
   const [name, setName] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState('')
+  const type = ({ currentTarget }: { currentTarget: HTMLInputElement }): void => {
+    setName(currentTarget.value)
+    setProblem('')
+  }
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     if (isBusy) return
@@ -155,10 +162,7 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
       value=${name}
       aria-invalid=${problem !== ''}
       aria-describedby="key-name-hint"
-      onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => {
-        setName(currentTarget.value)
-        setProblem('')
-      }}
+      onInput=${type}
     />
     <label for="key-scope">Access</label>
     <select id="key-scope" name="scope">

@@ -8,7 +8,7 @@ import { stateWords, Tone } from '../common/tone.ts'
 import { html } from '../html.ts'
 import { formatCount, formatMs, formatShare, TrafficCharts } from './chart.ts'
 import { KeysPanel } from './keys-panel.ts'
-import type { PanelProps } from './panel.ts'
+import { type PanelProps, Section } from './panel.ts'
 import { BREAKER_WORDS, SourcesPanel } from './sources-panel.ts'
 
 const POLL_MS = 3000
@@ -34,22 +34,18 @@ export function Overview({ api, onError }: PanelProps) {
   )
   const pollNow = usePolling(poll)
   const isLost = problem !== ''
+  const since = answeredAt === '' ? '' : `Data from ${answeredAt}.`
   return html`
+    ${isLost && html`<p class="banner stack failed" role="alert">Connection lost: ${problem} ${since}</p>`}
+    ${fleet === null && !isLost && html`<p class="loading">Loading…</p>`}
     ${
-      isLost &&
-      html`<p class="banner stack failed" role="alert">
-        Connection lost: ${problem} ${answeredAt !== '' && `Data from ${answeredAt}.`}
-      </p>`
-    }
-    ${
-      fleet === null
-        ? !isLost && html`<p class="loading">Loading…</p>`
-        : html`<div class=${isLost ? 'stack live lost' : 'stack live'}>
-            <${SourcesPanel} ...${{ fleet, api, onError }} onChange=${pollNow} />
-            <${TrafficPanel} fleet=${fleet} />
-            <${ReplicasPanel} fleet=${fleet} />
-            <${ChangesPanel} fleet=${fleet} />
-          </div>`
+      fleet !== null &&
+      html`<div class=${isLost ? 'stack live lost' : 'stack live'}>
+        <${SourcesPanel} ...${{ fleet, api, onError }} onChange=${pollNow} />
+        <${TrafficPanel} fleet=${fleet} />
+        <${ReplicasPanel} fleet=${fleet} />
+        <${ChangesPanel} fleet=${fleet} />
+      </div>`
     }
     <${KeysPanel} ...${{ api, onError }} now=${Date.parse(fleet?.at ?? '')} />
   `
@@ -79,8 +75,7 @@ function usePolling(poll: (signal: AbortSignal) => Promise<void>): () => void {
 
 function TrafficPanel({ fleet: { traffic } }: { fleet: FleetJson }) {
   const { requests, errors, hits, lookups, p50_ms, p95_ms } = traffic.total
-  return html`<section id="traffic" class="stack box" aria-labelledby="traffic-title">
-    <h2 id="traffic-title">Traffic of the last 60 minutes</h2>
+  return html`<${Section} id="traffic" title="Traffic of the last 60 minutes">
     <p>
       ${formatCount(requests)} requests · ${formatCount(errors)} errors
       ${p50_ms !== null && ` · p50 ${formatMs(p50_ms)} · p95 ${formatMs(p95_ms!)}`}
@@ -91,7 +86,7 @@ function TrafficPanel({ fleet: { traffic } }: { fleet: FleetJson }) {
       Routes with a read or write gate, of all replicas shown below. Errors are status 500 and above. Latencies are rounded
       up by at most a fifth.
     </p>
-  </section>`
+  <//>`
 }
 
 const CHART_WORDS = {
@@ -102,30 +97,27 @@ const CHART_WORDS = {
 
 const MAX_CHANGES = 30
 
-function ChangesPanel({ fleet: { changes, replicas } }: { fleet: FleetJson }) {
-  return html`<section id="changes" class="stack box" aria-labelledby="changes-title">
-    <h2 id="changes-title">Changes of state</h2>
-    <div class="changes" role="log" aria-live="polite" aria-label="Latest changes" tabindex="0"><ol>
-      ${changes.slice(0, MAX_CHANGES).map((change) => {
-        const { at, replica, registry, part, from, to, reason } = change
-        return html`<li key=${[at, replica, registry, part].join(' ')}>
-          <${ClockTime} at=${at} /> <b>${registry}</b>: ${wordsOf(part, from)} → ${wordsOf(part, to)}${
-            reason !== null && `, it ${describeReason(reason)}`
-          }
-          ${replicas.length > 1 && html` <span class="hint">seen by ${replica}</span>`}
-        </li>`
-      })}
-    </ol></div>
+const ChangesPanel = ({ fleet: { changes, replicas } }: { fleet: FleetJson }) =>
+  html`<${Section} id="changes" title="Changes of state">
+    <div class="changes" role="log" aria-live="polite" aria-label="Latest changes" tabindex="0">
+      <ol>${changes.slice(0, MAX_CHANGES).map((change) => changeLine(change, replicas.length > 1))}</ol>
+    </div>
     ${changes.length === 0 && html`<p class="hint">None since the start.</p>`}
-  </section>`
+  <//>`
+
+function changeLine(change: FleetJson['changes'][number], hasReplicas: boolean) {
+  const { at, replica, registry, part, from, to, reason } = change
+  return html`<li key=${[at, replica, registry, part].join(' ')}>
+    <${ClockTime} at=${at} /> <b>${registry}</b>: ${wordsOf(part, from)} → ${wordsOf(part, to)}${reason !== null && `, it ${describeReason(reason)}`}
+    ${hasReplicas && html` <span class="hint">seen by ${replica}</span>`}
+  </li>`
 }
 
 const wordsOf = (part: 'state' | 'breaker', value: string): string =>
   part === 'state' ? stateWords(value) : `calls ${BREAKER_WORDS[value] ?? value}`
 
 const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
-  html`<section id="replicas" class="stack box" aria-labelledby="replicas-title">
-    <h2 id="replicas-title">Replicas</h2>
+  html`<${Section} id="replicas" title="Replicas">
     ${fleet.note !== null && html`<p class="hint">Only the process that answered is shown. ${fleet.note}</p>`}
     <${DataTable}
       label="Replicas of this gateway"
@@ -133,7 +125,7 @@ const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
       columns=${COLUMNS}
       rows=${fleet.replicas.map((replica) => ({ key: replica.id, cells: cellsOf(replica, fleet) }))}
     />
-  </section>`
+  <//>`
 
 const COLUMNS: readonly DataColumn[] = [
   { title: 'Replica', isHeader: true },

@@ -1,14 +1,30 @@
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { KeyScope } from '../../domain/api-key.ts'
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
 import type { FleetJson } from '../../wire/fleet.ts'
 import type { SourceDetailsJson } from '../../wire/source.ts'
 import { parseAnswer, request } from '../common/gateway.ts'
+import { html } from '../html.ts'
 
 export type PanelProps = {
   api: ReturnType<typeof createAdminApi>
   onError: (error: unknown) => string
 }
+
+type SectionProps = {
+  id: string
+  title: string
+  /** Of a heading that takes the focus. */
+  heading?: RefObject<HTMLHeadingElement>
+  children: ComponentChildren
+}
+
+export const Section = ({ id, title, heading, children }: SectionProps) =>
+  html`<section id=${id} class="stack box" aria-labelledby=${`${id}-title`}>
+    <h2 id=${`${id}-title`} ref=${heading} tabindex=${heading && '-1'}>${title}</h2>
+    ${children}
+  </section>`
 
 export type FleetSource = FleetJson['sources'][number]
 

@@ -8,47 +8,31 @@ import type { FleetSource } from './panel.ts'
 
 export function SourceDetailsView({ source }: { source: FleetSource }) {
   const { registry, traffic, settings = {}, failures = [], gaps = [] } = source
+  const settingRows = Object.entries(settings).map(
+    ([name, value]) => [name, name === 'api_key' ? (value ? 'set' : 'none') : String(value)] as const,
+  )
+  const failureLine = ({ reason, at }: (typeof failures)[number], n: number) =>
+    html`<li key=${n}><${ClockTime} at=${at} /> ${describeReason(reason)} <code>${reason}</code></li>`
+  const gapLine = ({ registry: name, reason }: (typeof gaps)[number]) =>
+    html`<li key=${name}>${untrustedText(name)}${reason !== undefined && `: ${describeReason(reason)}`}</li>`
   return html`<div class="drill stack">
     ${traffic !== undefined && html`<${TrafficCharts} traffic=${traffic} words=${CHART_WORDS} />`}
     <div class="columns">
       <div>
         <h3>Settings in effect</h3>
-        <dl>
-          ${Object.entries(settings).map(
-            ([name, value]) =>
-              html`<dt>${name}</dt><dd>${name === 'api_key' ? (value ? 'set' : 'none') : String(value)}</dd>`,
-          )}
-        </dl>
+        <${Terms} rows=${settingRows} />
       </div>
       <div>
         <h3>Counts since the start</h3>
-        <${Counts} source=${source} />
+        <${Terms} rows=${countsOf(source)} />
         <p><a href=${`./?sources=${encodeURIComponent(registry)}`}>Its listings on the board</a></p>
       </div>
       <div>
         <h3>Last failures</h3>
         ${failures.length === 0 && html`<p>None.</p>`}
-        <ol>
-          ${failures.map(
-            ({ reason, at }, n) => html`<li key=${n}>
-              <${ClockTime} at=${at} />
-              ${` ${describeReason(reason)} `}<code>${reason}</code>
-            </li>`,
-          )}
-        </ol>
+        <ol>${failures.map(failureLine)}</ol>
       </div>
-      ${
-        gaps.length > 0 &&
-        html`<div>
-          <h3>Missing behind this gateway</h3>
-          <ul>
-            ${gaps.map(
-              ({ registry: name, reason }) =>
-                html`<li key=${name}>${untrustedText(name)}${reason !== undefined && `: ${describeReason(reason)}`}</li>`,
-            )}
-          </ul>
-        </div>`
-      }
+      ${gaps.length > 0 && html`<div><h3>Missing behind this gateway</h3><ul>${gaps.map(gapLine)}</ul></div>`}
     </div>
   </div>`
 }
@@ -59,9 +43,9 @@ const CHART_WORDS = {
   hits: 'Cache hits',
 }
 
-function Counts({ source: { calls, items, cache, filters, schema_id, replicas } }: { source: FleetSource }) {
+function countsOf({ calls, items, cache, filters, schema_id, replicas }: FleetSource): Row[] {
   const reasons = Object.entries(calls?.failures_by_reason ?? {}).map(([reason, n]) => `${reason} ${n}×`)
-  const rows: [string, string][] = [
+  return [
     ['calls', `${formatCount(calls?.made ?? 0)}, ${formatCount(calls?.retried ?? 0)} of them retries`],
     ['failed', reasons.length === 0 ? 'none' : reasons.join(', ')],
     [
@@ -74,9 +58,13 @@ function Counts({ source: { calls, items, cache, filters, schema_id, replicas } 
     ],
     ['schema', schema_id === null ? 'not declared' : untrustedText(schema_id)],
     ['filters', filters === null ? 'not known' : untrustedText(filters.join(', '), MAX_FILTERS_CHARS)],
-    ...Object.entries(replicas).map(([id, state]): [string, string] => [id, stateWords(state)]),
+    ...Object.entries(replicas).map(([id, state]): Row => [id, stateWords(state)]),
   ]
-  return html`<dl>${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`
 }
+
+type Row = readonly [name: string, value: string]
+
+const Terms = ({ rows }: { rows: readonly Row[] }) =>
+  html`<dl>${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`
 
 const MAX_FILTERS_CHARS = 400

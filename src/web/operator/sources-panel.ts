@@ -2,24 +2,77 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
 import { describeReason } from '../../wire/describe-missing.ts'
+import { describeMode } from '../../wire/describe-mode.ts'
 import type { FleetJson } from '../../wire/fleet.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
 import { TimeAgo } from '../common/time.ts'
 import { SourceState, stateWords, Tone, type ToneName } from '../common/tone.ts'
 import { html } from '../html.ts'
 import { formatCount, formatMs, formatShare, Sparkbars } from './chart.ts'
-import { type FleetSource, type PanelProps, useLifetime, useNews } from './panel.ts'
+import { type FleetSource, type PanelProps, Section, useLifetime, useNews } from './panel.ts'
 import { SourceDetailsView } from './source-details.ts'
 
 type SourcesPanelProps = PanelProps & { fleet: FleetJson; onChange: () => void }
 
-export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProps) {
-  const [wanted, setWanted] = useState('')
+export const SourcesPanel = (props: SourcesPanelProps) =>
+  html`<${Section} id="sources" title="Sources">
+    ${
+      props.fleet.sources.length === 0
+        ? html`<p>This is a plain Registry: it has no upstreams.</p>`
+        : html`<${SourceList} ...${props} />`
+    }
+  <//>`
+
+function SourceList(props: SourcesPanelProps) {
+  const { sources } = props.fleet
+  const { news, refresh, probe } = useSourceActions(props)
+  const [text, setText] = useState('')
   const [isWhole, setWhole] = useState(false)
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  const toggle = (registry: string): void =>
+    setOpened((before) => before.symmetricDifference(new Set([registry])))
+  const matching = byTrouble(sources).filter(({ registry }) => registry.includes(text.trim().toLowerCase()))
+  const rows = (isWhole ? matching : matching.slice(0, SHOWN_AT_FIRST)).map((source) => {
+    const { registry } = source
+    const isOpen = opened.has(registry)
+    const actions = {
+      onToggle: () => toggle(registry),
+      onRefresh: () => void refresh(registry),
+      onProbe: () => void probe(registry),
+    }
+    return {
+      key: registry,
+      cells: sourceCells(source, { now: Date.parse(props.fleet.at), isOpen, ...actions }),
+      details: isOpen ? html`<${SourceDetailsView} source=${source} />` : undefined,
+    }
+  })
+  return html`<p class="summary row">
+      <strong>${summaryOf(sources)}</strong>
+      <label class="row">
+        Filter
+        <input type="search" value=${text} onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setText(currentTarget.value)} />
+      </label>
+    </p>
+    <p class="hint">The best first, with priorities: ${rankingOf(sources)}</p>
+    <p role="status">${news}</p>
+    ${
+      rows.length === 0
+        ? html`<p>No source has this in its name.</p>`
+        : html`<${DataTable} label="All sources" name="sources" columns=${COLUMNS} rows=${rows} />`
+    }
+    ${
+      matching.length > SHOWN_AT_FIRST &&
+      html`<p>
+        <button type="button" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>
+          ${isWhole ? 'Show fewer' : `Show all ${matching.length}`}
+        </button>
+      </p>`
+    }`
+}
+
+function useSourceActions({ api, onError, onChange }: SourcesPanelProps) {
   const [news, setNews] = useNews()
   const lifetime = useLifetime()
-  const now = Date.parse(fleet.at)
   const act = async (what: string, action: () => Promise<string>): Promise<void> => {
     setNews('') // the same words again are news
     try {
@@ -29,71 +82,18 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
       if (!lifetime.aborted) setNews(`${what} failed: ${onError(error)}`)
     }
   }
-  const refresh = ({ registry }: FleetSource) =>
+  const refresh = (registry: string) =>
     act(`Refreshing ${registry}`, async () => {
       await api.refresh(registry, lifetime)
       return `${registry}: cache cleared, fetching…`
     })
-  const probe = ({ registry }: FleetSource) =>
+  const probe = (registry: string) =>
     act(`Probing ${registry}`, async () => {
       const { state, last_error } = await api.probe(registry, lifetime)
       const why = state === 'loaded' || last_error === null ? '' : `, it ${describeReason(last_error.reason)}`
       return `${registry}: ${stateWords(state)}${why}`
     })
-  const toggle = ({ registry }: FleetSource): void =>
-    setOpened((before) => before.symmetricDifference(new Set([registry])))
-  const { sources } = fleet
-  const found = byTrouble(sources).filter(({ registry }) => registry.includes(wanted.trim().toLowerCase()))
-  const shown = isWhole ? found : found.slice(0, SHOWN_AT_FIRST)
-  return html`<section id="sources" class="stack box" aria-labelledby="sources-title">
-    <h2 id="sources-title">Sources</h2>
-    ${
-      sources.length === 0
-        ? html`<p>This is a plain Registry: it has no upstreams.</p>`
-        : html`<p class="summary row">
-              <strong>${summaryOf(sources)}</strong>
-              <label class="row">
-                Filter
-                <input
-                  type="search"
-                  value=${wanted}
-                  onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setWanted(currentTarget.value)}
-                />
-              </label>
-            </p>
-            <p role="status">${news}</p>
-            ${shown.length === 0 && html`<p>No source has this in its name.</p>`}
-            ${
-              shown.length > 0 &&
-              html`<${DataTable}
-                label="All sources"
-                name="sources"
-                columns=${COLUMNS}
-                rows=${shown.map((source) => ({
-                  key: source.registry,
-                  cells: sourceCells(source, {
-                    now,
-                    isOpen: opened.has(source.registry),
-                    onToggle: () => toggle(source),
-                    onRefresh: () => void refresh(source),
-                    onProbe: () => void probe(source),
-                  }),
-                  details: opened.has(source.registry)
-                    ? html`<${SourceDetailsView} source=${source} />`
-                    : undefined,
-                }))}
-              />`
-            }
-            ${
-              found.length > SHOWN_AT_FIRST &&
-              html`<p>
-                <button type="button" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>
-                  ${isWhole ? 'Show fewer' : `Show all ${found.length}`}
-                </button>
-              </p>`
-            }`
-    }
-  </section>`
+  return { news, refresh, probe }
 }
 
 const SHOWN_AT_FIRST = 12
@@ -120,36 +120,40 @@ type RowOptions = {
 }
 
 function sourceCells(source: FleetSource, options: RowOptions): ComponentChildren[] {
-  const { registry, mode, visibility, age_seconds: age, listings, breaker, items } = source
+  const { registry, mode, visibility, age_seconds: age } = source
   const { now, isOpen, onToggle, onProbe, onRefresh } = options
   const ofRegistry = html`<span class="unseen">${registry}</span>`
+  const actions = html`<div class="row">
+    <button type="button" title="Send one request now" onClick=${onProbe}>Probe ${ofRegistry}</button>
+    <button type="button" title="Clear its cache and fetch it again" onClick=${onRefresh}>Refresh ${ofRegistry}</button>
+  </div>`
   return [
     html`<button type="button" class="quiet expand" aria-expanded=${isOpen} onClick=${onToggle}>
         <span aria-hidden="true">${isOpen ? '▾' : '▸'}</span> ${registry}
       </button>
-      <small>${mode}${visibility === 'private' && ', private'}</small>`,
+      <small>${describeMode(source)}${visibility === 'private' && ', private'}</small>`,
     stateOf(source),
-    breaker === undefined
-      ? '–'
-      : html`<${Tone} of=${toneOfCalls(breaker)} text=${describeCalls(breaker, now)} />
-          ${breaker.failures_in_a_row > 0 && html`<small>${plural(breaker.failures_in_a_row, 'failure')} in a row</small>`}`,
+    callsOf(source, now),
     mode === 'local' || age === null ? '–' : html`<${TimeAgo} at=${now - age * 1000} now=${now} />`,
-    html`${listings === null ? '–' : formatCount(listings)}
-      ${
-        items !== undefined &&
-        items.invalid > 0 &&
-        html`<small class="fault">${formatCount(items.invalid)} of ${formatCount(items.received)} received were invalid</small>`
-      }`,
+    listingsOf(source),
     latencyOf(source),
     cacheWords(source),
     failuresOf(source, now),
-    mode === 'local'
-      ? ''
-      : html`<div class="row">
-          <button type="button" title="Send one request now" onClick=${onProbe}>Probe ${ofRegistry}</button>
-          <button type="button" title="Clear its cache and fetch it again" onClick=${onRefresh}>Refresh ${ofRegistry}</button>
-        </div>`,
+    mode === 'local' ? '' : actions,
   ]
+}
+
+function callsOf({ breaker }: FleetSource, now: number) {
+  if (breaker === undefined) return '–'
+  const { failures_in_a_row: failures } = breaker
+  return html`<${Tone} of=${toneOfCalls(breaker)} text=${describeCalls(breaker, now)} />
+    ${failures > 0 && html`<small>${plural(failures, 'failure')} in a row</small>`}`
+}
+
+function listingsOf({ listings, items }: FleetSource) {
+  const { invalid = 0, received = 0 } = items ?? {}
+  return html`${listings === null ? '–' : formatCount(listings)}
+    ${invalid > 0 && html`<small class="fault">${formatCount(invalid)} of ${formatCount(received)} received were invalid</small>`}`
 }
 
 function stateOf({ state, replicas }: FleetSource) {
@@ -163,14 +167,11 @@ function latencyOf({ calls, traffic }: FleetSource) {
   if (calls === undefined || traffic === undefined) return '–'
   if (calls.ended === 0) return 'not used yet'
   const { p50_ms, p95_ms } = traffic.total
-  return html`<${Sparkbars} values=${traffic.minutes.p95_ms} />
-    <small>
-      ${
-        p50_ms === null
-          ? `no calls in 60 min; ${formatMs(Math.round(calls.elapsed_ms / calls.ended))} on average before`
-          : `p50 ${formatMs(p50_ms)}, p95 ${formatMs(p95_ms!)}`
-      }
-    </small>`
+  const words =
+    p50_ms === null
+      ? `no calls in 60 min; ${formatMs(Math.round(calls.elapsed_ms / calls.ended))} on average before`
+      : `p50 ${formatMs(p50_ms)}, p95 ${formatMs(p95_ms!)}`
+  return html`<${Sparkbars} values=${traffic.minutes.p95_ms} /> <small>${words}</small>`
 }
 
 function cacheWords({ cache }: FleetSource): string {
@@ -204,6 +205,18 @@ function troubleOf({ state, breaker }: FleetSource): number {
   if (breaker !== undefined && (breaker.state !== 'closed' || breaker.suspended !== null)) return 3
   if (state === 'stale') return 2
   return breaker !== undefined && breaker.failures_in_a_row > 0 ? 1 : 0
+}
+
+/** The best source that has a listing decides what is shown. The own Registry has priority 0 and is first among equals. */
+function rankingOf(sources: readonly FleetSource[]): string {
+  const priorityOf = ({ settings }: FleetSource): number => Number(settings?.priority ?? 0)
+  return sources
+    .toSorted((a, b) => priorityOf(a) - priorityOf(b))
+    .map(
+      (source) =>
+        `${source.registry} ${priorityOf(source)}${source.visibility === 'private' ? ' (private)' : ''}`,
+    )
+    .join(', ')
 }
 
 /** `28 of 31 OK · 3 down`. */

@@ -1,3 +1,7 @@
+import { allowedValues } from '../../../filter-spec/allowed-values.ts'
+import type { Operation } from '../../../filter-spec/operations/operation.ts'
+import { isOp, OPERATIONS, setFormOf } from '../../../filter-spec/operations/operations.ts'
+import { compilePath } from '../../../filter-spec/path.ts'
 import { at, type JsonValue, listAt, textAt } from '../../../json/value.ts'
 import { labelOf } from '../members.ts'
 
@@ -16,11 +20,10 @@ export type Control = {
   registries: readonly string[] | null
 }
 
-/** `presence`: exists or not; `none`: none of some; `choice`: any of some; `text`: one value. */
-type ControlKind = 'choice' | 'flag' | 'presence' | 'range' | 'none' | 'text'
+/** A control of values is a `choice` of some, a `flag` or a `text`. */
+type ControlKind = Exclude<Operation<never>['control'], 'values'> | 'choice' | 'flag' | 'text'
 
 const MAX_CONTROLS = 200
-const MAX_CHOICES = 200
 
 export const controlsOf = (spec: JsonValue): Control[] =>
   listAt(spec, 'filters')
@@ -29,9 +32,8 @@ export const controlsOf = (spec: JsonValue): Control[] =>
 
 function controlOf(filter: JsonValue, spec: JsonValue): Control {
   const name = textAt(filter, 'name') ?? ''
-  const path = readPath(textAt(filter, 'path') ?? '')
   const bound = textAt(filter, 'alias_kind')
-  const choices = path === null ? [] : choicesAt(at(spec, 'listing_shape'), path)
+  const choices = choicesAt(spec, textAt(filter, 'path') ?? '')
   const isBoolean = textAt(filter, 'value_type') === 'boolean'
   return {
     name,
@@ -49,26 +51,20 @@ function kindOf(
   op: string | null,
   { isBoolean, hasChoices }: { isBoolean: boolean; hasChoices: boolean },
 ): ControlKind {
-  if (op === 'range') return 'range'
-  if (op === 'exists') return 'presence'
-  if (op === 'not_in') return 'none'
+  const control = isOp(op) ? OPERATIONS[op].control : 'values'
+  if (control !== 'values') return control
   if (isBoolean) return 'flag'
   return hasChoices ? 'choice' : 'text'
 }
 
-/** `$.offer_resource.gpu_model`, `$.accepted_escrows[*].literal_fields.token`; `null` for other forms. */
-const readPath = (path: string): string[] | null =>
-  /^\$?(\.?[\w-]+(\[\*\])?)+$/.test(path)
-    ? path
-        .replace(/^\$?\.?/, '')
-        .split('.')
-        .flatMap((part) => (part.endsWith('[*]') ? [part.slice(0, -3), '[*]'] : [part]))
-    : null
-
-function choicesAt(shape: JsonValue, path: readonly string[]): string[] {
-  const steps = path.flatMap((step) => (step === '[*]' ? ['items'] : ['properties', step]))
-  const values = listAt(shape, ...steps, 'enum').slice(0, MAX_CHOICES)
-  return values.every((value) => typeof value === 'string' && isListable(value)) ? values.map(String) : []
+/** What the listing shape names; none where one of them cannot be listed. */
+function choicesAt(spec: JsonValue, path: string): readonly string[] {
+  try {
+    const values = allowedValues(at(spec, 'listing_shape'), compilePath(path))
+    return values.every(isListable) ? values : []
+  } catch {
+    return [] // a gateway of a later version may have other paths
+  }
 }
 
 /** The set form has no escape for commas and brackets. */
@@ -123,7 +119,7 @@ export function canShow({ kind, choices, bound }: Control, value: string): boole
       return value === 'true' || value === 'false'
     case 'presence':
       return readPresence(value) !== null
-    case 'none':
+    case 'exclusions':
       return readExclusions(value) !== null
     case 'range':
       return readRange(value, bound) !== null
@@ -169,5 +165,4 @@ export function toggleChoice(chosen: readonly string[], value: string): string |
 }
 
 /** Whether a bare value would be read as a set form (docs/protocol.md#61-plain-form-and-set-form). */
-export const canChoose = (value: string): boolean =>
-  value.trim() !== '' && !/^(not_in|in|range|exists):/.test(value)
+export const canChoose = (value: string): boolean => value.trim() !== '' && setFormOf(value) === null

@@ -37,17 +37,16 @@ export function FacetList({ name, label, value, facet, choices, wordsOf, onChang
     ? all.slice(0, LONG_LENGTH)
     : all.filter(({ value }, n) => n < SHORT_LENGTH || chosen.includes(value))
   if (all.length === 0) return null
+  const choice = ({ value, count }: (typeof all)[number]) =>
+    html`<label class="choice" key=${value}>
+      <input type="checkbox" checked=${chosen.includes(value)} onChange=${() => onChange(toggleChoice(chosen, value))} />
+      <span title=${untrustedText(value)}>${untrustedText(words(value), MAX_VALUE_CHARS)}</span>
+      ${count !== null && html`<span class="hint number">${count.toLocaleString('en')}</span>`}
+    </label>`
   return html`<fieldset class="filter stack" id=${`filter-${name}`}>
     <legend>${untrustedText(label)}</legend>
     <div class=${isLong ? 'values long' : 'values'}>
-      ${shown.map(
-        ({ value, count }) =>
-          html`<label class="choice" key=${value}>
-            <input type="checkbox" checked=${chosen.includes(value)} onChange=${() => onChange(toggleChoice(chosen, value))} />
-            <span title=${untrustedText(value)}>${untrustedText(words(value), MAX_VALUE_CHARS)}</span>
-            ${count !== null && html`<span class="hint number">${count.toLocaleString('en')}</span>`}
-          </label>`,
-      )}
+      ${shown.map(choice)}
     </div>
     ${
       all.length > SHORT_LENGTH &&

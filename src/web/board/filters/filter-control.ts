@@ -113,7 +113,7 @@ const INPUTS = {
   flag: selectOf('true', 'false'),
   presence: selectOf('exists:true', 'exists:false'),
   range: RangeInput,
-  none: NoneInput,
+  exclusions: NoneInput,
   text: PlainInput,
 }
 

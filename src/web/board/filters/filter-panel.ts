@@ -39,15 +39,18 @@ const STATUSES = [
 ]
 
 export function FilterPanel(props: FilterPanelProps) {
-  const { spec, onRetry, controls, listingView, facets, tokens, sources, query, error, onChange } = props
+  const { spec, facets } = props
   // Drawn once, when the counts are known: nothing in it moves then.
   const isDrawn = useRef(false)
   const isLoading =
     (spec.state === 'loading' && spec.value === null) ||
     (facets.state === 'loading' && facets.total === null && !isDrawn.current)
   isDrawn.current = !isLoading
-  const wasOtherSet = useRef(false)
-  if (isLoading) return html`<p class="hint">Loading filters…</p>`
+  return isLoading ? html`<p class="hint">Loading filters…</p>` : html`<${Filters} ...${props} />`
+}
+
+function Filters(props: FilterPanelProps) {
+  const { spec, onRetry, controls, listingView, facets, tokens, sources, query, error, onChange } = props
   const set = (name: string, value: string | null): void => onChange(withValue(query, name, value), name)
   const show = (control: Control) =>
     html`<${FilterControl}
@@ -58,11 +61,12 @@ export function FilterPanel(props: FilterPanelProps) {
       refusal=${refusalOf(error, control.name)}
       onChange=${(next: Query) => onChange(next, control.name)}
     />`
-  const named = (names: readonly string[]) =>
-    names.flatMap((name) => controls.filter((control) => control.name === name))
-  const first = named([...listingView.facets, ...listingView.ranges])
+  const first = [...listingView.facets, ...listingView.ranges].flatMap((name) =>
+    controls.filter((control) => control.name === name),
+  )
   const others = controls.filter((control) => !first.includes(control))
   // They stay open when the last of them is removed.
+  const wasOtherSet = useRef(false)
   wasOtherSet.current ||= others.some(({ name }) => parameterOf(query, name) !== null)
   return html`<form class="stack" aria-label="Filters" onSubmit=${(event: Event) => event.preventDefault()}>
     <${PriceFilter}
@@ -78,17 +82,7 @@ export function FilterPanel(props: FilterPanelProps) {
         <button type="button" onClick=${onRetry}>Load the filters again</button>`
     }
     ${first.map(show)}
-    ${
-      sources.length > 1 &&
-      html`<${FacetList}
-        name="sources"
-        label="Registry"
-        value=${sourcesValue(query)}
-        facet=${registryFacet(facets, sources)}
-        choices=${sources}
-        onChange=${(value: string | null) => set('sources', value?.replace(/^in:\[(.*)\]$/, '$1') ?? null)}
-      />`
-    }
+    ${sources.length > 1 && html`<${RegistryFilter} ...${{ sources, facets, query, set }} />`}
     ${
       others.length > 0 &&
       html`<details class="more" open=${wasOtherSet.current}>
@@ -96,13 +90,34 @@ export function FilterPanel(props: FilterPanelProps) {
         <div class="stack">${others.map(show)}</div>
       </details>`
     }
-    <div class="filter stack">
+    <${SellerAndStatus} ...${{ query, set }} refusal=${refusalOf(error, 'publisher')} />
+  </form>`
+}
+
+type OwnFilterProps = { query: Query; set: (name: string, value: string | null) => void }
+
+/** `sources` is a plain list, which the list of values reads as a set form. */
+function RegistryFilter(props: OwnFilterProps & Pick<FilterPanelProps, 'sources' | 'facets'>) {
+  const { query, set, sources, facets } = props
+  const names = parameterOf(query, 'sources')
+  return html`<${FacetList}
+    name="sources"
+    label="Registry"
+    value=${names === null ? null : `in:[${names}]`}
+    facet=${registryFacet(facets, sources)}
+    choices=${sources}
+    onChange=${(value: string | null) => set('sources', value?.replace(/^in:\[(.*)\]$/, '$1') ?? null)}
+  />`
+}
+
+const SellerAndStatus = ({ query, set, refusal }: OwnFilterProps & { refusal: string | null }) =>
+  html`<div class="filter stack">
       <label for="publisher">Seller (address)</label>
       <${Field}
         id="publisher"
         value=${parameterOf(query, 'publisher') ?? ''}
         placeholder="0x…"
-        refusal=${refusalOf(error, 'publisher')}
+        refusal=${refusal}
         faultOf=${(text: string) => faultIn(text, 'address')}
         onChange=${(text: string) => set('publisher', text || null)}
       />
@@ -115,9 +130,7 @@ export function FilterPanel(props: FilterPanelProps) {
         options=${STATUSES}
         onChange=${(value: string) => set('status', value === 'open' ? null : value)}
       />
-    </div>
-  </form>`
-}
+    </div>`
 
 /** `USDC on Base`; the filter has no chain, so it is that of the first token with the address. */
 function tokenWords(address: string, tokens: TokenTable): string {
@@ -131,12 +144,6 @@ function registryFacet({ byName }: FacetCounts, sources: readonly string[]): Fac
   return facet === undefined
     ? null
     : { ...facet, values: facet.values.filter(({ value }) => sources.includes(value)) }
-}
-
-/** `sources` is a plain list, which is read here as the set form. */
-function sourcesValue(query: Query): string | null {
-  const value = parameterOf(query, 'sources')
-  return value === null ? null : `in:[${value}]`
 }
 
 /** The gateway names the parameter that it refuses. */

@@ -22,6 +22,11 @@ export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange 
   const [first] = options
   if (first === undefined) return null
   const set = (values: Readonly<Record<string, string | null>>): void => onChange(withValues(query, values))
+  const hasMax = parameterOf(query, 'price_max') !== null
+  const chooseToken = (value: string): void => {
+    if (value === '') set({ price_token: null, price_max: null })
+    else set({ ...(!hasMax && { sort: 'price' }), price_token: value })
+  }
   return html`<fieldset class="filter stack" id="filter-price">
     <legend>Price, at most</legend>
     <div class="range ceiling">
@@ -39,17 +44,12 @@ export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange 
         label="Token of prices"
         value=${token ?? ''}
         options=${[['', 'any token'], ...options.map(({ value, text }) => [value, text])]}
-        onChange=${(value: string) =>
-          set(
-            value === ''
-              ? { price_token: null, price_max: null }
-              : { ...(parameterOf(query, 'price_max') === null && { sort: 'price' }), price_token: value },
-          )}
+        onChange=${chooseToken}
       />
     </div>
     ${
       hasGpus &&
-      (parameterOf(query, 'sort') !== null || parameterOf(query, 'price_max') !== null) &&
+      (parameterOf(query, 'sort') !== null || hasMax) &&
       html`<${SelectBox}
         label="Price per"
         value=${parameterOf(query, 'price_per') ?? 'gpu'}

@@ -7,6 +7,8 @@ import { type Answers, isError, useAnswers } from './answer.ts'
 export type FacetCounts = {
   state: Answers<never>['state']
   total: number | null
+  /** Whether the counts are exact, or at most that. */
+  isExact: boolean
   /** By the parameter that chooses its values. */
   byName: ReadonlyMap<string, FacetJson>
   prices: readonly PriceRangeJson[]
@@ -51,11 +53,12 @@ function readFacets({ state, byAddress }: Answers<FacetsJson>): FacetCounts {
   const bodies = [...byAddress.values()].flatMap((body) => (isError(body) ? [] : [body]))
   const [whole] = bodies
   if (whole === undefined || bodies.length < byAddress.size)
-    return { state, total: null, byName: new Map(), prices: [], isComplete: true }
+    return { state, total: null, isExact: true, byName: new Map(), prices: [], isComplete: true }
   const facets = bodies.flatMap((body) => Object.entries(body.facets))
   return {
     state,
     total: whole.total,
+    isExact: whole.total_is === undefined,
     isComplete: whole.complete,
     byName: new Map(facets.map(([name, facet]) => [parameterFor(name), facet])),
     prices: whole.prices,

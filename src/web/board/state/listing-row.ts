@@ -39,8 +39,13 @@ export type ListingRow = {
   differs: boolean
   conflicts: boolean
   disputed: readonly string[]
+  /** Better sources that could not be asked, and those that have the publisher without the listing. */
+  unchecked: readonly string[]
+  notIn: readonly string[]
   /** A better copy may be missing. Known only for a listing that was read by its id. */
   isIncomplete: boolean
+  /** When its Registry was read, in milliseconds since the Unix epoch. Known only for a listing that was read by its id. */
+  asOf: number | null
   status: string
   /** Milliseconds since the Unix epoch. */
   createdAt: number | null
@@ -53,6 +58,7 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
   const meta = at(listing, '_meta')
   const publisherId = textAt(listing, 'publisher_id')
   const options = paymentOptions(listing)
+  const age = numberAt(meta, 'age_seconds')
   const created = parseTimestamp(textAt(listing, 'created_at') ?? '')
   return {
     id: textAt(listing, 'listing_id') ?? '',
@@ -74,7 +80,10 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
     differs: at(meta, 'differs') === true,
     conflicts: at(meta, 'conflict') === true,
     disputed: listAt(meta, 'disputed').map(String),
+    unchecked: listAt(meta, 'unchecked').map(String),
+    notIn: listAt(meta, 'not_in').map(String),
     isIncomplete: false,
+    asOf: age === null ? null : Date.now() - age * 1000,
     status: textAt(listing, 'status') ?? '',
     createdAt: created === null ? null : Math.floor(created / 1000),
     bytes,
@@ -134,12 +143,23 @@ const detailsOf = (listing: JsonValue): string =>
 type Warning = readonly [title: string, why: string]
 
 /** What is doubtful about a listing: flags of its row, warnings of its sheet. Untrusted text. */
-export function warningsOf({ disputed, isIncomplete, isStale, differs, conflicts }: ListingRow): Warning[] {
+export function warningsOf(row: ListingRow): Warning[] {
+  const { disputed, unchecked, notIn, isIncomplete, isStale, differs, conflicts } = row
   const all: readonly (readonly [is: boolean, ...Warning])[] = [
     [
       disputed.length > 0,
       'disputed',
       `${disputed.join(', ')} has another storefront for this seller: check it before you pay`,
+    ],
+    [
+      unchecked.length > 0,
+      'unchecked',
+      `${unchecked.join(', ')} could not be asked, and may have other terms, or have it closed`,
+    ],
+    [
+      notIn.length > 0,
+      'not in a better registry',
+      `${notIn.join(', ')} has this seller without this listing: ask the seller before you pay`,
     ],
     [isIncomplete, 'incomplete', 'a Registry that may have a better copy of this listing did not answer'],
     [isStale, 'cached copy', 'the Registry did not answer, so this is an older copy'],

@@ -16,6 +16,8 @@ export type LoaderState = {
   rows: readonly ListingRow[]
   /** `null` before the first answer. */
   total: number | null
+  /** Whether the total is exact, or at most that. */
+  isTotalExact: boolean
   isComplete: boolean
   /** Whether `rows` are all that match. */
   isWhole: boolean
@@ -30,6 +32,7 @@ export const INITIAL_STATE: LoaderState = {
   phase: 'loading',
   rows: [],
   total: null,
+  isTotalExact: true,
   isComplete: true,
   isWhole: false,
   sources: null,
@@ -103,17 +106,18 @@ export class PageLoader {
   }
 
   #append(envelope: Envelope): void {
-    const { items, total, isComplete, sources } = envelope
-    const added = items
-      .map(readListingRow)
-      .filter((row) => this.#walk.isNew({ ...row, listingId: row.id, publisher: row.address }))
-    this.#walk.advance(items.length, envelope)
+    const listings = envelope.items.map(readListingRow)
+    const copies = listings.map((row) => ({ ...row, listingId: row.id, publisher: row.address }))
+    const { isNew, page } = this.#walk.take(copies, envelope)
+    const { total, isTotalExact, isComplete, sources } = page
+    const added = listings.filter((_, n) => isNew[n])
     const { isEnd } = this.#walk
     const rows = [...this.#state.rows, ...added]
     this.#change({
       phase: isEnd || rows.length >= MAX_ROWS ? 'end' : rows.length < this.#wanted ? 'loading' : 'more',
       rows,
       total: this.#state.total ?? total,
+      isTotalExact: this.#state.total === null ? isTotalExact : this.#state.isTotalExact,
       isWhole: isEnd,
       loadedAt: this.#state.loadedAt ?? Date.now(),
       isComplete: this.#state.isComplete && isComplete,

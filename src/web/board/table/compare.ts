@@ -33,11 +33,20 @@ export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogP
   const dialog = useModal()
   const offers = rows.map(({ bytes }) => offerOf(bytes))
   const names = [...new Set(offers.flatMap(Object.keys))].slice(0, MAX_MEMBERS)
+  const memberOf = (name: string) => (offer: JsonObject) =>
+    untrustedText(Object.hasOwn(offer, name) ? formatMember(name, offer[name]!) : '–')
   const line = (label: string, cells: readonly string[]) =>
     html`<tr class=${new Set(cells).size > 1 ? 'differs' : ''}>
       <th scope="row">${label}</th>
       ${cells.map((cell) => html`<td><bdi>${cell}</bdi></td>`)}
     </tr>`
+  const head = rows.map(
+    (row) =>
+      html`<th scope="col"><${ViewLink} ...${{ navigation, change: { open: row } }}><bdi>${untrustedText(row.offer)}</bdi><//></th>`,
+  )
+  const prices = rows.map((row) => html`<td><${PriceLines} ...${{ row, tokens }} isShort /></td>`)
+  const registries = rows.map(({ registry }) => untrustedText(registry ?? '–'))
+  const sellers = rows.map(({ publisher }) => shortAddress(publisher ?? '–'))
   return html`<dialog ref=${dialog} class="compare" aria-labelledby="compare-title" onClose=${navigation.close}>
     <header>
       <h2 id="compare-title">Compare ${rows.length} listings</h2>
@@ -46,33 +55,11 @@ export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogP
     ${lost > 0 && html`<p class="fault">${plural(lost, 'listing')} of this address left out: no longer listed, or in a registry that you cannot see.</p>`}
     <div class="frame" tabindex="0" role="region" aria-label="Comparison">
       <table>
-        <thead>
-          <tr>
-            <td></td>
-            ${rows.map((row) => html`<th scope="col"><${ViewLink} ...${{ navigation, change: { open: row } }}><bdi>${untrustedText(row.offer)}</bdi><//></th>`)}
-          </tr>
-        </thead>
+        <thead><tr><td></td>${head}</tr></thead>
         <tbody>
-          <tr class="differs">
-            <th scope="row">Price</th>
-            ${rows.map((row) => html`<td><${PriceLines} ...${{ row, tokens }} isShort /></td>`)}
-          </tr>
-          ${line(
-            'Registry',
-            rows.map(({ registry }) => untrustedText(registry ?? '–')),
-          )}
-          ${line(
-            'Seller',
-            rows.map(({ publisher }) => shortAddress(publisher ?? '–')),
-          )}
-          ${names.map((name) =>
-            line(
-              untrustedText(labelOf(name)),
-              offers.map((offer) =>
-                untrustedText(Object.hasOwn(offer, name) ? formatMember(name, offer[name]!) : '–'),
-              ),
-            ),
-          )}
+          <tr class="differs"><th scope="row">Price</th>${prices}</tr>
+          ${line('Registry', registries)} ${line('Seller', sellers)}
+          ${names.map((name) => line(untrustedText(labelOf(name)), offers.map(memberOf(name))))}
         </tbody>
       </table>
     </div>

@@ -16,9 +16,9 @@ import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
 import { parameterOf, queryString } from '../view.ts'
-import { listingsCsv } from './csv.ts'
+import { listingsCsv } from './columns.ts'
 import { ARROWS, ListingTable, type ListingTableProps, NARROW_TO_SORT } from './listing-table.ts'
-import { inOrder, ordersOf, type Sorting, sortOf, titleOfOrder } from './row-order.ts'
+import { inOrder, type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
 
 type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorting'> & {
   listings: Listings
@@ -91,28 +91,28 @@ export function Results(props: ResultsProps) {
 
 /** All orders: a phone shows no columns. */
 function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigation; sorting: Sorting }) {
-  const names = ordersOf(sorting).toSorted((a, b) => Number(b === 'listed') - Number(a === 'listed'))
-  const sortable = names.filter((name) => sortOf(name, sorting).change !== null)
-  const current = names.find((name) => sortOf(name, sorting).direction !== 'none') ?? 'listed'
+  const orders = ordersOf(sorting).toSorted(
+    (a, b) => Number(b.name === 'listed') - Number(a.name === 'listed'),
+  )
+  const sortable = orders.filter(({ name }) => sortOf(name, sorting).change !== null)
+  const current = orders.find(({ name }) => sortOf(name, sorting).direction !== 'none')?.name ?? 'listed'
   const { direction, change } = sortOf(current, sorting)
-  const wordsOf = (name: string): string => {
+  const wordsOf = ({ name, title }: Order): string => {
     if (name === 'listed') return 'newest first'
     const isByToken = name === 'price' && parameterOf(view.query, 'price_token') === null
-    return `${titleOfOrder(name, sorting.listingView)}${isByToken ? ' (by token)' : ''}`
+    return `${title(sorting.listingView)}${isByToken ? ' (by token)' : ''}`
   }
   return html`<label class="row">
       <span class="hint">Sort</span>
       <${SelectBox}
         value=${current}
-        options=${sortable.map((name) => [name, wordsOf(name)])}
+        options=${sortable.map((order) => [order.name, wordsOf(order)])}
         onChange=${(name: string) => go(sortOf(name, sorting).change ?? {}, 'sort')}
       />
     </label>
     ${
       sorting.isWhole
-        ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>
-            ${ARROWS[direction]}
-          </button>`
+        ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`
         : html`<span class="hint">${NARROW_TO_SORT}</span>`
     }`
 }
@@ -124,18 +124,19 @@ type FactsProps = {
 }
 
 /** `412 GPUs · from 0.01, median 0.43, up to 2.10 USDC per GPU·h`: of the token with most offers. */
-function Facts({ facets: { prices, isComplete: isCounted }, isComplete }: FactsProps) {
+function Facts({ facets: { prices, isExact, isComplete: isCounted }, isComplete }: FactsProps) {
   const price = prices.find(({ symbol }) => symbol !== undefined) ?? prices[0]
-  return html`<p class="facts-line">${price !== undefined && factsOf(price)}${isComplete && !isCounted && html` <span class="hint">Some registries are too large to count.</span>`}</p>`
+  return html`<p class="facts-line">${price !== undefined && factsOf(price, isExact)}${isComplete && !isCounted && html` <span class="hint">Some registries are too large to count.</span>`}</p>`
 }
 
-function factsOf(price: PriceRangeJson) {
+function factsOf(price: PriceRangeJson, isExact: boolean) {
   const { symbol, unit, gpus, offers } = price
   const shown = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
-  return html`${unit === 'hour' && gpus > 0 ? `${number(gpus)} GPUs · ` : ''}from
+  const atMost = isExact ? '' : 'at most '
+  return html`${unit === 'hour' && gpus > 0 ? `${atMost}${number(gpus)} GPUs · ` : ''}from
     ${' '}<strong>${shown(price.least)}</strong>, median <strong>${shown(price.median)}</strong>, up to ${shown(price.most)}
     ${' '}${symbol ?? `base units of ${shortAddress(price.token)}`} per ${safeUnit(unit, price.price_per)}
-    ${' '}<span class="hint">(${number(offers)} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(price.chain)})</span>`
+    ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(price.chain)})</span>`
 }
 
 /** How many loaded listings are newer than those of the answer before, to the same query. */
@@ -151,14 +152,15 @@ function useNewCount({ rows, loadedAt, isPrevious }: Listings, query: string): n
 }
 
 /** That none matches is certain only if every source answered. */
-function countWords({ rows, total, isComplete, error, sources, isPrevious }: Listings): string {
+function countWords({ rows, total, isTotalExact, isComplete, error, sources, isPrevious }: Listings): string {
   if (total === null) return error === null ? 'Loading…' : 'No listings could be loaded.'
   if (isPrevious) return 'Results of the previous search'
   if (rows.length === 0)
     return isComplete && error === null
       ? 'No listing matches.'
       : 'No listing found, but not every registry answered.'
-  const count = total === 1 ? 'One listing' : `${number(total)} listings`
+  const exact = total === 1 ? 'One listing' : `${number(total)} listings`
+  const count = isTotalExact ? exact : `At most ${exact.toLowerCase()}`
   if (isComplete) return count
   const missing = sources?.filter(({ state }) => state !== 'loaded' && state !== 'stale').length ?? 0
   return `${count} (${missing === 0 ? 'incomplete' : `${plural(missing, 'registry', 'registries')} missing`})`
@@ -173,25 +175,22 @@ type PagerProps = {
 
 /** A button that has nothing to do keeps the focus. */
 function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
-  const { rows, total, phase, isWhole, loadUntil } = listings
+  const { rows, total, isTotalExact, phase, isWhole, loadUntil } = listings
   const start = (page - 1) * PAGE_ROWS
   const end = Math.min(rows.length, start + PAGE_ROWS)
   const isLast = page >= lastPage || (isWhole && rows.length <= start + PAGE_ROWS)
   const step = (words: string, to: number, isOff: boolean) =>
     html`<button type="button" aria-disabled=${isOff ? 'true' : undefined} onClick=${() => isOff || onTurn(to)}>${words}</button>`
+  const loadAll = (total ?? 0) > MAX_ROWS ? `Load all (up to ${number(MAX_ROWS)})` : 'Load all'
   return html`<nav class="pager row" aria-label="Pages">
     ${step('Previous', page - 1, page === 1)}
-    <span>${rows.length <= start ? 'Loading…' : `${number(start + 1)} to ${number(end)}`} of ${number(total ?? 0)}</span>
+    <span>${rows.length <= start ? 'Loading…' : `${number(start + 1)} to ${number(end)}`} of ${isTotalExact ? '' : 'at most '}${number(total ?? 0)}</span>
     ${step('Next', page + 1, isLast)}
     ${
       !isWhole &&
       rows.length < MAX_ROWS &&
       html`<button type="button" class="quiet" aria-disabled=${phase === 'loading' ? 'true' : undefined} onClick=${() => phase === 'loading' || loadUntil(MAX_ROWS)}>
-        ${
-          phase === 'loading'
-            ? `Loading ${number(rows.length)} of ${number(Math.min(total ?? 0, MAX_ROWS))}…`
-            : `Load all${(total ?? 0) > MAX_ROWS ? ` (up to ${number(MAX_ROWS)})` : ''}`
-        }
+        ${phase === 'loading' ? `Loading ${number(rows.length)} of ${number(Math.min(total ?? 0, MAX_ROWS))}…` : loadAll}
       </button>`
     }
     ${

@@ -1,49 +1,25 @@
-import type { ListingView } from '../listing-view.ts'
 import type { ListingRow } from '../state/listing-row.ts'
 import { parameterOf, type Query, type RowOrder, type View, withValues } from '../view.ts'
+import { COLUMNS, type ShownTable } from './columns.ts'
 
-export type Sorting = {
+export type Sorting = ShownTable & {
   view: View
-  listingView: ListingView
-  isMerged: boolean
   /** For an order by price where no token is chosen. */
   priceToken: string | null
   /** Whether the page has all that match. Otherwise only the gateway orders: what is shown first has to be first. */
   isWhole: boolean
 }
 
-type ReadKey = (row: ListingRow) => string | number | null
-
-/** What the gateway does not order by. */
-const PAGE_ORDERS: ReadonlyMap<string, { title: string; isNumber?: true; keyOf: ReadKey }> = new Map([
-  ['offer', { title: 'Offer', keyOf: ({ model, offer }) => model ?? offer }],
-  ['gpus', { title: 'GPUs', isNumber: true, keyOf: ({ gpus }) => gpus }],
-  ['ram', { title: 'RAM', isNumber: true, keyOf: ({ ram }) => ram }],
-  ['sla', { title: 'SLA', isNumber: true, keyOf: ({ sla }) => sla }],
-  ['region', { title: 'Region', keyOf: ({ region }) => region }],
-  ['registry', { title: 'Registry', keyOf: ({ registry }) => registry }],
-  ['seller', { title: 'Seller', keyOf: ({ publisher }) => publisher }],
-])
-
 /** The gateway's order from its end. */
 const REVERSED: RowOrder = { by: 'served', isDescending: true }
 
+export type Order = (typeof COLUMNS)[number]
+
 /** In the order of the columns. */
-const ORDERS = ['price', 'offer', 'gpus', 'ram', 'sla', 'whole', 'region', 'registry', 'seller', 'listed']
-const OF_GPUS = ['gpus', 'ram', 'sla', 'whole']
+export const ordersOf = (sorting: Sorting): Order[] => COLUMNS.filter(({ isShown }) => isShown(sorting))
 
-export const ordersOf = ({ listingView: { pricePer, hasRegion }, isMerged }: Sorting): string[] =>
-  ORDERS.filter(
-    (name) =>
-      (pricePer === 'gpu' || !OF_GPUS.includes(name)) &&
-      (hasRegion || name !== 'region') &&
-      (isMerged || name !== 'registry'),
-  )
-
-export function titleOfOrder(name: string, { priceTitle }: ListingView): string {
-  if (name === 'price') return priceTitle
-  return name === 'whole' ? 'Whole offer' : (PAGE_ORDERS.get(name)?.title ?? 'Listed')
-}
+/** `null` where only the gateway orders. */
+const keyOfOrder = (by: string): Order['key'] => COLUMNS.find(({ name }) => name === by)?.key ?? null
 
 type Sort = {
   direction: 'ascending' | 'descending' | 'none'
@@ -54,10 +30,10 @@ type Sort = {
 export function sortOf(name: string, sorting: Sorting): Sort {
   const { view, isWhole } = sorting
   const order = isWhole ? view.order : null
-  const own = PAGE_ORDERS.get(name)
-  if (own !== undefined) {
+  const key = keyOfOrder(name)
+  if (key !== null) {
     const isSorted = order?.by === name
-    const isDescending = isSorted ? !order.isDescending : own.isNumber === true
+    const isDescending = isSorted ? !order.isDescending : key.isNumber
     return {
       direction: !isSorted ? 'none' : order.isDescending ? 'descending' : 'ascending',
       change: isWhole ? { order: { by: name, isDescending } } : null,
@@ -86,10 +62,12 @@ const gatewayOrderIn = (query: Query): string =>
 /** The whole of the rows. Those without a value are last in both directions. */
 export function inOrder(rows: readonly ListingRow[], { view, isWhole }: Sorting): readonly ListingRow[] {
   const { order, query } = view
-  if (!isWhole || order === null || (order.by !== REVERSED.by && !PAGE_ORDERS.has(order.by))) return rows
+  if (!isWhole || order === null) return rows
+  const key = keyOfOrder(order.by)
+  if (key === null && order.by !== REVERSED.by) return rows
   const isByPrice = parameterOf(query, 'sort') === 'price'
   const places = new Map(rows.map((row, n) => [row, isByPrice && row.compared === null ? null : n]))
-  const keyOf = PAGE_ORDERS.get(order.by)?.keyOf ?? ((row: ListingRow) => places.get(row) ?? null)
+  const keyOf = key?.of ?? ((row: ListingRow) => places.get(row) ?? null)
   return rows.toSorted((a, b) => {
     const [one, other] = order.isDescending ? [keyOf(b), keyOf(a)] : [keyOf(a), keyOf(b)]
     if (one === null || other === null) return Number(keyOf(a) === null) - Number(keyOf(b) === null)

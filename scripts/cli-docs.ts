@@ -1,0 +1,161 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { Argument, Command, Option } from 'commander'
+import type { Services } from '../src/cli/command.ts'
+import { EXIT, type ExitCode } from '../src/cli/exit-codes.ts'
+import { createProgram } from '../src/cli/program.ts'
+
+/** `npm run docs` writes `docs/cli.md` from the definitions of the commands. */
+
+export const CLI_DOCS = 'docs/cli.md'
+
+/** The text of `docs/cli.md`. */
+export async function renderCliDocs(): Promise<string> {
+  const { env, stdin, stdout, stderr } = process
+  // No command runs here.
+  const program = await createProgram({ env, stdin, stdout, stderr }, { version: '' } as Services)
+  return [
+    '# entrepot: the command line',
+    '',
+    '<!-- Written by `npm run docs`; change the definitions in src/cli instead. -->',
+    '',
+    `${program.description()}.`,
+    '',
+    '## Options of every command',
+    '',
+    ...options(program.options),
+    '',
+    ...program.commands.flatMap((command) => describe(command, 'entrepot')),
+    ...CONVENTIONS,
+    ...Object.values(EXIT).map((code) => `| ${code} | ${EXIT_MEANINGS[code]} |`),
+    '',
+  ].join('\n')
+}
+
+export const readCliDocs = (): string => readFileSync(CLI_DOCS, 'utf8')
+
+const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
+  0: 'success',
+  1: 'wrong usage, not found, or an unexpected error',
+  3: 'some Registries, or the storefront of `review`, failed; the output is partial',
+  4: 'no Registry answered',
+  65: 'invalid input data',
+  74: 'the output could not be written',
+  77: 'not authorized',
+  78: 'invalid configuration',
+  130: 'interrupted; what was done until then is printed',
+}
+
+function describe(command: Command, parent: string): string[] {
+  const path = `${parent} ${command.name()}`
+  const head = [`${parent === 'entrepot' ? '##' : '###'} ${path}`, '', sentence(command.description()), '']
+  if (command.commands.length > 0) return [...head, ...command.commands.flatMap((one) => describe(one, path))]
+  return [
+    ...head,
+    '```text',
+    `${path} ${command.usage()}`,
+    '```',
+    '',
+    ...(command.registeredArguments.length > 0 ? [...argumentList(command.registeredArguments), ''] : []),
+    ...(command.options.length > 0 ? [...options(command.options), ''] : []),
+    ...example(command),
+  ]
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+const argumentList = (list: readonly Argument[]): string[] =>
+  list.map((argument) => `- \`${argument.name()}\`: ${argument.description}${choices(argument)}`)
+
+const options = (list: readonly Option[]): string[] =>
+  list.map((option) => `- \`${option.flags}\`: ${option.description}${choices(option)}`)
+
+function choices({ argChoices, defaultValue }: Pick<Option, 'argChoices' | 'defaultValue'>): string {
+  if (argChoices === undefined) return ''
+  const ordinary = defaultValue === undefined ? '' : `; default: ${defaultValue}`
+  return ` (${argChoices.join(', ')}${ordinary})`
+}
+
+/** The example is at the end of a command's help. */
+function example(command: Command): string[] {
+  let help = ''
+  const writeOut = (text: string): void => {
+    help += text
+  }
+  command.configureOutput({ writeOut }).outputHelp()
+  return ['```sh', help.slice(help.lastIndexOf('\n  ')).trim(), '```', '']
+}
+
+const CONVENTIONS = `## Output
+
+Data goes to stdout, and nothing else does. How each Registry answered goes to stderr. On a terminal, listings are a table
+and results are lines; in a pipe, or with \`--json\`, they are JSON. \`--quiet\`
+leaves only errors and warnings on stderr. In tables, prices are of one GPU, in whole tokens where
+the token is known, else in units: a listing does not state decimals. With \`--sort price\`, a ceiling and \`facets\`, every
+listing that matches is read. Control characters are escaped in text that others wrote, and in what a policy prints
+to stderr. A policy gets the environment of the command, without the secrets of this program. \`review\` ends with exit code 3
+where the storefront did not answer, as in the demo, which has no storefronts: what it would show is null or not started.
+
+## Writes
+
+\`publish\`, \`sync\`, \`update\` and \`delete\` sign each request when it is sent. After a response with \`Retry-After\`, all
+requests to that Registry wait for that long; a line on stderr states the reason and the progress. A request without an answer,
+or with a 5xx, is repeated unchanged, at most twice, so the Registry applies it once. It is safe to publish the same file again.
+A wallet has one storefront: that of the last listing of a file. After five failures in a row a Registry is skipped; a listing
+that it refuses for its content is no such failure. A Registry with a write gate needs a key under \`[registry.auth]\`.
+
+\`publish\` and \`sync\` send nothing while a listing does not fit the listing shape of a Registry, unless they have \`--force\`. To
+publish only some members of a listing that the Registry has already, \`--force\` is needed, too.
+
+\`sync\` makes the open listings of the wallet those of the file: it publishes new and changed ones, opens closed ones, and closes
+those that the file does not have. It writes nothing to a Registry whose listings it could not read in full.
+
+Each write of each Registry has a result: \`registry\`, \`listing_id\`, \`action\`, \`outcome\`, \`status\` (of HTTP, or null), and \`error\` or
+\`answer\`. In a pipe they are a JSON array at the end; \`--ndjson\` prints each as soon as it is known. SIGINT and SIGTERM
+end the writes and print all results. \`publish --only-failed RESULTS\` goes on from there.
+
+| outcome | meaning |
+|---|---|
+| \`accepted\` | the Registry answered with its receipt: 201 and the listing_id, 200 and the status, or 204 |
+| \`refused\` | the Registry refused it, and the error says why |
+| \`unknown\` | the answer was lost (also 502, 503 and 504), so it may have been applied; repeat it, which is safe |
+| \`no_answer\` | no connection was made |
+| \`invalid_answer\` | a success without a receipt: no Registry is at that URL |
+| \`not_sent\` | the Registry was skipped, the deadline had passed, or the command was interrupted |
+
+## Configuration
+
+The buyer configuration is \`$XDG_CONFIG_HOME/arkhai/buyer.toml\`, merged deeply with \`buyer.secrets.toml\`, which wins.
+\`XDG_CONFIG_HOME\` defaults to \`~/.config\`. With \`--config FILE\`, only that file is read, and it has to exist.
+
+Where no option and no file names a Registry, reads take \`http://localhost:8080\`, with a warning, and writes are refused. A file
+that is not TOML, or has a value of a wrong type, ends a command before anything is sent, with exit code 78. Only for reads with
+\`-r\` such a default file is a warning. Unknown sections and settings of a file named by \`--config\` are errors, too. The default
+files may have sections of other programs: a name that resembles a known one is a warning there, and an error for writes.
+
+\`\`\`toml
+[registry]
+urls = ["https://registry.example", "http://localhost:8080"]
+discovery_timeout = 5.0
+
+[registry.auth]
+"https://registry.example" = "…"   # sent only to exactly this URL
+
+[tokens]                           # instead of those of the package: USDC on Base and Ethereum
+"base:0x833589fCD6eDb6E08f4c7C32D4f71b54bDA02913" = { symbol = "USDC", decimals = 6 }
+\`\`\`
+
+## Environment
+
+- \`ENTREPOT_PRIVATE_KEY\`: the seller's key, 32 bytes in hex; used without \`--key-file\`.
+- \`ENTREPOT_KEY_PASSPHRASE_FILE\`: a file with the passphrase of the keystore. Without it the passphrase is asked on the
+  terminal, or read from a pipe.
+- \`REGISTRY_ADMIN_API_KEY\`, or a file named by \`REGISTRY_ADMIN_API_KEY_FILE\`: the admin key, for \`entrepot keys\`.
+- \`HOST\`, \`PORT\`: the address of the operator's own service, for \`entrepot keys\` without \`-r\`.
+- \`NO_COLOR\`, \`CI\`: no colour and no progress.
+
+## Exit codes
+
+| code | meaning |
+|---|---|`.split('\n')
+
+if (import.meta.main) writeFileSync(CLI_DOCS, await renderCliDocs())

@@ -1,0 +1,163 @@
+import { type Command, Option } from 'commander'
+import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../domain/listing.ts'
+import { PRICE_PERS } from '../../domain/price/price-key.ts'
+import { type PriceTexts, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { describeUnknownValues } from '../../filter-spec/allowed-values.ts'
+import type { Market } from '../../gateway/market.ts'
+import type { MarketQuery } from '../../gateway/market-query.ts'
+import type { Report } from '../../gateway/source-report.ts'
+import { addReading, type CommandContext, collect, notEmpty, seconds } from '../command.ts'
+import { type ExitCode, usageError } from '../exit-codes.ts'
+import { startProgress } from '../output/progress.ts'
+import { exitCodeOfReports, printBounds, printSourceReports } from '../output/source-reports.ts'
+import { printWarning, type Terminal } from '../output/terminal.ts'
+import { COMMAND, type Deadlines, openBuyerMarket, settle } from './buyer-market.ts'
+import type { RegistryOptions, SelectedRegistries } from './select-registries.ts'
+
+/** Which listings a command reads. */
+export type MarketOptions = RegistryOptions & {
+  /** `name=value` each. */
+  filter?: readonly string[]
+  /** `all` for every status. */
+  status?: string
+  publisher?: string
+  token?: string
+  maxPrice?: string
+  per?: string
+  /** Seconds, for the whole command. */
+  deadline?: number
+}
+
+const OVERALL_SECONDS = 10
+/** Where every listing that matches is read. */
+const OVERALL_SECONDS_FOR_ALL = 120
+
+export const addMarketOptions = (command: Command): Command =>
+  addReading(command)
+    .option(
+      '-f, --filter <name=value>',
+      'only listings that pass this filter, one of `entrepot filters` (repeatable)',
+      collect,
+    )
+    .addOption(
+      new Option('--status <status>', 'status of the listings (default: open)').choices([
+        ...LISTING_STATUSES,
+        'all',
+      ]),
+    )
+    .option('--publisher <address>', 'only listings signed by this wallet', notEmpty)
+    .option(
+      '--max-price <amount>',
+      'only listings that cost at most this, in whole tokens of --token, such as 2.10',
+      notEmpty,
+    )
+    .option(
+      '--token <token>',
+      'token of the prices: USDC (on every chain), base:USDC or base:ADDRESS',
+      notEmpty,
+    )
+    .addOption(
+      new Option('--per <what>', 'price of one GPU or of the whole offer (default: gpu)').choices(PRICE_PERS),
+    )
+    .option(
+      '--deadline <seconds>',
+      `time for the whole command (default: ${OVERALL_SECONDS}, or ${OVERALL_SECONDS_FOR_ALL} where all listings are read)`,
+      seconds,
+    )
+
+/** @throws CliError or EntrepotError for values that cannot be used */
+export function readMarketQuery(
+  terminal: Terminal,
+  options: MarketOptions,
+  tokens: TokenTable,
+  { sort, countsPrices = false }: { sort?: string | undefined; countsPrices?: boolean } = {},
+): MarketQuery {
+  const filters = (options.filter ?? []).map(readFilter)
+  const named = new Map(filters)
+  for (const name of ['limit', 'offset'])
+    if (named.has(name)) throw usageError(`--filter ${name}=… is not a filter: use --${name}`)
+  for (const name of named.keys())
+    if (filters.filter(([one]) => one === name).length > 1)
+      printWarning(
+        terminal,
+        `${name} is given twice, and only the last counts; for any of several, write ${name}=in:[A,B]`,
+      )
+  const { token, maxPrice, per } = options
+  const texts = { sort, price_token: token, price_max: maxPrice, price_per: per }
+  return {
+    // As in the deployed command line, a filter named status is the status.
+    status: readStatus(named.get('status') ?? options.status ?? 'open'),
+    publisher: readPublisher(named.get('publisher') ?? options.publisher),
+    filters: filters.filter(([name]) => name !== 'status' && name !== 'publisher'),
+    prices: parsePriceQuestion(tokens, texts, { nameOf: (parameter) => OPTIONS[parameter], countsPrices }),
+    sources: null,
+  }
+}
+
+const OPTIONS: Readonly<Record<keyof PriceTexts, string>> = {
+  sort: '--sort',
+  price_token: '--token',
+  price_max: '--max-price',
+  price_per: '--per',
+}
+
+function readFilter(text: string): [name: string, value: string] {
+  const [name = '', ...rest] = text.split('=')
+  const value = rest.join('=').trim()
+  if (name.trim() === '' || value === '') throw usageError(`--filter must be name=value, not '${text}'`)
+  return [name.trim(), value]
+}
+
+function readPublisher(text: string | undefined): string | null {
+  if (text === undefined) return null
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return text.toLowerCase()
+  throw usageError(`--publisher must be an address, 0x and 40 hex digits, not '${text}'`)
+}
+
+function readStatus(status: string): ListingStatus | null {
+  if (status === 'all' || status === '') return null
+  if (isListingStatus(status)) return status
+  throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
+}
+
+type Answer = Parameters<typeof printBounds>[1] & { sources: readonly Report[] }
+
+/** Prints the progress, how each Registry answered, and which values no listing can have. */
+export async function askMarket<A extends Answer>(
+  { terminal, openClient }: CommandContext,
+  selected: SelectedRegistries,
+  deadlines: Deadlines,
+  { filters }: MarketQuery,
+  ask: (market: Market) => Promise<A>,
+): Promise<{ answer: A | null; exitCode: ExitCode }> {
+  const client = await openClient()
+  const progress = startProgress(
+    terminal,
+    selected.registries.map(({ url }) => url),
+  )
+  const market = openBuyerMarket(client, selected, {
+    deadlines,
+    onSettled: ({ url }, isAnswer) => progress.note(url, isAnswer ? '✓' : '✗'),
+  })
+  const { answer, reports } = await settle(ask(market)).finally(() => progress.stop())
+  printSourceReports(terminal, reports)
+  if (answer !== null) printBounds(terminal, answer)
+  if (answer?.total === 0 && filters.length > 0) {
+    const descriptions = await market.filters(COMMAND, false)
+    for (const note of describeUnknownValues(descriptions.filters, filters)) printWarning(terminal, note)
+  }
+  return { answer, exitCode: exitCodeOfReports(reports) }
+}
+
+/** @param readsAll whether every listing that matches is read */
+export function marketDeadlines(
+  discoveryTimeoutMs: number,
+  { deadline, discoveryTimeout }: MarketOptions,
+  readsAll: boolean,
+): Deadlines {
+  const seconds = deadline ?? (readsAll ? OVERALL_SECONDS_FOR_ALL : OVERALL_SECONDS)
+  const overallMs = deadline === undefined ? Math.max(seconds * 1000, discoveryTimeoutMs) : seconds * 1000
+  const registryMs = readsAll && discoveryTimeout === undefined ? overallMs : discoveryTimeoutMs
+  return { registryMs: Math.min(registryMs, overallMs), overallMs }
+}

@@ -1,0 +1,67 @@
+import { comparePriceKeys, type PriceKey } from '../price/price-key.ts'
+import type { Micros } from '../timestamp.ts'
+
+/**
+ * A place in an order of listings, and where reading goes on behind it: by price, where the order has one, then newest first,
+ * then by source, `listing_id` and occurrence. An item is the position of itself.
+ */
+export type Position = {
+  /** Number of the group whose prices compare. */
+  group?: number
+  /** The price in its group. */
+  key?: PriceKey
+  /** The time that orders it. */
+  position: Micros
+  /** Of its source; the best has 0. */
+  rank?: number
+  /** `null`: behind every listing of that time. */
+  listingId: string | null
+  /** Which listing of that place it is in its source: a gateway may have several. 0: before the first. */
+  nth?: number
+}
+
+/** In an order by price. */
+export type PricePosition = Position & { group: number; key: PriceKey; listingId: string }
+
+/** In a merge of sources. */
+export type MergedPosition = Position & { rank: number; listingId: string; nth: number }
+
+/** Compares what both have. */
+export function comparePositions(a: Position, b: Position): number {
+  if (a.group !== undefined && b.group !== undefined && a.group !== b.group) return a.group - b.group
+  const byPrice = a.key === undefined || b.key === undefined ? 0 : comparePriceKeys(a.key, b.key)
+  if (byPrice !== 0) return byPrice
+  if (a.position !== b.position) return b.position - a.position
+  if (a.rank !== undefined && b.rank !== undefined && a.rank !== b.rank) return a.rank - b.rank
+  if (a.listingId !== b.listingId) return isBefore(a.listingId, b.listingId) ? -1 : 1
+  return a.nth === undefined || b.nth === undefined ? 0 : a.nth - b.nth
+}
+
+function isBefore(a: string | null, b: string | null): boolean {
+  return a !== null && (b === null || a < b)
+}
+
+/** `null`: from the first. */
+export function isAfter(position: Position, after: Position | null): boolean {
+  return after === null || comparePositions(position, after) > 0
+}
+
+/** Where a source of that rank goes on: ties of better sources precede a position, those of worse ones follow it. */
+export function positionIn(rank: number, after: MergedPosition | null): Position | null {
+  if (after === null) return null
+  const { position, listingId, nth } = after
+  if (rank === after.rank) return { position, listingId, nth }
+  return { position, listingId: rank < after.rank ? null : '', nth: 0 }
+}
+
+/** Before all listings of that place. */
+export function beforePlace<P extends Position>(after: P): P {
+  return after.listingId === null ? after : { ...after, listingId: justBefore(after.listingId) }
+}
+
+/** An id so close that hardly another one is between. */
+function justBefore(listingId: string): string {
+  const last = listingId.charCodeAt(listingId.length - 1)
+  const start = listingId.slice(0, -1)
+  return last > 0 ? `${start}${String.fromCharCode(last - 1)}\uffff` : start
+}

@@ -1,0 +1,85 @@
+import type { Reader } from '../domain/api-key.ts'
+import { raceAbort, withDeadline } from '../domain/clock.ts'
+import type { Visibility } from '../domain/source/reading.ts'
+import type { SourceError } from '../domain/source/source-error.ts'
+import type { UpstreamKind } from '../domain/source/upstream.ts'
+import { allowedValues } from '../filter-spec/allowed-values.ts'
+import { type Declaring, type FederatedSpec, federate } from '../filter-spec/federated.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import { filterNameOf } from '../filter-spec/parameters.ts'
+import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import type { JsonObject } from '../json/value.ts'
+import { maySee } from './sources.ts'
+
+/** The filter spec of one source. */
+export type SpecSource = {
+  name: string
+  kind: UpstreamKind
+  visibility: Visibility
+  priority: number
+  /** `null` where it is not known. */
+  spec: () => UpstreamSpec | null
+  /** Requests it where it was never answered. Settles with the answer, and never rejects; `null`: nothing to wait for. */
+  load: () => Promise<unknown> | null
+  /** Why it is not known. */
+  failure: () => SourceError | null
+}
+
+/** The filters of all sources that a reader may see. */
+export type CurrentSpec = FederatedSpec & {
+  isCurrent: () => boolean
+  /** Values that the listing shape of the source that defines the filter allows; empty for any. */
+  allowed: (filter: string) => readonly string[]
+}
+
+/** Waits for sources that have not answered yet, unless all of `filters` (absent: any) are of the own filter spec. */
+type ReadSpec = (
+  reader: Reader,
+  deadline: { ms: number; caller: AbortSignal },
+  filters?: readonly (readonly [parameter: string, value: string])[],
+) => Promise<CurrentSpec>
+
+export function createReadSpec(own: FilterSpec, sources: readonly SpecSource[]): ReadSpec {
+  const forAll = memoized(own)
+  const forPublic = memoized(own)
+  return async (reader, { ms, caller }, filters) => {
+    const visible = sources.filter((source) => maySee(reader, source))
+    const isOwn = filters?.every(([parameter]) => own.filters.has(filterNameOf(parameter))) ?? false
+    const pending = isOwn ? [] : visible.flatMap((source) => source.load() ?? [])
+    if (pending.length > 0) {
+      const timeoutError = () => new Error('late')
+      await withDeadline({ ms, timeoutError, caller }, (signal) =>
+        raceAbort(Promise.all(pending), signal),
+      ).catch(() => {
+        // The deadline passed: continue with the specs that are known; sources without one are reported.
+      })
+    }
+    return visible.length === sources.length ? forAll(visible) : forPublic(visible)
+  }
+}
+
+function memoized(own: FilterSpec): (sources: readonly SpecSource[]) => CurrentSpec {
+  let latest: CurrentSpec | null = null
+  return (sources) => {
+    if (latest?.isCurrent()) return latest
+    const specs = sources.map(({ spec }) => spec())
+    const declaring = sources.flatMap(({ name, kind, priority }, n) => {
+      const spec = specs[n]
+      return spec ? [{ name, kind, priority, spec }] : []
+    })
+    latest = {
+      ...federate(own, declaring),
+      isCurrent: () => sources.every(({ spec }, n) => spec() === specs[n]),
+      allowed: (filter) => allowedIn(own, declaring, filter),
+    }
+    return latest
+  }
+}
+
+function allowedIn(own: FilterSpec, declaring: readonly Declaring[], name: string): readonly string[] {
+  const filter = own.filters.get(name)
+  if (filter !== undefined) return allowedValues(own.listingShape as JsonObject, filter.compiled)
+  const byPriority = declaring.toSorted((a, b) => a.priority - b.priority)
+  const definer = byPriority.find(({ spec }) => spec.filters.has(name))
+  return definer?.spec.allowed.get(name) ?? []
+}

@@ -1,0 +1,258 @@
+import { identityKey } from '../domain/listing-identity.ts'
+import type { HiddenRows, ListingQuery } from '../domain/query.ts'
+import type { Held } from '../domain/source/held.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Item } from '../domain/source/reading.ts'
+import type { SourceError } from '../domain/source/source-error.ts'
+import type { RankedCopy } from './authority.ts'
+import { CopiesOfId } from './copies-of-id.ts'
+import { type HeldSource, type Holdings, heldCopies } from './holdings.ts'
+import { lookUpIn, lookUpKey, openViews, type View } from './views.ts'
+
+export type Copy = RankedCopy & { item: Item }
+
+/** About a copy that no better source is known to have. */
+export type Verdict = {
+  /** Copies of the listing in worse sources, by rank. */
+  others: readonly Copy[]
+  isConflict: boolean
+  /** Better sources that could not be asked whether they have the listing, by rank. */
+  unchecked: readonly string[]
+  /** Better sources, known whole, that know the publisher and do not have the listing. */
+  notIn: readonly string[]
+}
+
+/** Copies of one id that are compared again for each of them. */
+const FEW = 16
+
+const NO_COPIES: readonly Copy[] = []
+
+type DecidersOptions = {
+  /** By rank. */
+  sources: readonly NamedSource[]
+  query: ListingQuery
+  holdings: Holdings
+}
+
+/** The rule of `authority.ts` over the sources of one query, as far as their copies are known. */
+export class Deciders {
+  readonly #sources: readonly NamedSource[]
+  readonly #query: ListingQuery
+  readonly #holdings: Holdings
+  readonly #views: readonly View[]
+  readonly #areAllHeld: boolean
+  /** By rank. One object for all ranges of a source, which keeps what it scanned by it. */
+  readonly #queries: readonly ListingQuery[]
+  /** Ids with many copies, as of `#ofVersion`: all listings of a gateway may have one id. */
+  readonly #byId = new Map<string, CopiesOfId<Copy>>()
+  #ofVersion = 0
+  /** `null` until it is needed. */
+  #sharedByWholes: ReadonlySet<string> | null = null
+  /** By id, of sources that are not in memory. */
+  readonly #given = new Map<string, Copy[]>()
+
+  static async open(options: DecidersOptions, budgetMs: number, signal: AbortSignal): Promise<Deciders> {
+    return new Deciders(options, await openViews(options, budgetMs, signal))
+  }
+
+  private constructor({ sources, query, holdings }: DecidersOptions, views: readonly View[]) {
+    this.#sources = sources
+    this.#query = query
+    this.#holdings = holdings
+    this.#views = views
+    this.#areAllHeld = views.every(({ kind }) => kind === 'held')
+    this.#queries = this.#hiddenRows().map((hidden) => (hidden.length === 0 ? query : { ...query, hidden }))
+  }
+
+  /** What the source of that rank is asked: without the rows that better ones hide. */
+  queryOf(rank: number): ListingQuery {
+    return this.#queries[rank]!
+  }
+
+  /** Whether a better source is known to have the listing. */
+  isHidden(item: Item, rank: number): boolean {
+    if (!this.#mayHaveCopies(item)) return false
+    const decider = this.#copiesOf(item.listingId).deciderOf(item)
+    return (decider !== undefined && decider.rank < rank) || this.#isLookedUp(item, rank)
+  }
+
+  /** Whether the source of that rank answers from memory, and leaves out what is hidden. */
+  isHeld(rank: number): boolean {
+    return this.#views[rank]!.kind === 'held' && this.#sources[rank]!.held!.answers(this.#query)
+  }
+
+  /** The first failure of that source in this query, where that has opened its circuit breaker. */
+  causeOf(error: SourceError, rank: number): SourceError {
+    const view = this.#views[rank]!
+    return error.reason === 'circuit_open' && view.kind === 'unknown' ? (view.error ?? error) : error
+  }
+
+  /** Whether a source is only asked about listings that would be shown: more may be hidden, so totals are at most. */
+  get mayLookUp(): boolean {
+    return this.#views.some(({ kind }) => kind === 'looked-up')
+  }
+
+  /**
+   * Listings that a source gives for this query decide too: it may have been read whole before they were there, and they
+   * need no lookup.
+   */
+  learn(items: readonly Item[], rank: number): void {
+    const view = this.#views[rank]!
+    if (view.kind === 'looked-up')
+      for (const item of items) if (identityKey(item) !== null) view.found.set(lookUpKey(item), true)
+    if (view.kind !== 'whole') return
+    for (const item of items) {
+      const { listingId } = item
+      if (view.whole.find(listingId).length > 0) continue
+      const given = this.#given.get(listingId) ?? []
+      given.push(this.#copyOf(item, rank))
+      this.#given.set(listingId, given)
+      this.#byId.delete(listingId)
+    }
+  }
+
+  /** Whether a better source that may have the listing cannot be asked at all. */
+  isUnknown(rank: number): boolean {
+    return this.#views.some(({ kind }, n) => n < rank && kind === 'unknown')
+  }
+
+  /** Asks better sources that are too large to be read whole, all at once. */
+  async lookUp(copies: readonly { item: Item; rank: number }[], signal: AbortSignal): Promise<void> {
+    await Promise.all(
+      this.#views.map(async (view, rank) => {
+        if (view.kind !== 'looked-up') return
+        const worse = copies.flatMap((copy) => (copy.rank > rank ? [copy.item] : []))
+        await lookUpIn(view, worse, this.#query, signal)
+      }),
+    )
+  }
+
+  /** `null` where a better source is known to have the listing. */
+  judge(item: Item, rank: number): Verdict | null {
+    const about = this.#betterThan(rank, item)
+    if (!this.#mayHaveCopies(item)) return { others: NO_COPIES, isConflict: false, ...about }
+    if (this.isHidden(item, rank)) return null
+    const copies = this.#copiesOf(item.listingId)
+    return { others: copies.openOthersOf(item, rank), isConflict: copies.hasOther(item, rank), ...about }
+  }
+
+  #isOwn(rank: number): boolean {
+    return this.#sources[rank]!.mode === 'local'
+  }
+
+  /** In sources that are known whole. */
+  #copiesOf(listingId: string): CopiesOfId<Copy> {
+    const { version } = this.#holdings
+    if (this.#ofVersion !== version) this.#byId.clear()
+    this.#ofVersion = version
+    const before = this.#byId.get(listingId)
+    if (before !== undefined) return before
+    const given = this.#given.get(listingId)?.filter(({ item }) => isReadable(item)) ?? NO_COPIES
+    const copies = [...this.#views.flatMap((_, rank) => this.#copiesIn(rank, listingId)), ...given]
+    const added = new CopiesOfId(copies, this.#query.status)
+    if (copies.length > FEW) this.#byId.set(listingId, added)
+    return added
+  }
+
+  #copiesIn(rank: number, listingId: string): readonly Copy[] {
+    const view = this.#views[rank]!
+    if (view.kind === 'held') return heldCopies(this.#sources[rank]!, rank, listingId)
+    if (view.kind !== 'whole') return NO_COPIES
+    return view.whole
+      .find(listingId)
+      .filter(isReadable)
+      .map((item) => this.#copyOf(item, rank))
+  }
+
+  #copyOf(item: Item, rank: number): Copy {
+    return { item, rank, status: this.#query.status ?? 'open', isOwn: this.#isOwn(rank) }
+  }
+
+  /** Whether a better source that was asked for it has it. */
+  #isLookedUp(item: Item, rank: number): boolean {
+    return this.#views
+      .slice(0, rank)
+      .some((view) => view.kind === 'looked-up' && view.found.get(lookUpKey(item)) === true)
+  }
+
+  #betterThan(rank: number, item: Item): Pick<Verdict, 'unchecked' | 'notIn'> {
+    const unchecked: string[] = []
+    const notIn: string[] = []
+    for (let n = 0; n < rank; n++) {
+      const source = this.#sources[n]!
+      const view = this.#views[n]!
+      const isUnchecked =
+        view.kind === 'looked-up' ? !view.found.has(lookUpKey(item)) : view.kind === 'unknown'
+      if (isUnchecked) unchecked.push(source.name)
+      const isWhole = view.kind === 'held' || view.kind === 'whole'
+      if (isWhole && knows(source, item)) notIn.push(source.name)
+    }
+    return { unchecked, notIn }
+  }
+
+  #hiddenRows(): readonly (readonly HiddenRows[])[] {
+    const ranks = this.#views.flatMap(({ kind }, rank) => (kind === 'held' ? [rank] : []))
+    const held = ranks.map((rank) => this.#sources[rank] as NamedSource & HeldSource)
+    const byHeld = this.#query.status === 'open' && held.length > 1 ? this.#holdings.hiddenRows(held) : []
+    return this.#views.map((view, rank) => {
+      if (view.kind !== 'held') return []
+      const rows = [byHeld[ranks.indexOf(rank)], this.#hiddenByWholes(view.held, rank)]
+      return rows.filter((one): one is HiddenRows => one !== undefined && one.keys.size > 0)
+    })
+  }
+
+  #hiddenByWholes(held: Held, rank: number): HiddenRows {
+    const wholes = this.#views.slice(0, rank).flatMap((view) => (view.kind === 'whole' ? [view.whole] : []))
+    const ids = new Set(wholes.flatMap((whole) => [...whole.ids()]))
+    const keys = new Set<string>()
+    for (const id of ids)
+      for (const { key, item } of held.find(id)) if (this.isHidden(item, rank)) keys.add(key)
+    return { keys, version: 0 }
+  }
+
+  #mayHaveCopies({ listingId }: Item): boolean {
+    if (this.#holdings.isShared(listingId) || this.mayLookUp || this.#given.has(listingId)) return true
+    if (this.#areAllHeld) return false
+    this.#sharedByWholes ??= this.#findShared()
+    return this.#sharedByWholes.has(listingId)
+  }
+
+  /** Ids of live sources that another source has, too. */
+  #findShared(): ReadonlySet<string> {
+    const held = this.#views.flatMap((view) => (view.kind === 'held' ? [view.held] : []))
+    const ids = new Set<string>()
+    const shared = new Set<string>()
+    for (const view of this.#views)
+      if (view.kind === 'whole')
+        for (const id of view.whole.ids())
+          if (ids.has(id) || view.whole.find(id).length > 1 || held.some((one) => one.find(id).length > 0))
+            shared.add(id)
+          else ids.add(id)
+    return shared
+  }
+}
+
+/** @param budgetMs of the query */
+export function decidersOf(holdings: Holdings, budgetMs: number): OpenDeciders {
+  return (sources, query, signal) => Deciders.open({ sources, query, holdings }, budgetMs, signal)
+}
+
+/** @param ranked by rank */
+export type OpenDeciders = (
+  ranked: readonly NamedSource[],
+  query: ListingQuery,
+  signal: AbortSignal,
+) => Promise<Deciders>
+
+/** Whether the publisher of a Registry's listing is known there. */
+export function knows({ storefrontOf }: NamedSource, { publisher, origin }: Item): boolean {
+  return publisher !== null && origin === undefined && storefrontOf?.(publisher) !== undefined
+}
+
+export function isReadable(item: Item): boolean {
+  try {
+    return item.bytes.length > 0
+  } catch {
+    return false
+  }
+}

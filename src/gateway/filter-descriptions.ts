@@ -1,0 +1,75 @@
+import type { Filter, FilterDefinition } from '../filter-spec/filter.ts'
+import { OPERATIONS } from '../filter-spec/operations/operations.ts'
+import type { FacetJson } from '../wire/facets.ts'
+import type { SourceNote } from '../wire/source.ts'
+import type { CurrentSpec } from './current-spec.ts'
+import type { MergedFacets } from './facets.ts'
+import type { Completeness, MarketSource } from './market-parts.ts'
+import type { MergeSettings } from './sources.ts'
+
+export type FilterDescription = FilterDefinition & {
+  /** Those that declare the filter, where not all do. */
+  registries?: readonly string[]
+  /** The only values that the listing shape allows. */
+  allowed?: readonly string[] | undefined
+  /** Of open listings; absent where they were not counted. */
+  counts?: FacetJson | undefined
+}
+
+export type FilterDescriptions = Completeness & {
+  filters: readonly FilterDescription[]
+  /** Which sources' listings the counts are of; `at_most`: of all, and some may be counted more than once. */
+  counted: 'all' | 'at_most' | 'some' | 'none'
+}
+
+const MAX_COUNTED = 32
+
+/** Filters by value, whose values are counted. */
+export function countedFilters(filters: ReadonlyMap<string, Filter>): Filter[] {
+  return [...filters.values()].filter(({ op }) => OPERATIONS[op].isByValue).slice(0, MAX_COUNTED)
+}
+
+/** @param counts `null` where they were not counted */
+export function describeFilters(
+  spec: CurrentSpec,
+  visible: readonly MarketSource[],
+  counts: MergedFacets | null,
+  settings: Pick<MergeSettings, 'describeFailure'>,
+): FilterDescriptions {
+  const { filters } = JSON.parse(spec.body) as { filters: FilterDescription[] }
+  const sources = visible.map((source) => noteOnSpec(source, settings))
+  return {
+    filters: filters.map((filter) => {
+      const allowed = spec.allowed(filter.name)
+      return {
+        ...filter,
+        allowed: allowed.length === 0 ? undefined : allowed,
+        counts: countsOf(counts, filter.name),
+      }
+    }),
+    sources,
+    counted: countedIn(counts),
+    complete: sources.every(({ state }) => state === 'loaded'),
+  }
+}
+
+/** A filter may have the name of what every object inherits. */
+function countsOf(counts: MergedFacets | null, filter: string): FacetJson | undefined {
+  return counts !== null && Object.hasOwn(counts.facets, filter) ? counts.facets[filter] : undefined
+}
+
+function countedIn(counts: MergedFacets | null): FilterDescriptions['counted'] {
+  if (counts === null) return 'none'
+  if (!counts.complete) return 'some'
+  return counts.isTotalExact ? 'all' : 'at_most'
+}
+
+function noteOnSpec(
+  { source: { name: registry }, spec }: MarketSource,
+  { describeFailure }: Pick<MergeSettings, 'describeFailure'>,
+): SourceNote {
+  if (spec === undefined || spec.spec() !== null) return { registry, state: 'loaded' }
+  const failure = spec.failure()
+  const detail = failure && describeFailure?.(failure, registry)
+  return { registry, state: 'unavailable', reason: failure?.reason, ...(detail && { detail }) }
+}

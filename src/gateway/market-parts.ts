@@ -1,0 +1,36 @@
+import type { Clock } from '../domain/clock.ts'
+import type { TokenTable } from '../domain/price/token.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import type { SourceNote } from '../wire/source.ts'
+import type { SpecSource } from './current-spec.ts'
+import type { Cursors } from './cursor.ts'
+import type { MergeSettings } from './sources.ts'
+
+/** `complete`: every source that could contribute has answered, fresh or stale. */
+export type Completeness = { complete: boolean; sources: readonly SourceNote[] }
+
+export type MarketSource = {
+  source: NamedSource
+  /** Absent for the own Registry. */
+  spec?: SpecSource | undefined
+  health: (signal: AbortSignal) => readonly SourceNote[] | Promise<readonly SourceNote[]>
+}
+
+export type MarketParts = Pick<MergeSettings, 'describeFailure'> & {
+  sources: readonly MarketSource[]
+  /** Of the own Registry; `null` for a buyer, who has none. */
+  spec: FilterSpec | null
+  /** Absent for a buyer, who is no gateway. */
+  gatewayId?: string
+  tokens: TokenTable
+  budgetMs: number
+  /** Longest wait for the counts of `filters`. */
+  countMs?: number
+  clock: Clock
+  cursors: Cursors | null
+  /** Last listing of pages by offset. Default: that of a gateway. */
+  maxDepth?: number
+  /** The source that a reader means by the name of one behind it. */
+  sourceOf?: (name: string) => string
+}

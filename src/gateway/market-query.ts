@@ -1,0 +1,124 @@
+import type { Reader } from '../domain/api-key.ts'
+import type { ListingStatus } from '../domain/listing.ts'
+import type { PriceQuestion } from '../domain/price/price-parameters.ts'
+import type { Caching, ListingQuery } from '../domain/query.ts'
+import type { Trace } from '../domain/trace.ts'
+import { requireEtag } from '../filter-spec/etag.ts'
+import { EMPTY_SPEC } from '../filter-spec/filter.ts'
+import { parseCriteria } from '../filter-spec/parameters.ts'
+import { parseCdnLoop } from './cdn-loop.ts'
+import { type CurrentSpec, createReadSpec } from './current-spec.ts'
+import type { MarketParts } from './market-parts.ts'
+import { noSourceError, reportOutcomes } from './source-report.ts'
+import { type MergeRequest, maySee, type Outcome } from './sources.ts'
+
+/** Which listings a reader asks for. */
+export type MarketQuery = {
+  /** `null`: every status. */
+  status: ListingStatus | null
+  /** Signing address, lower-cased; `null`: every publisher. */
+  publisher: string | null
+  /** As in the query string of `GET /listings`. */
+  filters: readonly (readonly [name: string, value: string])[]
+  prices: PriceQuestion
+  /** By name; `null`: all that the reader may see. */
+  sources: readonly string[] | null
+}
+
+export type MarketRequest = {
+  reader: Reader
+  signal: AbortSignal
+  trace?: Trace | undefined
+  /** The gateways that the query has passed (RFC 8586). */
+  cdnLoop?: string | undefined
+  caching?: Caching | undefined
+  /** Default: the market's. Waiting for filter specs is part of it. */
+  budgetMs?: number | undefined
+  /** Every source has to have a current answer. */
+  requireAll?: boolean | undefined
+  explain?: boolean | undefined
+  /** Etag of the filter spec that the filters were written for. */
+  ifMatch?: string | undefined
+}
+
+type CheckedQuery = { query: ListingQuery; merge: MergeRequest; spec: CurrentSpec }
+
+/** Checks what a reader asks against the filters of the sources. */
+type QueryReader = {
+  /**
+   * `names`: further filters that have to be known; `null` for any.
+   * @throws EntrepotError `loop`, `filter_spec_mismatch`, `bad_request` for a filter, or as a page where no spec is known
+   */
+  query: (
+    query: MarketQuery,
+    request: MarketRequest,
+    names?: readonly string[] | null,
+  ) => Promise<CheckedQuery>
+  spec: (request: MarketRequest) => Promise<CurrentSpec>
+  /** How the query came here, and which cached Readings it accepts. */
+  path: (request: MarketRequest) => RequestPath
+}
+
+type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: boolean }
+
+export function createQueryReader(parts: MarketParts): QueryReader {
+  const { sources, gatewayId, budgetMs } = parts
+  const own = parts.spec ?? EMPTY_SPEC
+  const readSpec = createReadSpec(
+    own,
+    sources.flatMap(({ spec }) => spec ?? []),
+  )
+  const path = ({ cdnLoop, caching, trace }: MarketRequest): RequestPath => ({
+    ...(gatewayId === undefined ? { isLoop: false } : parseCdnLoop(cdnLoop, gatewayId)),
+    caching,
+    trace,
+  })
+
+  async function spec(
+    { reader, signal, ifMatch, budgetMs: ms = budgetMs }: MarketRequest,
+    filters?: readonly (readonly [string, string])[],
+  ): Promise<CurrentSpec> {
+    const current = await readSpec(
+      reader,
+      { ms, caller: signal },
+      ifMatch === undefined ? filters : undefined,
+    )
+    // Readers may know only our own filter spec, so its etag matches, too.
+    requireEtag(ifMatch, current.etag, own.etag)
+    return current
+  }
+
+  return {
+    path,
+    // Two gateways that start together and request each other must not wait for each other.
+    spec: (request) => spec(request, request.cdnLoop === undefined ? undefined : []),
+    query: async ({ filters, prices, sources: named, ...asked }, request, names = []) => {
+      const started = performance.now()
+      const { isLoop, ...trail } = path(request)
+      const { reader, signal, explain, requireAll, budgetMs: ms = budgetMs } = request
+      const awaited = names === null ? undefined : [...filters, ...names.map((name) => [name, ''] as const)]
+      const current = await spec(request, awaited)
+      if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
+      const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
+      const byPrice = prices.sort === 'price' ? prices : undefined
+      const criteria = parseCriteria(current, filters)
+      return {
+        query: { ...asked, filters, criteria, priceLimit: prices.limit, explain, ...trail },
+        merge: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
+        spec: current,
+      }
+    },
+  }
+}
+
+/** A buyer's filters mean nothing while no Registry has answered what it filters by. */
+function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void {
+  if (parts.spec !== null) return
+  const visible = parts.sources.filter(({ source }) => maySee(reader, source))
+  const failed = visible.flatMap(({ source, spec }): Outcome[] => {
+    const result = spec?.spec() === null ? spec.failure() : null
+    return result === null ? [] : [{ source, result, elapsedMs: 0, isWhole: false }]
+  })
+  if (failed.length < visible.length) return
+  throw noSourceError(failed, reportOutcomes(failed, new Map(), parts).sources)
+}

@@ -1,0 +1,98 @@
+import type { TokenTable } from '../domain/price/token.ts'
+import { ALL_OPEN } from '../domain/query.ts'
+import type { CurrentSpec } from './current-spec.ts'
+import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
+import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
+import { findListing, type MergedLookup } from './find-listing.ts'
+import { Holdings } from './holdings.ts'
+import type { Completeness, MarketParts } from './market-parts.ts'
+import { createQueryReader, type MarketQuery, type MarketRequest } from './market-query.ts'
+import { type ListingStream, streamListings } from './ndjson.ts'
+import { type MergedPage, type Paging, readPage } from './pages.ts'
+import { unlessRefused } from './source-report.ts'
+import { maySee, rankSources, traceSource } from './sources.ts'
+import { type Validity, validityOf } from './validity.ts'
+
+/** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
+export type Market = {
+  tokens: TokenTable
+  page: (query: MarketQuery & Paging, request: MarketRequest) => Promise<Page>
+  stream: (query: MarketQuery, request: MarketRequest) => Promise<ListingStream>
+  /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
+  find: (listingId: string, registry: string | null, request: MarketRequest) => Promise<MergedLookup>
+  /** `by`: names of filters, or `registry`; `null`: the usual ones. */
+  facets: (
+    query: MarketQuery & { by: readonly string[] | null },
+    request: MarketRequest,
+  ) => Promise<MarketFacets>
+  /** What the reader may filter by. */
+  filterSpec: (request: MarketRequest) => Promise<CurrentSpec>
+  /** The same for agents and people. `isCounted`: with the values that open listings have. */
+  filters: (request: MarketRequest, isCounted: boolean) => Promise<FilterDescriptions>
+  /** The state of each source, and the sources that gateways among them lack. */
+  sources: (request: MarketRequest) => Promise<Completeness>
+  close: () => void
+}
+
+export type Page = MergedPage & { isCurrent: Validity }
+type MarketFacets = MergedFacets & { isCurrent: Validity }
+
+/** The filters do not wait long for their counts. */
+const COUNT_MS = 2000
+
+export function createMarket(parts: MarketParts): Market {
+  const { clock, countMs = COUNT_MS, sourceOf = beforeSlash } = parts
+  const sources = parts.sources.map(({ source }) => traceSource(source))
+  const holdings = new Holdings(rankSources(sources))
+  const settings = { ...parts, sources, holdings }
+  const read = createQueryReader(parts)
+  const visibleTo = ({ reader }: MarketRequest) =>
+    parts.sources.filter(({ source }) => maySee(reader, source))
+  return {
+    tokens: parts.tokens,
+    page: async ({ limit, offset, cursor, ...asked }, request) => {
+      const { query, merge, spec } = await read.query(asked, request)
+      const page = await readPage(settings, query, { limit, offset, cursor }, merge)
+      return { ...page, isCurrent: validityOf(page, asked.filters.length === 0 ? null : spec, clock) }
+    },
+    stream: async (asked, request) => {
+      const { query, merge } = await read.query(asked, request)
+      return streamListings(settings, query, merge)
+    },
+    find: (listingId, registry, request) => {
+      const { isLoop, ...path } = read.path(request)
+      const named = registry === null ? null : [sourceOf(registry)]
+      const { reader, signal } = request
+      return findListing(settings, { listingId, ...path }, { reader, signal, named, isLoop })
+    },
+    facets: async ({ by, ...asked }, request) => {
+      const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
+      const { query, merge, spec } = await read.query(asked, request, names)
+      const fields = facetFields(by, spec.filters)
+      const facets = await readFacets(settings, { ...query, by: fields, per: asked.prices.per }, merge)
+      const hasFilters = asked.filters.length > 0 || names?.length !== 0
+      return { ...facets, isCurrent: validityOf(facets, hasFilters ? spec : null, clock) }
+    },
+    filterSpec: (request) => read.spec(request),
+    filters: async (request, isCounted) => {
+      const spec = await read.spec(request)
+      const { isLoop: _, ...path } = read.path(request)
+      const query = { ...ALL_OPEN, by: countedFilters(spec.filters), per: 'gpu', ...path } as const
+      const { reader, signal } = request
+      const count = () => readFacets(settings, query, { reader, signal, budgetMs: countMs })
+      const counts = isCounted ? await unlessRefused(count()) : null
+      return describeFilters(spec, visibleTo(request), counts, parts)
+    },
+    sources: async (request) => {
+      const notes = await Promise.all(visibleTo(request).map(({ health }) => health(request.signal)))
+      const complete = notes.flat().every(({ state }) => state === 'loaded' || state === 'stale')
+      return { complete, sources: notes.flat() }
+    },
+    close: () => holdings.close(),
+  }
+}
+
+/** `eu/curated` belongs to the source `eu`. */
+function beforeSlash(name: string): string {
+  return name.split('/', 1)[0]!
+}

@@ -1,0 +1,37 @@
+import type { Clock } from '../domain/clock.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import type { CurrentSpec } from './current-spec.ts'
+import { CURSOR_SECONDS } from './cursor.ts'
+import type { Outcome } from './sources.ts'
+
+export type Validity = (() => boolean) | undefined
+
+/**
+ * Whether an answer may be served again: every Reading and the filters are current, no age is a second older, and a cursor
+ * has half its life left. `undefined`: never.
+ * @param spec `null` for an answer without filters
+ */
+export function validityOf(
+  { outcomes, nextCursor }: { outcomes: readonly Outcome[]; nextCursor?: string | undefined },
+  spec: CurrentSpec | null,
+  clock: Clock,
+): Validity {
+  const checks: ((now: number) => boolean)[] = spec === null ? [] : [spec.isCurrent]
+  const now = clock.monotonic()
+  let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
+  for (const { source, result } of outcomes) {
+    if (result instanceof SourceError || result.isCurrent === undefined) return undefined
+    checks.push(result.isCurrent)
+    if (source.mode === 'local') continue
+    if (result.cache?.outcome !== 'hit') return undefined
+    until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
+  }
+  return whileCurrent(checks, until, clock)
+}
+
+/** A separate function, so that the closure does not retain the answer. */
+const whileCurrent =
+  (checks: readonly ((now: number) => boolean)[], until: number, clock: Clock) => (): boolean => {
+    const now = clock.monotonic()
+    return now < until && checks.every((isCurrent) => isCurrent(now))
+  }

@@ -1,0 +1,90 @@
+import { identityKey } from '../domain/listing-identity.ts'
+import { ANY_STATUS, type ListingQuery } from '../domain/query.ts'
+import type { Held, LookUpCopies, ReadWhole, Whole } from '../domain/source/held.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import { FULL_RANGE, type Item } from '../domain/source/reading.ts'
+import { traitsOf } from '../domain/source/reasons.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import { askSource, withBudget } from './sources.ts'
+
+/** What is known of the copies in one source. */
+export type View =
+  | { kind: 'held'; held: Held }
+  | { kind: 'whole'; whole: Whole }
+  /** `found`: whether it has the listing. */
+  | { kind: 'looked-up'; lookUp: LookUpCopies; found: Map<string, boolean>; left: number }
+  /** Away: it may have any listing. */
+  | { kind: 'unknown'; error: SourceError | null }
+  /** Skipped by this query, so it decides nothing. */
+  | { kind: 'none' }
+
+/** Listings of one query that are looked up at one source. */
+const MAX_LOOKED_UP = 2000
+
+/**
+ * Reads the sources whole that do not answer from memory, all at once. A source without an answer within half of
+ * `budgetMs` is unknown.
+ */
+export async function openViews(
+  { sources, query }: { sources: readonly NamedSource[]; query: ListingQuery },
+  budgetMs: number,
+  signal: AbortSignal,
+): Promise<View[]> {
+  const isHeld = ({ held }: NamedSource): boolean => held?.answers(query) === true
+  const heldViews = (): View[] => sources.map((source) => (isHeld(source) ? heldView(source) : NO_VIEW))
+  if (sources.length === 1 || sources.every(isHeld)) return heldViews()
+  const views = await withBudget(budgetMs / 2, signal, (half) =>
+    Promise.all(sources.map((source) => (isHeld(source) ? heldView(source) : readView(source, query, half)))),
+  )
+  // The first pulls may have ended meanwhile.
+  const held = heldViews()
+  return views.map((view, rank) => (held[rank] === NO_VIEW ? view : held[rank]!))
+}
+
+const NO_VIEW: View = { kind: 'none' }
+
+function heldView({ held }: NamedSource): View {
+  return { kind: 'held', held: held! }
+}
+
+async function readView(source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<View> {
+  const { readWhole = readAll(source), lookUp } = source
+  // What was read for a query answers that very query.
+  const { result } = await askSource(() => readWhole(query, signal), signal)
+  if (result instanceof SourceError)
+    return traitsOf(result.reason).shown === 'skipped' ? NO_VIEW : { kind: 'unknown', error: result }
+  if (result !== null) return { kind: 'whole', whole: result }
+  return lookUp === undefined
+    ? { kind: 'unknown', error: null }
+    : { kind: 'looked-up', lookUp, found: new Map(), left: MAX_LOOKED_UP }
+}
+
+function readAll({ read }: NamedSource): ReadWhole {
+  return async ({ status, via, caching, trace }, signal) => {
+    const query = { ...ANY_STATUS, status, ...(via && { via }), caching, trace }
+    const { listings } = await read(query, FULL_RANGE, signal)
+    const byId = Map.groupBy(listings, ({ listingId }) => listingId)
+    return { find: (listingId) => byId.get(listingId) ?? [], ids: () => byId.keys() }
+  }
+}
+
+/** Asks the source about those of these copies that it was not asked about yet. */
+export async function lookUpIn(
+  view: View & { kind: 'looked-up' },
+  copies: readonly Item[],
+  query: ListingQuery,
+  signal: AbortSignal,
+): Promise<void> {
+  const unknown = copies.filter((item) => !view.found.has(lookUpKey(item))).slice(0, view.left)
+  if (unknown.length === 0) return
+  view.left -= unknown.length
+  const found = await view.lookUp(unknown, query, signal)
+  for (const [n, item] of unknown.entries()) {
+    const copy = found[n]
+    if (copy !== undefined) view.found.set(lookUpKey(item), copy !== null)
+  }
+}
+
+export function lookUpKey(item: Item): string {
+  return `${item.listingId}\n${identityKey(item)}`
+}

@@ -1,0 +1,45 @@
+import { decodeQuery } from '../../../filter-spec/parameters.ts'
+import { lazy } from '../../lazy.ts'
+import type { KoaContext, Middleware } from '../../request-state.ts'
+import type { RequestContext } from '../../route.ts'
+import { CLIENT_CLOSED } from '../errors.ts'
+
+/** Calls the handler of the route. */
+export function callHandler(): Middleware {
+  return async (context) => {
+    const { state } = context
+    state.response = await state.route.handle(requestOf(context))
+  }
+}
+
+function requestOf(context: KoaContext): RequestContext {
+  const { req, state } = context
+  const signal = lazy(() => closeSignal(context))
+  return {
+    params: context.params as Record<string, string>,
+    path: context.path,
+    queryString: context.querystring,
+    get query() {
+      return Object.fromEntries(decodeQuery(context.querystring))
+    },
+    header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
+    listHeader: (name) => req.headersDistinct[name]?.join(', '),
+    reader: state.reader,
+    body: state.body,
+    get signal() {
+      return signal()
+    },
+    trace: state.trace,
+  }
+}
+
+function closeSignal({ res }: KoaContext): AbortSignal {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort(CLIENT_CLOSED)
+  if (res.destroyed) abort()
+  else
+    res.once('close', () => {
+      if (!res.writableFinished) abort()
+    })
+  return controller.signal
+}

@@ -1,0 +1,26 @@
+import type Koa from 'koa'
+import type { Reader } from '../domain/api-key.ts'
+import type { Trace } from '../domain/trace.ts'
+import type { EntrepotError } from '../errors.ts'
+import type { HandlerResponse, RequestContext, Route } from './route.ts'
+
+/** What a middleware adds to a request for the others, since Koa passes no parameters between them. */
+type RequestState = {
+  /** Of every answer to the request, problems included. */
+  headers: Readonly<Record<string, string>>
+  /** Set by `traceRequests`. */
+  trace: Trace | undefined
+  /** Set by `answerErrors`: why the answer is a problem. */
+  problem: EntrepotError | undefined
+  /** Set by `findRoute`. */
+  route: Route
+  /** Set by `checkGate`. */
+  reader: Reader
+  /** Set by `readBody`. */
+  body: RequestContext['body']
+  /** Set by `callHandler`, `cacheResponses` or `answerErrors`, and replaced on the way out. */
+  response: HandlerResponse
+}
+
+export type Middleware = Koa.Middleware<RequestState>
+export type KoaContext = Koa.ParameterizedContext<RequestState>

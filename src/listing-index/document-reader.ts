@@ -1,0 +1,59 @@
+import type { Path } from '../filter-spec/path.ts'
+import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
+import { isJsonObject, type JsonValue, parseJson } from '../json/value.ts'
+import { type RowPrices, rowPrices } from './row-prices.ts'
+
+/** What an index keeps of one listing: the values of its paths, and the prices. */
+export type RowValues = {
+  readonly count: number
+  /** Path number of each value. */
+  readonly paths: readonly number[]
+  /** `null` for arrays and objects: present, but equal to nothing. */
+  readonly values: readonly (Scalar | null)[]
+  readonly prices: RowPrices
+}
+
+/** Reads listings for an index. */
+export class DocumentReader {
+  readonly #paths: readonly Path[]
+  // Reused for the next listing.
+  readonly #found: number[] = []
+  readonly #values: (Scalar | null)[] = []
+  #count = 0
+
+  constructor(paths: readonly Path[]) {
+    this.#paths = paths
+  }
+
+  /** The result is valid until the next call. @throws SyntaxError for what is not JSON */
+  read(bytes: Uint8Array): RowValues {
+    const document = documentOf(bytes)
+    this.#count = 0
+    for (let n = 0; n < this.#paths.length; n++) this.#follow(n, 0, document)
+    return { count: this.#count, paths: this.#found, values: this.#values, prices: rowPrices(document) }
+  }
+
+  /** Adds what `resolvePath` gives, without its arrays. */
+  #follow(number: number, at: number, value: JsonValue | undefined): void {
+    if (value === undefined || value === null) return
+    const step = this.#paths[number]![at]
+    if (step === undefined) this.#add(number, toScalar(value))
+    else if (step.kind === 'member') {
+      if (isJsonObject(value) && Object.hasOwn(value, step.name))
+        this.#follow(number, at + 1, value[step.name])
+    } else if (step.kind === 'index') {
+      if (Array.isArray(value)) this.#follow(number, at + 1, value.at(step.index))
+    } else if (Array.isArray(value)) for (const element of value) this.#follow(number, at + 1, element)
+    else this.#follow(number, at + 1, value)
+  }
+
+  #add(path: number, value: Scalar | null): void {
+    this.#found[this.#count] = path
+    this.#values[this.#count++] = value
+  }
+}
+
+/** @throws SyntaxError for what is not JSON */
+export function documentOf({ buffer, byteOffset, byteLength }: Uint8Array): JsonValue {
+  return parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
+}

@@ -1,0 +1,176 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import type { Trace } from '../../domain/trace.ts'
+import type { LinesOptions } from './lines.ts'
+
+export type HttpResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
+
+/** What a request is for. */
+export type Purpose = keyof typeof PURPOSES
+
+type PurposeRules = {
+  /** Where it waits for its turn: `turns` begins as `first`, and goes on as `later` with the next pages. */
+  lane: 'first' | 'single' | 'turns'
+  isCounted: boolean
+  isRetried: boolean
+  /** Whether it fails at once while the circuit breaker is open. */
+  isStopped: boolean
+  /** What its outcome shows the circuit breaker. */
+  evidence: Evidence
+}
+
+/**
+ * A `proof` counts. A `hint` may fail alone: its failure starts a probe, and its answer ends a row of failures. The answer of a
+ * `suspicion` proves nothing about listings.
+ */
+export type Evidence = 'proof' | 'hint' | 'suspicion' | 'none'
+
+/** What the interceptors do with a request follows from what it is for. */
+export const PURPOSES = {
+  /** A first page of open listings, which every Registry can answer. */
+  page: { lane: 'turns', isCounted: true, isRetried: true, isStopped: true, evidence: 'proof' },
+  /** A page that a reader has chosen. */
+  chosen_page: { lane: 'turns', isCounted: true, isRetried: true, isStopped: true, evidence: 'hint' },
+  /** One listing by its id. */
+  listing: { lane: 'single', isCounted: true, isRetried: true, isStopped: true, evidence: 'hint' },
+  /** A page for the circuit breaker. */
+  probe: { lane: 'first', isCounted: true, isRetried: false, isStopped: false, evidence: 'none' },
+  /** Filter specs, publishers, counts and streams: rare, and repeated by those who need them. */
+  detail: { lane: 'first', isCounted: false, isRetried: false, isStopped: true, evidence: 'none' },
+  /** A request of a user's command, which may be a write. */
+  command: { lane: 'first', isCounted: false, isRetried: false, isStopped: true, evidence: 'suspicion' },
+} as const satisfies Record<string, PurposeRules>
+
+/** What interceptors see: the request as undici sends it, and what we know of it. */
+export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'headers'> & {
+  headers: Readonly<Record<string, string>>
+  /** For messages. */
+  upstream: string
+  purpose: Purpose
+  /** Requests of one question take turns with those of other questions. */
+  question: object
+  trace?: Trace | undefined
+  /** Of a success, after decompression. */
+  maxBytes: number
+  /** Connection, headers and body of one attempt together. */
+  timeoutMs: number
+  lines?: LinesOptions | undefined
+  /**
+   * Takes the whole answer of an attempt, decompressed, whatever its status. What it throws is the failure of the attempt. An
+   * interceptor that checks answers wraps it.
+   */
+  read: (response: HttpResponse) => void
+}
+
+/** An interceptor of undici. Above `receive` its handlers get one `onResponseEnd` or one `onResponseError`. */
+export type Interceptor = (dispatch: Dispatch) => Dispatch
+
+export type Dispatch = (request: UpstreamRequest, handler: Dispatcher.DispatchHandler) => boolean
+
+type Send = <Answer>(request: SendOptions, read: (response: HttpResponse) => Answer) => Promise<Answer>
+
+type SendOptions = Pick<UpstreamRequest, 'path' | 'purpose' | 'maxBytes' | 'lines' | 'trace'> & {
+  /** Default GET. */
+  method?: Dispatcher.HttpMethod
+  /** JSON text. */
+  body?: string | Uint8Array | undefined
+  headers?: Readonly<Record<string, string>> | undefined
+  question?: object
+}
+
+const ACCEPT_ENCODING = 'gzip, br'
+
+/** An upstream as far as requests to it go. */
+export type Endpoint = Pick<UpstreamOptions, 'name' | 'url' | 'key' | 'timeoutMs'>
+
+/** Sends requests below the base URL, with its key. They reject with a `SourceError`, or what `read` throws. */
+export function requestsTo({ name, url, key, timeoutMs }: Endpoint, dispatcher: Dispatcher): Send {
+  const { origin, pathname } = new URL(url)
+  const base = pathname.replace(/\/+$/, '')
+  const common = {
+    accept: 'application/json',
+    'accept-encoding': ACCEPT_ENCODING,
+    'user-agent': 'entrepot',
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+  }
+  return <Answer>(options: SendOptions, read: (response: HttpResponse) => Answer) =>
+    new Promise<Answer>((resolve, reject) => {
+      const { method = 'GET', path, headers, body = null, question = options } = options
+      let answer: Answer
+      const request: UpstreamRequest = {
+        ...options,
+        upstream: name,
+        origin,
+        path: base + path,
+        method,
+        headers: { ...common, ...(body !== null && { 'content-type': 'application/json' }), ...headers },
+        body,
+        question,
+        timeoutMs,
+        read: (response) => {
+          rejectKeyEcho(response.body, key)
+          answer = read(response)
+        },
+      }
+      dispatcher.dispatch(request, {
+        onResponseEnd: () => resolve(answer),
+        onResponseError: (_controller, error) => reject(error),
+      })
+    })
+}
+
+/** `CDN-Loop` (RFC 8586) and `Via` (RFC 9110 section 7.6.3). */
+export function loopHeaders(via: readonly string[]): Record<string, string> {
+  return via.length === 0 ? {} : { 'cdn-loop': via.join(', '), via: via.map((id) => `1.1 ${id}`).join(', ') }
+}
+
+/** Shorter keys may occur in any answer. */
+const MIN_KEY_LENGTH = 16
+
+/**
+ * Listings are served as received: a proxy that reflects headers would show our key to every reader.
+ * @throws SourceError `bad_envelope`
+ */
+export function rejectKeyEcho(body: Buffer, key: string | null): void {
+  if (key !== null && key.length >= MIN_KEY_LENGTH && body.includes(key))
+    throw new SourceError('bad_envelope', 'the answer repeats the key that we sent')
+}
+
+/** Calls `onEnd` once, with the error or `null`, before the handler. */
+export function whenEnded(
+  handler: Dispatcher.DispatchHandler,
+  onEnd: (error: Error | null) => void,
+): Dispatcher.DispatchHandler {
+  let hasEnded = false
+  const end = (error: Error | null) => {
+    if (!hasEnded) onEnd(error)
+    hasEnded = true
+  }
+  return {
+    onResponseEnd: (controller, trailers) => {
+      end(null)
+      handler.onResponseEnd?.(controller, trailers)
+    },
+    onResponseError: (controller, error) => {
+      end(error)
+      handler.onResponseError?.(controller, error)
+    },
+  }
+}
+
+/** Fails a request that is not sent. */
+export function refuse(handler: Dispatcher.DispatchHandler, error: SourceError): boolean {
+  handler.onResponseError?.(NOT_SENT, error)
+  return true
+}
+
+export const NOT_SENT: Dispatcher.DispatchController = {
+  aborted: false,
+  paused: false,
+  reason: null,
+  abort: () => {},
+  pause: () => {},
+  resume: () => {},
+}

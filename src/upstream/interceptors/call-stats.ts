@@ -1,0 +1,74 @@
+import type { Clock } from '../../domain/clock.ts'
+import { MinuteCounts } from '../../domain/minutes.ts'
+import type { ListingQuery } from '../../domain/query.ts'
+import type { MissingSource } from '../../domain/source/missing-source.ts'
+import { traitsOf } from '../../domain/source/reasons.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { Failure } from '../../domain/source/source-status.ts'
+import { type Interceptor, PURPOSES, whenEnded } from '../http/request.ts'
+import type { ListingPage } from '../page/listing-page.ts'
+
+const MAX_FAILURES = 20
+
+export class CallStats {
+  readonly calls = {
+    made: 0,
+    failed: 0,
+    retried: 0,
+    failuresByReason: {} as Record<string, number>,
+    ended: 0,
+    elapsedMs: 0,
+  }
+  readonly items = { received: 0, invalid: 0 }
+  /** Of `Clock.monotonic`. */
+  answeredAt: number | null = null
+  lastError: Failure | null = null
+  /** The latest `MAX_FAILURES`, newest first. */
+  failures: readonly Failure[] = []
+  readonly minutes = new MinuteCounts()
+  /** `null` before the first answer. */
+  isAnswering: boolean | null = null
+  listings: number | null = null
+  missing: readonly MissingSource[] | undefined
+
+  /** Counts requests for listings. */
+  count(clock: Clock): Interceptor {
+    return (dispatch) => (request, handler) => {
+      if (!PURPOSES[request.purpose].isCounted) return dispatch(request, handler)
+      this.calls.made++
+      const startedAt = clock.monotonic()
+      const end = (error: Error | null): void => {
+        const endedAt = clock.monotonic()
+        const elapsedMs = endedAt - startedAt
+        this.calls.ended++
+        this.calls.elapsedMs += elapsedMs
+        this.minutes.addRequest(endedAt, elapsedMs, error !== null)
+        if (error instanceof SourceError) this.#addFailure(error, clock.now())
+        if (error !== null) return
+        this.isAnswering = true
+        this.answeredAt = endedAt
+      }
+      return dispatch(request, whenEnded(handler, end))
+    }
+  }
+
+  addPage(query: ListingQuery, { received, items, missing, total }: ListingPage): void {
+    this.items.received += received
+    this.items.invalid += received - items.length
+    if (query.listingId !== undefined) return
+    this.missing = missing
+    const isPlain = query.filters.length === 0 && query.publisher === null && query.status === 'open'
+    if (isPlain) this.listings = total
+  }
+
+  #addFailure({ reason }: SourceError, at: number): void {
+    const { failuresByReason } = this.calls
+    this.calls.failed++
+    failuresByReason[reason] = (failuresByReason[reason] ?? 0) + 1
+    this.failures = [{ reason, at }, ...this.failures].slice(0, MAX_FAILURES)
+    // Such a failure is about the question, not the upstream.
+    if (traitsOf(reason).fault === 'question') return
+    this.isAnswering = false
+    this.lastError = { reason, at }
+  }
+}

@@ -1,0 +1,42 @@
+import { isSameListing } from '../../domain/listing-identity.ts'
+import { coversRegistry, type MissingSource } from '../../domain/source/missing-source.ts'
+import type { Item } from '../../domain/source/reading.ts'
+import type { PersistedMissing } from '../../domain/source/saved-snapshot.ts'
+import type { Pull } from './pull.ts'
+import type { HeldSnapshot } from './snapshot-state.ts'
+
+/**
+ * Adds earlier listings of missing sources, marked stale, up to `most` in all: they were not reported as
+ * deleted.
+ */
+export function retainUnreachable(
+  before: Iterable<readonly [key: string, item: Item]>,
+  { listings: pulled, missing = [] }: Pick<Pull, 'listings' | 'missing'>,
+  most: number,
+): Pull['listings'] {
+  if (missing.length === 0) return pulled
+  const listings = new Map(pulled)
+  const byId = Map.groupBy(pulled.values(), ({ listingId }) => listingId)
+  for (const [key, item] of before) {
+    if (listings.size >= most) break
+    const { listingId, origin } = item
+    const copies = byId.get(listingId) ?? []
+    if (origin === undefined || pulled.has(key) || copies.some((copy) => isSameListing(copy, item))) continue
+    const isUnreachable = missing.some((entry) =>
+      [origin.registry, ...origin.alsoIn].some((name) => coversRegistry(entry, name)),
+    )
+    if (isUnreachable) listings.set(key, { ...item, origin: { ...origin, stale: true } })
+  }
+  return listings
+}
+
+/** `heardAt`: when the current listings were pulled, or earlier if the source was missing then. */
+export function withLastContact(entry: MissingSource, current: HeldSnapshot | null): PersistedMissing {
+  if (current === null) return entry
+  const { takenAt, missing = [] } = current
+  const before = missing.filter(
+    (other) => coversRegistry(other, entry.registry) || coversRegistry(entry, other.registry),
+  )
+  if (before.some(({ heardAt }) => heardAt === undefined)) return entry
+  return { ...entry, heardAt: Math.min(takenAt, ...before.map(({ heardAt = 0 }) => heardAt)) }
+}

@@ -1,0 +1,218 @@
+import type { Clock } from '../../domain/clock.ts'
+import type { Item } from '../../domain/source/reading.ts'
+import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceLog } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
+import type { PageItem } from '../page/listing-page.ts'
+import type { FirstPage } from './first-page.ts'
+import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
+import { logPull } from './log-pull.ts'
+import type { PullHistory } from './next-pull.ts'
+import { type Pull, TooLargeToHold } from './pull.ts'
+import { Snapshot } from './snapshot.ts'
+import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
+
+export type HeldListingsOptions = {
+  upstream: Pick<UpstreamOptions, 'name' | 'maxListings'>
+  /** Their paths are indexed. */
+  filters: () => readonly Filter[]
+  /** Memory that the snapshot may take. */
+  maxBytes: () => number
+  /** Called with the memory of the snapshot. */
+  onResize: (bytes: number) => void
+  state: SnapshotState
+  clock: Clock
+  log: SourceLog
+}
+
+/** Changes what is held of an upstream by what was pulled. After `close` nothing changes: a later runtime continues. */
+export class HeldListings {
+  readonly #options: HeldListingsOptions
+  readonly #state: SnapshotState
+  #isClosed = false
+  /** Removed during the pull that runs, which may have read them before. */
+  #removed: string[] = []
+
+  constructor(options: HeldListingsOptions) {
+    this.#options = options
+    this.#state = options.state
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** A pull begins. */
+  begin(): void {
+    this.#removed = []
+  }
+
+  note(news: Partial<PullHistory>): void {
+    if (!this.#isClosed) this.#state.history = { ...this.#state.history, ...news }
+  }
+
+  async restore({ listings, ...about }: SavedSnapshot): Promise<void> {
+    const { upstream, filters } = this.#options
+    const change = await new Snapshot(upstream.name, filters()).changeTo(listings, filters())
+    // Meanwhile an earlier runtime may have pulled a newer one.
+    if (this.#state.current !== null) return
+    this.#hold({ ...about, snapshot: change.make(), invalid: 0, totals: null })
+  }
+
+  /** All listings. @returns whether any has changed. @throws TooLargeToHold */
+  async replace(pulled: Pull, first: FirstPage): Promise<boolean> {
+    const { upstream } = this.#options
+    const { current } = this.#state
+    const { invalid, missing, gatewayId, publishersLater } = pulled
+    const listings = retainUnreachable(current?.snapshot ?? [], pulled, upstream.maxListings)
+    const { askedAt: takenAt, counts, page } = first
+    const hasChanged = await this.#replace(listings, {
+      takenAt,
+      invalid,
+      gatewayId,
+      missing: missing?.map((entry) => withLastContact(entry, current)),
+      totals: { total: page?.total ?? listings.size, counts },
+    })
+    void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
+    return hasChanged
+  }
+
+  /**
+   * All listings of a pull of another replica; `null` where they are in memory already. A failure of this replica stays.
+   * @returns whether any has changed. @throws TooLargeToHold
+   */
+  async take(
+    { id, hash, tookMs: _, ...about }: SharedPull,
+    listings: ReadonlyMap<string, Item> | null,
+  ): Promise<boolean> {
+    const { current, failure } = this.#state
+    const hasChanged = await this.#replace(listings ?? new Map(current?.snapshot), about, failure)
+    const { snapshot } = this.#state.current ?? {}
+    if (snapshot !== undefined) this.share({ id, hash }, snapshot, snapshot.version)
+    return hasChanged
+  }
+
+  /** `snapshot` has the listings of that pull in that version. */
+  share(pull: SharedPullId, snapshot: Snapshot, version: number): void {
+    const { current } = this.#state
+    if (current?.snapshot === snapshot) current.shared = { ...pull, version }
+  }
+
+  /** Without an answer of the whole, so its age stays. `totals`: `null` where they do not explain everything. */
+  add(items: readonly PageItem[], totals: Totals | null): void {
+    const current = this.#state.current
+    if (current === null || this.#isClosed) return
+    current.snapshot.put(items.map((item) => item.toItem()))
+    const listingIds = items.map(({ listingId }) => listingId)
+    this.#hold({ ...current, totals: totals ?? current.totals }, listingIds)
+  }
+
+  /** A listing that its upstream does not have any more. */
+  remove(keys: readonly string[], listingId: string): void {
+    const { current, failure } = this.#state
+    if (current === null) return
+    this.#removed.push(...keys)
+    current.snapshot.remove(keys)
+    this.#state.set({ current: { ...current }, failure }, [listingId])
+    this.#options.onResize(current.snapshot.retainedBytes)
+  }
+
+  /** By filters that became known since. */
+  async indexAgain(): Promise<void> {
+    const { current } = this.#state
+    if (current === null || current.snapshot.indexes(this.#options.filters())) return
+    await this.#build(current, new Map(current.snapshot))
+  }
+
+  fail(err: unknown): void {
+    const { clock, log } = this.#options
+    const { name: upstream } = this.#options.upstream
+    const isKnown = err instanceof SourceError
+    const reason = isKnown ? err.reason : 'connection_reset'
+    const { current, failure } = this.#state
+    if (failure?.reason !== reason) log.warn({ upstream, reason, err }, 'snapshot pull failed')
+    // Without the missing sources of that moment.
+    const message = isKnown ? err.message : `${upstream}: the pull failed`
+    const latest = new SourceError(reason, message, { cause: err })
+    // A refusal hides what is held until the upstream answers again.
+    this.#state.set({
+      current,
+      failure: failure !== null && isHiding(failure) && !isHiding(latest) ? failure : latest,
+    })
+    this.#state.lastError = { reason, at: clock.now() }
+    this.note({ hasFailed: true })
+  }
+
+  giveUp(tooLarge: TooLargeToHold): void {
+    const { clock, log, upstream, maxBytes } = this.#options
+    const { name, maxListings } = upstream
+    const { why, listings, bytes } = tooLarge
+    const limit = why === 'too_large' ? { bytes, max_bytes: maxBytes() } : { max_listings: maxListings }
+    if (this.#state.tooLarge === null)
+      log.warn(
+        { upstream: name, reason: why, listings, ...limit },
+        'upstream too large to be held, read live',
+      )
+    // Bytes are known of a pull only, and matter until it fits.
+    this.#state.tooLarge = bytes > 0 ? tooLarge : (this.#state.tooLarge ?? tooLarge)
+    this.#state.lastError = { reason: 'too_large', at: clock.now() }
+    this.#hold(null)
+  }
+
+  /** @throws TooLargeToHold */
+  async #replace(
+    listings: ReadonlyMap<string, Item>,
+    about: Omit<HeldSnapshot, 'snapshot'>,
+    failure: SourceError | null = null,
+  ): Promise<boolean> {
+    const { filters, upstream, maxBytes, log } = this.#options
+    const vocabulary = filters()
+    const before = this.#state.current?.snapshot ?? new Snapshot(upstream.name, vocabulary)
+    const change = await before.changeTo(listings, vocabulary)
+    // What a later runtime holds is not replaced.
+    if (this.#isClosed) return false
+    const snapshot = change.make()
+    snapshot.remove(this.#removed)
+    const { retainedBytes: bytes, size } = snapshot
+    if (bytes > maxBytes()) throw new TooLargeToHold('too_large', { listings: size, bytes })
+    if (failure === null || this.#state.current === null)
+      logPull(log, upstream.name, this.#state, { missing: about.missing, listings: size })
+    this.#hold({ ...about, snapshot }, change.listingIds, failure)
+    this.#state.tooLarge = null
+    return change.listingIds.length > 0
+  }
+
+  #hold(
+    current: HeldSnapshot | null,
+    listingIds?: Iterable<string>,
+    failure: SourceError | null = null,
+  ): void {
+    this.#state.set({ current, failure }, listingIds)
+    this.note({ isHeld: current !== null, hasFailed: failure !== null })
+    this.#options.onResize(current?.snapshot.retainedBytes ?? 0)
+  }
+
+  /** Of the pull that began then, while no later one has ended. */
+  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, string>): Promise<void> {
+    const { current } = this.#state
+    if (current?.takenAt !== takenAt || publishers.size === 0) return
+    const listings = new Map(current.snapshot)
+    for (const [key, publisher] of publishers) {
+      const item = listings.get(key)
+      if (item !== undefined) listings.set(key, { ...item, publisher })
+    }
+    await this.#build(current, listings)
+  }
+
+  /** The same listings in another form. Another snapshot that is held meanwhile stays. */
+  async #build(current: HeldSnapshot, listings: ReadonlyMap<string, Item>): Promise<void> {
+    const change = await current.snapshot.changeTo(listings, this.#options.filters())
+    if (this.#state.current !== current || this.#isClosed) return
+    this.#state.set(
+      { current: { ...current, snapshot: change.make() }, failure: this.#state.failure },
+      change.listingIds,
+    )
+  }
+}

@@ -1,0 +1,65 @@
+/** What is known of the pulls of one upstream. Times in ms since the Unix epoch. */
+export type PullHistory = {
+  /** End of the latest pull, with any outcome, or start of the one that runs. */
+  lookedAt: number | null
+  /** The latest whole pull, with any outcome. */
+  whole: { startedAt: number; endedAt: number } | null
+  isHeld: boolean
+  hasFailed: boolean
+  /** Only a whole pull explains what the latest first page and counts show. */
+  isUnexplained: boolean
+  /** The full period in effect, in `fullMs`. */
+  stretch: number
+  /** The latest question of a reader. */
+  readAt: number | null
+}
+
+export type Periods = { refreshMs: number; fullMs: number }
+
+export const NEVER_PULLED: Readonly<PullHistory> = {
+  lookedAt: null,
+  whole: null,
+  isHeld: false,
+  hasFailed: false,
+  isUnexplained: false,
+  stretch: 1,
+  readAt: null,
+}
+
+/** Whole pulls take at most a tenth of the time: they pause for so many times as long as the last one took. */
+const PAUSE = 10
+const MAX_STRETCH = 5
+/** Longest wait after a failed pull. */
+export const PULL_AGAIN_SECONDS = 15
+
+/** When the next pull begins, and whether it reads more than the first page and the counts. */
+export function nextPull(history: PullHistory, periods: Periods): { at: number; isWhole: boolean } {
+  const { lookedAt, isHeld, hasFailed } = history
+  if (lookedAt === null) return { at: Number.NEGATIVE_INFINITY, isWhole: true }
+  const wait = hasFailed ? Math.min(periods.refreshMs, PULL_AGAIN_SECONDS * 1000) : periods.refreshMs
+  const lookAt = lookedAt + wait
+  const wholeAt = wholeDueAt(history, periods)
+  const at = isHeld && !hasFailed ? Math.min(lookAt, wholeAt) : lookAt
+  return { at, isWhole: wholeAt <= at }
+}
+
+/** `Infinity` where no reader has asked since the latest whole pull. */
+export function wholeDueAt(history: PullHistory, periods: Periods): number {
+  const { whole, isHeld, isUnexplained, readAt } = history
+  if (whole === null) return Number.NEGATIVE_INFINITY
+  const allowedAt = whole.endedAt + PAUSE * (whole.endedAt - whole.startedAt)
+  if (!isHeld) return allowedAt
+  if (readAt === null || readAt < whole.startedAt) return Number.POSITIVE_INFINITY
+  return isUnexplained ? allowedAt : Math.max(allowedAt, whole.startedAt + fullPeriodMs(history, periods))
+}
+
+/** From the start of a whole pull to that of the next. */
+export function fullPeriodMs({ whole, stretch }: PullHistory, { fullMs }: Periods): number {
+  const tookMs = whole === null ? 0 : whole.endedAt - whole.startedAt
+  return Math.max(fullMs * stretch, (1 + PAUSE) * tookMs)
+}
+
+/** Doubles while whole pulls find nothing that first page and counts had not explained. */
+export function nextStretch(stretch: number, hasFoundMore: boolean): number {
+  return hasFoundMore ? 1 : Math.min(MAX_STRETCH, stretch * 2)
+}

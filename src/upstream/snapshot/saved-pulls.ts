@@ -1,0 +1,111 @@
+import type { Clock } from '../../domain/clock.ts'
+import type { SharedPull, SharedPulls, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
+import type { SourceLog } from '../../domain/source/source-status.ts'
+import type { HeldListings } from './held-listings.ts'
+import { TooLargeToHold } from './pull.ts'
+import type { HeldSnapshot, SnapshotState } from './snapshot-state.ts'
+
+export const SAVE_EVERY_MS = 60_000
+
+type SavedPullsOptions = {
+  upstream: { name: string }
+  /** For a restart; `null` with Redis. */
+  storage: SnapshotStorage | null
+  /** With other replicas; `null` without Redis. */
+  shared: SharedPulls | null
+  held: HeldListings
+  state: SnapshotState
+  clock: Clock
+  log: SourceLog
+}
+
+/** Pulls in a file or in Redis. Their failures are logged, and then this process pulls by itself. */
+export class SavedPulls {
+  readonly #options: SavedPullsOptions
+  #savedAt: number | null = null
+  /** What failed last time, which is in the log. */
+  readonly #failures = new Set<string>()
+
+  constructor(options: SavedPullsOptions) {
+    this.#options = options
+  }
+
+  /** At the start. */
+  async restore(): Promise<void> {
+    const { storage, held } = this.#options
+    await this.#try('saved snapshot unreadable', async () => {
+      const saved = (await storage?.load()) ?? null
+      if (saved !== null) await held.restore(saved)
+    })
+  }
+
+  /** Takes a newer pull of another replica. @returns the pull, and whether a listing has changed */
+  async takeNewer(): Promise<{ pull: SharedPull; hasChanged: boolean } | null> {
+    const { shared, held, state } = this.#options
+    if (shared === null) return null
+    const taken = await this.#try('shared pull unreadable', async () => {
+      const pull = await shared.latest()
+      if (pull === null || !isNewer(pull, state.current)) return null
+      const { shared: last, snapshot } = state.current ?? {}
+      const isSame = last?.hash === pull.hash && last.version === snapshot?.version
+      const listings = isSame ? null : await shared.listings(pull.hash)
+      if (listings === null && !isSame) return null
+      return { pull, hasChanged: await held.take(pull, listings) }
+    })
+    return taken ?? null
+  }
+
+  /** Whether no other replica pulls now. */
+  async takeTurn(): Promise<boolean> {
+    // Without Redis it is always this one's turn.
+    return (await this.#options.shared?.takeTurn().catch(() => true)) ?? true
+  }
+
+  async endTurn(): Promise<void> {
+    await this.#options.shared?.endTurn().catch(() => {})
+  }
+
+  /** After a whole pull of this process. */
+  async save(tookMs: number): Promise<void> {
+    const { shared, held, state, clock } = this.#options
+    const sinceSaved = this.#savedAt === null ? SAVE_EVERY_MS : clock.monotonic() - this.#savedAt
+    if (shared === null && (sinceSaved >= SAVE_EVERY_MS || sinceSaved < 0)) await this.saveFile()
+    const { current } = state
+    if (shared === null || current === null || current.totals === null) return
+    const { snapshot: listings, totals, takenAt, missing, invalid, gatewayId } = current
+    const { version } = listings
+    await this.#try('sharing the pull failed', async () => {
+      const pull = await shared.share({ listings, totals, takenAt, missing, invalid, gatewayId, tookMs })
+      held.share(pull, listings, version)
+    })
+  }
+
+  /** What this process pulled itself. */
+  async saveFile(): Promise<void> {
+    const { storage, state, clock } = this.#options
+    const { current } = state
+    if (storage === null || current === null || current.totals === null) return
+    const { snapshot: listings, takenAt, missing } = current
+    this.#savedAt = clock.monotonic()
+    await this.#try('saving the snapshot failed', () => storage.save({ takenAt, listings, missing }))
+  }
+
+  async #try<T>(message: string, work: () => Promise<T>): Promise<T | undefined> {
+    const { log, upstream } = this.#options
+    try {
+      const result = await work()
+      this.#failures.delete(message)
+      return result
+    } catch (err) {
+      if (err instanceof TooLargeToHold) throw err
+      if (!this.#failures.has(message)) log.warn({ upstream: upstream.name, err }, message)
+      this.#failures.add(message)
+      return undefined
+    }
+  }
+}
+
+/** Times of shared pulls are not exact, so the one that is held is known by its id. */
+function isNewer({ id, takenAt }: SharedPull, current: HeldSnapshot | null): boolean {
+  return current === null || (id !== current.shared?.id && takenAt > current.takenAt)
+}

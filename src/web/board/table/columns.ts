@@ -1,0 +1,226 @@
+import type { ComponentChildren } from 'preact'
+import type { PaymentOption } from '../../../domain/price/payment-option.ts'
+import type { PricePer } from '../../../domain/price/price-key.ts'
+import type { TokenTable } from '../../../domain/price/token.ts'
+import { isFuture } from '../../../domain/timestamp.ts'
+import { TimeAgo } from '../../common/time.ts'
+import { linkTarget, shortAddress, untrustedText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import type { ListingView } from '../listing-view.ts'
+import { Narrow, type Navigation, ViewLink } from '../navigation.ts'
+import { amountOf, chainName, safeUnit, shortAmount, shownOption } from '../prices.ts'
+import { type ListingRow, warningsOf } from '../state/listing-row.ts'
+
+/** All that the board knows of a column. */
+type Column = {
+  /** Class of its cells, and the name of its order in addresses. */
+  name: string
+  title: (view: ListingView) => string
+  /** What the rows of a page are ordered by; `null` where only the gateway orders. Numbers begin with the largest. */
+  key: { of: (row: ListingRow) => string | number | null; isNumber: boolean } | null
+  /** `null` where the value is among the details of the offer. */
+  cell: ((cell: CellProps) => ComponentChildren) | null
+  /** Its columns in a saved file. */
+  csv: readonly (readonly [name: string, of: (priced: Priced) => unknown])[]
+  /** Of the column in a table; `auto` is what the others leave. */
+  width: string
+  isShown: (table: ShownTable) => boolean
+}
+
+export type ShownTable = { listingView: ListingView; isMerged: boolean }
+
+type CellProps = {
+  row: ListingRow
+  pricePer: PricePer
+  tokens: TokenTable
+  navigation: Navigation
+  /** Milliseconds since the Unix epoch. */
+  now: number
+}
+
+/** A row with the option whose price is shown. */
+type Priced = { row: ListingRow; option: PaymentOption | null; tokens: TokenTable }
+
+const always = (): boolean => true
+const isOfGpus = ({ listingView }: ShownTable): boolean => listingView.pricePer === 'gpu'
+
+export const COLUMNS: readonly Column[] = [
+  {
+    name: 'price',
+    title: ({ priceTitle }) => priceTitle,
+    key: null,
+    cell: ({ pricePer, ...props }) =>
+      html`<${Price} ...${props} per=${pricePer} none="price on request" /> <${PaidIn} ...${props} />`,
+    csv: [
+      ['price_per_gpu', (priced) => amountPer('gpu', priced)],
+      ['price', (priced) => amountPer('offer', priced)],
+      ['unit', ({ option }) => option?.unit],
+      ['token', ({ option, tokens }) => option && (symbolOf(option, tokens) ?? 'base units')],
+      ['token_address', ({ option }) => option?.token],
+      ['chain', ({ option }) => option?.chain],
+    ],
+    width: '11.6rem',
+    isShown: always,
+  },
+  {
+    name: 'offer',
+    title: () => 'Offer',
+    key: { of: ({ model, offer }) => model ?? offer, isNumber: false },
+    cell: (props) => html`<${Offer} ...${props} />`,
+    csv: [['offer', ({ row }) => row.offer]],
+    width: 'auto',
+    isShown: always,
+  },
+  {
+    name: 'gpus',
+    title: () => 'GPUs',
+    key: { of: ({ gpus }) => gpus, isNumber: true },
+    cell: null,
+    csv: [['gpus', ({ row }) => row.gpus]],
+    width: 'auto',
+    isShown: isOfGpus,
+  },
+  {
+    name: 'ram',
+    title: () => 'RAM',
+    key: { of: ({ ram }) => ram, isNumber: true },
+    cell: null,
+    csv: [],
+    width: 'auto',
+    isShown: isOfGpus,
+  },
+  {
+    name: 'sla',
+    title: () => 'SLA',
+    key: { of: ({ sla }) => sla, isNumber: true },
+    cell: null,
+    csv: [],
+    width: 'auto',
+    isShown: isOfGpus,
+  },
+  {
+    name: 'whole',
+    title: () => 'Whole offer',
+    key: null,
+    cell: (props) => html`<${Price} ...${props} per="offer" none="–" />`,
+    csv: [],
+    width: '8.6rem',
+    isShown: isOfGpus,
+  },
+  {
+    name: 'region',
+    title: () => 'Region',
+    key: { of: ({ region }) => region, isNumber: false },
+    cell: ({ row, navigation }) =>
+      html`<${Narrow} ...${{ navigation, name: 'region', value: row.region }} />`,
+    csv: [['region', ({ row }) => row.region]],
+    width: '12%',
+    isShown: ({ listingView }) => listingView.hasRegion,
+  },
+  {
+    name: 'registry',
+    title: () => 'Registry',
+    key: { of: ({ registry }) => registry, isNumber: false },
+    cell: (props) => html`<${Registry} ...${props} />`,
+    csv: [['registry', ({ row }) => row.registry]],
+    width: '10%',
+    isShown: ({ isMerged }) => isMerged,
+  },
+  {
+    name: 'seller',
+    title: () => 'Seller',
+    key: { of: ({ publisher }) => publisher, isNumber: false },
+    cell: (props) => html`<${Seller} ...${props} />`,
+    csv: [
+      ['seller', ({ row }) => row.publisher],
+      ['storefront_url', ({ row }) => row.storefrontUrl],
+    ],
+    width: '8.6rem',
+    isShown: always,
+  },
+  {
+    name: 'listed',
+    title: () => 'Listed',
+    key: null,
+    cell: ({ row }) => html`<${TimeAgo} at=${row.createdAt} />`,
+    csv: [
+      ['created_at', ({ row }) => (row.createdAt === null ? null : new Date(row.createdAt).toISOString())],
+    ],
+    width: '6.8rem',
+    isShown: always,
+  },
+]
+
+type PriceProps = Omit<CellProps, 'pricePer'> & { per: PricePer; none: string }
+
+function Price({ row, tokens, per, none }: PriceProps) {
+  const option = shownOption(row, tokens)
+  if (option === null) return html`<span class="hint">${none}</span>`
+  const amount = amountOf(option, row.gpus, per, tokens)
+  if (amount === null) return html`<span class="hint">GPU count unknown</span>`
+  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? 'base units'}/${safeUnit(option.unit, per)}</span>`
+}
+
+/** What the price is paid in, and how many other options there are. */
+function PaidIn({ row, tokens }: Pick<CellProps, 'row' | 'tokens'>) {
+  const option = shownOption(row, tokens)
+  if (option === null) return null
+  const token = symbolOf(option, tokens) === undefined ? `${shortAddress(option.token)} on ` : ''
+  const more = row.options.length > 1 ? `, +${row.options.length - 1} more` : ''
+  return html`<span class="hint" title=${untrustedText(option.token)}>${token}${chainName(option.chain)}${more}</span>`
+}
+
+function Offer({ row, navigation, now }: CellProps) {
+  const offer = untrustedText(row.offer)
+  const details = untrustedText(row.details)
+  return html`<${ViewLink} ...${{ navigation, change: { open: row } }} class="open" title=${offer}><bdi>${offer}</bdi><//>
+    <${Flags} ...${{ row, now }} />
+    <span class="hint details" title=${details}><bdi>${details}</bdi></span>`
+}
+
+function Flags({ row, now }: Pick<CellProps, 'row' | 'now'>) {
+  const flag = (text: string, why?: string) =>
+    html`<span class="flag" title=${why}>${text}${why !== undefined && html`<span class="unseen">: ${why}</span>`}</span>`
+  return html`${row.status !== 'open' && flag(untrustedText(row.status))}
+    ${row.createdAt !== null && isFuture(row.createdAt, now) && flag('dated in the future', 'The seller or the Registry gives a time that has not come yet')}
+    ${warningsOf(row).map(([title, why]) => flag(title, untrustedText(why)))}`
+}
+
+function Registry({ row, navigation }: CellProps) {
+  const others = `also in ${untrustedText(row.alsoIn.join(', '))}`
+  return html`<${Narrow} ...${{ navigation, name: 'sources', value: row.registry }} />
+    ${row.alsoIn.length > 0 && html`<span class="hint" title=${others}> ${others}</span>`}`
+}
+
+const Seller = ({ row, navigation }: CellProps) =>
+  row.address === null
+    ? html`${untrustedText(row.publisher ?? '–')}`
+    : html`<${Narrow} ...${{ navigation, name: 'publisher', value: row.address }} text=${shortAddress(row.address)} />`
+
+/** A link only to the web. */
+export function Storefront({ url, class: name }: { url: string | null; class?: string }) {
+  const target = url === null ? null : linkTarget(url)
+  if (target === null) return null
+  return html`<a class=${name} href=${target} title=${untrustedText(target)} target="_blank" rel="noopener noreferrer nofollow ugc">Storefront ↗</a>`
+}
+
+/** RFC 4180. Columns that are not shown count, too. */
+export function listingsCsv(rows: readonly ListingRow[], tokens: TokenTable): string {
+  const fields: Column['csv'] = [['listing_id', ({ row }) => row.id], ...COLUMNS.flatMap(({ csv }) => csv)]
+  const lines = rows.map((row) => {
+    const option = shownOption(row, tokens)
+    return fields.map(([, of]) => String(of({ row, option, tokens }) ?? ''))
+  })
+  const head = fields.map(([name]) => name)
+  return [head, ...lines].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('')
+}
+
+/** Spreadsheets run a cell that begins like a formula. */
+const csvCell = (text: string): string =>
+  `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
+
+const amountPer = (per: PricePer, { row, option, tokens }: Priced) =>
+  option && amountOf(option, row.gpus, per, tokens)?.replaceAll(',', '')
+
+const symbolOf = ({ chain, token }: PaymentOption, tokens: TokenTable): string | undefined =>
+  tokens.find(chain, token)?.symbol

@@ -1,0 +1,422 @@
+import test from 'ava'
+import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../../demo/offers.ts'
+import { presentationRecord } from '../../../src/presentation/record.ts'
+import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFarCopies } from '../../helpers/far-copies.ts'
+import { startServer } from '../../helpers/fixed-answers.ts'
+import { startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
+import { listen } from '../../helpers/listen.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
+import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../../helpers/seller.ts'
+
+type Printed = {
+  listing_id: string
+  offer_resource: Record<string, unknown>
+  _meta: { registry: string; also_in: string[] }
+}
+
+const printed = (stdout: string): Printed[] => JSON.parse(stdout)
+const ids = (stdout: string): string[] => printed(stdout).map(({ listing_id }) => listing_id)
+
+test.serial('listings: each listing is printed once, byte for byte, with _meta', async (t) => {
+  const odd = listingText({ listing_id: 'odd' }).replace(
+    '"gpu_count":1',
+    '"gpu_count":1.0,"big":9007199254740993',
+  )
+  const shared = listingText({ listing_id: 'shared', created_at: '2026-11-19T00:00:00' })
+  const one = await startFake(t, { items: [odd, shared] })
+  const two = await startFake(t, { items: [shared] })
+  const { code, stdout, stderr } = await runCli(['listings', '-r', `${one.url},${two.url}`])
+  t.is(code, 0)
+  t.deepEqual(ids(stdout), ['odd', 'shared'])
+  t.true(stdout.includes(`${odd.slice(0, -1)},"_meta":{"registry":"${one.url}","also_in":[],"stale":false}}`))
+  t.deepEqual(printed(stdout)[1]?._meta.also_in, [two.url])
+  t.regex(stderr, new RegExp(`${one.url}: ok, 2 matched`))
+})
+
+test.serial('listings: all Registries are queried at once', async (t) => {
+  const waiting: (() => void)[] = []
+  const url = await listen(t, (_request, response) => {
+    waiting.push(() => response.end(envelopeText([], 0)))
+    // No answer is sent before all three requests are here.
+    if (waiting.length >= 3) for (const answer of waiting) answer()
+  })
+  const urls = ['a', 'b', 'c'].map((path) => `${url}/${path}`)
+  const { code, stdout } = await runCli(['listings', '-r', urls.join(), '--discovery-timeout', '20'])
+  t.is(code, 0)
+  t.is(stdout, '[]\n')
+})
+
+test.serial('listings: a Registry that hangs costs only its own deadline', async (t) => {
+  const well = await startFake(t, { items: [listingText()] })
+  const hung = await startFake(t, { script: [{ kind: 'hang_mid_body' }] })
+  const { code, stdout, stderr } = await runCli([
+    'listings',
+    '-r',
+    well.url,
+    '-r',
+    hung.url,
+    '--discovery-timeout',
+    '2',
+  ])
+  t.is(code, 3)
+  t.deepEqual(ids(stdout), ['listing-1'])
+  t.regex(stderr, new RegExp(`${hung.url} is unavailable: it did not answer in time`))
+})
+
+test.serial('listings, facets, mine: --discovery-timeout also holds where everything is read', async (t) => {
+  const hung = await startFake(t, { script: [{ kind: 'hang' }] })
+  for (const command of [['listings', '--all'], ['facets'], ['mine']]) {
+    const args = [...command, '-r', hung.url, '--discovery-timeout', '0.2']
+    const { code, stdout, stderr } = await runCli(args, { env })
+    t.deepEqual([code, stdout], [4, ''], stderr)
+    t.regex(stderr, /no answer within .*200 ms/)
+  }
+})
+
+test.serial('listings: without any answer the exit code is 4, or 77 if all need a key', async (t) => {
+  const dead = deadUrl()
+  const gated = await startFake(t, {
+    script: [{ kind: 'status', status: 401, body: '{"detail":"API key required"}' }],
+  })
+  const none = await runCli(['listings', '-r', dead])
+  t.deepEqual([none.code, none.stdout], [4, ''])
+  const barred = await runCli(['listings', '-r', gated.url])
+  t.deepEqual([barred.code, barred.stdout], [77, ''])
+  t.regex(barred.stderr, /\[registry\.auth\]/)
+  t.is((await runCli(['listings', '-r', `${gated.url},${dead}`])).code, 4)
+})
+
+test.serial('listings: a key is sent only to its exact URL; a near miss is a warning', async (t) => {
+  const [one, two, near] = await Promise.all([startFake(t), startFake(t), startFake(t)])
+  const config = temporaryFile(
+    t,
+    'buyer.toml',
+    `[registry]
+urls = ["${one.url}", "${two.url}", "${near.url}"]
+[registry.auth]
+"${one.url}" = "key-one"
+"${near.url}/" = "key-near"
+`,
+  )
+  const { code, stderr } = await runCli(['listings', '--config', config])
+  t.is(code, 0)
+  t.is(one.requests[0]?.headers.authorization, 'Bearer key-one')
+  t.is(two.requests[0]?.headers.authorization, undefined)
+  t.is(near.requests[0]?.headers.authorization, undefined)
+  t.true(stderr.includes(`${near.url}/ is not sent to ${near.url}`))
+  t.false(stderr.includes('key-near'))
+})
+
+test.serial('listings: a filter is sent to a Registry that declares it, else applied here', async (t) => {
+  const own = await startRegistry(t)
+  await publish(own.url, ALICE, { listing_id: 'own-h200', offer_resource: { gpu_model: 'H200' } })
+  await publish(own.url, ALICE, { listing_id: 'own-l4', offer_resource: { gpu_model: 'L4' } })
+  const lacking = await startFake(t, {
+    items: [
+      listingText({ listing_id: 'other-h200', offer_resource: { gpu_model: 'H200' } }),
+      listingText({ listing_id: 'other-t4', offer_resource: { gpu_model: 'T4' } }),
+    ],
+  })
+  const { code, stdout } = await runCli([
+    'listings',
+    '-r',
+    `${own.url},${lacking.url}`,
+    '-f',
+    'gpu_model=H200',
+  ])
+  t.is(code, 0)
+  t.deepEqual(ids(stdout).sort(), ['other-h200', 'own-h200'])
+  const requests = lacking.requests.filter(({ path }) => path === '/listings')
+  t.true(requests.length > 0)
+  t.true(requests.every(({ parameters }) => !parameters.has('gpu_model')))
+})
+
+test.serial('listings: a Registry too large to filter here is reported as failed', async (t) => {
+  const own = await startRegistry(t)
+  await publish(own.url, ALICE, { listing_id: 'own', offer_resource: { gpu_model: 'H200' } })
+  const large = await startFake(t, { items: listingTexts('large', 2300) })
+  const { code, stdout, stderr } = await runCli([
+    'listings',
+    '-r',
+    `${own.url},${large.url}`,
+    '-f',
+    'gpu_model=H200',
+  ])
+  t.is(code, 3)
+  t.deepEqual(ids(stdout), ['own'])
+  t.regex(
+    stderr,
+    new RegExp(`${large.url} was skipped: it does not support a filter of the query: gpu_model`),
+  )
+})
+
+test.serial('listings: an unknown filter or an invalid value is a usage error', async (t) => {
+  const own = await startRegistry(t)
+  const unknown = await runCli(['listings', '-r', own.url, '--filter', 'nonsense=1'])
+  t.deepEqual([unknown.code, unknown.stdout], [1, ''])
+  t.regex(unknown.stderr, /'nonsense'/)
+  const wrong = await runCli(['listings', '-r', own.url, '--filter', 'vcpu_count_min=many'])
+  t.deepEqual([wrong.code, wrong.stdout], [1, ''])
+  t.regex(wrong.stderr, /vcpu_count_min: expected integer/)
+  t.is((await runCli(['listings', '-r', own.url, '--filter', 'nonsense'])).code, 1)
+})
+
+test.serial('listings: limit and offset apply to the merge; --all reads every page', async (t) => {
+  const one = await startFake(t, { items: listingTexts('a', 410) })
+  const two = await startFake(t, { items: listingTexts('b', 3) })
+  const both = ['-r', `${one.url},${two.url}`]
+  const page = await runCli(['listings', ...both, '--limit', '3', '--offset', '1', '--ndjson'])
+  t.deepEqual(
+    page.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).listing_id),
+    ['b-0000', 'a-0001', 'b-0001'],
+  )
+  const all = await runCli(['listings', ...both, '--all'])
+  t.is(new Set(ids(all.stdout)).size, 413)
+})
+
+test.serial('listings: a listing repeated on pages of a gateway is printed once', async (t) => {
+  const { fakes, ids: all } = await startFarCopies(t, 900)
+  const { url } = await startGateway(
+    t,
+    fakes.map(({ url }, n) => ({ name: `registry-${n}`, url })),
+  )
+  const { code, stdout, stderr } = await runCli(['listings', '--all', '-r', url])
+  t.is(code, 0)
+  t.deepEqual(ids(stdout).sort(), [...all])
+  t.regex(stderr, new RegExp(`ok, \\d+ matched, ${all.length} shown`))
+})
+
+test.serial('listings: a closed pipe is not an error', async (t) => {
+  const registry = await startFake(t, { items: listingTexts('many', 200) })
+  const { code, stdout, stderr } = await runShell(`${CLI} listings --all -r ${registry.url} | head -c 1`)
+  t.deepEqual([code, stdout], [0, '['])
+  t.notRegex(stderr, /EPIPE|Error/)
+})
+
+test.serial('listing: the first Registry with the listing shows it', async (t) => {
+  const own = await startRegistry(t)
+  await publish(own.url, ALICE, { listing_id: 'a/b', offer_resource: { gpu_model: 'H200' } })
+  const other = await startRegistry(t)
+  const found = await runCli(['listing', 'a/b', '-r', `${other.url},${own.url}`])
+  t.is(found.code, 0)
+  t.is(JSON.parse(found.stdout)._meta.registry, own.url)
+  const missing = await runCli(['listing', 'nope', '-r', own.url])
+  t.deepEqual([missing.code, missing.stdout], [1, ''])
+  t.is((await runCli(['listing', 'a/b', '-r', `${own.url},${deadUrl()}`])).code, 3)
+})
+
+test.serial('listing: _meta names the Registry behind a gateway, and the publisher', async (t) => {
+  const market = await startRegistry(t)
+  await publish(market.url, ALICE, { listing_id: 'x', offer_resource: { gpu_model: 'H200' } })
+  const gateway = await startRegistry(t, {
+    toml: `[[upstreams]]\nname = "market"\nurl = "${market.url}"\nallow_private_addresses = true\n`,
+  })
+  const publisher = ALICE.address.toLowerCase()
+  const through = await runCli(['listings', '-r', gateway.url])
+  t.like(printed(through.stdout)[0]?._meta, { registry: `${gateway.url}/market`, publisher })
+  const direct = await runCli(['listing', 'x', '-r', market.url])
+  t.like(JSON.parse(direct.stdout)._meta, { registry: market.url, publisher })
+})
+
+test.serial('listing: a possibly better copy or a disputed storefront is a warning', async (t) => {
+  const seller = `0x${'a'.repeat(40)}`
+  const trusted = await startFake(t, {
+    items: listingTexts('known', 1),
+    publishers: [[1, seller, 'http://honest.example/']],
+    listingScript: { kind: 'status', status: 500 },
+  })
+  const other = await startFake(t, {
+    items: [listingText({ listing_id: 'x', storefront_url: 'http://127.0.0.1:1/' })],
+    publishers: [[1, seller]],
+  })
+  const gateway = await startGateway(t, [
+    { name: 'trusted', url: trusted.url },
+    { name: 'other', url: other.url },
+  ])
+  await gateway.get('/listings')
+  const better = /warning: a Registry that may have a better copy of this listing did not answer\./
+  for (const command of ['listing', 'review']) {
+    const viaGateway = await runCli([command, 'x', '-r', gateway.url])
+    t.is(viaGateway.code, 3, viaGateway.stderr)
+    t.regex(viaGateway.stderr, better)
+    t.true(
+      viaGateway.stderr.includes(
+        `warning: ${gateway.url}/trusted has this publisher at another storefront. Check the storefront before you pay.`,
+      ),
+      viaGateway.stderr,
+    )
+    const beside = await runCli([command, 'x', '-r', `${trusted.url},${other.url}`])
+    t.regex(beside.stderr, better)
+    const worse = await runCli([command, 'x', '-r', `${other.url},${trusted.url}`])
+    t.notRegex(worse.stderr, /Warning/)
+  }
+})
+
+test.serial('listing, review: a better Registry that could not be asked is a warning', async (t) => {
+  const { url } = await startUnchecked(t)
+  for (const command of ['listing', 'review']) {
+    const { stderr } = await runCli([command, 'small-0000', '-r', url])
+    const warning = `warning: ${url}/large could not be asked, and may have other terms, or have it closed.`
+    t.true(stderr.includes(warning), stderr)
+  }
+})
+
+test.serial(
+  'listings: unchecked listings and a total that is at most are reported in a line each',
+  async (t) => {
+    const { code, stderr } = await runCli(['listings', '-r', (await startUnchecked(t)).url])
+    t.is(code, 0, stderr)
+    t.regex(stderr, /ok, at most 301 matched/)
+    t.regex(stderr, /^\[registry\] at most 301 listings: copies that better Registries replace/m)
+    t.regex(
+      stderr,
+      /^\[registry\] 1 listing unchecked: a better Registry, named in _meta\.unchecked, could not be asked/m,
+    )
+  },
+)
+
+test.serial('listings: sources that a gateway misses are printed; the output is partial', async (t) => {
+  const well = await startFake(t, { items: [listingText()] })
+  const gateway = await startGateway(t, [
+    { name: 'well', url: well.url },
+    { name: 'gone', url: deadUrl() },
+  ])
+  const { code, stdout, stderr } = await runCli(['listings', '-r', gateway.url])
+  t.is(code, 3)
+  t.deepEqual(ids(stdout), ['listing-1'])
+  t.true(
+    stderr.includes(
+      `[registry] ${gateway.url}/gone is unavailable: it refused the connection (connection_refused)\n`,
+    ),
+    stderr,
+  )
+})
+
+test.serial('listings: a gateway without any source exits 4 and names its sources', async (t) => {
+  const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }])
+  const { code, stdout, stderr } = await runCli(['listings', '-r', gateway.url])
+  t.deepEqual([code, stdout], [4, ''])
+  t.regex(stderr, /answered 503: gone is unavailable: it refused the connection \(connection_refused\)/)
+})
+
+test.serial('listings: unknown words in a gateway’s report are not printed', async (t) => {
+  const lying = await startFake(t, {
+    script: [
+      {
+        kind: 'body',
+        body: envelopeText([listingText()], 1).replace(
+          /}$/,
+          ',"complete":false,"sources":[{"registry":"x\\u001b[2J","state":"unavailable"},{"registry":"eu","state":"\\u202eevil"}]}',
+        ),
+      },
+    ],
+  })
+  const { code, stderr } = await runCli(['listings', '-r', lying.url])
+  t.is(code, 3)
+  t.true(stderr.includes(`[registry] ${lying.url}/eu is unavailable\n`), stderr)
+  t.true(stderr.includes(`[registry] ${lying.url} reports that its own answer is incomplete\n`), stderr)
+  t.notRegex(stderr, /evil|2J/)
+})
+
+const env = AS_ALICE
+const ONE = '7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01'
+const TWO = '7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a02'
+const BARE = 'b7c1f2aa1f0e4f538f1a4a1f6f0c9d02'
+
+test.serial('ids: the unique beginning of an id finds its listing', async (t) => {
+  const { url, get } = await startRegistry(t)
+  for (const listing_id of [ONE, TWO, BARE, 'listing-10']) await publish(url, ALICE, { listing_id })
+  await publish(url, BOB, { listing_id: 'c0ffee00-6a0e-4e0b-9a53-0b6a4f7f2a03' })
+  const run = (...args: string[]) => runCli([...args, '-r', url], { env })
+  const shown = await run('listing', 'b7c1f2aa…')
+  t.is(JSON.parse(shown.stdout).listing_id, BARE)
+  t.regex(shown.stderr, new RegExp(`b7c1f2aa is ${BARE}`))
+  const several = await run('listing', '7f0c1c1e')
+  t.is(several.code, 1)
+  t.regex(several.stderr, new RegExp(`^entrepot: 2 ids begin with '7f0c1c1e': ${TWO}, ${ONE}$`, 'm'))
+  const short = await run('listing', 'b7c1f2a')
+  t.regex(short.stderr, /^entrepot: listing 'b7c1f2a' is not in that Registry$/m)
+
+  const unsure = await runCli(['delete', 'b7c1f2aa', '-r', `${url},${deadUrl()}`], { env })
+  t.deepEqual([unsure.code, unsure.stdout], [1, ''])
+  t.regex(unsure.stderr, /^entrepot: not all of your listings could be read, .*: name the whole id$/m)
+  t.is((await get(`/listings/${BARE}`)).status, 200)
+  t.is((await run('update', 'b7c1f2aa', '--status', 'closed')).code, 0)
+  t.is(((await get(`/listings/${BARE}`)).json().listing as { status: string }).status, 'closed')
+  t.is((await run('delete', '7f0c1c1e-6a0e')).code, 1)
+  t.is((await run('delete', `${ONE.slice(0, -1)}1`)).code, 0)
+  t.is((await run('delete', '7f0c1c1e')).code, 0)
+  t.is((await get(`/listings/${TWO}`)).status, 404)
+  // Chosen ids are taken as they are, and so are those of other wallets.
+  for (const id of ['listing-1', 'c0ffee00']) t.is((await run('delete', id)).code, 1, id)
+  t.is((await get('/listings/listing-10')).status, 200)
+})
+
+const withTerminal = hasTerminal ? test.serial : test.skip
+
+withTerminal('mine: ids are never cut, however narrow the terminal is', async (t) => {
+  const { url } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: ONE, status: 'closed' })
+  const { stdout } = await runInTerminal(['mine', '-r', url], { env, columns: 60 })
+  t.regex(stdout, new RegExp(`${ONE} +closed +\\d+s +127`))
+})
+
+test.serial('review: a record of each kind, filled by what the storefront shows', async (t) => {
+  const seen: string[] = []
+  const storefront = await listen(t, (request, response) => {
+    seen.push(`${request.url} ${request.headers.authorization ?? 'no key'}`)
+    const status = { status: 'ok', paused: false, agent_id: ALICE.address.toLowerCase(), resource_count: 3 }
+    response.end(
+      JSON.stringify(
+        request.url === '/shop/api/v1/system/status' ? status : { status: 'open', paused: false },
+      ),
+    )
+  })
+  const { url } = await startRegistry(t)
+  const [machine, credits] = [VM_EXAMPLES[0]!, API_CREDIT_EXAMPLES[0]!]
+  await publish(url, ALICE, { ...machine, storefront_url: `${storefront}/shop/` })
+  await publish(url, BOB, { ...credits, storefront_url: 'http://127.0.0.1:1/' })
+
+  const shown = await runCli(['review', machine.listing_id, '-r', url])
+  t.is(shown.code, 0)
+  const record = presentationRecord.parse(JSON.parse(shown.stdout))
+  t.is(record.kind, 'virtual-machine')
+  t.is(record.publisher, ALICE.address.toLowerCase())
+  t.deepEqual(record.delivery.capacity, {
+    status: 'complete',
+    label: '3 resources registered at the storefront',
+  })
+  t.deepEqual(seen.sort(), [
+    `/shop/api/v1/listings/${machine.listing_id} no key`,
+    '/shop/api/v1/system/status no key',
+  ])
+
+  const closed = await runCli(['review', credits.listing_id, '-r', url])
+  t.is(closed.code, 3)
+  t.is(presentationRecord.parse(JSON.parse(closed.stdout)).kind, 'api-credits')
+  t.regex(closed.stderr, /\[storefront\] http:\/\/127\.0\.0\.1:1\/.*it refused the connection.*not-started/)
+  t.is((await runCli(['review', 'nope', '-r', url])).code, 1)
+
+  const login = await startServer(t, { [`/api/v1/listings/${credits.listing_id}`]: '<p>Sign in' })
+  await publish(url, BOB, { ...credits, storefront_url: login }, { timestamp: unixNow() + 1 })
+  const page = await runCli(['review', credits.listing_id, '-r', url])
+  t.is(page.code, 3)
+  t.regex(page.stderr, /the answer is not a JSON object/)
+})
+
+withTerminal('review: a terminal gets a sheet, and with --json the record itself', async (t) => {
+  const { url } = await startRegistry(t)
+  const credits = API_CREDIT_EXAMPLES[0]!
+  await publish(url, BOB, { ...credits, storefront_url: 'http://127.0.0.1:1/' })
+  const args = ['review', credits.listing_id, '-r', url]
+  const [sheet, json] = await Promise.all([runInTerminal(args), runInTerminal([...args, '--json'])])
+  t.deepEqual([sheet.code, json.code], [3, 3])
+  t.regex(sheet.stdout, /^weather-0001 .* ago\s+market_data: true\s+listing_id: weather-0001\s/m)
+  t.notRegex(sheet.stdout, /[&*]a1/)
+  t.regex(json.stdout, /^\{\s+"market_data": true,\s/m)
+})

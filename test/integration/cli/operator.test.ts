@@ -1,0 +1,318 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'ava'
+import { loadConfig } from '../../../src/config/config.ts'
+import { readFilterSpec } from '../../../src/filter-spec/load.ts'
+import { deadUrl, startFakeRegistry } from '../../helpers/fake-registry.ts'
+import { startServer } from '../../helpers/fixed-answers.ts'
+import { listen } from '../../helpers/listen.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import {
+  hasTerminal,
+  runCli,
+  runInTerminal,
+  runProcess,
+  temporaryFile,
+  temporaryFolder,
+} from '../../helpers/run-cli.ts'
+
+const ADMIN = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }
+
+test.serial('keys: a key is created, listed and revoked', async (t) => {
+  const { url, get } = await startRegistry(t, {
+    environment: { ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'true' },
+  })
+  const minted = await runCli(
+    ['keys', 'mint', 'alice', '--scope', 'write', '--expires-in-days', '30', '-r', url],
+    { env: ADMIN },
+  )
+  t.is(minted.code, 0)
+  const { id, key, scope, created_at, expires_at } = JSON.parse(minted.stdout)
+  t.is(scope, 'write')
+  t.is(Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 86_400_000), 30)
+  const bearer = { Authorization: `Bearer ${key}` }
+  t.is((await get('/listings', bearer)).status, 200)
+  // HOST and PORT name the operator's own service where no -r does.
+  const { hostname, port } = new URL(url)
+  const listed = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: hostname, PORT: port } })
+  t.is(JSON.parse(listed.stdout)[0].name, 'alice')
+  const table = await runInTerminal(['keys', 'list', '-r', url], { env: ADMIN })
+  if (hasTerminal)
+    t.true(table.stdout.includes(`${created_at.slice(0, 16).replace('T', ' ')}Z`), table.stdout)
+  const byIPv6 = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: '::1', PORT: '1' } })
+  t.regex(byIPv6.stderr, /^entrepot: http:\/\/\[::1\]:1: /)
+  t.is((await runCli(['keys', 'revoke', String(id), '-r', url], { env: ADMIN })).code, 0)
+  t.is((await get('/listings', bearer)).status, 401)
+  for (const days of ['soon', '0', '1.5'])
+    t.is(
+      (await runCli(['keys', 'mint', 'bob', '--expires-in-days', days, '-r', url], { env: ADMIN })).code,
+      1,
+      days,
+    )
+  t.is((await runCli(['keys', 'revoke', '99', '-r', url], { env: ADMIN })).code, 1)
+  t.is((await runCli(['keys', 'list', '-r', url], { env: { REGISTRY_ADMIN_API_KEY: 'other' } })).code, 77)
+  t.is((await runCli(['keys', 'list', '-r', url])).code, 77)
+  const withSecret = await runCli(['keys', 'list', '-r', 'http://user:secret@127.0.0.1'], { env: ADMIN })
+  t.is(withSecret.code, 1)
+  t.false(withSecret.stderr.includes('secret@'))
+  const byFile = { REGISTRY_ADMIN_API_KEY_FILE: temporaryFile(t, 'admin-key', 'admin-secret\n') }
+  t.is((await runCli(['keys', 'list', '-r', url], { env: byFile })).code, 0)
+  const missing = await runCli(['keys', 'list', '-r', url], {
+    env: { REGISTRY_ADMIN_API_KEY_FILE: '/nowhere/key' },
+  })
+  t.deepEqual(
+    [missing.code, missing.stderr.trim()],
+    [78, 'entrepot: REGISTRY_ADMIN_API_KEY_FILE: cannot read /nowhere/key: no such file'],
+  )
+})
+
+test.serial('keys: the page of another server is no success', async (t) => {
+  const page = '<html>login</html>'
+  const url = await startServer(t, {
+    'POST /admin/api-keys': page,
+    'GET /admin/api-keys': page,
+    'DELETE /admin/api-keys/3': page,
+  })
+  for (const [args, expected] of [
+    [['mint', 'alice'], '201 with the key'],
+    [['list'], '200 with the keys'],
+    [['revoke', '3'], '204'],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli(['keys', ...args, '-r', url], { env: ADMIN })
+    const error = `entrepot: HTTP 200: not a Registry's answer, which is ${expected}\n`
+    t.deepEqual([code, stdout, stderr], [4, '', error])
+  }
+})
+
+test.serial('secret: prints 32 random bytes in hex', async (t) => {
+  const [one, other] = [await runCli(['secret']), await runCli(['secret'])]
+  t.regex(one.stdout, /^[0-9a-f]{64}\n$/)
+  t.not(one.stdout, other.stdout)
+})
+
+test.serial('init: writes files that serve runs with, and overwrites nothing', async (t) => {
+  const folder = join(temporaryFolder(t), 'gateway')
+  const { code, stdout } = await runCli(['init', folder])
+  t.is(code, 0)
+  t.regex(stdout, /entrepot serve/)
+  const lines = readFileSync(join(folder, 'example.env'), 'utf8')
+    .split('\n')
+    .filter((line) => /^[A-Z]/.test(line))
+  const environment = Object.fromEntries(lines.map((line) => line.split('=', 2) as [string, string]))
+  const beside = (name: string) => join(folder, environment[name] ?? '')
+  const config = loadConfig({ ...environment, ENTREPOT_CONFIG: beside('ENTREPOT_CONFIG') })
+  t.deepEqual([config.requireReadKey, config.requireWriteKey], [true, true])
+  t.true(readFilterSpec(beside('REGISTRY_FILTER_SPEC_PATH')).filters.has('gpu_model'))
+  // The example is valid where the shape is enforced.
+  const spec = beside('REGISTRY_FILTER_SPEC_PATH')
+  const { url } = await startRegistry(t, { environment: { REGISTRY_FILTER_SPEC_PATH: spec } })
+  const example = join(folder, 'listing.example.yaml')
+  t.is((await runCli(['validate', example, '-r', url])).code, 0)
+  const before = statSync(beside('ENTREPOT_CONFIG')).mtimeMs
+  t.is((await runCli(['init', folder])).code, 1)
+  t.regex((await runCli(['init', example])).stderr, /^entrepot: cannot use .* as a folder: EEXIST/)
+  t.is(statSync(beside('ENTREPOT_CONFIG')).mtimeMs, before)
+})
+
+test.serial('doctor: a near-miss key exits 78, otherwise the Registries decide', async (t) => {
+  const fake = await startFakeRegistry()
+  t.teardown(fake.close)
+  const config = (auth: string) =>
+    temporaryFile(t, 'buyer.toml', `[registry]\nurls = ["${fake.url}"]\n[registry.auth]\n${auth}`)
+  const near = await runCli([
+    'doctor',
+    '--config',
+    config(`"${fake.url.replace('http:', 'HTTP:')}" = "secret-key"`),
+  ])
+  t.is(near.code, 78)
+  t.true(near.stdout.includes(`HTTP:${fake.url.slice(5)} is not sent to ${fake.url}`))
+  t.false(near.stdout.includes('secret-key'))
+  t.is((await runCli(['doctor', '--config', config('')])).code, 0)
+  t.is((await runCli(['doctor', '-r', `${fake.url},${deadUrl()}`])).code, 3)
+  t.is((await runCli(['doctor', '--config', temporaryFile(t, 'bad.toml', 'urls = [')])).code, 78)
+})
+
+test.serial('doctor: credentials in URLs are not printed', async (t) => {
+  const toml = `[registry]
+urls = ["http://user:hunter2@127.0.0.1:1", "http://127.0.0.1:2"]
+[registry.auth]
+"http://127.0.0.1:1" = "key"
+"http://user:hunter2@127.0.0.1:2" = "key"
+"http://user:hunter2@127.0.0.1:3" = "key"`
+  const { code, stdout, stderr } = await runCli(['doctor', '--config', temporaryFile(t, 'buyer.toml', toml)])
+  t.is(code, 78)
+  t.true(stdout.includes('http://…@127.0.0.1:1'))
+  t.false((stdout + stderr).includes('hunter2'))
+})
+
+test.serial(
+  'doctor: a wrong scheme, a redirect, another clock and an unused key are explained',
+  async (t) => {
+    const { url } = await startRegistry(t)
+    const elsewhere = await listen(t, (_request, response) =>
+      response.writeHead(301, { location: 'https://new.example/' }).end(),
+    )
+    const config = temporaryFile(
+      t,
+      'buyer.toml',
+      `[registry]\nurls = ["${url}"]\n[registry.auth]\n"${url}" = "key"\n"http://other.example" = "key"`,
+    )
+    const behind = encodeURIComponent('const now = Date.now; Date.now = () => now() - 600000')
+    const { stdout } = await runProcess(
+      ['doctor', '--config', config, '-r', `${url.replace('http:', 'https:')},${elsewhere},${url}`],
+      { env: { NODE_OPTIONS: `--import=data:text/javascript,${behind}` } },
+    )
+    t.regex(stdout, /tls: the server does not speak TLS; is it an http:\/\/ URL\?/)
+    t.regex(stdout, /HTTP 301: redirects to https:\/\/new\.example\/, which is not followed; use that URL/)
+    t.regex(stdout, /your clock is 10 min behind the Registry's/)
+    t.regex(stdout, /\[registry\.auth\] http:\/\/other\.example.*no Registry of urls has exactly this URL/s)
+    t.is(stdout.match(/no Registry of urls has/g)?.length, 1)
+  },
+)
+
+test.serial('sources, doctor: a Registry that refuses reads has failed', async (t) => {
+  const gated = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'true' } })
+  const healthy = (listings: string) =>
+    startServer(t, {
+      '/health': '{"status":"ok"}',
+      '/filter-spec': '{}',
+      '/listings?status=open&limit=1': listings,
+    })
+  const cases: [url: string, code: number, message: RegExp][] = [
+    [gated.url, 77, /HTTP 401: API key required/],
+    [await healthy('{"detail":"no envelope"}'), 4, /not a page of listings/],
+    [await healthy('<html>'), 4, /not a page of listings/],
+  ]
+  for (const [url, code, message] of cases) {
+    const sources = await runCli(['sources', '-r', url])
+    t.deepEqual([sources.code, sources.stdout], [code, ''])
+    t.regex(sources.stderr, message)
+    const doctor = await runCli(['doctor', '-r', url])
+    t.is(doctor.code, code)
+    t.regex(doctor.stdout, message)
+  }
+})
+
+test.serial('sources: a gateway with a malformed list of sources has failed', async (t) => {
+  const url = await startServer(t, { '/sources': '<html>' })
+  const { code, stderr } = await runCli(['sources', '-r', url])
+  t.is(code, 4)
+  t.regex(stderr, /GET \/sources: not a list of sources/)
+})
+
+test.serial('sources: prints the sources of a gateway, and a plain Registry’s state', async (t) => {
+  const reported = { name: 'curated', mode: 'live', state: 'unavailable', last_error: { reason: 'timeout' } }
+  const gateway = await startServer(t, { '/sources': JSON.stringify({ sources: [reported] }) })
+  const { url } = await startRegistry(t)
+  const both = `${gateway},${url}`
+  const { code, stdout } = await runCli(['sources', '-r', both])
+  t.is(code, 0)
+  const [viaGateway, plain] = JSON.parse(stdout)
+  t.deepEqual([viaGateway.kind, viaGateway.sources], ['gateway', [reported]])
+  t.deepEqual([plain.kind, plain.sources[0].state], ['registry', 'loaded'])
+  t.is((await runCli(['sources', '-r', deadUrl()])).code, 4)
+})
+
+test.serial('check: warns of filters that take the names of query parameters', async (t) => {
+  const filter = (name: string) => ({ name, path: name, op: 'in', value_type: 'string' })
+  const spec = { version: 1, listing_shape: {}, filters: ['sort', 'region', 'cursor'].map(filter) }
+  const file = temporaryFile(t, 'spec.yaml', JSON.stringify(spec))
+  const env = {
+    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', ''),
+    REGISTRY_FILTER_SPEC_PATH: file,
+    STORE_URL: 'sqlite::memory:',
+  }
+  const { code, stdout } = await runCli(['check'], { env })
+  t.is(code, 0)
+  const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
+  const warned = findings.filter(({ subject }) => subject.startsWith(`${file}: filter`))
+  t.deepEqual(
+    warned.map(({ subject, state }) => [subject, state]),
+    [
+      [`${file}: filter 'sort'`, 'warning'],
+      [`${file}: filter 'cursor'`, 'warning'],
+    ],
+  )
+  t.regex(warned[0]!.finding, /query parameter 'sort'/)
+})
+
+test.serial(
+  'check: prints the ranking, and warns of a private source that outranks public ones',
+  async (t) => {
+    const { url } = await startRegistry(t)
+    const upstream = (name: string, more: string) =>
+      `[[upstreams]]\nname = "${name}"\nurl = "${url}/${name}"\nallow_private_addresses = true\n${more}\n`
+    const last = 'visibility = "private"\npriority = 9'
+    const toml = [
+      upstream('late', last),
+      upstream('open', 'priority = 5'),
+      upstream('curated', 'visibility = "private"'),
+    ]
+    const env = {
+      ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml.join('')),
+      STORE_URL: 'sqlite::memory:',
+    }
+    const { stdout } = await runCli(['check'], { env })
+    const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
+    const ranking = findings.find(({ subject }) => subject === 'sources, the best first')
+    t.is(ranking?.finding, 'local 0, curated 3 (private), open 5, late 9 (private)')
+    const warned = findings.filter(({ finding }) => finding.startsWith('private, and better'))
+    t.deepEqual(
+      warned.map(({ subject, state }) => [subject, state]),
+      [['upstreams[2].priority (curated)', 'warning']],
+    )
+    t.regex(
+      warned[0]!.finding,
+      /better than open: .*anonymous readers get the worse copy, readers with a key the better one/,
+    )
+  },
+)
+
+test.serial('check: exits with 78 for what would fail the start, and with 0 for warnings', async (t) => {
+  const { url } = await startRegistry(t, {
+    environment: { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: 'b'.repeat(64) },
+  })
+  const check = async (toml: string, env: Record<string, string> = {}) => {
+    const file = temporaryFile(t, 'gateway.toml', toml)
+    const { code, stdout } = await runCli(['check'], {
+      env: { ENTREPOT_CONFIG: file, STORE_URL: 'sqlite::memory:', ...env },
+    })
+    const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
+    return { code, findings: findings.filter(({ subject }) => !subject.startsWith('/')) }
+  }
+  const upstream = `[[upstreams]]\nname = "up"\nurl = "${url}"\nallow_private_addresses = true\n`
+  const open = await check(`${upstream}api_key_env = "UP_KEY"`, { UP_KEY: 'b'.repeat(64) })
+  t.is(open.code, 0)
+  t.like(open.findings.at(-1), { subject: `up (${url})`, state: 'ok' })
+  t.regex(open.findings.at(-1)!.finding, /^0 open listings, schema vms\.compute, with a key, /)
+
+  const closed = await check(upstream)
+  t.is(closed.code, 78)
+  t.regex(closed.findings.at(-1)!.finding, /401.*api_key_env/)
+
+  const inside = await check(upstream.replace('allow_private_addresses = true\n', ''))
+  t.is(inside.code, 0)
+  t.like(inside.findings.at(-1), { subject: `up (${url})`, state: 'warning' })
+  t.regex(inside.findings.at(-1)!.finding, /^private_address: /)
+
+  const dead = await check(upstream.replace(url, deadUrl()))
+  t.is(dead.code, 0)
+  t.regex(dead.findings.at(-1)!.finding, /^connection_refused/)
+
+  const foreign = temporaryFile(
+    t,
+    'notes.db',
+    'not a database, but long enough to be read as one'.repeat(100),
+  )
+  const wrong = await check('', { STORE_URL: `sqlite:${foreign}` })
+  t.is(wrong.code, 78)
+  t.regex(wrong.findings.at(-1)!.finding, /name another file/)
+
+  const missing = join(temporaryFolder(t), 'typo', 'x.db')
+  const created = await check('', { STORE_URL: `sqlite:${missing}` })
+  t.is(created.code, 0)
+  t.regex(created.findings.at(-1)!.finding, /does not exist; the start creates an empty store there/)
+  t.false(existsSync(missing))
+
+  t.is((await check('[gatway]')).code, 78)
+})

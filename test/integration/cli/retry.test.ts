@@ -1,0 +1,215 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import test, { type ExecutionContext } from 'ava'
+import { listen } from '../../helpers/listen.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { runCli, runProcess, TIME_LAPSE, temporaryFile } from '../../helpers/run-cli.ts'
+import { ALICE, AS_ALICE } from '../../helpers/seller.ts'
+
+type Signed = {
+  listing_id: string
+  signature: string
+  timestamp: number
+  storefront_url?: string
+  status?: string
+}
+type Result = { listing_id: string; outcome: string; status: number | null; error?: string }
+
+type Answer = [status: number, retryAfter?: string] | 'reset'
+
+/** A Registry that answers each request as `answer` says: a status, with the seconds of a `Retry-After`. */
+async function startServer(
+  t: ExecutionContext,
+  answer: (signed: Signed, n: number) => Answer | Promise<Answer>,
+): Promise<{ url: string; requests: Signed[] }> {
+  const requests: Signed[] = []
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method === 'GET') return void response.writeHead(404).end() // no filter spec
+    const body = await text(request)
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x')
+    const signed: Signed = body === '' ? Object.fromEntries(searchParams) : JSON.parse(body)
+    const outcome = await answer(signed, requests.push(signed) - 1)
+    if (outcome === 'reset') return void request.socket.resetAndDestroy()
+    const [status, retryAfter] = outcome
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
+    })
+    response.end(
+      status === 204
+        ? ''
+        : JSON.stringify(
+            status < 300
+              ? {
+                  listing_id: signed.listing_id ?? pathname.split('/').at(-1),
+                  status: signed.status ?? 'open',
+                }
+              : { detail: 'scripted' },
+          ),
+    )
+  }
+  return { url: await listen(t, (request, response) => void respond(request, response)), requests }
+}
+
+const listingFile = (t: ExecutionContext, count: number, storefrontOf?: (n: number) => string): string =>
+  temporaryFile(
+    t,
+    'listings.json',
+    JSON.stringify(
+      Array.from({ length: count }, (_, n) => ({
+        listing_id: `l${n}`,
+        ...(storefrontOf === undefined ? {} : { storefront_url: storefrontOf(n) }),
+      })),
+    ),
+  )
+
+const hurried = (...args: string[]) => runProcess(args, { env: { ...AS_ALICE, ...TIME_LAPSE } })
+
+test.serial('publish: waits for Retry-After, then signs again', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) => (n < 5 ? [429, '60'] : [201]))
+  const { code, stderr } = await hurried('publish', listingFile(t, 1), '-r', url)
+  t.is(code, 0)
+  t.is(requests.length, 6)
+  requests.slice(1).forEach(({ timestamp, signature }, n) => {
+    t.true(timestamp >= requests[n]!.timestamp + 60)
+    t.not(signature, requests[n]!.signature)
+  })
+  t.regex(stderr, /waiting 60 s.*HTTP 429: scripted/)
+})
+
+test.serial('publish: Retry-After may be a date, and --quiet waits without a word', async (t) => {
+  const date = new Date(Date.now() + 100_000).toUTCString()
+  const { url, requests } = await startServer(t, (_signed, n) => (n < 1 ? [429, date] : [201]))
+  const { code, stderr } = await hurried('publish', listingFile(t, 1), '-r', url, '--quiet')
+  t.deepEqual([code, stderr], [0, ''])
+  t.true(requests[1]!.timestamp * 1000 >= Date.parse(date))
+})
+
+test.serial('publish: 3,000 listings pass a limit of 90 a minute in the default deadline', async (t) => {
+  let tokens = 90
+  let latest = 0
+  const { url, requests } = await startServer(t, ({ timestamp }) => {
+    if (latest > 0) tokens = Math.min(90, tokens + Math.max(0, timestamp - latest) * 1.5)
+    latest = Math.max(latest, timestamp)
+    if (tokens < 1) return [429, '1']
+    tokens--
+    return [201]
+  })
+  const { code, stdout, stderr } = await hurried('publish', listingFile(t, 3000), '-r', url)
+  t.is(code, 0, stderr)
+  t.is((JSON.parse(stdout) as Result[]).length, 3000)
+  t.true(requests.length < 6000)
+  t.regex(stderr, /waiting 1 s.*\d+ of 3000 done/)
+  t.true(stderr.split('\n').length < 100)
+})
+
+test.serial('publish: a repeated request keeps its signature for four minutes', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) =>
+    n === 0 ? [503, '200'] : n === 1 ? [503, '60'] : [201],
+  )
+  t.is((await hurried('publish', listingFile(t, 1), '-r', url)).code, 0)
+  t.is(requests.length, 3)
+  t.deepEqual(requests[1], requests[0])
+  t.true(requests[2]!.timestamp >= requests[0]!.timestamp + 260)
+})
+
+test.serial('publish: stops when a wait would exceed the deadline', async (t) => {
+  const { url, requests } = await startServer(t, () => [429, '100'])
+  const { code, stdout } = await hurried('publish', listingFile(t, 50), '-r', url, '--deadline', '250')
+  t.is(code, 1)
+  const results: Result[] = JSON.parse(stdout)
+  t.is(results.length, 50)
+  t.deepEqual(
+    results.filter(({ error }) => !/--deadline of 250 s/.test(error ?? '')),
+    [],
+  )
+  t.true(results.some(({ outcome, status }) => outcome === 'refused' && status === 429))
+  t.true(results.some(({ outcome, status }) => outcome === 'not_sent' && status === null))
+  t.true(requests.length <= 12, String(requests.length))
+})
+
+test.serial('publish: a lost answer is reported as lost after the deadline', async (t) => {
+  const othersAnswered = Promise.withResolvers<void>()
+  let others = 0
+  const { url } = await startServer(t, async ({ listing_id }) => {
+    if (listing_id !== 'l0') {
+      if (++others === 3) setImmediate(() => setImmediate(othersAnswered.resolve))
+      return [429, '1000']
+    }
+    await othersAnswered.promise
+    return 'reset'
+  })
+  const { stdout } = await hurried('publish', listingFile(t, 4), '-r', url, '--deadline', '250')
+  const [first, ...limited] = JSON.parse(stdout) as Result[]
+  t.regex(first?.error ?? '', /connection_reset/)
+  t.deepEqual([...new Set(limited.map(({ status }) => status))], [429])
+})
+
+test.serial('publish: each second is signed for one storefront, and none is in the past', async (t) => {
+  const { url, requests } = await startServer(t, () => [201])
+  const start = Math.floor(Date.now() / 1000)
+  const storefrontOf = (n: number): string => `https://${n % 310}.example/`
+  const { code } = await hurried('publish', listingFile(t, 400, storefrontOf), '-r', url)
+  t.is(code, 0)
+  const bySecond = Map.groupBy(requests, ({ timestamp }) => timestamp)
+  t.true([...bySecond.keys()].every((second) => second >= start))
+  for (const group of bySecond.values()) t.is(new Set(group.map((one) => one.storefront_url)).size, 1)
+})
+
+test.serial('publish: a file with more storefronts than seconds ends at the deadline', async (t) => {
+  const { url, requests } = await startServer(t, () => [201])
+  const file = listingFile(t, 200, (n) => `https://${n}.example/`)
+  const { code, stdout } = await hurried('publish', file, '-r', url, '--deadline', '30')
+  t.is(code, 3)
+  const accepted = (JSON.parse(stdout) as Result[]).filter(({ outcome }) => outcome === 'accepted').length
+  t.is(accepted, requests.length)
+  t.true(accepted >= 60 && accepted < 150, String(accepted))
+})
+
+test.serial('publish: several storefronts are accepted, and the last one remains', async (t) => {
+  const { url, get } = await startRegistry(t, { toml: '[limits]\npublish_per_minute = 0\n' })
+  const storefrontOf = (n: number): string => `https://${n % 2 === 0 ? 'even' : 'odd'}.example/`
+  const { code } = await runCli(['publish', listingFile(t, 9, storefrontOf), '--force', '-r', url], {
+    env: AS_ALICE,
+  })
+  t.is(code, 0)
+  const { json } = await get(`/publishers?identifier=${ALICE.address}`)
+  const [publisher] = json().items as { storefront_url: string }[]
+  t.is(publisher?.storefront_url, 'https://even.example/')
+})
+
+test.serial('update: signs again after a 429', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [429, '5'] : [200]))
+  t.is((await hurried('update', 'x', '--status', 'closed', '-r', url)).code, 0)
+  t.true(requests[1]!.timestamp >= requests[0]!.timestamp + 5)
+})
+
+test.serial('update: a 409 is signed again in the next second, once', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [409] : [200]))
+  t.is((await hurried('update', 'x', '--status', 'closed', '-r', url)).code, 0)
+  t.true(requests[1]!.timestamp > requests[0]!.timestamp)
+  const used = await startServer(t, () => [409])
+  t.is((await hurried('update', 'x', '--status', 'closed', '-r', used.url)).code, 65)
+  t.is(used.requests.length, 2)
+})
+
+test.serial('delete: a 404 after an answer that refuses the first attempt is a failure', async (t) => {
+  for (const status of [429, 500]) {
+    const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [status, '1'] : [404]))
+    const { code, stdout } = await hurried('delete', 'x', '-r', url)
+    t.deepEqual([code, requests.length], [1, 2])
+    t.is((JSON.parse(stdout) as Result[])[0]?.outcome, 'refused')
+  }
+})
+
+test.serial(
+  'update, delete: a write that a store answered too late (503) may have been applied',
+  async (t) => {
+    const away = await startServer(t, () => [503, '1'])
+    const { code, stdout } = await hurried('update', 'x', '--status', 'closed', '-r', away.url)
+    t.is(code, 4)
+    t.like((JSON.parse(stdout) as Result[])[0], { outcome: 'unknown', status: 503 })
+    const late = await startServer(t, (_signed, n) => (n === 0 ? [503, '1'] : [404]))
+    t.is((await hurried('delete', 'x', '-r', late.url)).code, 0)
+  },
+)

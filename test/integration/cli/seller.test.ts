@@ -1,0 +1,294 @@
+import test from 'ava'
+import { deadUrl } from '../../helpers/fake-registry.ts'
+import { listen } from '../../helpers/listen.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../../helpers/run-cli.ts'
+import { ALICE, ALICE_KEY, AS_ALICE } from '../../helpers/seller.ts'
+
+/** Two listings, one of them with numbers that JavaScript would rewrite. */
+const FILE = `[
+  {"listing_id": "one", "storefront_url": "https://alice.example/", "offer_resource": {"gpu_model": "H200", "sla": 99.0, "serial": 9007199254740993}, "publisher_id": 7},
+  {"listing_id": "two", "storefront_url": "https://alice.example/", "offer_resource": {"gpu_model": "L4"}}
+]`
+
+type Result = { registry: string; listing_id: string; outcome: string; status: number | null; error?: string }
+const results = (stdout: string): Result[] => JSON.parse(stdout)
+const outcomes = (stdout: string): string[] =>
+  results(stdout).map(({ listing_id, outcome }) => `${listing_id} ${outcome}`)
+
+test.serial('publish: an array goes to every Registry unchanged, with a result each', async (t) => {
+  const [one, two] = [await startRegistry(t), await startRegistry(t)]
+  const file = temporaryFile(t, 'listings.json', FILE)
+  const { code, stdout, stderr } = await runCli(['publish', file, '--force', '-r', `${one.url},${two.url}`], {
+    env: AS_ALICE,
+  })
+  t.is(code, 0)
+  t.deepEqual(outcomes(stdout), ['one accepted', 'two accepted', 'one accepted', 'two accepted'])
+  t.regex(stderr, /one: accepted, but offer_resource: .*region/)
+  for (const { get } of [one, two]) {
+    const { text } = await get('/listings/one')
+    t.true(text.includes('"offer_resource":{"gpu_model": "H200", "sla": 99.0, "serial": 9007199254740993}'))
+  }
+  const { json } = await one.get(`/publishers?identifier=${ALICE.address}`)
+  t.is((json().items as unknown[]).length, 1)
+})
+
+test.serial('publish: YAML is read like JSON; members that Registries ignore are named', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const yaml =
+    'listing_id: y\noffer_resource:\n  gpu_model: H100\n  serial: 9007199254740993\noffer_resuorce: {}\n'
+  const { code, stderr } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--force', '-r', url], {
+    env: AS_ALICE,
+  })
+  t.is(code, 0)
+  t.regex(stderr, /'offer_resuorce'/)
+  t.true((await get('/listings/y')).text.includes('"serial":9007199254740993'))
+})
+
+test.serial('publish: YAML numbers keep their digits', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const yaml =
+    'listing_id: y\noffer_resource: {sla: 99.0, small: 1e-7, long: 0.1000000000000000055, plus: +1.5, hex: 0x1F, 1.0: one}\n'
+  const { code } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--force', '-r', url], {
+    env: AS_ALICE,
+  })
+  t.is(code, 0)
+  t.regex(
+    (await get('/listings/y')).text,
+    /\{"1":"one","sla":99\.0,"small":1e-7,"long":0\.1000000000000000055,"plus":1\.5,"hex":31\}/,
+  )
+})
+
+test.serial('publish: a file that JSON cannot hold unchanged is refused with its line', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const latin1 = Buffer.from('{"listing_id":"x",\n"offer_resource":{"region":"Zürich"}}', 'latin1')
+  const cases: [name: string, content: string | Buffer, message: RegExp][] = [
+    ['l.json', latin1, /l\.json:2: .*UTF-8/],
+    ['l.yaml', 'listing_id: x\noffer_resource:\n  sla: .inf\n', /l\.yaml:3: \.inf .*JSON/],
+    ['l.yaml', 'listing_id: x\noffer_resource: [-.INF]\n', /l\.yaml:2: -\.INF .*JSON/],
+    ['l.yaml', 'listing_id: x\n\noffer_resource: {sla: .nan}\n', /l\.yaml:3: \.nan .*JSON/],
+    ['l.yaml', '- listing_id: x\n- listing_id: x\n', /l\.yaml has the listing_id x twice: remove one/],
+    ['l.yaml', 'listing_id: x\noffer_resource: !thing 1\n', /l\.yaml:2: .*!thing/],
+    ['l.yaml', 'listing_id: x\noffer_resource: {\n', /l\.yaml:3: /],
+  ]
+  for (const [name, content, message] of cases) {
+    const { code, stdout, stderr } = await runCli(['publish', temporaryFile(t, name, content), '-r', url], {
+      env: AS_ALICE,
+    })
+    t.deepEqual([code, stdout], [65, ''], String(message))
+    t.regex(stderr, message)
+  }
+  const piped = await runCli(['publish', '-', '-r', url], { env: AS_ALICE, input: latin1 })
+  t.is(piped.code, 65)
+  t.regex(piped.stderr, /stdin:2: .*UTF-8/)
+  t.is((await get('/listings/x')).status, 404)
+})
+
+test.serial('publish: a JSON file may begin with a byte order mark', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const file = temporaryFile(t, 'l.json', '\ufeff{"listing_id":"bom","offer_resource":{"region":"Zürich"}}')
+  t.is((await runCli(['publish', file, '--force', '-r', url], { env: AS_ALICE })).code, 0)
+  t.true((await get('/listings/bom')).text.includes('"Zürich"'))
+})
+
+test.serial('publish: exit 3 for some unreachable, 4 for all, 65 for bad data, 1 without key', async (t) => {
+  const { url } = await startRegistry(t)
+  const dead = deadUrl()
+  const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+  const some = await runCli(['publish', file, '--force', '-r', `${url},${dead}`], { env: AS_ALICE })
+  t.is(some.code, 3)
+  t.deepEqual(outcomes(some.stdout), ['x accepted', 'x no_answer'])
+  t.is((await runCli(['publish', file, '-r', dead], { env: AS_ALICE })).code, 4)
+  t.is((await runCli(['publish', file, '--force', '-r', url])).code, 1)
+  const bad = temporaryFile(t, 'bad.json', '{"listing_id":"x","status":"sold"}')
+  t.is((await runCli(['publish', bad, '--force', '-r', url], { env: AS_ALICE })).code, 65)
+  t.is(
+    (await runCli(['publish', temporaryFile(t, 'no.json', '{"a":1}'), '-r', url], { env: AS_ALICE })).code,
+    65,
+  )
+})
+
+test.serial('publish: a request without an answer is repeated unchanged', async (t) => {
+  const bodies: string[] = []
+  const url = await listen(t, (request, response) => {
+    let body = ''
+    request.on('data', (chunk) => {
+      body += chunk
+    })
+    request.on('end', () => {
+      if (request.method === 'GET') return void response.writeHead(404).end() // no filter spec
+      bodies.push(body)
+      if (bodies.length === 1) request.socket.destroy()
+      else if (bodies.length === 2) response.writeHead(503).end()
+      else response.writeHead(201).end('{"listing_id":"x"}')
+    })
+  })
+  const { code } = await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x"}'), '-r', url], {
+    env: AS_ALICE,
+  })
+  t.is(code, 0)
+  t.is(bodies.length, 3)
+  t.is(new Set(bodies).size, 1)
+})
+
+test.serial('delete: a 404 is a success only after an attempt without an answer', async (t) => {
+  let requests = 0
+  const forgetful = await listen(t, (request, response) => {
+    if (++requests === 1) request.socket.destroy()
+    else response.writeHead(404, { 'content-type': 'application/json' }).end('{"detail":"Listing not found"}')
+  })
+  const lost = await runCli(['delete', 'x', '-r', forgetful], { env: AS_ALICE })
+  t.deepEqual([lost.code, requests, outcomes(lost.stdout)], [0, 2, ['x accepted']])
+  const unknown = await listen(t, (_request, response) => response.writeHead(404).end())
+  const first = await runCli(['delete', 'x', '-r', unknown], { env: AS_ALICE })
+  t.deepEqual([first.code, outcomes(first.stdout)], [1, ['x refused']])
+})
+
+test.serial('update, delete: the seller changes and deletes a listing', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const signed = { env: AS_ALICE }
+  await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x/y"}'), '--force', '-r', url], signed)
+  t.is((await runCli(['update', 'x/y', '--status', 'closed', '-r', url], signed)).code, 0)
+  t.is(((await get('/listings/x%2Fy')).json().listing as { status: string }).status, 'closed')
+  t.is((await runCli(['update', 'x/y', '-r', url], signed)).code, 1)
+  t.is((await runCli(['delete', 'x/y', '-r', url], signed)).code, 0)
+  t.is((await get('/listings/x%2Fy')).status, 404)
+})
+
+test.serial('key file: one that others can read is refused; a key is never printed', async (t) => {
+  const { url } = await startRegistry(t)
+  const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+  const open = await runCli([
+    'publish',
+    file,
+    '--force',
+    '-r',
+    url,
+    '--key-file',
+    temporaryFile(t, 'key', `${ALICE_KEY}\n`, 0o644),
+  ])
+  t.is(open.code, 78)
+  t.regex(open.stderr, /chmod 600/)
+  const closed = await runCli([
+    'publish',
+    file,
+    '--force',
+    '-r',
+    url,
+    '--key-file',
+    temporaryFile(t, 'key', ALICE_KEY.slice(2)),
+  ])
+  t.is(closed.code, 0)
+  const broken = await runCli(['publish', file, '--force', '-r', url], {
+    env: { ENTREPOT_PRIVATE_KEY: `${ALICE_KEY}00` },
+  })
+  t.is(broken.code, 78)
+  for (const { stdout, stderr } of [open, closed, broken])
+    t.false((stdout + stderr).includes(ALICE_KEY.slice(2, 18)))
+})
+
+const withTerminal = hasTerminal ? test.serial : test.skip
+
+withTerminal('keystore: the passphrase is read without echo', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const args = ['publish', temporaryFile(t, 'l.json', '{"listing_id":"x"}'), '--force', '-r', url]
+  const keystore = temporaryFile(t, 'keystore.json', KEYSTORE)
+  const { code, stdout } = await runInTerminal([...args, '--key-file', keystore], {
+    type: { prompt: 'Passphrase', text: 'testpasswordX\u007f\r' },
+  })
+  t.is(code, 0)
+  t.false(stdout.includes('testpassword'))
+  t.is((await get('/listings/x')).status, 200)
+  const wrong = await runCli([...args, '--key-file', keystore], { input: 'guess\n' })
+  t.is(wrong.code, 77)
+  const interrupted = await runInTerminal([...args, '--key-file', keystore], {
+    type: { prompt: 'Passphrase', text: '\u0003' },
+  })
+  t.is(interrupted.code, 130)
+})
+
+test.serial('validate: prints every violation of the listing shape', async (t) => {
+  const { url } = await startRegistry(t)
+  const bad = await runCli([
+    'validate',
+    temporaryFile(t, 'l.json', '{"listing_id":"x","offer_resource":{"cpu_type":null}}'),
+    '-r',
+    url,
+  ])
+  t.is(bad.code, 65)
+  t.regex(bad.stdout, /gpu_model/)
+  t.false(bad.stdout.includes('cpu_type'))
+})
+
+test.serial('validate: a listing that waits for others to be checked loses none of its time', async (t) => {
+  let requests = 0
+  const url = await listen(t, (_request, response) => {
+    if (++requests > 8) response.end('{"valid":true,"errors":[]}')
+  })
+  const listings = Array.from({ length: 50 }, (_, n) => ({ listing_id: `l${n}` }))
+  const file = temporaryFile(t, 'l.json', JSON.stringify(listings))
+  const { code, stdout } = await runCli(['validate', file, '-r', url, '--discovery-timeout', '0.5'])
+  const verdicts: { valid: boolean | null }[] = JSON.parse(stdout)
+  t.deepEqual([code, verdicts.filter(({ valid }) => valid === null).length], [3, 8])
+})
+
+test.serial('validate: agrees with a Registry whose filter spec alone is known', async (t) => {
+  const shape = {
+    type: 'object',
+    properties: {
+      offer_resource: {
+        type: 'object',
+        properties: { net: { type: 'object', properties: { speed: { type: 'integer' } } } },
+      },
+      demands: { type: 'array', items: { type: 'object', properties: { arbiter: { type: 'string' } } } },
+      max_duration_seconds: { type: 'integer' },
+    },
+  }
+  const spec = { version: 1, listing_shape: shape, filters: [] }
+  const registry = await startRegistry(t, {
+    environment: { REGISTRY_FILTER_SPEC_PATH: temporaryFile(t, 'spec.yaml', JSON.stringify(spec)) },
+  })
+  const withoutRoute = await listen(t, (request, response) => {
+    if (request.url === '/filter-spec') response.end(JSON.stringify(spec))
+    else response.writeHead(404).end()
+  })
+  for (const [listing, code] of [
+    ['"offer_resource":{"net":{"speed":null}},"demands":[{"arbiter":null}],"max_duration_seconds":null', 0],
+    ['"offer_resource":{}', 0],
+    ['"offer_resource":{"net":{"speed":"fast"}}', 65],
+    ['"offer_resource":[]', 65],
+    ['"demands":null', 65],
+    ['"max_duration_seconds":"3600"', 0],
+  ] as const) {
+    const file = temporaryFile(t, 'l.json', `{"listing_id":"x",${listing}}`)
+    const runs = await Promise.all(
+      [registry.url, withoutRoute].map((url) => runCli(['validate', file, '-r', url])),
+    )
+    t.deepEqual(
+      runs.map((run) => run.code),
+      [code, code],
+      listing,
+    )
+    const [served, computed] = runs.map(({ stdout }) => JSON.parse(stdout)[0].errors)
+    t.deepEqual(computed, served, listing)
+  }
+})
+
+/** Web3 Secret Storage's own PBKDF2 example. */
+const KEYSTORE = JSON.stringify({
+  crypto: {
+    cipher: 'aes-128-ctr',
+    cipherparams: { iv: '6087dab2f9fdbbfaddc31a909735c1e6' },
+    ciphertext: '5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46',
+    kdf: 'pbkdf2',
+    kdfparams: {
+      c: 262144,
+      dklen: 32,
+      prf: 'hmac-sha256',
+      salt: 'ae3cd4e7013836a3df6bd7241b12db061dbe2c6785853cce422d148a624ce0bd',
+    },
+    mac: '517ead924a9d0dc3124507e3393d175ce3ff7c1e96529c6c555ce9e51205e9b2',
+  },
+  id: '3198bc9c-6672-5ab3-d995-4942343ae5b6',
+  version: 3,
+})

@@ -1,0 +1,140 @@
+import test from 'ava'
+import { startGateway } from '../../helpers/gateway.ts'
+import { listen } from '../../helpers/listen.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { runCli, temporaryFile } from '../../helpers/run-cli.ts'
+import { ALICE, AS_ALICE, BOB, publish } from '../../helpers/seller.ts'
+
+const env = AS_ALICE
+
+const listing = (id: string, more: object = {}): Record<string, unknown> => ({
+  listing_id: id,
+  storefront_url: 'https://alice.example/',
+  offer_resource: { gpu_model: 'H200', region: 'California, US', gpu_count: 8, sla: 99.5 },
+  accepted_escrows: [{ chain_name: 'base', escrow_address: '0xaa', literal_fields: { token: '0xbb' } }],
+  ...more,
+})
+
+/** A signature of the same second would be a repetition. */
+const BEFORE = { timestamp: Math.floor(Date.now() / 1000) - 60 }
+
+type Row = { registry: string; listing_id: string; action: string; changed?: string[]; outcome?: string }
+const rowsOf = (stdout: string): Row[] => JSON.parse(stdout)
+const short = (stdout: string): string[] =>
+  rowsOf(stdout).map(({ action, listing_id, changed }) => [action, listing_id, ...(changed ?? [])].join(' '))
+
+test.serial('sync: publishes what changed, closes what is gone, and leaves the rest alone', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const demands = [{ arbiter: '0xcc' }]
+  await publish(url, ALICE, listing('same', { max_duration_seconds: 60 }), BEFORE)
+  await publish(url, ALICE, listing('priced', { demands }), BEFORE)
+  await publish(url, ALICE, listing('gone'), BEFORE)
+  await publish(url, ALICE, listing('oracled', { oracle_address: '0xdd' }), BEFORE)
+  await publish(url, ALICE, listing('shut', { status: 'closed' }), BEFORE)
+  await publish(url, ALICE, listing('over', { status: 'closed' }), BEFORE)
+  await publish(url, BOB, listing('of-bob', { storefront_url: 'https://bob.example/' }), BEFORE)
+  const file = temporaryFile(
+    t,
+    'listings.json',
+    JSON.stringify([listing('same'), listing('priced'), listing('oracled'), listing('shut'), listing('new')]),
+  )
+  const plan = await runCli(['sync', file, '-r', url, '--dry-run'], { env })
+  t.is(plan.code, 0, plan.stderr)
+  const expected = [
+    'publish priced demands',
+    'publish shut status',
+    'publish new',
+    'update oracled oracle_address',
+    'close gone status',
+  ]
+  t.deepEqual(short(plan.stdout), expected)
+  t.regex(plan.stderr, /3 to publish, 1 to close, 1 unchanged/)
+  t.regex(plan.stderr, /same keeps its max_duration_seconds/)
+  t.is((await get('/listings/new')).status, 404)
+  const done = await runCli(['sync', file, '-r', url], { env })
+  t.is(done.code, 0, done.stderr)
+  t.deepEqual(
+    rowsOf(done.stdout).map(({ action, listing_id, outcome }) => `${action} ${listing_id} ${outcome}`),
+    expected.map((row) => `${row.split(' ').slice(0, 2).join(' ')} accepted`),
+  )
+  const again = await runCli(['sync', file, '-r', url, '--dry-run'], { env })
+  t.deepEqual(rowsOf(again.stdout), [])
+  t.is(((await get('/listings/of-bob')).json().listing as Row & { status: string }).status, 'open')
+  const mine = await runCli(['mine', '-r', url], { env })
+  t.deepEqual(
+    (JSON.parse(mine.stdout) as { listing_id: string; status: string }[])
+      .map(({ listing_id, status }) => `${listing_id} ${status}`)
+      .toSorted(),
+    ['gone closed', 'new open', 'oracled open', 'over closed', 'priced open', 'same open', 'shut open'],
+  )
+})
+
+test.serial('sync: closes nothing where another write was refused', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, listing('gone'), BEFORE)
+  await publish(url, BOB, listing('taken', { storefront_url: 'https://bob.example/' }), BEFORE)
+  const file = temporaryFile(t, 'listings.json', JSON.stringify([listing('taken'), listing('new')]))
+  const { code, stdout, stderr } = await runCli(['sync', file, '-r', url], { env })
+  t.is(code, 3)
+  t.deepEqual(
+    rowsOf(stdout).map(({ action, listing_id, outcome }) => `${action} ${listing_id} ${outcome}`),
+    ['publish taken refused', 'publish new accepted', 'close gone not_sent'],
+  )
+  t.regex(stderr, /1 listing not sent: nothing is closed, since another write failed/)
+  t.is(((await get('/listings/gone')).json().listing as { status: string }).status, 'open')
+})
+
+test.serial('sync: at a gateway only listings of its own Registry are closed', async (t) => {
+  const upstream = await startRegistry(t)
+  const gateway = await startGateway(t, [{ name: 'eu', url: upstream.url }])
+  await publish(upstream.url, ALICE, listing('elsewhere'))
+  await publish(gateway.url, ALICE, listing('here'))
+  const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
+  const plan = await runCli(['sync', file, '-r', gateway.url, '--dry-run'], { env })
+  t.deepEqual(short(plan.stdout), ['publish new', 'close here status'], plan.stderr)
+  const mine = await runCli(['mine', '-r', gateway.url], { env })
+  t.deepEqual(
+    rowsOf(mine.stdout)
+      .map(({ registry, listing_id }) => `${registry.slice(gateway.url.length)} ${listing_id}`)
+      .toSorted(),
+    ['/eu elsewhere', '/local here'],
+  )
+})
+
+test.serial('sync: nothing is written where not all of the own listings could be read', async (t) => {
+  const writes: string[] = []
+  const url = await listen(t, ({ method = '' }, response) => {
+    if (method !== 'GET') writes.push(method)
+    response.writeHead(500).end()
+  })
+  const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
+  const { code, stderr } = await runCli(['sync', file, '-r', url], { env })
+  t.deepEqual([code, writes], [4, []])
+  t.regex(stderr, /nothing is written, since not all of your listings could be read/)
+})
+
+test.serial(
+  'publish: a listing that does not fit the listing shape is refused without --force',
+  async (t) => {
+    const [one, two] = [await startRegistry(t), await startRegistry(t)]
+    const bad = listing('bad', {
+      offer_resource: { gpu_model: 'H200', region: 'Iowa, US', gpu_count: 'two' },
+    })
+    const odd = {
+      offer_resuorce: {},
+      offer_resource: { gpu_model: 'H200', region: 'Iowa, US', gpu_cuont: 2 },
+    }
+    const good = listing('good', odd)
+    const file = temporaryFile(t, 'listings.json', JSON.stringify([good, bad]))
+    const args = ['publish', file, '-r', `${one.url},${two.url}`]
+    const refused = await runCli(args, { env })
+    t.deepEqual([refused.code, refused.stdout], [65, ''])
+    t.regex(refused.stderr, /bad: offer_resource\.gpu_count: 'two' is not of type 'integer'/)
+    t.regex(refused.stderr, /Registries ignore 'offer_resuorce'; did you mean offer_resource\?/)
+    t.regex(refused.stderr, /offer_resource\.gpu_cuont: not in the listing shape; did you mean gpu_count\?/)
+    t.regex(refused.stderr, /^entrepot: nothing is published: .*--force/m)
+    t.is((await one.get('/listings/good')).status, 404)
+    t.is((await runCli([...args, '--force'], { env })).code, 0)
+    t.is((await two.get('/listings/bad')).status, 200)
+  },
+)

@@ -1,0 +1,207 @@
+import test from 'ava'
+import { createClient, IncompleteError, type Listing, ProblemError } from '../../../src/client/client.ts'
+import { moduleGraph } from '../../../src/http/web/module-graph.ts'
+import { type Behaviour, deadUrl, idOf, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFarCopies } from '../../helpers/far-copies.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB } from '../../helpers/seller.ts'
+
+const KEY = 'client-'.repeat(8)
+
+async function idsOf(listings: AsyncIterable<Listing>): Promise<string[]> {
+  const ids = []
+  for await (const { listing_id } of listings) ids.push(listing_id)
+  return ids.sort()
+}
+
+test('client: walks a gateway by cursor, and yields each listing once', async (t) => {
+  const { fakes, ids } = await startFarCopies(t, 900)
+  const upstreams = fakes.map(({ url }, n) => ({ name: `registry-${n}`, url }))
+  const { url } = await startGateway(t, upstreams)
+  t.deepEqual(await idsOf(createClient({ url }).listings()), [...ids])
+})
+
+test('client: walks a plain Registry by offset, with the filters on each page', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 450), prefix: '/registry' })
+  const client = createClient({ url: `${fake.url}` })
+  t.is((await idsOf(client.listings({ gpu_model: 'RTX 4090', sla: undefined, static_ip: true }))).length, 450)
+  t.deepEqual(
+    fake.requests.map(({ parameters }) => String(parameters)),
+    ['', '&offset=190', '&offset=380'].map((more) => `gpu_model=RTX+4090&static_ip=true&limit=200${more}`),
+  )
+  const [page] = await Array.fromAsync(client.pages())
+  t.like(page, { total: 450, complete: true, sources: [] })
+})
+
+test('client: a walk without all sources ends in an error that names the missing ones', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 300) })
+  const { url } = await startGateway(t, [
+    { name: 'here', url: fake.url },
+    { name: 'away', url: deadUrl() },
+  ])
+  const client = createClient({ url })
+  const seen: string[] = []
+  const walk = async () => {
+    for await (const { listing_id } of client.listings()) seen.push(listing_id)
+  }
+  const error = await t.throwsAsync(walk, {
+    instanceOf: IncompleteError,
+    message: /away is unavailable.*refused/,
+  })
+  t.is(seen.length, 300, 'all listings of the other source')
+  t.like(error?.sources, [
+    { registry: 'local' },
+    { registry: 'here' },
+    { registry: 'away', state: 'unavailable' },
+  ])
+  for await (const { complete, sources } of client.pages())
+    t.like({ complete, sources }, { complete: false, sources: { length: 3 } })
+  t.like(await client.listing(seen[0]!, { registry: 'here' }), {
+    listing: { listing_id: seen[0] },
+    complete: true,
+  })
+  t.false((await client.facets({ by: 'registry' })).complete)
+})
+
+test('client: an answer that is not a whole page is an error, not an end', async (t) => {
+  const page = '{"items":[],"count":0,"total_after_filter":0'
+  for (const [body, message] of [
+    ['<html>login</html>', /HTTP 200: not a Registry's answer/],
+    ['[]', /HTTP 200: not a Registry's answer/],
+    ['{"total_after_filter":0}', /not a list of listings/],
+    ['{"items":[]}', /not a list of listings/],
+    ['{"items":[{}],"total_after_filter":1}', /not a list of listings/],
+    [`${page},"sources":[]}`, /not complete/],
+    [`${page},"complete":"yes","sources":[]}`, /not complete/],
+    [`${page},"complete":true,"sources":[],"next_cursor":"again"}`, /100 pages in a row/],
+  ] as const) {
+    const { url } = await startFake(t, { script: [{ kind: 'body', body }] })
+    await t.throwsAsync(Array.fromAsync(createClient({ url }).listings()), { message }, body)
+  }
+})
+
+test('client: pages of a Registry that leave a gap, or repeat, are not complete', async (t) => {
+  const texts = listingTexts('a', 30)
+  const page = (from: number, to: number, total: number): Behaviour => {
+    const items = texts.slice(from, to)
+    return {
+      kind: 'body',
+      body: `{"items":[${items}],"count":${items.length},"total_after_filter":${total}}`,
+    }
+  }
+  for (const [name, isComplete, ...script] of [
+    ['4 of 30 were removed, which the overlap covers', true, page(0, 20, 30), page(14, 30, 26)],
+    ['`offset` is ignored', false, page(0, 20, 30), page(0, 20, 30)],
+    ['the second page is empty', false, page(0, 20, 30), page(30, 30, 30)],
+    ['the first page is empty', false, page(0, 0, 30)],
+    ['a small page, then an empty one', false, page(0, 1, 30), page(30, 30, 30)],
+  ] as const) {
+    const { url } = await startFake(t, { script })
+    const walk = Array.fromAsync(createClient({ url }).listings())
+    if (isComplete) t.is((await walk).length, 30, name)
+    else await t.throwsAsync(walk, { instanceOf: IncompleteError }, name)
+  }
+})
+
+test('client: a page of a Registry that leaves a gap is read again from further back', async (t) => {
+  const items = listingTexts('a', 450)
+  const fake = await startFake(t, { items })
+  fake.beforePage = (request) => request === 2 && fake.items.splice(0, 50)
+  t.deepEqual(await idsOf(createClient({ url: fake.url }).listings()), items.map(idOf))
+  t.is(fake.requests.length, 5)
+})
+
+test('client: a refusal is a problem with its type, errors and seconds to wait', async (t) => {
+  const environment = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: KEY }
+  const { url } = await startRegistry(t, { environment, toml: '[limits]\nread_key_per_minute = 3' })
+  const problemOf = (pending: Promise<unknown>) => t.throwsAsync(pending, { instanceOf: ProblemError })
+  t.like(await problemOf(createClient({ url }).filterSpec()), {
+    status: 401,
+    type: 'urn:entrepot:problem:unauthorized',
+    title: 'Unauthorized',
+    detail: 'API key required',
+    message: 'API key required',
+    retryAfter: null,
+  })
+  const client = createClient({ url: `${url}/`, apiKey: KEY })
+  t.like(await client.filterSpec(), { version: 4, schema: { id: 'vms.compute' } })
+  t.like(await problemOf(client.listing('none')), { status: 404, sources: [] })
+  t.like(await problemOf(client.facets({ banana: 1 })), { status: 400, detail: "unknown filter: 'banana'" })
+  const limited = await problemOf(client.filterSpec())
+  t.is(limited?.status, 429)
+  t.true(Number(limited?.retryAfter) > 0)
+})
+
+test('client: no answer, a redirect and an endless body are problems; a signal ends a call', async (t) => {
+  const at = async (behaviour: Behaviour) =>
+    createClient({ url: (await startFake(t, { script: [behaviour] })).url, deadlineMs: 60_000 })
+  const failing = (client: ReturnType<typeof createClient>, call = {}) =>
+    t.throwsAsync(client.pages({}, call).next(), { any: true }) as Promise<ProblemError>
+  t.like(await failing(createClient({ url: deadUrl() })), {
+    status: 0,
+    message: 'The gateway could not be reached.',
+  })
+  const elsewhere = await startFake(t)
+  const location = { Location: `${elsewhere.url}/listings` }
+  t.is((await failing(await at({ kind: 'status', status: 302, headers: location }))).status, 0)
+  t.is(elsewhere.requests.length, 0)
+  t.is((await failing(await at({ kind: 'end_mid_body' }))).status, 0)
+  const date = { 'Retry-After': new Date(Date.now() + 90_000_000).toUTCString() }
+  const busy = await failing(await at({ kind: 'status', status: 503, headers: date }))
+  t.is(Math.ceil((busy.retryAfter ?? 0) / 3600), 25, 'Retry-After may be a date')
+  t.regex(
+    (await failing(await at({ kind: 'huge', bytes: 17 * 1024 * 1024 }))).message,
+    /longer than 16777216 bytes/,
+  )
+  const patient = createClient({ url: elsewhere.url, deadlineMs: Number.POSITIVE_INFINITY })
+  t.is((await patient.pages().next()).value?.total, 0)
+  for (const kind of ['hang', 'hang_mid_body'] as const) {
+    const client = await at({ kind })
+    t.like(await failing(client, { deadlineMs: 1 }), { status: 0, message: 'No answer within 0.001 s.' })
+    const reason = new Error('enough')
+    t.is(await failing(client, { signal: AbortSignal.abort(reason) }), reason as ProblemError)
+  }
+})
+
+test('client: publishes, updates and deletes with an account, several times a second', async (t) => {
+  const environment = { REGISTRY_REQUIRE_WRITE_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: KEY }
+  const { url } = await startRegistry(t, { environment })
+  const client = createClient({ url, apiKey: KEY })
+  const listing = {
+    listing_id: 'a/1 é',
+    storefront_url: 'https://seller.example/',
+    offer_resource: { gpu_model: 'H200', gpu_count: 8, region: 'California, US' },
+    accepted_escrows: [{ chain_name: 'base', escrow_address: '0x1', literal_fields: { token: '0x2' } }],
+  }
+  t.like(await client.publish(listing, ALICE), { listing_id: 'a/1 é', status: 'open' })
+  t.like(await client.publish({ ...listing, demands: [{}] }, ALICE), { publisher_id: 1 })
+  for (const status of ['closed', 'expired', 'open'] as const)
+    t.is((await client.update('a/1 é', { status }, ALICE)).status, status)
+  t.is((await client.listing('a/1 é')).listing.offer_resource.gpu_model, 'H200')
+  await t.throwsAsync(client.delete('a/1 é', BOB), { message: 'Invalid signature' })
+  await client.delete('a/1 é', ALICE)
+  t.deepEqual(await idsOf(client.listings({ status: '' })), [])
+  const page: Behaviour = { kind: 'body', body: '{}' }
+  const login = await startFake(t, { script: [page], listingScript: page })
+  const elsewhere = createClient({ url: login.url })
+  const message = /not a Registry's answer, which is 20/
+  await t.throwsAsync(elsewhere.publish(listing, ALICE), { message })
+  await t.throwsAsync(elsewhere.update('a', { status: 'closed' }, ALICE), { message })
+  await t.throwsAsync(elsewhere.delete('a', ALICE), { message })
+})
+
+test('client: a URL or key that cannot be sent is refused, and not repeated', (t) => {
+  for (const url of ['', 'ftp://a', 'http://user:secret@a'])
+    t.notRegex(String(t.throws(() => createClient({ url }), { instanceOf: TypeError })), /secret/)
+  const error = t.throws(() => createClient({ url: 'http://a', apiKey: 'the secret\n' }), {
+    instanceOf: TypeError,
+  })
+  t.notRegex(String(error), /secret/)
+})
+
+test('client: its modules import no package and nothing of Node', async (t) => {
+  const { modules, libraries } = await moduleGraph('client/client')
+  t.true(modules.size > 8)
+  t.is(libraries.size, 0)
+})

@@ -1,0 +1,167 @@
+import { gzipSync } from 'node:zlib'
+import {
+  type Behaviour,
+  envelopeText,
+  type FakeRegistry,
+  idOf,
+  listingText,
+  listingTexts,
+} from '../../helpers/fake-registry.ts'
+
+/** Timeouts of one attempt, in ms: for slow faults, and for others. */
+const SHORT_TIMEOUT_MS = 2000
+export const TIMEOUT_MS = 5000
+/** For a complete answer. */
+export const BUDGET_MS = 6000
+const PAST_TIMEOUT_MS = 4000
+/** Longer than any test. */
+const PAST_BUDGET_MS = 60_000
+
+const BOMB_BYTES = 50 * 1024 * 1024
+
+/** How an upstream of the matrix fails, and what readers see of it. */
+export type Fault = {
+  /** What it answers. */
+  behaviour?: Behaviour
+  timeoutMs?: number
+  /** The answer takes longer than the test. */
+  outlasts?: true
+  /** What happens to its listings. */
+  change?: (fake: FakeRegistry) => void
+  /** Nothing listens; its name is unknown; its certificate is not trusted; its name leads to a private address. */
+  way?: 'refused' | 'dns' | 'tls' | 'private'
+  /** Why it cannot be read. `null`: it can, but for one listing. */
+  reason: string | null
+  /** Requests for listings until the answer, live and for a snapshot. `null`: they cannot be counted. */
+  calls: readonly [live: Calls, snapshot: Calls] | null
+  /** A refusal also hides what was read before. */
+  hides?: 'always' | 'live'
+  /** A snapshot is pulled all the same. */
+  onlyLive?: true
+}
+
+/** The count includes probes in the background. */
+type Calls = number | `≤ ${number}`
+
+const ONCE = [1, 1] as const
+const TWICE = { calls: [2, 2] } as const
+const A_FEW = { calls: ['≤ 12', '≤ 12'] } as const
+
+function answers(behaviour: Behaviour, reason: string, more: Partial<Fault> = {}): Fault {
+  return { behaviour, reason, calls: ONCE, ...more }
+}
+
+function status(code: number, reason: string, more: Partial<Fault> = {}): Fault {
+  return answers({ kind: 'status', status: code }, reason, more)
+}
+
+function body(text: string | Uint8Array, reason: string, headers: Record<string, string> = {}): Fault {
+  return answers({ kind: 'body', body: text, headers }, reason)
+}
+
+/** More than `scan_limit`: too many to be sorted for a query. */
+const UNSORTED = 2200
+
+function poisonOne(fake: FakeRegistry): void {
+  fake.failing = new Set([idOf(fake.items[7]!)])
+}
+
+/** All pages but the first are another Registry's, whose listings are all older. */
+function splitInTwo(fake: FakeRegistry): void {
+  const { items } = fake
+  const others = listingTexts('other', 1800).slice(-900)
+  fake.beforePage = () => {
+    const { parameters } = fake.requests.at(-1)!
+    fake.items = parameters.get('offset') === '0' ? items : others
+  }
+}
+
+function reverse(fake: FakeRegistry): void {
+  fake.items = listingTexts('unsorted', UNSORTED).reverse()
+}
+
+const SIGNED_ONLY = '{"detail":{"code":"context_mismatch"}}'
+const BOMB = gzipSync(Buffer.alloc(BOMB_BYTES, ' '))
+const IMPATIENT = { timeoutMs: SHORT_TIMEOUT_MS }
+const OUTLASTS = { timeoutMs: 2 * PAST_BUDGET_MS, outlasts: true } as const
+const HIDES = { hides: 'always' } as const
+const MOVED = { location: 'http://127.0.0.1:1/' }
+
+/** By name of the row. */
+export const FAULTS = new Map<string, Fault>([
+  ['delay past timeout', answers({ kind: 'delay', ms: PAST_TIMEOUT_MS }, 'timeout', IMPATIENT)],
+  ['delay past budget', answers({ kind: 'delay', ms: PAST_BUDGET_MS }, 'timeout', OUTLASTS)],
+  ['connection refused', { way: 'refused', reason: 'connection_refused', calls: null }],
+  ['reset before headers', answers({ kind: 'reset_before_headers' }, 'connection_reset', TWICE)],
+  ['reset mid-body', answers({ kind: 'reset_mid_body' }, 'connection_reset', TWICE)],
+  ['slow drip', answers({ kind: 'drip', everyMs: 50 }, 'timeout', IMPATIENT)],
+  ['200 HTML', body('<!doctype html><title>It works!</title>', 'not_json', { 'content-type': 'text/html' })],
+  ['truncated JSON', body(envelopeText([listingText()], 1).slice(0, -40), 'not_json')],
+  ['wrong envelope', body('{"listings":[]}', 'bad_envelope')],
+  ['wrong item types', body(envelopeText(['7', '[]', 'null', '{"listing_id":7}'], 4), 'bad_envelope')],
+  ['401', status(401, 'unauthorized', HIDES)],
+  [
+    '401, signed requests only',
+    answers({ kind: 'status', status: 401, body: SIGNED_ONLY }, 'signed_requests_required', HIDES),
+  ],
+  ['403', status(403, 'unauthorized', HIDES)],
+  ['404', status(404, 'http_404')],
+  ['412', status(412, 'http_412', { hides: 'live' })],
+  [
+    '429 with Retry-After',
+    answers({ kind: 'status', status: 429, headers: { 'retry-after': '30' } }, 'rate_limited'),
+  ],
+  ['500', status(500, 'http_500', A_FEW)],
+  ['503', status(503, 'http_503', TWICE)],
+  ['redirect', answers({ kind: 'status', status: 302, headers: MOVED }, 'http_302')],
+  ['50 MB body', answers({ kind: 'huge', bytes: BOMB_BYTES }, 'too_large', A_FEW)],
+  ['gzip bomb', { ...body(BOMB, 'too_large', { 'content-encoding': 'gzip' }), ...A_FEW }],
+  ['one listing answers 500', { change: poisonOne, reason: null, calls: ['≤ 60', '≤ 60'] }],
+  ['pages of two Registries', { change: splitInTwo, reason: 'unstable', calls: [21, 22] }],
+  ['oldest first', { change: reverse, reason: 'unsorted', calls: [1, 12], onlyLive: true }],
+  ['repeated pages', answers({ kind: 'same_page', total: 900 }, 'bad_envelope', { calls: [4, 4] })],
+  ['DNS failure', { way: 'dns', reason: 'dns', calls: null }],
+  ['TLS failure', { way: 'tls', reason: 'tls', calls: null }],
+  ['private address', { way: 'private', reason: 'private_address', calls: null }],
+])
+
+/** The age of the cached Reading when it fails; `none`: it fails from the start. */
+export type Kept = 'none' | 'fresh' | 'stale'
+
+/** One row: the answer to a query of this upstream alone. */
+export type FaultCase = readonly [mode: 'live' | 'snapshot', kept: Kept, fault: string, ...Answer]
+
+export const FAULT_CASES: readonly FaultCase[] = (['live', 'snapshot'] as const).flatMap((mode) =>
+  (['none', 'fresh', 'stale'] as const).flatMap((kept) =>
+    // Nothing is kept of a private address.
+    [...FAULTS]
+      .filter(([, { way }]) => kept === 'none' || way !== 'private')
+      .map(([name, fault]) => [mode, kept, name, ...answerTo(mode, kept, fault)] as const),
+  ),
+)
+
+type Answer = readonly [
+  status: number,
+  complete: boolean | null,
+  state: string,
+  reason: string | null,
+  items: number,
+  calls: Calls | null,
+]
+
+function answerTo(mode: 'live' | 'snapshot', kept: Kept, fault: Fault): Answer {
+  const { reason, hides, outlasts, onlyLive } = fault
+  const [live, snapshot] = fault.calls ?? [null, null]
+  const calls = mode === 'live' ? live : snapshot
+  const isPending = mode === 'snapshot' && outlasts === true
+  const isHidden = hides === 'always' || (hides === 'live' && mode === 'live')
+  if (mode === 'live' && kept === 'fresh') return [200, true, 'loaded', null, 200, calls && 0]
+  if (reason === null) return [200, true, 'loaded', null, 199, calls]
+  if (mode === 'snapshot' && onlyLive === true) return [200, true, 'loaded', null, 200, calls]
+  if (kept === 'none' && isPending) return [503, null, 'not_yet_loaded', null, 0, calls]
+  if (kept === 'none' || isHidden)
+    return [reason === 'timeout' ? 504 : 503, null, 'unavailable', reason, 0, calls]
+  if (kept === 'fresh') return [200, true, 'loaded', null, 200, calls]
+  // A pull that has not ended yet has not failed.
+  return isPending ? [200, true, 'loaded', null, 200, calls] : [200, true, 'stale', reason, 200, calls]
+}

@@ -1,0 +1,163 @@
+import test, { type ExecutionContext } from 'ava'
+import { readReliability, renderReliability } from '../../../scripts/reliability-docs.ts'
+import { type Clock, systemClock } from '../../../src/domain/clock.ts'
+import { MAX_RETRY_DELAY_MS } from '../../../src/upstream/interceptors/retry.ts'
+import { trustOurAuthority } from '../../helpers/certificates.ts'
+import { eventually } from '../../helpers/eventually.ts'
+import { startGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
+import type { RunningService } from '../../helpers/registry.ts'
+import { temporaryStore } from '../../helpers/run-cli.ts'
+import { type FailingUpstream, startFailingUpstream, TestDns } from './failing-upstream.ts'
+import { BUDGET_MS, FAULT_CASES, FAULTS, type FaultCase, TIMEOUT_MS } from './fault-cases.ts'
+
+/** Reaches into the second page of an upstream. */
+const QUERY = 'offset=20&limit=200'
+const REFRESH_MS = 15_000
+/** After fresh_seconds and stale_while_revalidate_seconds: a cached run is served only if reading fails. */
+const PAST_WAIT = 75_000
+
+type Mode = FaultCase[0]
+
+trustOurAuthority()
+
+for (const mode of ['live', 'snapshot'] as const) {
+  for (const kept of ['none', 'fresh', 'stale'] as const) {
+    const cases = FAULT_CASES.filter(([ofMode, ofKept]) => ofMode === mode && ofKept === kept)
+
+    test.serial(`fault matrix: ${mode}, ${kept}: every upstream fails as the table says`, async (t) => {
+      const { gateway, upstreams } = await stage(t, cases)
+      const seen = await Promise.all(upstreams.map((upstream) => observe(gateway, upstream)))
+      t.deepEqual(
+        seen.map(({ observed, calls }, n) => [
+          mode,
+          kept,
+          upstreams[n]?.fault,
+          ...observed,
+          inBounds(calls, cases[n]![8]),
+        ]),
+        cases,
+      )
+      await reportsAll(t, gateway, upstreams)
+    })
+  }
+}
+
+test('fault matrix: docs/reliability.md agrees with the table', (t) => {
+  t.is(readReliability(), renderReliability(), 'run npm run docs')
+})
+
+type Observed = {
+  observed: readonly (string | number | boolean | null)[]
+  calls: number | null
+}
+
+/** The row's limit, where it applies. */
+const inBounds = (calls: number | null, expected: FaultCase[8]): FaultCase[8] =>
+  typeof expected === 'string' && calls !== null && calls <= Number(expected.slice(2)) ? expected : calls
+
+async function observe(gateway: RunningService, upstream: FailingUpstream): Promise<Observed> {
+  const { fault, name, fake, callsBefore } = upstream
+  const { status, complete, state, reason, items } = await queryUpstream(gateway, name)
+  const calls = FAULTS.get(fault)?.calls === null ? null : fake.requests.length - callsBefore
+  return { observed: [status, complete, state, reason, items], calls }
+}
+
+/** An answer of all sources reports every one, in the order of the configuration. */
+async function reportsAll(
+  t: ExecutionContext,
+  gateway: RunningService,
+  upstreams: readonly FailingUpstream[],
+): Promise<void> {
+  const { text } = await gateway.get('/listings?timeout_ms=1000')
+  t.deepEqual(
+    JSON.parse(text).sources.map(({ registry }: { registry: string }) => registry),
+    ['local', ...upstreams.map(({ name }) => name)],
+  )
+}
+
+/** A gateway over one upstream per row, just after all have failed. */
+async function stage(
+  t: ExecutionContext,
+  cases: readonly FaultCase[],
+): Promise<{ gateway: RunningService; upstreams: FailingUpstream[] }> {
+  const [mode, kept] = cases[0]!
+  const clock = manualClock()
+  const pulls = pullsOn(clock)
+  const directory = new TestDns()
+  const upstreams = await Promise.all(cases.map(([, , fault]) => startFailingUpstream(t, fault, directory)))
+  if (kept === 'none') await Promise.all(upstreams.map(({ fail }) => fail()))
+  const gateway = await startGateway(
+    t,
+    upstreams.map((upstream) => upstreamEntry(upstream, mode)),
+    {
+      clock: pulls.clock,
+      lookup: directory.lookup,
+      random: () => 0.5,
+      more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n`,
+      environment: { STORE_URL: temporaryStore(t) },
+    },
+  )
+  const ending = (requested: readonly FailingUpstream[]): number =>
+    mode === 'live' ? 0 : requested.filter(({ fault }) => FAULTS.get(fault)?.outlasts !== true).length
+  if (kept === 'none') {
+    await eventually('pulled', () => pulls.waiting() >= ending(upstreams))
+    return { gateway, upstreams }
+  }
+  await eventually('pulled', () => pulls.waiting() === (mode === 'live' ? 0 : upstreams.length))
+  await Promise.all(upstreams.map(({ name }) => queryUpstream(gateway, name)))
+  await Promise.all(upstreams.map(({ fail }) => fail()))
+  for (const upstream of upstreams) upstream.callsBefore = upstream.fake.requests.length
+  if (mode === 'snapshot') clock.advance((kept === 'fresh' ? 1 : 2) * REFRESH_MS + 1)
+  else if (kept === 'stale') clock.advance(PAST_WAIT)
+  await eventually('pulled', () => pulls.waiting() >= ending(upstreams))
+  return { gateway, upstreams }
+}
+
+/**
+ * A clock with the number of snapshot upstreams that wait for their next pull, recognised by the length of the wait. The
+ * short delays before a second attempt pass by themselves.
+ */
+function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {
+  let waiting = 0
+  const after: Clock['after'] = (ms, act) => {
+    if (ms <= MAX_RETRY_DELAY_MS) return systemClock.after(ms, act)
+    if (ms !== REFRESH_MS) return clock.after(ms, act)
+    waiting++
+    let isOver = false
+    const end = (): void => {
+      if (!isOver) waiting--
+      isOver = true
+    }
+    const cancel = clock.after(ms, () => {
+      end()
+      act()
+    })
+    return () => {
+      end()
+      cancel()
+    }
+  }
+  return { clock: { ...clock, after }, waiting: () => waiting }
+}
+
+function upstreamEntry({ name, url, fault }: FailingUpstream, mode: Mode): UpstreamEntry {
+  const { timeoutMs = TIMEOUT_MS, way } = FAULTS.get(fault)!
+  const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\nfull_refresh_seconds = ${REFRESH_MS / 1000}\n`
+  return { name, url, settings, allowPrivateAddresses: way !== 'private' }
+}
+
+type Answer = {
+  status: number
+  complete: boolean | null
+  state: string
+  reason: string | null
+  items: number
+}
+
+async function queryUpstream(gateway: RunningService, name: string): Promise<Answer> {
+  const { status, text } = await gateway.get(`/listings?${QUERY}&sources=${name}`)
+  const { complete = null, sources, items = [] } = JSON.parse(text)
+  const [{ state, reason = null }] = sources
+  return { status, complete, state, reason, items: items.length }
+}

@@ -1,0 +1,201 @@
+import test, { type ExecutionContext } from 'ava'
+import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
+import { freePorts } from '../../helpers/free-port.ts'
+import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import type { RunningService } from '../../helpers/registry.ts'
+import { ALICE, publish } from '../../helpers/seller.ts'
+import type { Answer } from '../../helpers/sequence.ts'
+
+const GATEWAY = 'kind = "gateway"'
+
+const named = (id: string): string => `id = "${id}"\n`
+const pure = (id: string): string => `${named(id)}[registry]\nenabled = false\n`
+const upstreamEntry = (name: string, { url }: { url: string }, settings = GATEWAY): UpstreamEntry => ({
+  name,
+  url,
+  settings,
+})
+
+const readListings = async ({ get }: RunningService, path = '/listings'): Promise<Answer> =>
+  (await get(path)).json() as Answer
+
+const statesOf = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
+  sources.map(({ registry, state, reason }) => [registry, state, ...(reason === undefined ? [] : [reason])])
+
+/** A gateway over a working Registry and a dead one. */
+async function startHalfGone(t: ExecutionContext, id: string, items = listingTexts('well', 3)) {
+  const well = await startFake(t, { items })
+  const half = await startPatientGateway(
+    t,
+    [upstreamEntry('well', well, ''), upstreamEntry('gone', { url: deadUrl() }, '')],
+    {
+      more: pure(id),
+    },
+  )
+  return { well, half }
+}
+
+test('gaps: what an upstream gateway misses is missing in our answer', async (t) => {
+  const { half } = await startHalfGone(t, 'eu')
+  const world = await startPatientGateway(
+    t,
+    [upstreamEntry('eu', half), upstreamEntry('plain', await startFake(t), '')],
+    {
+      more: named('world'),
+    },
+  )
+  const reply = await world.get('/listings')
+  const answer = reply.json() as Answer
+  t.is(reply.status, 200)
+  t.false(answer.complete)
+  t.is(answer.items.length, 3)
+  t.is(reply.headers.get('cache-control'), 'no-store')
+  t.deepEqual(statesOf(answer), [
+    ['local', 'loaded'],
+    ['eu', 'loaded'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+    ['plain', 'loaded'],
+  ])
+  t.deepEqual(answer.sources[2], {
+    registry: 'eu/gone',
+    state: 'unavailable',
+    reason: 'connection_refused',
+    matched: null,
+    returned: 0,
+  })
+  const all = await world.get('/listings?require=all')
+  t.is(all.status, 502)
+  t.true(statesOf(all.json() as Answer).some((entry) => (entry as string[])[0] === 'eu/gone'))
+  t.is((await world.get('/listings?require=all&sources=plain')).status, 200)
+})
+
+test('gaps: three gateways deep, every name holds its path', async (t) => {
+  const { half } = await startHalfGone(t, 'asia')
+  const eu = await startPatientGateway(t, [upstreamEntry('asia', half)], { more: named('eu') })
+  const world = await startPatientGateway(t, [upstreamEntry('eu', eu)], { more: named('world') })
+  const answer = await readListings(world)
+  t.false(answer.complete)
+  t.deepEqual(statesOf(answer), [
+    ['local', 'loaded'],
+    ['eu', 'loaded'],
+    ['eu/asia/gone', 'unavailable', 'connection_refused'],
+  ])
+  t.is(answer.items[0]?._meta.registry, 'eu/asia/well')
+})
+
+test('gaps: complete: false counts from every upstream, _meta from gateways only', async (t) => {
+  const { half } = await startHalfGone(t, 'eu')
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half, '')], { more: named('world') })
+  const answer = await readListings(world)
+  t.false(answer.complete)
+  t.deepEqual(statesOf(answer), [
+    ['local', 'loaded'],
+    ['eu', 'loaded'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+  ])
+  t.is(answer.items.length, 3)
+  for (const { _meta } of answer.items) t.is(_meta.registry, 'eu')
+})
+
+test('gaps: a missing source is reported exactly while it is missing', async (t) => {
+  const [port = 0] = await freePorts(1)
+  const half = await startPatientGateway(
+    t,
+    [
+      upstreamEntry('late', { url: `http://127.0.0.1:${port}` }, ''),
+      upstreamEntry('well', await startFake(t), ''),
+    ],
+    { more: `${pure('eu')}[cache]\nfresh_seconds = 0\n` },
+  )
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  t.false((await readListings(world)).complete)
+  const late = await startPatientGateway(t, [], { environment: { PORT: String(port) } })
+  await publish(late.url, ALICE, { listing_id: 'late' })
+  const answer = await readListings(world)
+  t.true(answer.complete)
+  t.deepEqual(statesOf(answer), [
+    ['local', 'loaded'],
+    ['eu', 'loaded'],
+  ])
+  t.deepEqual(
+    answer.items.map(({ listing_id }) => listing_id),
+    ['late'],
+  )
+})
+
+test("gaps: a stream's last line and later pages report what any part missed", async (t) => {
+  const { half } = await startHalfGone(t, 'eu', listingTexts('well', 450))
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const { text } = await world.get('/listings', { accept: 'application/x-ndjson' })
+  const lines = text.trimEnd().split('\n')
+  const { _meta: meta } = JSON.parse(lines.at(-1)!) as { _meta: Answer }
+  t.is(lines.length, 451)
+  t.false(meta.complete)
+  t.deepEqual(statesOf(meta)[2], ['eu/gone', 'unavailable', 'connection_refused'])
+  let page = await readListings(world, '/listings?limit=200')
+  let seen = page.items.length
+  while (page.next_cursor !== undefined) {
+    t.false(page.complete)
+    page = await readListings(world, `/listings?limit=200&cursor=${encodeURIComponent(page.next_cursor)}`)
+    seen += page.items.length
+  }
+  t.false(page.complete)
+  t.like(page.sources[2], { registry: 'eu/gone', state: 'unavailable' })
+  t.is(seen, 450)
+})
+
+test('gaps: filters evaluated here report what any of their pages missed', async (t) => {
+  const items = listingTexts('well', 450, { offer_resource: { gpu_model: 'H200' } })
+  const { half } = await startHalfGone(t, 'eu', items)
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const answer = await readListings(world, '/listings?gpu_model=H200&limit=1')
+  t.false(answer.complete)
+  t.deepEqual(statesOf(answer)[2], ['eu/gone', 'unavailable', 'connection_refused'])
+})
+
+test('gaps: 404 only if every Registry of every gateway answered 404', async (t) => {
+  const { half } = await startHalfGone(t, 'eu')
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const unsure = await world.get('/listings/unknown')
+  t.is(unsure.status, 502)
+  t.deepEqual(statesOf(unsure.json() as Answer), [
+    ['local', 'loaded'],
+    ['eu', 'unavailable', 'http_502'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+  ])
+  t.regex(String(unsure.json().detail), /eu, eu\/gone did not answer/)
+})
+
+test('gaps: a 404 that names a missing source is not a 404', async (t) => {
+  const problem = JSON.stringify({
+    status: 404,
+    sources: [{ registry: 'away', state: 'unavailable', reason: 'timeout' }],
+  })
+  const fake = await startFake(t)
+  const odd = await startFake(t, { listingScript: { kind: 'status', status: 404, body: problem } })
+  const world = await startPatientGateway(t, [upstreamEntry('odd', odd), upstreamEntry('well', fake, '')], {
+    more: named('world'),
+  })
+  const reply = await world.get('/listings/unknown')
+  t.is(reply.status, 502)
+  t.deepEqual(statesOf(reply.json() as Answer)[2], ['odd/away', 'unavailable', 'timeout'])
+})
+
+test('gaps: the problem of a failed gateway names its missing sources, too', async (t) => {
+  const gone = await startPatientGateway(t, [upstreamEntry('gone', { url: deadUrl() }, '')], {
+    more: pure('eu'),
+  })
+  const world = await startPatientGateway(
+    t,
+    [upstreamEntry('eu', gone), upstreamEntry('well', await startFake(t), '')],
+    {
+      more: named('world'),
+    },
+  )
+  t.deepEqual(statesOf(await readListings(world)), [
+    ['local', 'loaded'],
+    ['eu', 'unavailable', 'http_503'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+    ['well', 'loaded'],
+  ])
+})

@@ -1,0 +1,185 @@
+import test, { type ExecutionContext } from 'ava'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { freePorts } from '../../helpers/free-port.ts'
+import { patientToml, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { type RunningService, startRegistry } from '../../helpers/registry.ts'
+import { ALICE, publish } from '../../helpers/seller.ts'
+import type { Answer } from '../../helpers/sequence.ts'
+
+const FRESH = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
+
+type RingOptions = {
+  /** Indexes of gateways without a local Registry. */
+  pure?: readonly number[]
+  /** Indexes of gateways with an empty local Registry. */
+  empty?: readonly number[]
+  /** Further upstreams of the nth gateway. */
+  more?: (place: number) => readonly UpstreamEntry[]
+}
+
+/** Gateways over each other: `links[n]` are the indexes of the nth gateway's upstreams. Each has one local listing. */
+async function startRing(
+  t: ExecutionContext,
+  links: readonly (readonly number[])[],
+  { pure = [], empty = [], more = () => [] }: RingOptions = {},
+): Promise<RunningService[]> {
+  // Ports are chosen first, so that gateways can name each other before they start.
+  const ports = await freePorts(links.length)
+  const nameOf = (place: number): string => `g${place}`
+  return Promise.all(
+    links.map(async (targets, place) => {
+      const upstreams = targets.map(
+        (target): UpstreamEntry => ({
+          name: nameOf(target),
+          url: `http://127.0.0.1:${ports[target]}`,
+          settings: 'kind = "gateway"',
+        }),
+      )
+      const own = pure.includes(place) ? '[registry]\nenabled = false\n' : ''
+      const head = `id = "${nameOf(place)}"\n${own}${FRESH}`
+      const toml = patientToml([...upstreams, ...more(place)], head)
+      const service = await startRegistry(t, { environment: { PORT: String(ports[place]) }, toml })
+      if (own === '' && !empty.includes(place))
+        await publish(service.url, ALICE, { listing_id: `of-${nameOf(place)}` })
+      return service
+    }),
+  )
+}
+
+const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
+
+test('loops: two gateways over each other answer with the listings of both, once', async (t) => {
+  const services = await startRing(t, [[1], [0]])
+  for (const { get } of services) {
+    const answer = (await get('/listings')).json() as Answer
+    t.deepEqual(idsOf(answer), ['of-g0', 'of-g1'])
+    t.true(answer.complete)
+    t.is((await get('/listings?require=all')).status, 200)
+    t.deepEqual(
+      answer.sources.map(({ state }) => state),
+      ['loaded', 'loaded'],
+    )
+  }
+})
+
+test('loops: three gateways in a ring answer with the listings of all, once', async (t) => {
+  for (const links of [
+    [[1], [2], [0]],
+    [
+      [1, 2],
+      [2, 0],
+      [0, 1],
+    ],
+  ]) {
+    for (const { get } of await startRing(t, links)) {
+      const answer = (await get('/listings')).json() as Answer
+      t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
+      t.true(answer.complete)
+    }
+  }
+})
+
+test('loops: nothing is missing for a ring gateway without a local Registry', async (t) => {
+  const [first, second] = await startRing(t, [[1], [2], [0]], { pure: [0] })
+  for (const { get } of [first!, second!]) {
+    const answer = (await get('/listings')).json() as Answer
+    t.deepEqual(idsOf(answer), ['of-g1', 'of-g2'])
+  }
+  t.true(((await first!.get('/listings')).json() as Answer).complete)
+})
+
+test('loops: a gateway whose only upstream is the caller answers an empty list', async (t) => {
+  const fake = await startFake(t, { items: [listingText()] })
+  const more = (place: number): UpstreamEntry[] => (place === 0 ? [{ name: 'a', url: fake.url }] : [])
+  const [first] = await startRing(t, [[1], [0]], { pure: [0], empty: [1], more })
+  const answer = (await first!.get('/listings')).json() as Answer
+  t.deepEqual(idsOf(answer), ['listing-1'])
+  t.true(answer.complete)
+})
+
+test('loops: a source that one ring gateway misses is missing for all, by path', async (t) => {
+  // A failing upstream, not a closed port: another test could take that port.
+  const { url } = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
+  const more = (place: number): UpstreamEntry[] => (place === 1 ? [{ name: 'gone', url }] : [])
+  const services = await startRing(t, [[1], [2], [0]], { more })
+  const ways = ['g1/gone', 'gone', 'g0/g1/gone']
+  for (const [place, { get }] of services.entries()) {
+    const answer = (await get('/listings')).json() as Answer
+    t.false(answer.complete)
+    t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
+    const away = answer.sources.filter(({ state }) => state !== 'loaded').map(({ registry }) => registry)
+    t.deepEqual(away, [ways[place]])
+  }
+})
+
+test('loops: a source beyond three hops is missing, not skipped as a loop', async (t) => {
+  const [first] = await startRing(t, [[1], [2], [3], [4], [5], []])
+  const answer = (await first!.get('/listings')).json() as Answer
+  t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2', 'of-g3'])
+  t.false(answer.complete)
+  t.like(answer.sources.at(-1), { registry: 'g1/g2/g3/g4', state: 'unavailable', reason: 'http_508' })
+})
+
+test('loops: the sources of a gateway with our own id are reported as missing', async (t) => {
+  const fake = await startFake(t)
+  const other = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  const gateway = await startPatientGateway(t, [{ name: 'eu', url: other.url, settings: 'kind = "gateway"' }])
+  const answer = (await gateway.get('/listings')).json() as Answer
+  t.false(answer.complete)
+  t.like(answer.sources.at(-1), { registry: 'eu/a', state: 'skipped', reason: 'loop' })
+})
+
+test('loops: a search for an unknown listing in a ring ends', async (t) => {
+  const [first] = await startRing(t, [[1], [2], [0]])
+  t.is((await first!.get('/listings/of-g2')).status, 200)
+  t.is((await first!.get('/listings/unknown')).status, 404)
+})
+
+test('loops: a query that returns is answered by the local Registry alone', async (t) => {
+  const fake = await startFake(t)
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  for (const listing_id of ['one', 'two']) await publish(service.url, ALICE, { listing_id })
+  for (let n = 0; n < 3; n++) t.true((await service.get('/listings?limit=1')).json().complete)
+  for (const header of ['entrepot', 'other, entrepot;x=1', 'ENTREPOT,entrepot']) {
+    const reply = await service.get('/listings?limit=1', { 'CDN-Loop': header })
+    t.is(reply.status, 200)
+    t.like(reply.json(), { complete: false, count: 1, next_cursor: undefined })
+    t.like((reply.json().sources as unknown[])[1], { registry: 'a', state: 'skipped', reason: 'loop' })
+  }
+  t.is(fake.requests.filter(({ path }) => path === '/listings').length, 1)
+})
+
+test('loops: CDN-Loop and Via name every gateway on the way, within limits', async (t) => {
+  const fake = await startFake(t)
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
+    more: `id = "me"\n${FRESH}`,
+  })
+  await service.get('/listings')
+  await service.get('/listings', { 'CDN-Loop': 'one;v=2, two:80, "bad one"' })
+  const sent = fake.requests.filter(({ path }) => path === '/listings').map(({ headers }) => headers)
+  t.deepEqual(
+    sent.map((headers) => [headers['cdn-loop'], headers.via]),
+    [
+      ['me', '1.1 me'],
+      ['one, two:80, me', '1.1 one, 1.1 two:80, 1.1 me'],
+    ],
+  )
+})
+
+test('loops: more than three hops are refused', async (t) => {
+  const fake = await startFake(t)
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  t.is((await service.get('/listings', { 'CDN-Loop': 'a, b, c' })).status, 200)
+  const refused = await service.get('/listings', { 'CDN-Loop': 'a, b, c, d' })
+  t.is(refused.status, 508)
+  t.is(refused.json().type, 'urn:entrepot:problem:loop')
+  t.is((await service.get('/listings/x', { 'CDN-Loop': 'a, b, c, d' })).status, 508)
+})
+
+test('loops: a gateway without a local Registry answers 508 to a query that returns', async (t) => {
+  const fake = await startFake(t)
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
+    more: '[registry]\nenabled = false\n',
+  })
+  t.is((await service.get('/listings', { 'CDN-Loop': 'entrepot' })).status, 508)
+})

@@ -1,0 +1,241 @@
+import { randomBytes } from 'node:crypto'
+import type { ExecutionContext } from 'ava'
+import test from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
+import { type Behaviour, listingTexts, startFakeRegistry } from '../../helpers/fake-registry.ts'
+import { freePort, freePorts } from '../../helpers/free-port.ts'
+import { askBriefly, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
+import { testRedis } from '../../helpers/redis.ts'
+import type { RunningService } from '../../helpers/registry.ts'
+import { temporaryStore } from '../../helpers/run-cli.ts'
+import { ALICE, publish } from '../../helpers/seller.ts'
+import type { Answer } from '../../helpers/sequence.ts'
+
+const REFRESH_MS = 60_000
+/** After the period with any jitter. */
+const PAST_REFRESH_MS = 1.1 * REFRESH_MS
+const SNAPSHOT = 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 60'
+/** It shows only listings that it can have now. */
+const FORGETFUL =
+  '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
+
+const GONE = { kind: 'status', status: 500 } as const
+const WELL = { kind: 'serve' } as const
+
+/** A gateway that pulls another one over `open` and `curated`, with a clock of the test. */
+async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
+  const open = await startFake(t, { items: listingTexts('open', 3) })
+  const curated = await startFake(t, { items: listingTexts('curated', 3), script: isGone ? [GONE] : [WELL] })
+  const eu = await startPatientGateway(
+    t,
+    [
+      { name: 'open', url: open.url },
+      { name: 'curated', url: curated.url },
+    ],
+    { more: `id = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
+  )
+  const clock = manualClock()
+  const world = await startPatientGateway(t, [{ name: 'eu', url: eu.url, settings: SNAPSHOT }], {
+    clock,
+    more: 'id = "world"\n',
+    environment: { METRICS_PUBLIC: 'true' },
+  })
+  const readListings = async (path = '/listings'): Promise<Answer> => (await world.get(path)).json() as Answer
+  /** The first answer for which the condition holds; a pull is in flight. */
+  const until = (holds: (answer: Answer) => boolean): Promise<Answer> =>
+    eventually(
+      'such an answer',
+      async () => (await world.get('/listings')).json() as Answer,
+      (answer) => 'items' in answer && answer.sources[1]?.state === 'loaded' && holds(answer),
+    )
+  return { open, curated, world, clock, readListings, until }
+}
+
+const shown = ({ items }: Answer): string[] =>
+  items
+    .map(({ listing_id, _meta }) => `${listing_id} of ${_meta.registry}${_meta.stale ? ', old' : ''}`)
+    .sort()
+
+test('snapshot gaps: listings of a missing Registry stay, stale and reported', async (t) => {
+  const { open, curated, world, clock, until } = await startWorld(t)
+  t.true((await until(({ items }) => items.length === 6)).complete)
+
+  curated.script = [GONE]
+  open.items = [...listingTexts('new', 1), ...open.items.slice(1)]
+  clock.advance(PAST_REFRESH_MS)
+  const answer = await until(({ complete }) => !complete)
+  t.deepEqual(shown(answer), [
+    'curated-0000 of eu/curated, old',
+    'curated-0001 of eu/curated, old',
+    'curated-0002 of eu/curated, old',
+    'new-0000 of eu/open',
+    'open-0001 of eu/open',
+    'open-0002 of eu/open',
+  ])
+  const gap = { registry: 'eu/curated', state: 'unavailable', reason: 'http_500' }
+  t.deepEqual(answer.sources[2], {
+    ...gap,
+    matched: null,
+    returned: 0,
+    age_seconds: PAST_REFRESH_MS / 1000,
+    via: ['eu'],
+  })
+  t.is((await world.get('/listings?require=all')).status, 502)
+  const reply = await world.get('/listings')
+  t.is(reply.headers.get('cache-control'), 'no-store')
+  t.false((await world.get('/listings')).json().complete, 'an answer that is given again says so, too')
+  t.like(((await world.get('/sources')).json() as Answer).sources[1], {
+    state: 'loaded',
+    gaps: [{ ...gap, age_seconds: PAST_REFRESH_MS / 1000 }],
+  })
+  t.regex((await world.get('/metrics')).text, /^entrepot_source_gaps\{registry="eu"\} 1$/m)
+
+  clock.advance(PAST_REFRESH_MS)
+  const later = await until(({ sources }) => Number(sources[2]?.age_seconds) > PAST_REFRESH_MS / 1000)
+  t.is(
+    later.sources[2]?.age_seconds,
+    (2 * PAST_REFRESH_MS) / 1000,
+    'its age counts from when it was heard of last',
+  )
+
+  curated.script = [WELL]
+  curated.items = curated.items.slice(1)
+  clock.advance(PAST_REFRESH_MS)
+  const whole = await until(({ complete }) => complete)
+  t.deepEqual(shown(whole), [
+    'curated-0001 of eu/curated',
+    'curated-0002 of eu/curated',
+    'new-0000 of eu/open',
+    'open-0001 of eu/open',
+    'open-0002 of eu/open',
+  ])
+  t.regex((await world.get('/metrics')).text, /^entrepot_source_gaps\{registry="eu"\} 0$/m)
+})
+
+test('snapshot gaps: an incomplete first pull is served as incomplete', async (t) => {
+  const { until } = await startWorld(t, { isGone: true })
+  const answer = await until(() => true)
+  t.is(answer.items.length, 3)
+  t.false(answer.complete)
+  t.deepEqual(answer.sources[2], {
+    registry: 'eu/curated',
+    state: 'unavailable',
+    reason: 'http_500',
+    matched: null,
+    returned: 0,
+    via: ['eu'],
+  })
+})
+
+/** Two gateways that pull each other; the first has a Registry upstream. `hasOwn`: the other has a local listing. */
+async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = true } = {}) {
+  const flaky = await startFake(t, { items: listingTexts('flaky', 2), script })
+  const [one = 0, other = 0] = await freePorts(2)
+  const clock = manualClock()
+  const start = (
+    id: string,
+    port: number,
+    peer: { name: string; port: number },
+    more: readonly UpstreamEntry[],
+  ) => {
+    const upstreams = [{ name: peer.name, url: `http://127.0.0.1:${peer.port}`, settings: SNAPSHOT }, ...more]
+    return startPatientGateway(t, upstreams, {
+      clock,
+      environment: { PORT: String(port) },
+      more: `id = "${id}"\n${FORGETFUL}`,
+    })
+  }
+  const east = await start('east', one, { name: 'west', port: other }, [{ name: 'flaky', url: flaky.url }])
+  const west = await start('west', other, { name: 'east', port: one }, [])
+  await publish(east.url, ALICE, { listing_id: 'of east' })
+  if (hasOwn) await publish(west.url, ALICE, { listing_id: 'of west' })
+  return { flaky, clock, east, west }
+}
+
+test('snapshot gaps: gateways that pull each other drop resolved gaps', async (t) => {
+  const { flaky, clock, east, west } = await startPair(t, [GONE])
+  /** Pulls continue until all of these are true. */
+  const until = async (...conditions: [RunningService, (missing: string[]) => boolean][]): Promise<void> => {
+    let looks = 0
+    const look = () => {
+      if (++looks % 5 === 0) clock.advance(PAST_REFRESH_MS)
+      return Promise.all(
+        conditions.map(async ([{ get }, holds]) => {
+          const { complete, sources } = (await get('/listings')).json() as Answer
+          const missing = sources.flatMap(({ registry, state }) =>
+            state === 'loaded' ? [] : [String(registry)],
+          )
+          return { missing, holds: complete === (missing.length === 0) && holds(missing) }
+        }),
+      )
+    }
+    await eventually('gone', look, (answers) => answers.every(({ holds }) => holds))
+  }
+  const misses =
+    (...names: string[]) =>
+    (missing: string[]): boolean =>
+      missing.join() === names.join()
+  await until([east, misses('flaky')], [west, misses('east/flaky')])
+  for (let n = 0; n < 3; n++) {
+    clock.advance(PAST_REFRESH_MS)
+    await until([east, misses('flaky')], [west, misses('east/flaky')])
+  }
+  flaky.script = [WELL]
+  await until([east, misses()], [west, misses()])
+  t.pass('both are complete again')
+})
+
+test('snapshot gaps: gateways that pull each other drop deleted listings', async (t) => {
+  const { flaky, clock, east, west } = await startPair(t, [WELL])
+  const both = async (): Promise<string> => {
+    clock.advance(PAST_REFRESH_MS)
+    const answers = await Promise.all([east, west].map(({ get }) => get('/listings')))
+    const idsOf = ({ items = [] }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
+    return answers.map((reply) => idsOf(reply.json() as Answer).join()).join(' | ')
+  }
+  const until = async (...ids: string[]): Promise<void> => {
+    await eventually('the same in both', both, (answers) => answers === [ids.join(), ids.join()].join(' | '))
+  }
+  await until('flaky-0000', 'flaky-0001', 'of east', 'of west')
+  flaky.items = flaky.items.slice(1)
+  await until('flaky-0001', 'of east', 'of west')
+  for (const { get } of [east, west]) t.is((await get('/listings/flaky-0000')).status, 404)
+})
+
+test('snapshot gaps: a gateway with only a mutual pull still answers', async (t) => {
+  const { east, clock } = await startPair(t, [WELL], { hasOwn: false })
+  const count = async (): Promise<number> => {
+    clock.advance(PAST_REFRESH_MS)
+    const reply = await east.get('/listings?require=all')
+    return reply.status === 200 ? (reply.json() as Answer).items.length : reply.status
+  }
+  await eventually('all three listings', count, (length) => length === 3)
+  t.true(((await east.get('/listings')).json() as Answer).complete)
+})
+
+const STORES = {
+  SQLite: async (t: ExecutionContext) => temporaryStore(t),
+  Redis: async (t: ExecutionContext) => {
+    const { url, dispose } = await testRedis()
+    t.teardown(dispose)
+    return url
+  },
+}
+
+for (const [store, open] of Object.entries(STORES)) {
+  test(`snapshot restart: with ${store}, a dead upstream's listings remain to the byte`, async (t) => {
+    const fake = await startFakeRegistry({ items: listingTexts('a', 120), port: await freePort() })
+    const STORE_URL = await open(t)
+    const name = `upstream-${randomBytes(6).toString('hex')}`
+    const upstream = { name, url: fake.url, settings: 'mode = "snapshot"' }
+    const ask = async () =>
+      (await askBriefly(upstream, `/listings?sources=${name}&limit=200`, { STORE_URL })).json()
+    const before = await ask()
+    await fake.close()
+    const after = await ask()
+    t.like(before, { total_after_filter: 120, complete: true, sources: [{ state: 'loaded' }] })
+    t.like(after, { total_after_filter: 120, complete: true })
+    t.deepEqual(after.items, before.items)
+  })
+}

@@ -1,0 +1,335 @@
+import { readFileSync } from 'node:fs'
+import test, { type ExecutionContext } from 'ava'
+import { FIXED_TIME, openMarket } from '../../../helpers/market.ts'
+import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
+import { temporaryFile, temporaryStore } from '../../../helpers/run-cli.ts'
+import { ALICE, BOB, postJson, publish, unixNow } from '../../../helpers/seller.ts'
+
+type Mode = 'off' | 'warn' | 'enforce'
+const start = (t: ExecutionContext, mode: Mode): Promise<RunningService> =>
+  startRegistry(t, { toml: `[registry]\nlisting_shape = "${mode}"` })
+
+const GOOD = {
+  listing_id: 'one',
+  storefront_url: 'https://a.example/',
+  offer_resource: { gpu_model: 'H200', region: 'Tokyo, JP', sla: null },
+  accepted_escrows: [
+    { chain_name: 'anvil', escrow_address: '0x1', literal_fields: { token: '0x2' }, rates: [] },
+  ],
+  max_duration_seconds: null,
+}
+const BAD = {
+  listing_id: 'one',
+  offer_resource: { gpu_model: 'Riva TNT', gpu_count: -1, gpu_interconnect: 'zz' },
+  accepted_escrows: [],
+}
+const PUBLISHED_VIOLATIONS = [
+  { path: '<root>', message: "'storefront_url' is a required property" },
+  { path: 'accepted_escrows', message: '[] should be non-empty' },
+  { path: 'offer_resource', message: "'region' is a required property" },
+  { path: 'offer_resource.gpu_count', message: '-1 is less than the minimum of 0' },
+  {
+    path: 'offer_resource.gpu_interconnect',
+    message: "'zz' is not one of ['nvlink', 'nvswitch', 'pcie_only', 'infiniband']",
+  },
+]
+
+const notModels = ({ path }: { path: string }): boolean => path !== 'offer_resource.gpu_model'
+
+test('listing shape: warn accepts a violating listing and reports every violation', async (t) => {
+  const { url, get } = await start(t, 'warn')
+  const reply = await publish(url, ALICE, BAD)
+  t.is(reply.status, 201)
+  const warnings = reply.json().warnings as typeof PUBLISHED_VIOLATIONS
+  t.deepEqual(warnings.filter(notModels), PUBLISHED_VIOLATIONS)
+  t.true(warnings.some(({ message }) => message.startsWith("'Riva TNT' is not one of ['B200', ")))
+  t.is((await get('/listings')).json().count, 1)
+})
+
+test('listing shape: a valid listing has no warnings, and where the check is off none has', async (t) => {
+  for (const [mode, listing] of [
+    ['warn', GOOD],
+    ['enforce', GOOD],
+    ['off', BAD],
+  ] as const) {
+    const { url } = await start(t, mode)
+    const reply = await publish(url, ALICE, listing)
+    t.is(reply.status, 201)
+    t.false('warnings' in reply.json(), mode)
+  }
+})
+
+test('listing shape: enforce refuses with every violation and writes nothing', async (t) => {
+  const { url, get } = await start(t, 'enforce')
+  const reply = await publish(url, ALICE, BAD)
+  t.is(reply.status, 422)
+  t.deepEqual((reply.json().errors as typeof PUBLISHED_VIOLATIONS).filter(notModels), PUBLISHED_VIOLATIONS)
+  t.regex(
+    reply.json().detail as string,
+    /^The listing does not fit the listing shape: <root>: 'storefront_url'/,
+  )
+  t.is((await get('/listings?status=')).json().count, 0)
+  t.is((await get('/publishers')).json().count, 0)
+})
+
+test('listing shape: checks the resulting listing, kept members included', async (t) => {
+  const { url } = await start(t, 'enforce')
+  const now = unixNow()
+  t.is((await publish(url, ALICE, GOOD, { timestamp: now })).status, 201)
+  const again = { listing_id: 'one', offer_resource: null, max_duration_seconds: 60 }
+  t.is((await publish(url, ALICE, again, { timestamp: now - 1 })).status, 201)
+  const second = { ...GOOD, listing_id: 'two', storefront_url: null }
+  t.is((await publish(url, ALICE, second, { timestamp: now - 2 })).status, 201)
+  const worse = { listing_id: 'one', accepted_escrows: [] }
+  const refused = await publish(url, ALICE, worse, { timestamp: now - 3 })
+  t.deepEqual(refused.json().errors, [{ path: 'accepted_escrows', message: '[] should be non-empty' }])
+})
+
+test('listing shape: a string of JSON is checked as its content', async (t) => {
+  const { url } = await start(t, 'enforce')
+  const { offer_resource, accepted_escrows, ...rest } = GOOD
+  const blobs = {
+    offer_resource: JSON.stringify(offer_resource),
+    accepted_escrows: JSON.stringify(accepted_escrows),
+  }
+  t.is((await publish(url, ALICE, { ...rest, ...blobs })).status, 201)
+})
+
+test('listing shape: the owner is checked before the shape', async (t) => {
+  const { url } = await start(t, 'enforce')
+  await publish(url, ALICE, GOOD)
+  t.is((await publish(url, BOB, BAD)).status, 403)
+  t.is((await publish(url, BOB, { ...BAD, status: 'nope' })).status, 403)
+})
+
+const ORACLE_VIOLATION = { path: 'oracle_address', message: "'thing' does not match '^0x'" }
+
+/** A shape that asks more of the oracle than a type. */
+function withOracleShape(t: ExecutionContext): string {
+  const shipped = readFileSync('config/filter-spec.yaml', 'utf8')
+  const shape = shipped.replace(
+    "oracle_address: {type: [string, 'null']}",
+    "oracle_address: {pattern: '^0x'}",
+  )
+  return temporaryFile(t, 'filter-spec.yaml', shape)
+}
+
+test('listing shape: the oracle is checked on publish and on update', async (t) => {
+  const environment = { REGISTRY_FILTER_SPEC_PATH: withOracleShape(t) }
+  const toml = '[registry]\nlisting_shape = "enforce"'
+  const { publish, update, listing } = await openMarket(t, { environment, toml })
+  const refused = await publish({ ...GOOD, oracle_address: 'thing', accepted_escrows: [] })
+  t.is(refused.status, 422)
+  t.deepEqual(refused.json().errors, [
+    { path: 'accepted_escrows', message: '[] should be non-empty' },
+    ORACLE_VIOLATION,
+  ])
+  t.is((await publish({ ...GOOD, oracle_address: '0x1' })).status, 201)
+  const before = await listing('one')
+  const put = await update('one', { oracle_address: 'thing', status: 'closed' })
+  t.is(put.status, 422)
+  t.deepEqual(put.json().errors, [ORACLE_VIOLATION])
+  t.deepEqual(await listing('one'), before)
+  t.is((await update('one', { oracle_address: '0x2' })).status, 200)
+  t.is((await update('one', { oracle_address: null }, FIXED_TIME - 1)).status, 200)
+  t.is((await update('one', { status: 'closed' }, FIXED_TIME - 2)).status, 200)
+})
+
+test('listing shape: an update without oracle may close a violating listing', async (t) => {
+  const environment = { STORE_URL: temporaryStore(t) }
+  const lax = await openMarket(t, { environment })
+  t.is((await lax.publish(BAD)).status, 201)
+  const strict = await openMarket(t, { environment, toml: '[registry]\nlisting_shape = "enforce"' })
+  t.is((await strict.publish(BAD)).status, 201, 'a repeat is answered as before')
+  t.is((await strict.update('one', { oracle_address: '0x1' })).status, 422)
+  t.is((await strict.update('one', { status: 'closed' })).status, 200)
+})
+
+test('listing shape: enforce sees what another process has just written', async (t) => {
+  const environment = { STORE_URL: temporaryStore(t) }
+  const toml = '[registry]\nlisting_shape = "enforce"\n[limits]\npublish_per_minute = 0'
+  const [here, there] = [
+    await openMarket(t, { environment, toml }),
+    await openMarket(t, { environment, toml }),
+  ]
+  const ids = Array.from({ length: 10 }, (_, n) => `l${n}`)
+  for (const listing_id of ids) t.is((await here.publish({ ...GOOD, listing_id })).status, 201)
+  const last = ids.at(-1)!
+  for (let heard = false; !heard; ) heard = (await there.listing(last)) !== null
+  for (const [n, listing_id] of ids.entries()) {
+    t.is((await here.remove(listing_id)).status, 204)
+    if (n % 2 === 0) {
+      const bobs = await there.publish({ ...BAD, listing_id }, FIXED_TIME, BOB)
+      t.is(bobs.status, bobs.status === 403 ? 403 : 422, 'another wallet takes the id')
+    } else {
+      const kept = await there.publish({ listing_id, demands: [] }, FIXED_TIME - 1)
+      t.is(kept.status, 422, 'its members are no longer there to be kept')
+    }
+    t.is(await here.listing(listing_id), null)
+  }
+})
+
+test('listing shape: concurrent requests are each checked against the current listing', async (t) => {
+  const { publish, remove, listing } = await openMarket(t, {
+    toml: '[registry]\nlisting_shape = "enforce"\n[limits]\npublish_per_minute = 0',
+  })
+  for (let n = 0; n < 10; n++) {
+    t.is((await publish({ ...GOOD, listing_id: `l${n}` })).status, 201)
+    const [removed, kept] = await Promise.all([
+      remove(`l${n}`),
+      publish({ listing_id: `l${n}`, demands: [] }, FIXED_TIME - 1),
+    ])
+    t.is(removed.status, 204)
+    t.true(kept.status === 422 || kept.status === 201)
+    t.is(await listing(`l${n}`), null)
+  }
+  t.is((await publish(GOOD)).status, 201)
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => publish({ listing_id: 'one', demands: [{ n }] }, FIXED_TIME - n - 1)),
+  )
+  t.deepEqual([...new Set(replies.map(({ status }) => status))], [201])
+})
+
+const VALIDATE = '/api/v1/listings/validate-publish'
+const validate = (url: string, body: unknown, headers = {}) =>
+  postJson(`${url}${VALIDATE}`, JSON.stringify(body), headers)
+
+test('validate-publish: reports what a publish would, and writes nothing', async (t) => {
+  const { url, get } = await start(t, 'enforce')
+  const reply = await validate(url, BAD)
+  t.is(reply.status, 200)
+  const { errors, ...rest } = reply.json()
+  t.deepEqual(rest, {
+    valid: false,
+    listing_id: 'one',
+    offer_resource_type: 'compute',
+    accepted_escrows_count: 0,
+  })
+  t.deepEqual(Object.keys(reply.json()), [
+    'valid',
+    'listing_id',
+    'offer_resource_type',
+    'accepted_escrows_count',
+    'errors',
+  ])
+  const published = (await publish(url, ALICE, { ...BAD, storefront_url: 'https://a.example/' })).json()
+    .errors
+  const sentences = (published as { path: string; message: string }[]).map(
+    (one) => `${one.path}: ${one.message}`,
+  )
+  t.deepEqual(
+    errors,
+    [...sentences, "storefront_url: '' should be non-empty"],
+    'the URL is empty by default here',
+  )
+  t.is((await get('/publishers')).json().count, 0)
+})
+
+test('validate-publish: a valid listing may have extra members', async (t) => {
+  const { url } = await start(t, 'off')
+  for (const more of [{}, { oracle_address: 5, banana: [] }, { demands: [] }]) {
+    t.deepEqual((await validate(url, { ...GOOD, ...more })).json(), {
+      valid: true,
+      listing_id: 'one',
+      offer_resource_type: 'compute',
+      accepted_escrows_count: 1,
+      errors: [],
+    })
+  }
+})
+
+const TYPES: [offer: unknown, type: string | null][] = [
+  [{ gpu_model: 'H200' }, 'compute'],
+  [{ region: null }, 'compute'],
+  [{ token: '0x0' }, 'token'],
+  [{ token: '0x0', region: 'a' }, 'compute'],
+  [{ service_name: 'a' }, null],
+  [{}, null],
+]
+test('validate-publish: the kind of the offer is reported, and integers are lenient', async (t) => {
+  const { url } = await start(t, 'warn')
+  for (const [offer_resource, type] of TYPES)
+    t.is((await validate(url, { ...GOOD, offer_resource })).json().offer_resource_type, type)
+  for (const max_duration_seconds of ['3600', 3600.0, '3600.0', true, null, ' 5 ']) {
+    const reply = await validate(url, { ...GOOD, max_duration_seconds })
+    t.is(reply.json().valid, true, JSON.stringify(max_duration_seconds))
+  }
+  const huge = JSON.stringify(GOOD).replace(
+    '"max_duration_seconds":null',
+    '"max_duration_seconds":1180591620717411303424',
+  )
+  t.is((await postJson(`${url}${VALIDATE}`, huge)).json().valid, true)
+})
+
+const WRONG_TYPES: [member: string, value: unknown, message: string][] = [
+  ['listing_id', undefined, 'Field required'],
+  ['listing_id', 5, 'Input should be a valid string'],
+  ['storefront_url', null, 'Input should be a valid string'],
+  ['offer_resource', [], 'Input should be a valid dictionary'],
+  ['offer_resource', null, 'Input should be a valid dictionary'],
+  ['accepted_escrows', {}, 'Input should be a valid list'],
+  ['demands', null, 'Input should be a valid list'],
+  ['max_duration_seconds', 1.5, 'Input should be a valid integer'],
+  ['max_duration_seconds', 'abc', 'Input should be a valid integer'],
+  ['max_duration_seconds', {}, 'Input should be a valid integer'],
+]
+test('validate-publish: a member of another type is 422, and every such item is named', async (t) => {
+  const { url } = await start(t, 'warn')
+  for (const [member, value, message] of WRONG_TYPES) {
+    const reply = await validate(url, { ...GOOD, [member]: value })
+    t.is(reply.status, 422)
+    t.deepEqual(reply.json().errors, [{ path: `body.${member}`, message }], JSON.stringify(value))
+  }
+  t.deepEqual((await validate(url, { ...GOOD, accepted_escrows: [{}, 5, 'a'] })).json().errors, [
+    { path: 'body.accepted_escrows.1', message: 'Input should be a valid dictionary' },
+    { path: 'body.accepted_escrows.2', message: 'Input should be a valid dictionary' },
+  ])
+})
+
+test('validate-publish: behind the read gate, and parses no body before it', async (t) => {
+  const { url } = await startRegistry(t, {
+    environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on', REGISTRY_BOOTSTRAP_API_KEY: 'secret' },
+  })
+  t.is((await validate(url, GOOD)).status, 401)
+  t.is((await validate(url, [])).status, 401)
+  t.is((await postJson(`${url}${VALIDATE}`, '{')).status, 401)
+  const key = { Authorization: 'Bearer secret' }
+  t.is((await postJson(`${url}${VALIDATE}`, '{', key)).status, 422)
+  t.is((await validate(url, GOOD, key)).json().valid, true)
+})
+
+/** Within the limits of a body, with a violation for every two bytes. */
+const crowded = (escrows: number) => ({
+  listing_id: 'crowded',
+  storefront_url: 'https://a.example/',
+  offer_resource: {},
+  accepted_escrows: Array(escrows).fill({ rates: Array(999).fill(1) }),
+})
+const TOO_LARGE = 'The listing would be larger than 65536 bytes as it is served'
+
+test('listing shape: a listing that is too large is refused before its shape is checked', async (t) => {
+  const { url, get } = await start(t, 'enforce')
+  t.deepEqual((await validate(url, crowded(125))).json(), {
+    valid: false,
+    listing_id: 'crowded',
+    offer_resource_type: null,
+    accepted_escrows_count: 125,
+    errors: [`body: ${TOO_LARGE}`],
+  })
+  const now = unixNow()
+  const refused = await publish(url, ALICE, crowded(125), { timestamp: now })
+  t.is(refused.status, 422)
+  t.deepEqual(refused.json().errors, [{ path: 'body', message: TOO_LARGE }])
+  t.is((await get('/publishers')).json().count, 0)
+  await publish(url, ALICE, { ...GOOD, listing_id: 'crowded' }, { timestamp: now })
+  t.is((await publish(url, ALICE, crowded(125), { timestamp: now })).status, 409)
+  t.is((await publish(url, BOB, crowded(125))).status, 403)
+})
+
+test('listing shape: of very many violations the first thousand are described, and all are counted', async (t) => {
+  const { url } = await start(t, 'enforce')
+  const { errors } = (await validate(url, crowded(30))).json() as { errors: string[] }
+  t.is(errors.length, 1001)
+  t.true(errors.slice(0, -1).every((error) => error.startsWith('accepted_escrows[')))
+  t.regex(errors.at(-1)!, /^<root>: and (2[89]|3\d)\d{3} more violations$/)
+})

@@ -1,0 +1,287 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import test from 'ava'
+import { EntrepotError } from '../../../src/errors.ts'
+import type { HandlerResponse, Route } from '../../../src/http/route.ts'
+import { eventually } from '../../helpers/eventually.ts'
+import { listingTexts } from '../../helpers/fake-registry.ts'
+import { gatewayToml, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { inject } from '../../helpers/inject.ts'
+import { listen } from '../../helpers/listen.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
+import { oneRouteApp } from '../../helpers/one-route-app.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { temporaryFile } from '../../helpers/run-cli.ts'
+import { ALICE, mintKey, publish, unixNow } from '../../helpers/seller.ts'
+
+const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
+const ADMIN = { Authorization: 'Bearer admin' }
+
+test('response cache: same request, same bytes, until something changes', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: 'one' })
+  const first = await get('/listings?limit=5')
+  const again = await get('/listings?limit=5')
+  t.is(again.text, first.text)
+  t.is(again.headers.get('content-type'), first.headers.get('content-type'))
+
+  await publish(url, ALICE, { listing_id: 'two' })
+  t.is((await get('/listings?limit=5')).json().count, 2, 'a write is read at once')
+  await publish(
+    url,
+    ALICE,
+    { listing_id: 'two', storefront_url: 'https://new.example/' },
+    { timestamp: unixNow() + 5 },
+  )
+  t.true((await get('/listings?limit=5')).text.includes('https://new.example/'))
+})
+
+test('response cache: every request passes the gate first', async (t) => {
+  const { url, get } = await startRegistry(t, { environment: GATED })
+  const { id, bearer } = await mintKey(url)
+  t.is((await get('/listings', bearer)).status, 200)
+  t.is((await get('/listings', bearer)).status, 200)
+  t.is((await get('/listings')).status, 401)
+  await fetch(`${url}/admin/api-keys/${id}`, { method: 'DELETE', headers: ADMIN })
+  t.is((await get('/listings', bearer)).status, 401)
+})
+
+test('response cache: conditional requests are evaluated', async (t) => {
+  const { get } = await startRegistry(t)
+  await get('/listings')
+  t.is((await get('/listings', { 'If-Match': '"0"' })).status, 412)
+})
+
+/** An application whose handler answers when the test lets it. */
+function holdAnswers() {
+  const asked: { release: () => void }[] = []
+  let version = 0
+  const handle: Route['handle'] = ({ signal }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<HandlerResponse>()
+    const made = version
+    const release = () => resolve({ body: Buffer.from(String(made)), isCurrent: () => version === made })
+    signal.addEventListener('abort', () => reject(signal.reason))
+    asked.push({ release })
+    return promise
+  }
+  const change = (): void => {
+    version++
+  }
+  const isAsked = (times: number) => eventually(`asked ${times} times`, () => asked.length === times)
+  return { listener: oneRouteApp({ path: '/listings', handle }).callback(), asked, isAsked, change }
+}
+
+test('response cache: concurrent requests for an outdated answer share one refresh', async (t) => {
+  const { listener, asked, isAsked, change } = holdAnswers()
+  const ask = async () => (await inject(listener, '/listings')).body
+  const first = ask()
+  await isAsked(1)
+  asked[0]!.release()
+  t.is(await first, '0')
+  change()
+  const answers = Array.from({ length: 8 }, ask)
+  await isAsked(2)
+  asked[1]!.release()
+  t.deepEqual(await Promise.all(answers), Array(8).fill('1'))
+  t.is(asked.length, 2)
+})
+
+test('response cache: if the refreshing client leaves, a waiting request refreshes', async (t) => {
+  const { listener, asked, isAsked, change } = holdAnswers()
+  let arrived = 0
+  const url = await listen(t, (request, response) => {
+    arrived++
+    listener(request, response)
+  })
+  const ask = async (signal: AbortSignal | null = null): Promise<string> =>
+    (await fetch(`${url}/listings`, { signal })).text()
+  const first = ask()
+  await isAsked(1)
+  asked[0]!.release()
+  await first
+  change()
+  const leaving = new AbortController()
+  const left = ask(leaving.signal)
+  await isAsked(2)
+  const waiting = ask()
+  await eventually('arrived', () => arrived === 3)
+  leaving.abort()
+  await t.throwsAsync(left)
+  await isAsked(3)
+  asked[2]!.release()
+  t.is(await waiting, '1')
+})
+
+test('response cache: a header that could select another answer is never answered from them', async (t) => {
+  let calls = 0
+  const handle = () => ({ body: Buffer.from(String(++calls)), isCurrent: () => true })
+  const listener = oneRouteApp({ path: '/listings', handle }).callback()
+  const ask = async (headers: Record<string, string> = {}) =>
+    (await inject(listener, '/listings', headers)).body
+  t.is(await ask(), '1')
+  for (const accept of ['*/*', 'application/json', 'application/*;q=0.5, */*;q=0.1'])
+    t.is(await ask({ Accept: accept }), '1', accept)
+  const selective = [
+    { Accept: 'application/x-ndjson' },
+    { Accept: 'text/event-stream, application/json' },
+    { 'Cache-Control': 'no-cache' },
+    { Pragma: 'no-cache' },
+    { 'CDN-Loop': 'other' },
+    { 'If-Match': '"0"' },
+  ]
+  for (const [n, headers] of selective.entries()) t.is(await ask(headers), String(n + 2))
+  t.is(await ask(), '1', 'nor kept')
+})
+
+test('response cache: an answer that is given again has the id of its own request', async (t) => {
+  const { get } = await startRegistry(t)
+  const idOf = async (headers?: Record<string, string>) =>
+    (await get('/listings', headers)).headers.get('x-request-id') ?? ''
+  const ids = [await idOf(), await idOf(), await idOf()]
+  for (const id of ids) t.regex(id, /^[\w.-]{8,64}$/)
+  t.is(new Set(ids).size, 3)
+  t.is(await idOf({ 'X-Request-Id': 'call-7.a_b' }), 'call-7.a_b')
+  t.not(await idOf({ 'X-Request-Id': 'no <id>' }), 'no <id>')
+})
+
+test('response cache: same head as the first response, and Connection: close is respected', async (t) => {
+  const { url } = await startRegistry(t)
+  const { hostname, port } = new URL(url)
+  const ask = (id: string, more = '', version = '1.1') =>
+    `GET /listings HTTP/${version}\r\nHost: a\r\nX-Request-Id: ${id}\r\n${more}\r\n`
+  const exchange = async (requests: string) => {
+    const socket = connect(Number(port), hostname)
+    socket.write(requests)
+    let text = ''
+    for await (const chunk of socket.setEncoding('latin1')) text += chunk
+    return text.split(/(?=HTTP\/1\.1 200 OK)/).map((answer) => {
+      const [head = '', body] = answer.split('\r\n\r\n')
+      const lines = head
+        .split('\r\n')
+        .map((line) => line.replace(/^[\w-]+(?=: )/, (name) => name.toLowerCase()))
+      const own = /^(x-request-id|date|connection|keep-alive): /
+      const value = (name: string) =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+      const shared = lines.filter((line) => !own.test(line)).sort()
+      return { shared, body, id: value('x-request-id'), date: value('date'), connection: value('connection') }
+    })
+  }
+  const ids = ['6', 'a', '65', 'Date', 'timeout', '-']
+  const answers = await exchange(ids.map((id) => ask(id)).join('') + ask('last', 'Connection: close\r\n'))
+  const [first] = answers
+  t.deepEqual(
+    answers.map(({ id }) => id),
+    [...ids, 'last'],
+  )
+  for (const { shared, body, date } of answers) {
+    t.deepEqual(shared, first?.shared)
+    t.is(body, first?.body)
+    t.true(Math.abs(Date.parse(date ?? '') - Date.parse(first?.date ?? '')) < 60_000)
+  }
+  t.deepEqual(
+    answers.map(({ connection }) => connection),
+    [...ids.map(() => 'keep-alive'), 'close'],
+  )
+  const [old] = await exchange(ask('old', '', '1.0'))
+  t.deepEqual([old?.shared, old?.id, old?.connection], [first?.shared, 'old', 'close'])
+})
+
+test('response cache: a request over its limit is counted once', async (t) => {
+  let counted = 0
+  const rateLimit = async () => {
+    counted++
+    if (counted > 2) throw new EntrepotError('rate_limited', 'Too many')
+    return { RateLimit: '"all";r=1;t=1' }
+  }
+  const handle = () => ({ body: Buffer.from('{}'), isCurrent: () => true })
+  const listener = oneRouteApp({ path: '/listings', handle, rateLimit }).callback()
+  const statuses = []
+  for (let n = 0; n < 3; n++) statuses.push((await inject(listener, '/listings')).status)
+  t.deepEqual(statuses, [200, 200, 429])
+  t.is(counted, 3)
+})
+
+test('response cache: a client that leaves during a refresh keeps no configuration open', async (t) => {
+  const clock = manualClock()
+  const live = await startFake(t, { items: listingTexts('a', 3) })
+  const pulled = await startFake(t, { items: listingTexts('b', 3) })
+  const upstreams = [
+    { name: 'a', url: live.url },
+    { name: 'b', url: pulled.url, settings: 'mode = "snapshot"' },
+  ]
+  const more = '[cache]\nstale_while_revalidate_seconds = 0\n'
+  const ours = readFileSync('config/filter-spec.yaml', 'utf8')
+  const spec = temporaryFile(t, 'filter-spec.yaml', ours)
+  const { url, get, reload } = await startRegistry(t, {
+    toml: gatewayToml(upstreams, more),
+    clock,
+    environment: { METRICS_PUBLIC: 'true', REGISTRY_FILTER_SPEC_PATH: spec },
+  })
+  await whenReady({ get })
+  for (let n = 0; n < 3; n++) await get('/listings')
+  clock.advance(20_000)
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  live.script = [{ kind: 'hold', until: isReleased }, { kind: 'serve' }]
+  const before = live.requests.length
+  const renewing = get('/listings')
+  await live.requested(before + 1)
+  const leaving = new AbortController()
+  const left = fetch(`${url}/listings`, { signal: leaving.signal })
+  await get('/health')
+  leaving.abort()
+  await t.throwsAsync(left)
+  await get('/health')
+  release()
+  t.is((await renewing).status, 200)
+  const pending = clock.pending()
+  writeFileSync(
+    spec,
+    `${ours}  - {name: f, path: $.offer_resource.f, op: in, value_type: string, on_missing: fail}\n`,
+  )
+  await reload('')
+  // The pulls end at once. The new index polls its store, the old one until its configuration is closed.
+  await eventually(`fewer timers than ${pending}`, clock.pending, (count) => count < pending)
+  t.regex((await get('/metrics')).text, /_requests_total\{route="\/listings",method="GET",status="499"\} 1\n/)
+})
+
+const HALF_HOUR_MS = 1_800_000
+
+test('response cache: a response with a cursor expires before the cursor', async (t) => {
+  const clock = manualClock()
+  const fake = await startFake(t)
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  for (const id of ['one', 'two']) await publish(url, ALICE, { listing_id: id })
+  const path = '/listings?sources=local&limit=1'
+  const etags = []
+  for (let n = 0; n < 4; n++) {
+    const { json, headers } = await get(path)
+    etags.push(headers.get('etag'))
+    clock.advance(HALF_HOUR_MS)
+    t.is((await get(`${path}&cursor=${json().next_cursor}`)).status, 200)
+  }
+  t.is(new Set(etags).size, 4)
+})
+
+test('ETag: with a cursor it lasts half an hour, and for the key that sealed it', async (t) => {
+  const clock = manualClock()
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const upstreams = [{ name: 'a', url: fake.url }]
+  const shared = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const start = (environment: Record<string, string> = {}) =>
+    startGateway(t, upstreams, { clock, environment })
+  const [alone, other, one, replica] = [
+    await start(),
+    await start(),
+    await start(shared),
+    await start(shared),
+  ]
+  const etagOf = async ({ get }: typeof one) => (await get('/listings?limit=1')).headers.get('etag') ?? ''
+  const statusFor = async ({ get }: typeof one, etag: string) =>
+    (await get('/listings?limit=1', { 'If-None-Match': etag })).status
+  t.is(await statusFor(other, await etagOf(alone)), 200)
+  t.is(await statusFor(replica, await etagOf(one)), 304)
+  const etag = await etagOf(one)
+  t.is(await statusFor(one, etag), 304)
+  clock.advance(HALF_HOUR_MS)
+  t.is(await statusFor(one, etag), 200)
+})

@@ -1,0 +1,251 @@
+import test from 'ava'
+import { eventually } from '../../../helpers/eventually.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
+import { manualClock } from '../../../helpers/manual-clock.ts'
+import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
+import { temporaryStore } from '../../../helpers/run-cli.ts'
+import { ALICE, postJson, publish } from '../../../helpers/seller.ts'
+
+const ADMIN = { Authorization: 'Bearer admin-secret' }
+const environment = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }
+const bothGates = {
+  ...environment,
+  REGISTRY_REQUIRE_READ_API_KEY: 'on',
+  REGISTRY_REQUIRE_WRITE_API_KEY: 'YES',
+}
+
+const mint = async (url: string, body: unknown, headers: Record<string, string> = ADMIN) =>
+  postJson(`${url}/admin/api-keys`, JSON.stringify(body), headers)
+
+const bearer = (key: unknown): Record<string, string> => ({ Authorization: `Bearer ${key}` })
+
+test('API keys: the raw key is only in the minting response, and revoking is final', async (t) => {
+  const { url, get } = await startRegistry(t, { environment })
+  const minted = await mint(url, { name: '  alice ', more: 1 })
+  t.is(minted.status, 201)
+  const { key, created_at, ...rest } = minted.json()
+  t.deepEqual(rest, { id: 1, name: 'alice', scope: 'read', expires_at: null })
+  t.regex(String(key), /^[A-Za-z0-9_-]{43}$/)
+  await mint(url, { name: 'bob', scope: 'write' })
+
+  const listed = await get('/admin/api-keys', ADMIN)
+  t.is(listed.headers.get('cache-control'), 'no-store')
+  t.false(listed.text.includes(String(key)))
+  const keys = JSON.parse(listed.text) as Record<string, unknown>[]
+  t.deepEqual(
+    keys.map(({ id }) => id),
+    [2, 1],
+    'newest first',
+  )
+  t.deepEqual(keys[1], {
+    id: 1,
+    name: 'alice',
+    scope: 'read',
+    created_at,
+    expires_at: null,
+    revoked_at: null,
+    last_used_at: null,
+    calls: 0,
+  })
+
+  const revoke = (id: string) => fetch(`${url}/admin/api-keys/${id}`, { method: 'DELETE', headers: ADMIN })
+  t.is((await revoke('1')).status, 204)
+  const revokedAt = async () =>
+    (JSON.parse((await get('/admin/api-keys', ADMIN)).text) as { revoked_at: string }[])[1]!.revoked_at
+  const first = await revokedAt()
+  t.truthy(first)
+  t.is((await revoke('1.0')).status, 204, 'revoking again is no error')
+  t.is(await revokedAt(), first, 'and keeps the first time')
+  const unknown = await revoke('999')
+  t.is(unknown.status, 404)
+  t.is(((await unknown.json()) as { detail: string }).detail, 'API key 999 not found')
+  t.is((await revoke('abc')).status, 422)
+})
+
+test('admin routes: 401 with the details of the protocol', async (t) => {
+  const closed = await startRegistry(t)
+  t.is(
+    (await closed.get('/admin/api-keys', ADMIN)).json().detail,
+    'Admin endpoints disabled — REGISTRY_ADMIN_API_KEY not set',
+  )
+  const { url, get } = await startRegistry(t, { environment })
+  const details: [Record<string, string>, string][] = [
+    [{}, 'Admin bearer token required'],
+    [{ Authorization: 'bearer admin-secret' }, 'Admin bearer token required'],
+    [bearer('wrong'), 'Invalid admin token'],
+    [bearer('wr\u00f6ng'), 'Invalid admin token'],
+  ]
+  for (const [headers, detail] of details) {
+    const reply = await get('/admin/api-keys', headers)
+    t.is(reply.status, 401)
+    t.is(reply.json().detail, detail)
+    t.is(reply.headers.get('www-authenticate'), 'Bearer')
+  }
+  const minted = (await mint(url, { name: 'alice', scope: 'write' })).json()
+  t.is((await get('/admin/api-keys', bearer(minted.key))).status, 401, 'an API key is no admin key')
+})
+
+const REFUSED: [name: string, body: unknown, message: RegExp][] = [
+  ['no name', {}, /body.name: Field required/],
+  ['an empty name', { name: '' }, /at least 1 character/],
+  ['a name of 129 characters', { name: 'x'.repeat(129) }, /at most 128 characters/],
+  ['a numeric name', { name: 5 }, /valid string/],
+  ['another scope', { name: 'a', scope: 'admin' }, /Input should be 'read', 'write' or 'metrics'/],
+  ['a null scope', { name: 'a', scope: null }, /Input should be 'read', 'write' or 'metrics'/],
+  ['no days', { name: 'a', expires_in_days: 0 }, /body.expires_in_days: .* 1 to 3650/],
+  ['half a day', { name: 'a', expires_in_days: 0.5 }, /number of days/],
+  ['too many days', { name: 'a', expires_in_days: 3651 }, /number of days/],
+  ['an array', [], /valid dictionary/],
+]
+test('API keys: minting is refused with what is wrong; names of 128 code points and of spaces are not', async (t) => {
+  const { url, get } = await startRegistry(t, { environment })
+  for (const [name, body, message] of REFUSED) {
+    const reply = await mint(url, body)
+    t.is(reply.status, 422, name)
+    t.regex(reply.json().detail as string, message, name)
+  }
+  t.is((await get('/admin/api-keys', ADMIN)).text, '[]')
+  t.is((await mint(url, { name: '🚀'.repeat(128) })).status, 201)
+  const blank = await mint(url, { name: ' \t ' })
+  t.is(blank.status, 201)
+  t.is(blank.json().name, '', 'a name is trimmed')
+})
+
+test('API keys: an expired key is refused on every replica, with the day of its expiry', async (t) => {
+  const clock = manualClock()
+  const STORE_URL = temporaryStore(t)
+  const one = await startRegistry(t, { environment: { ...bothGates, STORE_URL }, clock })
+  const minted = (await mint(one.url, { name: 'a', scope: 'write', expires_in_days: 30 })).json()
+  t.is(minted.expires_at, '2026-12-20T12:00:00.000000')
+  const other = await startRegistry(t, { environment: { ...bothGates, STORE_URL }, clock })
+  const replicas = [one, other]
+  const reads = () => Promise.all(replicas.map(({ get }) => get('/listings', bearer(minted.key))))
+  t.deepEqual(
+    (await reads()).map(({ status }) => status),
+    [200, 200],
+  )
+  clock.advance(30 * 86_400_000 - 1)
+  t.deepEqual(
+    (await reads()).map(({ status }) => status),
+    [200, 200],
+  )
+  clock.advance(1)
+  for (const reply of await reads()) {
+    t.is(reply.status, 401)
+    t.is(reply.json().detail, 'The API key expired on 2026-12-20: ask the operator for a new one')
+  }
+})
+
+test('API keys: calls and last use are counted at once, and saved once a minute', async (t) => {
+  const clock = manualClock()
+  const STORE_URL = temporaryStore(t)
+  const one = await startRegistry(t, { environment: { ...bothGates, STORE_URL }, clock })
+  const { key } = (await mint(one.url, { name: 'a' })).json()
+  const other = await startRegistry(t, { environment: { ...bothGates, STORE_URL }, clock })
+  const useAt = async ({ get }: RunningService) => {
+    const [{ calls, last_used_at }] = JSON.parse((await get('/admin/api-keys', ADMIN)).text)
+    return [calls, last_used_at]
+  }
+  for (const path of ['/listings', '/listings', '/filter-spec']) await one.get(path, bearer(key))
+  await other.get('/listings', bearer(key))
+  await other.get('/listings', bearer('unknown'))
+  t.deepEqual(await useAt(one), [3, '2026-11-20T12:00:00.000000'])
+  t.deepEqual(await useAt(other), [1, '2026-11-20T12:00:00.000000'])
+  clock.advance(60_000)
+  for (const replica of [one, other]) {
+    const use = await eventually(
+      'counted',
+      () => useAt(replica),
+      ([calls]) => calls === 4,
+    )
+    t.deepEqual(use, [4, '2026-11-20T12:00:00.000000'])
+  }
+})
+
+test('gates: a missing, wrong, revoked and read-only key get different details', async (t) => {
+  const { url, get } = await startRegistry(t, { environment: bothGates })
+  const read = (await mint(url, { name: 'buyer' })).json()
+  const write = (await mint(url, { name: 'seller', scope: 'write' })).json()
+
+  t.is((await get('/health')).status, 200, 'health is never gated')
+  for (const path of ['/listings', '/filter-spec', '/listings/x', '/publishers']) {
+    t.is((await get(path)).json().detail, 'API key required', path)
+    t.is((await get(path, bearer('nope'))).json().detail, 'Invalid or revoked API key', path)
+    t.not((await get(path, bearer(read.key))).status, 401, path)
+    t.not((await get(path, bearer(write.key))).status, 401, path)
+  }
+  const offer = { listing_id: 'one' }
+  t.is((await publish(url, ALICE, offer)).status, 401)
+  const readOnly = await publish(url, ALICE, offer, { headers: bearer(read.key) })
+  t.is(readOnly.status, 403)
+  t.is(readOnly.json().detail, 'Write access requires a write-scoped API key')
+  t.is((await publish(url, ALICE, offer, { headers: bearer(write.key) })).status, 201)
+  const admin = await get('/listings', ADMIN)
+  t.is(admin.status, 401, 'the admin key opens no data route')
+  t.regex(String(admin.json().detail), /^The admin key opens \/admin and \/metrics only/)
+
+  await fetch(`${url}/admin/api-keys/${write.id}`, { method: 'DELETE', headers: ADMIN })
+  t.is(
+    (await publish(url, ALICE, offer, { headers: bearer(write.key) })).json().detail,
+    'Invalid or revoked API key',
+  )
+  t.is((await get('/listings', bearer(read.key))).json().count, 1, 'and its listings stay')
+})
+
+test('gates: an invalid key is ignored while no gate is on', async (t) => {
+  const { get } = await startRegistry(t)
+  t.is((await get('/listings', bearer('nope'))).status, 200)
+})
+
+test('gates: a key that cannot be read is refused where a key would reveal more', async (t) => {
+  const fake = await startFake(t)
+  const upstream = { name: 'vault', url: fake.url, settings: 'visibility = "private"' }
+  const { url, get } = await startGateway(t, [upstream], { environment })
+  const { key } = (await mint(url, { name: 'buyer' })).json()
+  for (const path of ['/listings', '/sources']) {
+    for (const Authorization of [`bearer ${key}`, `BEARER\t${key}`, 'Bearer', String(key)]) {
+      const { status, json } = await get(path, { Authorization })
+      t.is(status, 401, Authorization)
+      t.regex(String(json().detail), /^Authorization has no readable API key: write Bearer KEY/)
+    }
+    for (const headers of [
+      {},
+      { Authorization: '' },
+      { Authorization: 'Basic c29tZTpwcm94eQ==' },
+      bearer(key),
+    ])
+      t.is((await get(path, headers)).status, 200, JSON.stringify(headers))
+  }
+  const plain = await startRegistry(t)
+  t.is((await plain.get('/listings', { Authorization: 'bearer nope' })).status, 200)
+})
+
+test('gates: a metrics key opens /metrics and nothing else, also while reads are open', async (t) => {
+  const clock = manualClock()
+  const { url, get } = await startRegistry(t, { environment, clock })
+  const { key } = (await mint(url, { name: 'prometheus', scope: 'metrics', expires_in_days: 1 })).json()
+  const { key: reader } = (await mint(url, { name: 'buyer' })).json()
+  t.is((await get('/metrics', bearer(key))).status, 200)
+  for (const path of ['/listings', '/filter-spec', '/listings/x', '/api/v1/system/stats'])
+    t.like((await get(path, bearer(key))).json(), {
+      status: 403,
+      detail: 'A metrics-scoped API key opens GET /metrics only',
+    })
+  t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers: bearer(key) })).status, 403)
+  t.is((await get('/admin/api-keys', bearer(key))).status, 401)
+  t.is((await get('/metrics', bearer(reader))).status, 403)
+  t.is((await get('/metrics', bearer('nope'))).json().detail, 'Invalid or revoked API key')
+  clock.advance(86_400_000)
+  t.regex(String((await get('/metrics', bearer(key))).json().detail), /^The API key expired on/)
+  const keys = JSON.parse((await get('/admin/api-keys', ADMIN)).text) as { calls: number }[]
+  t.is(keys[1]?.calls, 1)
+})
+
+test('bootstrap key: may write, and is added only to a store without keys', async (t) => {
+  const { url, get } = await startRegistry(t, {
+    environment: { ...bothGates, REGISTRY_BOOTSTRAP_API_KEY: 'first key' },
+  })
+  t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers: bearer('first key') })).status, 201)
+  const [key] = JSON.parse((await get('/admin/api-keys', ADMIN)).text) as Record<string, unknown>[]
+  t.like(key, { id: 1, name: 'bootstrap', scope: 'write' })
+})

@@ -1,0 +1,185 @@
+import test from 'ava'
+import { listingText } from '../../../helpers/fake-registry.ts'
+import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startRegistry } from '../../../helpers/registry.ts'
+import { ALICE, publish } from '../../../helpers/seller.ts'
+
+const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+const UNKNOWN = `0x${'c'.repeat(40)}`
+
+const priced = (token: string, value: string, per = 'hour') => ({
+  chain_name: 'base',
+  escrow_address: UNKNOWN,
+  literal_fields: { token },
+  rates: [{ field: 'amount', per, value }],
+})
+
+const offer = (gpu_model: string, gpu_count: number, ...accepted_escrows: object[]) => ({
+  offer_resource: { gpu_model, gpu_count, region: 'Oslo, NO' },
+  accepted_escrows,
+})
+
+const MARKET = {
+  cheap: offer('H200', 8, priced(USDC, '16800000'), priced(UNKNOWN, '7')),
+  dear: offer('H100', 1, priced(USDC, '3000000')),
+  credits: offer('H100', 1, priced(USDC, '1500', 'token')),
+  // Absurd ones have no price.
+  absurd: offer('H200', -1, priced(USDC, `1${'0'.repeat(78)}`), priced(USDC, '-1'), priced(USDC, 'free')),
+}
+
+test('facets: a plain Registry counts its listings and prices, and sends the answer again', async (t) => {
+  const registry = await startRegistry(t)
+  for (const [listing_id, fields] of Object.entries(MARKET))
+    await publish(registry.url, ALICE, { listing_id, ...fields })
+  const asked = '/facets?by=gpu_model,registry,static_ip'
+  const first = await registry.get(asked)
+  t.deepEqual(first.json(), {
+    total: 4,
+    facets: {
+      gpu_model: {
+        values: [
+          { value: 'H100', count: 2 },
+          { value: 'H200', count: 2 },
+        ],
+        other: 0,
+        missing: 0,
+      },
+      registry: { values: [{ value: 'local', count: 4 }], other: 0, missing: 0 },
+      static_ip: { values: [], other: 0, missing: 4 },
+    },
+    prices: [
+      {
+        chain: 'base',
+        token: USDC,
+        symbol: 'USDC',
+        decimals: 6,
+        unit: 'hour',
+        price_per: 'gpu',
+        offers: 2,
+        gpus: 9,
+        least: '2.1',
+        median: '2.1',
+        most: '3',
+      },
+      {
+        chain: 'base',
+        token: USDC,
+        symbol: 'USDC',
+        decimals: 6,
+        unit: 'token',
+        price_per: 'gpu',
+        offers: 1,
+        gpus: 1,
+        least: '0.0015',
+        median: '0.0015',
+        most: '0.0015',
+      },
+      {
+        chain: 'base',
+        token: UNKNOWN,
+        unit: 'hour',
+        price_per: 'gpu',
+        offers: 1,
+        gpus: 8,
+        least: '1',
+        median: '1',
+        most: '1',
+      },
+    ],
+    complete: true,
+    sources: [
+      {
+        registry: 'local',
+        state: 'loaded',
+        matched: 4,
+        returned: 0,
+        age_seconds: 0,
+        elapsed_ms: (first.json().sources as { elapsed_ms: number }[])[0]!.elapsed_ms,
+      },
+    ],
+  })
+  const etag = first.headers.get('etag')!
+  t.is((await registry.get(asked, { 'If-None-Match': etag })).status, 304)
+  t.is((await registry.get(asked)).text, first.text)
+  t.like((await registry.get('/facets?price_per=offer&price_max=3&price_token=USDC&gpu_model=H100')).json(), {
+    total: 2,
+    facets: {},
+  })
+  await publish(registry.url, ALICE, { listing_id: 'more', ...MARKET.dear })
+  const later = await registry.get(asked)
+  t.is(later.json().total, 5)
+  t.not(later.headers.get('etag'), etag)
+
+  const refused: [query: string, status: number, detail: RegExp][] = [
+    ['by=gpu_modle', 400, /^by: there is no "gpu_modle"; did you mean gpu_model\?$/],
+    ['by=nothing', 400, /^by: there is no "nothing": known are registry, region, gpu_model, /],
+    ['by=a,b,c,d,e,f,g,h,i', 400, /^by: at most 8 names, got 9$/],
+    ['price_token=USDC', 400, /^price_token: has no effect without/],
+    ['price_max=2', 400, /^price_max: needs price_token, .*: known are base:USDC, base_sepolia:USDC, /],
+    [
+      'price_max=2,1&price_token=USDC',
+      400,
+      /^price_max: expected an amount such as 2\.10 with at most 6 decimals/,
+    ],
+    ['price_per=box', 400, /^price_per: expected gpu or offer, got "box"$/],
+    ['limit=5', 400, /unknown filter: 'limit'/],
+    ['sort=price', 400, /unknown filter: 'sort'/],
+    ['status=gone', 400, /Invalid status: gone/],
+    ['sources=nowhere', 400, /There is no source "nowhere"/],
+    ['timeout_ms=1', 422, /./],
+  ]
+  for (const [query, status, detail] of refused) {
+    const reply = await registry.get(`/facets?${query}`)
+    t.is(reply.status, status, query)
+    t.regex(String(reply.json().detail), detail, query)
+  }
+})
+
+test('facets: a gateway counts each listing once over live sources and snapshots, and names what is missing', async (t) => {
+  const rows = Object.entries(MARKET).map(([listing_id, fields]) => listingText({ listing_id, ...fields }))
+  const live = await startFake(t, { items: rows.slice(0, 3) })
+  const mirror = await startFake(t, { items: rows.slice(1) })
+  const large = await startFake(t, { items: rows })
+  const gateway = await startGateway(t, [
+    { name: 'live', url: live.url },
+    { name: 'mirror', url: mirror.url, settings: 'mode = "snapshot"' },
+    { name: 'large', url: large.url, settings: 'scan_limit = 3' },
+  ])
+  await whenReady(gateway)
+  const { total, facets, prices, complete, sources } = (
+    await gateway.get('/facets?by=gpu_model,registry')
+  ).json() as {
+    total: number
+    complete: boolean
+    facets: Record<string, unknown>
+    prices: { offers: number }[]
+    sources: { registry: string; state: string; reason?: string }[]
+  }
+  t.deepEqual([total, complete], [4, false])
+  t.deepEqual(facets.gpu_model, {
+    values: [
+      { value: 'H100', count: 2 },
+      { value: 'H200', count: 2 },
+    ],
+    other: 0,
+    missing: 0,
+  })
+  t.deepEqual(facets.registry, {
+    values: [
+      { value: 'live', count: 3 },
+      { value: 'mirror', count: 1 },
+    ],
+    other: 0,
+    missing: 0,
+  })
+  t.deepEqual(
+    prices.map(({ offers }) => offers),
+    [2, 1, 1],
+  )
+  t.like(
+    sources.find(({ registry }) => registry === 'large'),
+    { state: 'skipped', reason: 'scan_limit' },
+  )
+  t.is((await gateway.get('/facets?sources=large')).status, 503)
+  t.is((await gateway.get('/facets?require=all')).status, 502)
+})

@@ -1,0 +1,363 @@
+import test, { type ExecutionContext } from 'ava'
+import { readFilterSpec } from '../../../../src/filter-spec/load.ts'
+import { eventually } from '../../../helpers/eventually.ts'
+import { deadUrl, envelopeText, idOf, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
+import { startServer } from '../../../helpers/fixed-answers.ts'
+import { startFake, startGateway, startPatientGateway, type UpstreamEntry } from '../../../helpers/gateway.ts'
+import { listen } from '../../../helpers/listen.ts'
+import type { RunningService } from '../../../helpers/registry.ts'
+import { ALICE, BOB, mintKey, postJson, publish } from '../../../helpers/seller.ts'
+import type { Answer } from '../../../helpers/sequence.ts'
+import { filterOf, specBody } from '../../../helpers/specs.ts'
+
+const own = readFilterSpec('config/filter-spec.yaml')
+const region = filterOf('region')
+const zone = filterOf('zone')
+const secret = filterOf('secret_zone')
+
+type Spec = { etag: string; filters: { name: string; registries?: string[] }[] }
+const listings = async ({ get }: RunningService, query: string, headers = {}): Promise<Answer> =>
+  (await get(`/listings?${query}`, headers)).json() as Answer
+const ids = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
+
+const inZone = (id: string, fields: Record<string, unknown>): string =>
+  listingText({ listing_id: id, offer_resource: fields })
+
+/** `open` declares `zone`, `hidden` is private and declares `secret_zone` too, `plain` declares `region` only. */
+async function startThree(t: ExecutionContext) {
+  const fakes = {
+    open: await startFake(t, {
+      items: [inZone('open-x', { zone: 'x', region: 'r' }), inZone('open-y', { zone: 'y' })],
+      filterSpec: specBody('open-1', [region, zone]),
+    }),
+    hidden: await startFake(t, {
+      items: [inZone('hidden-x', { zone: 'x', secret_zone: 's' })],
+      filterSpec: specBody('hidden-1', [region, secret, zone]),
+    }),
+    plain: await startFake(t, {
+      items: [inZone('plain-x', { zone: 'x', region: 'r' }), inZone('plain-z', { zone: 'z' })],
+      filterSpec: specBody('plain-1', [region]),
+    }),
+  }
+  const upstreams: UpstreamEntry[] = Object.entries(fakes).map(([name, { url }]) => ({
+    name,
+    url,
+    // Too large to be read whole, so that it is sent filters.
+    settings: { hidden: 'visibility = "private"', open: 'scan_limit = 1' }[name] ?? '',
+  }))
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const service = await startPatientGateway(t, upstreams, { environment })
+  return { ...fakes, service, key: (await mintKey(service.url)).bearer }
+}
+
+test('filters: none is sent to an upstream that answers 503 to /filter-spec', async (t) => {
+  const items = ['H200', 'A100'].map((gpu_model) => inZone(gpu_model, { gpu_model }))
+  const url = await startServer(t, {
+    '/filter-spec': [503, '{}'],
+    // 404 to a query with a filter.
+    '/listings?status=open&limit=200&offset=0': envelopeText(items, 2),
+  })
+  const service = await startPatientGateway(t, [{ name: 'a', url }])
+  const answer = await listings(service, 'gpu_model=H200')
+  t.true(answer.complete)
+  t.deepEqual(ids(answer), ['H200'])
+})
+
+test('filter spec: adds the filters of visible upstreams, under an ETag of everything', async (t) => {
+  const { service, key } = await startThree(t)
+  const anonymous = await service.get('/filter-spec')
+  const spec = anonymous.json() as Spec
+  t.is(anonymous.headers.get('etag'), `"${spec.etag}"`)
+  t.is(anonymous.headers.get('vary'), 'Authorization')
+  t.deepEqual(
+    spec.filters.map(({ name }) => name),
+    [...own.filters.keys(), 'zone'],
+  )
+  t.deepEqual(
+    spec.filters.flatMap(({ registries }) => registries ?? []),
+    ['open'],
+  )
+  t.notRegex(anonymous.text, /secret|hidden/)
+
+  const keyed = (await service.get('/filter-spec', key)).json() as Spec
+  t.not(keyed.etag, spec.etag)
+  t.deepEqual(
+    keyed.filters.slice(own.filters.size).map(({ name, registries }) => [name, registries]),
+    [
+      ['secret_zone', ['hidden']],
+      ['zone', ['open', 'hidden']],
+    ],
+  )
+  t.is((await service.get('/filter-spec', { 'If-None-Match': `"${spec.etag}"` })).status, 304)
+  t.is((await service.get('/filter-spec', { ...key, 'If-None-Match': `"${spec.etag}"` })).status, 200)
+})
+
+test('filters: one that a single upstream declares is sent there and applied to others', async (t) => {
+  const { service, open, plain } = await startThree(t)
+  await publish(service.url, ALICE, { listing_id: 'own-x', offer_resource: { zone: 'x' } })
+  await publish(service.url, ALICE, { listing_id: 'own-y', offer_resource: { zone: 'y' } })
+  const answer = await listings(service, 'zone=x')
+  t.deepEqual(ids(answer), ['open-x', 'own-x', 'plain-x'])
+  t.is(answer.total_after_filter, 3)
+  t.true(answer.complete)
+  t.true(open.requests.some(({ parameters }) => parameters.get('zone') === 'x'))
+  t.false(plain.requests.some(({ parameters }) => parameters.has('zone')))
+  t.deepEqual(ids(await listings(service, 'zone=x&region=r')), ['open-x', 'plain-x'])
+})
+
+test('filters: one that only a hidden upstream declares is unknown', async (t) => {
+  const { service, key } = await startThree(t)
+  const refusal = async (name: string) => {
+    const reply = await service.get(`/listings?${name}=s`)
+    return { status: reply.status, text: reply.text.replaceAll(name, 'NAME') }
+  }
+  t.deepEqual(await refusal('secret_zone'), await refusal('no_such_zone'))
+  t.is((await refusal('secret_zone')).status, 400)
+  t.deepEqual(ids(await listings(service, 'secret_zone=s', key)), ['hidden-x'])
+})
+
+test('response cache: a filtered response is dropped when the filter changes', async (t) => {
+  const { service, open } = await startThree(t)
+  await publish(service.url, ALICE, { listing_id: 'own-x', offer_resource: { zone: 'x', other_zone: 'y' } })
+  const query = 'sources=local&zone=x'
+  const fetchedAgain = async (filterSpec: object): Promise<void> => {
+    const { etag } = (await service.get('/filter-spec')).json() as Spec
+    open.filterSpec = filterSpec
+    const { url } = service
+    t.is(
+      (await postJson(`${url}/admin/sources/open/refresh`, '{}', { Authorization: 'Bearer admin' })).status,
+      202,
+    )
+    const current = async () => ((await service.get('/filter-spec')).json() as Spec).etag
+    await eventually('another filter spec', current, (now) => now !== etag)
+  }
+  const kept = await service.get(`/listings?${query}`)
+  t.is((await service.get(`/listings?${query}`)).text, kept.text)
+  t.deepEqual(ids(kept.json() as Answer), ['own-x'])
+  await fetchedAgain(specBody('open-2', [region, filterOf('zone', { path: '$.offer_resource.other_zone' })]))
+  t.deepEqual(ids(await listings(service, query)), [])
+  await fetchedAgain(specBody('open-3', [region]))
+  t.is((await service.get(`/listings?${query}`)).status, 400)
+})
+
+test('If-Match: compared with the merged or our own spec, and not sent to upstreams', async (t) => {
+  const { service, key, open } = await startThree(t)
+  const { etag } = (await service.get('/filter-spec')).json() as Spec
+  for (const known of [etag, own.etag])
+    t.is((await service.get('/listings?zone=x', { 'If-Match': `"${known}"` })).status, 200)
+  for (const other of ['open-1', 'other']) {
+    const refused = await service.get('/listings?zone=x', { 'If-Match': `"${other}"` })
+    t.is(refused.status, 412)
+    t.is(refused.json().current_etag, etag)
+  }
+  t.is((await service.get('/listings', { ...key, 'If-Match': `"${etag}"` })).status, 412)
+  t.deepEqual(
+    new Set(open.requests.map(({ headers }) => headers['if-match'])),
+    new Set([undefined, '"open-1"']),
+  )
+})
+
+test('filters: a source too large to scan is skipped, and the answer is incomplete', async (t) => {
+  const small = await startFake(t, { items: [inZone('s', { zone: 'x' })], filterSpec: specBody('s', [zone]) })
+  const large = await startFake(t, { items: listingTexts('l', 11), filterSpec: specBody('l', []) })
+  for (const [limit, requests] of [
+    [10, 1],
+    [0, 0],
+  ]) {
+    const service = await startPatientGateway(t, [
+      { name: 'small', url: small.url },
+      { name: 'large', url: large.url, settings: `scan_limit = ${limit}` },
+    ])
+    const before = large.requests.length
+    const { sources, complete, total_after_filter } = await listings(
+      service,
+      'zone=x&region=r&strict.region=false',
+    )
+    t.false(complete, JSON.stringify(sources))
+    t.is(total_after_filter, 1)
+    t.deepEqual(sources.at(-1), {
+      registry: 'large',
+      state: 'skipped',
+      reason: 'unsupported_filter',
+      filters: ['zone', 'region'],
+    })
+    t.is(large.requests.length - before, requests!)
+  }
+})
+
+test('filters: one that makes an upstream answer 500 is applied by the gateway', async (t) => {
+  const items = [...listingTexts('l', 120, { offer_resource: { zone: 'x' } }), inZone('odd', { zone: ['x'] })]
+  const fake = await startFake(t, { items, filterSpec: specBody('z', [zone]) })
+  fake.beforePage = () => {
+    const isFiltered = fake.requests.at(-1)!.parameters.has('zone')
+    fake.script = [isFiltered ? { kind: 'status', status: 500 } : { kind: 'serve' }]
+  }
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  const answer = await listings(service, 'zone=x&limit=200')
+  t.true(answer.complete)
+  t.deepEqual(ids(answer), items.slice(0, 120).map(idOf))
+})
+
+test('filters: upstreams of another schema are skipped and reported', async (t) => {
+  const vms = await startFake(t, {
+    items: listingTexts('v', 1),
+    filterSpec: specBody('v', [], 'vms.compute'),
+  })
+  const tokens = await startFake(t, {
+    items: listingTexts('t', 1),
+    filterSpec: specBody('t', [], 'tokens.api'),
+  })
+  const silent = await startFake(t, { items: listingTexts('s', 1) })
+  const service = await startPatientGateway(
+    t,
+    [
+      { name: 'vms', url: vms.url },
+      { name: 'silent', url: silent.url },
+      { name: 'tokens', url: tokens.url },
+      { name: 'dead', url: deadUrl() },
+    ],
+    { more: 'schema = "vms.compute"' },
+  )
+  const answer = await listings(service, '')
+  t.deepEqual(ids(answer), ['s-0000', 'v-0000'])
+  t.deepEqual(
+    answer.sources.map(({ registry, state, reason }) => [registry, state, reason]),
+    [
+      ['local', 'loaded', undefined],
+      ['vms', 'loaded', undefined],
+      ['silent', 'loaded', undefined],
+      ['tokens', 'skipped', 'schema_mismatch'],
+      ['dead', 'unavailable', 'connection_refused'],
+    ],
+  )
+  t.is(tokens.requests.length, 0)
+})
+
+test('merge: copies of one publisher are one listing, those of two publishers two', async (t) => {
+  const alice = ALICE.address.toLowerCase()
+  const bob = BOB.address.toLowerCase()
+  const shared = (publisher_id: number, storefront_url: string) =>
+    listingText({ listing_id: 'shared', publisher_id, storefront_url })
+  const near = await startFake(t, { items: [shared(7, 'http://a')], publishers: [[7, alice]] })
+  const far = await startFake(t, { items: [shared(3, 'http://moved')], publishers: [[3, alice]] })
+  const thief = await startFake(t, { items: [shared(1, 'http://a')], publishers: [[1, bob]] })
+  const service = await startPatientGateway(t, [
+    { name: 'near', url: near.url },
+    { name: 'far', url: far.url },
+    { name: 'thief', url: thief.url },
+  ])
+  const { items, total_after_filter } = await listings(service, '')
+  t.is(total_after_filter, 2)
+  t.deepEqual(
+    items.map(({ _meta }) => _meta),
+    [
+      { registry: 'near', publisher: alice, also_in: ['far'], stale: false, conflict: true },
+      { registry: 'thief', publisher: bob, also_in: [], stale: false, conflict: true },
+    ],
+  )
+})
+
+test('merge: small pages show the listings of two publishers with one id and one storefront, cached or not', async (t) => {
+  const publishers = [
+    [1, ALICE.address],
+    [2, BOB.address],
+  ] as const
+  const dated = (seconds: number, fields: Record<string, unknown>) =>
+    listingText({ ...fields, created_at: `2026-11-20T00:00:0${seconds}` })
+  const others = [4, 3, 2].map((seconds) => dated(seconds, { listing_id: `other-${seconds}` }))
+  const near = await startFake(t, { items: [...others, dated(1, { listing_id: 'shared' })], publishers })
+  const far = await startFake(t, { items: [dated(5, { listing_id: 'shared', publisher_id: 2 })], publishers })
+  const service = await startPatientGateway(t, [
+    { name: 'near', url: near.url },
+    { name: 'far', url: far.url },
+  ])
+  for (const limit of [1, 5, 1]) {
+    const shown: unknown[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const page: Answer = await listings(service, `limit=${limit}${cursor && `&cursor=${cursor}`}`)
+      for (const { _meta } of page.items) shown.push(_meta.publisher, _meta.conflict)
+      cursor = page.next_cursor
+    }
+    const [alice, bob] = [ALICE, BOB].map(({ address }) => address.toLowerCase())
+    const own = [alice, undefined]
+    t.deepEqual(shown, [bob, true, ...own, ...own, ...own, alice, true], `pages of ${limit}`)
+  }
+})
+
+test('merge: a listing under a wallet of a better Registry, at another storefront, is disputed', async (t) => {
+  const publishers = [[1, ALICE.address]] as const
+  const trusted = await startFake(t, { items: listingTexts('a', 300), publishers })
+  const [row] = listingTexts('a', 300).slice(40)
+  const copy = { storefront_url: 'http://evil.example/', created_at: '2026-11-20T00:01:00' }
+  const other = await startFake(t, {
+    items: ['new', 'a-0040'].map((listing_id) => listingText({ ...JSON.parse(row!), ...copy, listing_id })),
+    publishers,
+  })
+  const service = await startPatientGateway(t, [
+    { name: 'trusted', url: trusted.url, settings: 'priority = 1' },
+    { name: 'other', url: other.url, settings: 'priority = 9' },
+  ])
+  const { items } = await listings(service, 'limit=20')
+  t.like(items[0], {
+    listing_id: 'new',
+    _meta: { registry: 'other', disputed: ['trusted'], not_in: ['trusted'] },
+  })
+  t.like(items[1], { listing_id: 'a-0000', _meta: { registry: 'trusted' } })
+})
+
+test('chained gateways: names, publishers and filters are passed on', async (t) => {
+  const curated = await startFake(t, {
+    items: [inZone('curated-x', { zone: 'x' })],
+    filterSpec: specBody('c', [zone]),
+    publishers: [[1, BOB.address]],
+  })
+  const eu = await startPatientGateway(t, [{ name: 'curated', url: curated.url }], { more: 'id = "eu"' })
+  await publish(eu.url, ALICE, { listing_id: 'eu-x', offer_resource: { zone: 'x' } })
+  const believed = await startPatientGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }])
+  const answer = await listings(believed, 'zone=x')
+  t.deepEqual(
+    Object.fromEntries(
+      answer.items.map(({ listing_id, _meta }) => [listing_id, [_meta.registry, _meta.publisher]]),
+    ),
+    {
+      'curated-x': ['eu/curated', BOB.address.toLowerCase()],
+      'eu-x': ['eu/local', ALICE.address.toLowerCase()],
+    },
+  )
+  const { filters } = (await believed.get('/filter-spec')).json() as Spec
+  t.deepEqual(filters.at(-1)?.registries, ['eu/curated'])
+
+  const doubted = await startPatientGateway(t, [{ name: 'eu', url: eu.url }])
+  const names = (await listings(doubted, 'zone=x')).items.map(({ _meta }) => _meta.registry)
+  t.deepEqual(new Set(names), new Set(['eu']))
+})
+
+/** An upstream that answers nothing until it is released. */
+async function startSilent(t: ExecutionContext): Promise<{ url: string; release: () => void }> {
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  const url = await listen(t, (_request, response) => void isReleased.then(() => response.end()))
+  return { url, release }
+}
+
+test('filter spec: a gateway that requests it does not wait for upstreams', async (t) => {
+  const { url, release } = await startSilent(t)
+  const { get } = await startGateway(t, [{ name: 'slow', url, settings: 'timeout_ms = 60000' }])
+  let answered = false
+  const patient = get('/filter-spec').finally(() => {
+    answered = true
+  })
+  t.is((await get('/filter-spec', { 'CDN-Loop': 'eu' })).headers.get('etag'), `"${own.etag}"`)
+  t.false(answered)
+  release()
+  t.is((await patient).headers.get('etag'), `"${own.etag}"`)
+})
+
+for (const path of ['/listings?unheard_of=1', '/filter-spec'])
+  test(`filter spec: an upstream that withholds it does not withhold GET ${path}`, async (t) => {
+    const { url } = await startSilent(t)
+    const { get } = await startGateway(t, [{ name: 'a', url, settings: 'timeout_ms = 600000' }], {
+      more: '[gateway]\nbudget_ms = 500\n',
+    })
+    const { status } = await get(path)
+    t.true(status < 500 || status === 504)
+  })

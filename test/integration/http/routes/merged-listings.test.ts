@@ -1,0 +1,243 @@
+import test from 'ava'
+import { parseList } from 'structured-headers'
+import { readFilterSpec } from '../../../../src/filter-spec/load.ts'
+import { announcedBy } from '../../../helpers/announced.ts'
+import { eventually } from '../../../helpers/eventually.ts'
+import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
+import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
+import { manualClock } from '../../../helpers/manual-clock.ts'
+import { startRegistry } from '../../../helpers/registry.ts'
+import { ALICE, mintKey, publish } from '../../../helpers/seller.ts'
+import { specBody } from '../../../helpers/specs.ts'
+
+const NO_CACHE = { 'Cache-Control': 'no-cache' }
+
+test('gateway parameters: validated, and not taken for filters', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const [query, status, detail] of [
+    ['require=some', 422, /query\.require/],
+    ['timeout_ms=99', 422, /query\.timeout_ms.*100/],
+    ['timeout_ms=10001', 422, /query\.timeout_ms.*10000/],
+    ['timeout_ms=soon', 422, /query\.timeout_ms/],
+    ['explain=perhaps', 422, /query\.explain/],
+    ['sources=b', 400, /"b"/],
+    ['sources=a,%0d%0ab', 400, /b"/],
+    ['cursor=x&offset=1', 400, /cursor/],
+  ] as const) {
+    const { status: got, json } = await get(`/listings?${query}`)
+    t.is(got, status, query)
+    t.regex(String(json().detail), detail)
+  }
+  for (const query of ['require=all', 'timeout_ms=100', 'explain=true', 'sources=a', 'sources=', 'require='])
+    t.is((await get(`/listings?${query}`)).status, 200, query)
+  t.is((await get('/listings?sources=a&sources=local')).json().total_after_filter, 0, 'the last one counts')
+  for (const { parameters } of fake.requests)
+    for (const name of ['require', 'timeout_ms', 'explain', 'sources']) t.false(parameters.has(name), name)
+})
+
+test('require=all: 502 with the sources if one is not current', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { get } = await startGateway(t, [
+    { name: 'a', url: fake.url },
+    { name: 'dead', url: deadUrl() },
+  ])
+  const refused = await get('/listings?require=all')
+  t.is(refused.status, 502)
+  t.is(refused.headers.get('cache-control'), 'no-store')
+  t.like(refused.json(), { sources: [{ registry: 'local' }, { registry: 'a' }, { registry: 'dead' }] })
+  t.is((await get('/listings?require=all&sources=a,local')).status, 200)
+})
+
+test('headers: report each visible source and how long the response is fresh', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { get } = await startGateway(t, [
+    { name: 'a', url: fake.url },
+    { name: '4dead', url: deadUrl() },
+  ])
+  const { headers } = await get('/listings', NO_CACHE)
+  t.is(headers.get('cache-control'), 'no-store', 'not complete')
+  const members = parseList(headers.get('cache-status') ?? '')
+  t.deepEqual(
+    members.map(([name]) => String(name)),
+    ['local', 'a', '4dead'],
+  )
+  t.is(String(members[2]![1].get('detail')), 'connection_refused')
+  t.regex(headers.get('server-timing') ?? '', /^local;dur=[\d.]+, a;dur=[\d.]+, 4dead;dur=[\d.]+$/)
+  t.is(headers.get('vary'), 'Accept, Authorization, Accept-Encoding')
+  t.is(headers.get('via'), '1.1 entrepot')
+
+  const good = await get('/listings?sources=a,local', NO_CACHE)
+  t.regex(good.headers.get('cache-control') ?? '', /^public, max-age=\d+$/)
+})
+
+test('headers: stay below 4 KiB for any number of sources', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 1) })
+  const upstreams = Array.from({ length: 100 }, (_, n) => ({
+    name: `${n}-`.padEnd(60, 'x'),
+    url: `${fake.url}/${n}`,
+  }))
+  const { url, get } = await startGateway(t, upstreams)
+  await publish(url, ALICE, { listing_id: 'own' })
+  for (const path of ['/listings', '/listings?explain=true']) {
+    const { status, headers } = await get(path)
+    t.is(status, 200)
+    const [cache = '', timing = ''] = ['cache-status', 'server-timing'].map((name) => headers.get(name) ?? '')
+    t.true(cache.length + timing.length < 4096, path)
+    const members = parseList(cache).map(([name]) => String(name))
+    const left = Number(/^and (\d+) more$/.exec(members.at(-1) ?? '')?.[1])
+    t.is(members.length - 1 + left, 101)
+    t.is(members[0], 'local')
+    t.regex(timing, /^local;dur=[\d.]+, .*, and-\d+-more;dur=[\d.]+$/)
+  }
+})
+
+test('explain: the query sent to each source, its answer, and what excluded listings', async (t) => {
+  const [h100, a100] = [{ gpu_model: 'H100' }, { gpu_model: 'A100' }]
+  const items = [
+    ...listingTexts('a', 2, { offer_resource: h100 }),
+    ...listingTexts('b', 3, { offer_resource: a100 }),
+    ...listingTexts('c', 1, { offer_resource: {} }),
+  ]
+  const fake = await startFake(t, { items })
+  const gpuModel = readFilterSpec('config/filter-spec.yaml').filters.get('gpu_model')!
+  const declaring = await startFake(t, { items, filterSpec: specBody('e', [gpuModel]) })
+  const { url, get } = await startGateway(t, [
+    { name: 'a', url: fake.url },
+    // Too large to be read whole, which needs no filter.
+    { name: 'declaring', url: declaring.url, settings: 'scan_limit = 5' },
+    { name: 'dead', url: deadUrl() },
+  ])
+  await publish(url, ALICE, { listing_id: 'own', offer_resource: a100 })
+  const { sources } = (await get('/listings?explain=true&gpu_model=H100')).json() as {
+    sources: { explain: Record<string, unknown> }[]
+  }
+  t.deepEqual(
+    sources.map(({ explain }) => explain),
+    [
+      { cache: 'none', excluded: { gpu_model: { by_value: 1, missing: 0 } } },
+      {
+        query: 'status=open',
+        cache: 'miss',
+        breaker: 'closed',
+        excluded: { gpu_model: { by_value: 3, missing: 1 } },
+      },
+      {
+        query: 'status=open&gpu_model=H100',
+        cache: 'miss',
+        breaker: 'closed',
+        excluded: { gpu_model: { by_value: 0, missing: 0 } },
+      },
+      { cache: 'none', breaker: 'closed', excluded: {} },
+    ],
+  )
+  t.notRegex((await get('/listings?gpu_model=H100')).text, /"explain"/)
+})
+
+test('OpenAPI: a gateway answers as its document announces', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const upstreams = [
+    { name: 'a', url: fake.url },
+    { name: 'dead', url: deadUrl() },
+  ]
+  const { get } = await startGateway(t, upstreams, { environment })
+  const judge = announcedBy(JSON.parse((await get('/openapi.json')).text))
+  for (const [template, path, headers] of [
+    ['/listings', '/listings?limit=1&explain=true', {}],
+    ['/listings', '/listings', { 'If-None-Match': '*' }],
+    ['/listings', '/listings?require=all', {}],
+    ['/listings', '/listings?sources=x', {}],
+    ['/listings', '/listings?sources=dead', {}],
+    ['/listings', '/listings?timeout_ms=1', {}],
+    ['/listings', '/listings', { 'CDN-Loop': 'a, b, c, d' }],
+    ['/listings/{id}', '/listings/a-0001', {}],
+    ['/listings/{id}', '/listings/unknown', {}],
+    ['/listings/{id}', '/listings/unknown?registry=a', {}],
+    ['/sources', '/sources', {}],
+    ['/admin/sources', '/admin/sources', { Authorization: 'Bearer admin' }],
+    ['/admin/sources', '/admin/sources', {}],
+  ] as const) {
+    const { status, text, headers: sent } = await get(path, headers)
+    t.is(judge('GET', template, { status, text, type: sent.get('content-type') ?? '' }), null, path)
+  }
+})
+
+test('ETag: depends on the content and not on ages, 304 while unchanged', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const first = await get('/listings', NO_CACHE)
+  const etag = first.headers.get('etag') ?? ''
+  t.regex(etag, /^W\/"[\w-]+"$/)
+  const again = await get('/listings', { ...NO_CACHE, 'If-None-Match': etag })
+  t.is(again.status, 304)
+  t.is(again.text, '')
+  t.is(again.headers.get('etag'), etag)
+  await publish(url, ALICE, { listing_id: 'new' })
+  t.is((await get('/listings', { ...NO_CACHE, 'If-None-Match': etag })).status, 200)
+})
+
+test('response cache: same bytes within a second, until a source changes', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  let now = 1_763_652_800_000
+  const clock = { now: () => now, monotonic: () => now, after: () => () => {} }
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  const ageOf = ({ json }: { json: () => Record<string, unknown> }): unknown =>
+    (json().sources as { age_seconds: number }[])[1]?.age_seconds
+  await get('/listings')
+  const hit = await get('/listings')
+  t.regex(hit.headers.get('cache-status') ?? '', /a;hit/)
+  const kept = await get('/listings')
+  t.is(kept.text, hit.text)
+  t.is(kept.headers.get('etag'), hit.headers.get('etag'))
+  now += 1000
+  t.is(ageOf(await get('/listings')), 1)
+  t.is(ageOf(await get('/listings')), 1)
+  await publish(url, ALICE, { listing_id: 'new' })
+  t.is((await get('/listings')).json().count, 4, 'a write is read at once')
+  now += 20_000
+  const pages = (): number => fake.requests.filter(({ path }) => path === '/listings').length
+  t.is(pages(), 1)
+  t.is(ageOf(await get('/listings')), 21)
+  await eventually('read again', () => pages() === 2)
+})
+
+test('response cache: an incomplete response is not sent again', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3), script: [{ kind: 'status', status: 404 }] })
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock: manualClock() })
+  await publish(url, ALICE, { listing_id: 'own' })
+  for (let n = 0; n < 3; n++) t.like((await get('/listings')).json(), { count: 1, complete: false })
+  fake.script = [{ kind: 'serve' }]
+  t.like((await get('/listings')).json(), { count: 4, complete: true })
+})
+
+test('Cache-Control: public without a key, private with one', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 1) })
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const settings = 'visibility = "private"'
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { environment })
+  const keyed = await get('/listings', (await mintKey(url)).bearer)
+  t.regex(keyed.headers.get('cache-control') ?? '', /^private, max-age=\d+$/)
+  t.is(keyed.json().total_after_filter, 1)
+  t.regex((await get('/listings')).headers.get('cache-control') ?? '', /^public, max-age=\d+$/)
+})
+
+test('merged listings: the page of an unknown publisher is empty whatever the filters are', async (t) => {
+  const upstream = await startRegistry(t)
+  await publish(upstream.url, ALICE, { listing_id: 'one', status: 'open' })
+  const gateway = await startPatientGateway(t, [{ name: 'a', url: upstream.url }])
+  for (const wrong of ['banana=1', 'gpu_count_min=x', 'strict.banana=true'])
+    for (const { get } of [upstream, gateway]) {
+      const unknown = await get(`/listings?publisher=0x0&${wrong}`)
+      t.is(unknown.status, 200, wrong)
+      t.like(unknown.json(), { items: [], count: 0, total_after_filter: 0 })
+      t.is((await get(`/listings?publisher=${ALICE.address}&${wrong}`)).status, 400, wrong)
+    }
+  t.is((await gateway.get('/listings?publisher=0x0&banana=1&status=odd')).status, 400)
+  t.is((await gateway.get('/listings?publisher=0x0')).json().complete, true)
+})
+
+test('merged listings: wrong filters are 400 while it is not known whether the publisher exists', async (t) => {
+  const gateway = await startGateway(t, [{ name: 'a', url: deadUrl() }])
+  t.is((await gateway.get('/listings?publisher=0x0&banana=1')).status, 400)
+})

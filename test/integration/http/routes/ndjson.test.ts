@@ -1,0 +1,183 @@
+import { request } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
+import test from 'ava'
+import { deadUrl, envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
+import { startFarCopies } from '../../../helpers/far-copies.ts'
+import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
+import { startRegistry } from '../../../helpers/registry.ts'
+import { ALICE, publish } from '../../../helpers/seller.ts'
+
+const NDJSON = { Accept: 'application/x-ndjson' }
+
+type Line = { listing_id?: string; _meta: { complete?: boolean; sources?: Record<string, unknown>[] } }
+
+function linesOf(text: string): Line[] {
+  if (!text.endsWith('\n')) throw new Error('the last line has no end')
+  return text
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+test('NDJSON: the complete sequence, one listing a line, then a report of the sources', async (t) => {
+  const a = await startFake(t, { items: listingTexts('a', 900) })
+  const b = await startFake(t, {
+    items: [...listingTexts('b', 450), ...listingTexts('a', 900).slice(500, 600)],
+  })
+  const service = await startPatientGateway(t, [
+    { name: 'a', url: a.url },
+    { name: 'b', url: b.url },
+  ])
+  await publish(service.url, ALICE, { listing_id: 'own' })
+  const reply = await service.get('/listings?limit=5&offset=7', NDJSON)
+  t.is(reply.status, 200)
+  t.is(reply.headers.get('content-type'), 'application/x-ndjson')
+  t.is(reply.headers.get('cache-control'), 'no-store')
+  const lines = linesOf(reply.text)
+  const last = lines.pop()
+  const ids = lines.map(({ listing_id }) => listing_id)
+  t.is(ids.length, 1351)
+  t.is(new Set(ids).size, 1351)
+  t.true(last?._meta.complete)
+  t.deepEqual(
+    last?._meta.sources?.map(({ registry, state, returned }) => [registry, state, returned]),
+    [
+      ['local', 'loaded', 1],
+      ['a', 'loaded', 900],
+      ['b', 'loaded', 450],
+    ],
+  )
+})
+
+test('NDJSON: repeats no listing, and reads each page of a source once', async (t) => {
+  const { fakes, ids } = await startFarCopies(t, 900)
+  const [a, b] = fakes
+  const { get } = await startPatientGateway(t, [
+    { name: 'a', url: a.url },
+    { name: 'b', url: b.url },
+  ])
+  const lines = linesOf((await get('/listings', NDJSON)).text)
+  const { complete } = lines.pop()!._meta
+  t.true(complete)
+  t.deepEqual(lines.map(({ listing_id }) => listing_id).sort(), [...ids])
+  // Pages of 200 overlap by ten, and their last listing shows where a tie ends.
+  for (const { items, requests } of fakes) t.is(requests.length, Math.ceil(items.length / 189))
+})
+
+test('NDJSON: a cursor is refused', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 30) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { next_cursor } = (await get('/listings?limit=10')).json()
+  for (const cursor of [next_cursor, 'made-up']) {
+    const { status, json } = await get(`/listings?cursor=${cursor}`, NDJSON)
+    t.is(status, 400)
+    t.regex(String(json().detail), /^cursor cannot be used with NDJSON/)
+  }
+})
+
+test('NDJSON: an item of several lines becomes one line, otherwise unchanged', async (t) => {
+  const odd = listingText({ listing_id: 'odd', x: 'a\nb' }).replace(
+    '"publisher_id":1,',
+    '"n": 1.50e+3 ,\r\n\t"publisher_id" :\n 1,',
+  )
+  const fake = await startFake(t, { script: [{ kind: 'body', body: envelopeText([odd], 1) }] })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { text } = await get('/listings', NDJSON)
+  const [line] = text.split('\n')
+  t.true(line!.startsWith(odd.replaceAll(/[\r\n]/g, '').slice(0, -1)), line)
+  t.is(JSON.parse(line!).x, 'a\nb')
+})
+
+test('NDJSON: the last line reports a source that failed midway', async (t) => {
+  const good = await startFake(t, { items: listingTexts('g', 450) })
+  const bad = await startFake(t, {
+    items: listingTexts('b', 450),
+    script: [{ kind: 'serve' }, { kind: 'status', status: 404 }],
+  })
+  const { get } = await startPatientGateway(t, [
+    { name: 'good', url: good.url, settings: 'scan_limit = 100' },
+    { name: 'bad', url: bad.url, settings: 'scan_limit = 100' },
+  ])
+  const lines = linesOf((await get('/listings', NDJSON)).text)
+  const { complete, sources } = lines.at(-1)!._meta
+  t.false(complete)
+  t.like(sources?.[1], { registry: 'good', state: 'loaded', returned: 450 })
+  t.like(sources?.[2], { registry: 'bad', state: 'unavailable', reason: 'http_404', returned: 189 })
+  t.is(lines.filter(({ listing_id }) => listing_id?.startsWith('b-')).length, 189)
+  t.is(lines.length, 450 + 189 + 1)
+})
+
+test('NDJSON: problems before the first line are those of a page', async (t) => {
+  const { get } = await startGateway(t, [{ name: 'dead', url: deadUrl() }])
+  t.like((await get('/listings', NDJSON)).json(), {
+    status: 503,
+    detail: 'Nothing matches here, and no upstream could answer: see sources',
+  })
+  t.is((await get('/listings?require=all', NDJSON)).status, 502)
+  t.is((await get('/listings?sources=unknown', NDJSON)).status, 400)
+  t.is((await get('/listings?banana=1', NDJSON)).status, 400)
+})
+
+test('Accept: the preferred media type is sent', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 2) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const [accept, type] of [
+    ['application/x-ndjson, */*', 'application/x-ndjson'],
+    ['application/json;q=0.5, Application/X-NDJSON', 'application/x-ndjson'],
+    ['application/json, application/x-ndjson;q=0.5', 'application/json; charset=utf-8'],
+    ['application/x-ndjson;q=0', 'application/json; charset=utf-8'],
+    ['application/x-ndjson; charset=utf-8', 'application/x-ndjson'],
+    ['application/json, application/x-ndjson', 'application/x-ndjson'],
+    ['*/*', 'application/json; charset=utf-8'],
+    ['application/json;q=0.5, */*', 'application/json; charset=utf-8'],
+    [`application/x-ndjson;x="${',""'.repeat(5000)}`, 'application/x-ndjson'],
+  ] as const)
+    t.is((await get('/listings', { Accept: accept })).headers.get('content-type'), type, accept)
+})
+
+test('Accept: a plain Registry answers JSON, and Vary does not name it', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: 'own' })
+  for (const path of ['/listings', '/listings?sort=price', '/listings/own']) {
+    const { status, headers } = await get(path, NDJSON)
+    t.deepEqual([status, headers.get('content-type')], [200, 'application/json; charset=utf-8'], path)
+    t.notRegex(headers.get('vary') ?? '', /accept(?!-)/i, path)
+  }
+})
+
+test('Accept: a repeated request gets the media type that the first one got', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 2) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const accept of [
+    'application/json;q=0.5, */*',
+    'application/x-ndjson, */*',
+    'application/x-ndjson;x=1',
+  ]) {
+    const typeOf = async () => (await get('/listings', { Accept: accept })).headers.get('content-type')
+    const first = await typeOf()
+    for (let n = 0; n < 2; n++) await get('/listings')
+    t.is(await typeOf(), first, accept)
+  }
+})
+
+test('NDJSON: a slow reader pauses the sources, and a closed connection ends them', async (t) => {
+  const text = 'x'.repeat(8000)
+  const fake = await startFake(t, { items: listingTexts('a', 6000, { text }) })
+  const { url } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const pages = Math.ceil(6000 / 189)
+  const call = request(`${url}/listings`, { headers: NDJSON })
+  const response = await new Promise<import('node:http').IncomingMessage>((resolve) => {
+    call.on('response', resolve).end()
+  })
+  await new Promise((resolve) => response.once('readable', resolve))
+  let before = -1
+  while (before !== fake.requests.length) {
+    before = fake.requests.length
+    for (let turn = 0; turn < 200; turn++) await setImmediate()
+  }
+  t.true(before < pages, `${before} of ${pages} pages were read ahead of the reader`)
+  const seen = before
+  call.destroy()
+  for (let turn = 0; turn < 200; turn++) await setImmediate()
+  t.true(fake.requests.length <= seen + 2)
+})

@@ -1,0 +1,267 @@
+import test, { type ExecutionContext } from 'ava'
+import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
+import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
+import { openMarket } from '../../../helpers/market.ts'
+import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
+
+const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+
+function terms(value: unknown, gpu_count: unknown = 1, token = USDC) {
+  const rates = [{ field: 'amount', per: 'hour', value }]
+  return {
+    offer_resource: { gpu_model: 'H200', gpu_count },
+    accepted_escrows: [{ chain_name: 'base', literal_fields: { token, symbol: 'FREE' }, rates }],
+  }
+}
+
+/** Two dear, one cheap per GPU, one in another token, and two that are no prices. */
+const OFFERS = {
+  dear: terms('3000000'),
+  dearest: terms('9000000'),
+  eight: terms('16800000', 8),
+  other: terms('1', 1, `0x${'c'.repeat(40)}`),
+  absurd: terms(`${10n ** 78n}`),
+  none: terms('1', 0),
+}
+
+type Row = { listing_id: string; _meta?: { price?: Record<string, unknown> } }
+
+async function rowsOf({ get }: RunningService, query: string): Promise<Row[]> {
+  const { status, text, json } = await get(`/listings?${query}`)
+  if (status !== 200) throw new Error(text)
+  return json().items as Row[]
+}
+
+const idsOf = (rows: readonly Row[]): string[] => rows.map(({ listing_id }) => listing_id)
+
+async function openBoth(t: Parameters<typeof openMarket>[0]) {
+  const market = await openMarket(t)
+  for (const [listing_id, offer] of Object.entries(OFFERS)) await market.publish({ listing_id, ...offer })
+  const items = Object.entries(OFFERS)
+    .map(([listing_id, offer]) => listingText({ listing_id, ...offer }))
+    .sort()
+  const fake = await startFake(t, { items })
+  return { market, gateway: await startGateway(t, [{ name: 'a', url: fake.url }]) }
+}
+
+test('prices: a gateway and a plain Registry order by price and apply a ceiling', async (t) => {
+  const { market, gateway } = await openBoth(t)
+  for (const service of [market, gateway]) {
+    const byPrice = await rowsOf(service, 'sort=price&price_token=USDC')
+    t.deepEqual(idsOf(byPrice).slice(0, 3), ['eight', 'dear', 'dearest'])
+    t.deepEqual(idsOf(byPrice).slice(3).sort(), ['absurd', 'none', 'other'])
+    t.deepEqual(byPrice[0]?._meta?.price, {
+      chain: 'base',
+      token: USDC,
+      symbol: 'USDC',
+      decimals: 6,
+      value: '16800000',
+      per: 'hour',
+      unit: 'hour',
+      gpus: 8,
+      price_per: 'gpu',
+      amount: '2.1',
+    })
+    t.is(byPrice[3]?._meta?.price, undefined)
+    t.deepEqual(idsOf(await rowsOf(service, 'sort=price&price_token=base:usdc&offset=1&limit=2')), [
+      'dear',
+      'dearest',
+    ])
+    t.deepEqual(idsOf(await rowsOf(service, 'sort=price&price_per=offer')).slice(0, 4), [
+      'none',
+      'dear',
+      'dearest',
+      'eight',
+    ])
+    const [unknown] = (await rowsOf(service, 'sort=price')).slice(3)
+    t.deepEqual([unknown?._meta?.price?.amount, unknown?._meta?.price?.symbol], ['1', undefined])
+    for (const sort of ['sort=price', 'sort=newest', ''])
+      for (const [max, ids] of [
+        ['2.10', ['eight']],
+        ['2.099999', []],
+        ['3', ['dear', 'eight']],
+      ] as const)
+        t.deepEqual(
+          idsOf(await rowsOf(service, `${sort}&price_max=${max}&price_token=base:${USDC}`)).sort(),
+          ids,
+          max,
+        )
+  }
+  const row = (await rowsOf(market, 'sort=price'))[0]
+  t.deepEqual(Object.keys(row?._meta ?? {}), ['price'])
+  t.deepEqual(
+    (await rowsOf(market, 'sort=newest')).filter((one) => '_meta' in one),
+    [],
+  )
+})
+
+test('prices: under a ceiling, a listing counts with a price that is within it', async (t) => {
+  const rate = (value: string, per: string) => ({ field: 'amount', per, value })
+  const offer = (...rates: object[]) => ({
+    offer_resource: { gpu_model: 'H200', gpu_count: 1 },
+    accepted_escrows: [{ chain_name: 'base', literal_fields: { token: USDC }, rates }],
+  })
+  const offers = {
+    dear: offer(rate('5000000', 'hour'), rate('10000', 'request')),
+    cheap: offer(rate('2000000', 'hour'), rate('3000000', 'request')),
+    tooDear: offer(rate('5000000', 'hour')),
+  }
+  const market = await openMarket(t)
+  for (const [listing_id, one] of Object.entries(offers)) await market.publish({ listing_id, ...one })
+  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
+  const fake = await startFake(t, { items: items.sort() })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const service of [market, gateway])
+    for (const order of ['sort=price&', '']) {
+      const rows = await rowsOf(service, `${order}price_token=USDC&price_max=2.10`)
+      const prices = rows.map(({ listing_id, _meta }) => [
+        listing_id,
+        _meta?.price?.amount,
+        _meta?.price?.unit,
+      ])
+      const expected = [
+        ['cheap', '2', 'hour'],
+        ['dear', '0.01', 'request'],
+      ]
+      t.deepEqual(order === '' ? prices.sort() : prices, expected)
+    }
+})
+
+test('prices: a parameter that is wrong or would have no effect is 400 with what there is', async (t) => {
+  const { market, gateway } = await openBoth(t)
+  for (const { get } of [market, gateway])
+    for (const [query, detail] of [
+      ['sort=cheapest', /sort: .*newest or price/],
+      ['sort=price&price_token=DAI', /price_token: .*base:USDC/],
+      ['sort=price&price_token=FREE', /base:USDC/],
+      ['sort=price&price_per=hour', /price_per: .*gpu or offer/],
+      ['price_token=USDC', /no effect without sort=price or price_max/],
+      ['price_per=gpu', /no effect/],
+      ['price_max=2', /price_max: needs price_token.*base:USDC/],
+      ['price_max=2.0000001&price_token=USDC', /at most 6 decimals/],
+      ['price_max=-1&price_token=USDC', /price_max/],
+      ['price_max=1e3&price_token=USDC', /price_max/],
+    ] as const) {
+      const { status, json } = await get(`/listings?${query}`)
+      t.is(status, 400, query)
+      t.regex(String(json().detail), detail)
+    }
+})
+
+test('prices: HEAD, ETag, 304 and the response cache are as without an order', async (t) => {
+  const { market, gateway } = await openBoth(t)
+  const query = '/listings?sort=price&price_token=USDC'
+  const before = await market.get(query)
+  t.is((await market.get(query)).text, before.text)
+  await market.publish({ listing_id: 'cheapest', ...terms('1') })
+  t.is(((await market.get(query)).json().items as Row[])[0]?.listing_id, 'cheapest')
+  const { headers } = await gateway.get(query)
+  const etag = headers.get('etag') ?? ''
+  t.is((await gateway.get(query, { 'If-None-Match': etag })).status, 304)
+  t.not((await gateway.get('/listings')).headers.get('etag'), etag)
+  const head = await send(`${gateway.url}${query}`, { method: 'HEAD' })
+  t.deepEqual([head.status, head.text, head.headers.get('etag')], [200, '', etag])
+})
+
+test('prices: a cursor is bound to the order, the tokens and the ceiling', async (t) => {
+  const { gateway } = await openBoth(t)
+  const query = 'sort=price&price_token=USDC&price_max=100&limit=1'
+  const cursor = String((await gateway.get(`/listings?${query}`)).json().next_cursor)
+  t.deepEqual(idsOf(await rowsOf(gateway, `${query}&cursor=${cursor}`)), ['dear'])
+  t.deepEqual(idsOf(await rowsOf(gateway, `${query.replace('limit=1', 'limit=9')}&cursor=${cursor}`)), [
+    'dear',
+    'dearest',
+  ])
+  for (const other of [
+    'sort=price',
+    'sort=newest',
+    `${query}&price_per=offer`,
+    query.replace('=100', '=99'),
+  ]) {
+    const { status, json } = await gateway.get(`/listings?${other}&cursor=${cursor}`)
+    t.deepEqual([status, /cursor/.test(String(json().detail))], [400, true], other)
+  }
+})
+
+test('prices: scan_limit holds also where a longer run is cached', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('l', 60) })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'scan_limit = 50' }])
+  for (const offset of [0, 40]) t.is((await gateway.get(`/listings?limit=50&offset=${offset}`)).status, 200)
+  const requests = fake.requests.length
+  for (const query of ['sort=price', 'price_max=1&price_token=USDC']) {
+    const { sources } = (await gateway.get(`/listings?${query}`)).json() as { sources: { reason?: string }[] }
+    t.deepEqual([sources[1]?.reason, requests], ['scan_limit', fake.requests.length], query)
+  }
+})
+
+test('tokens: those of the gateway file are served, behind the read gate', async (t) => {
+  const address = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+  const toml = `[[tokens]]\nchain = "anvil"\naddress = "${address}"\nsymbol = "TEST"\ndecimals = 18\n`
+  const own = await startRegistry(t, { toml })
+  t.deepEqual((await own.get('/tokens')).json(), {
+    tokens: [{ chain: 'anvil', address: address.toLowerCase(), symbol: 'TEST', decimals: 18 }],
+  })
+  const gated = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
+  t.is((await gated.get('/tokens')).status, 401)
+})
+
+/** Listings of one seller each at 1 USDC an hour, and more of one seller, almost for nothing per made-up units. */
+async function openJunkMarket(t: ExecutionContext, units: readonly string[]) {
+  const rate = (per: string, value: string) => ({ field: 'amount', per, value })
+  const accepted = (rates: object[]) => [{ chain_name: 'base', literal_fields: { token: USDC }, rates }]
+  const good = await startFake(t, {
+    items: Array.from({ length: 60 }, (_, n) =>
+      listingText({
+        listing_id: `good-${String(n).padStart(2, '0')}`,
+        storefront_url: `https://seller-${n}.example/`,
+        accepted_escrows: accepted([rate('hour', '1000000')]),
+      }),
+    ),
+  })
+  const junk = accepted(units.map((unit) => rate(unit, '1')))
+  const bad = await startFake(t, { items: listingTexts('bad', 61, { accepted_escrows: junk }) })
+  return startPatientGateway(t, [
+    { name: 'good', url: good.url },
+    { name: 'bad', url: bad.url, settings: 'priority = 99' },
+  ])
+}
+
+const JUNK_UNITS: Record<string, readonly string[]> = {
+  'as many words as there may be groups': Array.from({ length: 32 }, (_, n) => `unit-${n}`),
+  'long texts': Array.from({ length: 6 }, (_, n) => `${n}`.padEnd(128, 'x')),
+  'words and long texts': [
+    '!',
+    'two words',
+    ...Array.from({ length: 30 }, (_, n) => `${n}${'é'.repeat(100)}`),
+  ],
+}
+
+for (const [what, units] of Object.entries(JUNK_UNITS))
+  test(`prices: made-up units displace no price by the hour: ${what}`, async (t) => {
+    const gateway = await openJunkMarket(t, units)
+    for (const query of ['sort=price&price_token=USDC', 'sort=price']) {
+      const rows = await rowsOf(gateway, `${query}&limit=200`)
+      t.is(rows.length, 121)
+      const byHour = rows.slice(0, 60)
+      t.true(
+        byHour.every(({ listing_id }) => listing_id.startsWith('good')),
+        query,
+      )
+      t.deepEqual(new Set(byHour.map(({ _meta }) => _meta?.price?.amount)), new Set(['1']), query)
+    }
+    const { prices } = (await gateway.get('/facets')).json() as { prices: Record<string, unknown>[] }
+    t.like(
+      prices.find(({ unit }) => unit === 'hour'),
+      { symbol: 'USDC', offers: 60, least: '1' },
+    )
+    t.true(prices.length <= 32)
+  })
+
+test('prices: a price per a unit that is no word counts as none in an order, and for a ceiling as before', async (t) => {
+  const gateway = await openJunkMarket(t, ['two words'])
+  const rows = await rowsOf(gateway, 'sort=price&price_token=USDC&limit=200')
+  const bad = rows.filter(({ listing_id }) => listing_id.startsWith('bad'))
+  t.is(bad.length, 61)
+  t.true(bad.every(({ _meta }) => _meta?.price === undefined))
+  t.is((await rowsOf(gateway, 'price_token=USDC&price_max=0.5&limit=200')).length, 61)
+})

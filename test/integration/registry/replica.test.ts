@@ -1,0 +1,278 @@
+import test, { type ExecutionContext } from 'ava'
+import { EntrepotError } from '../../../src/errors.ts'
+import { Replica } from '../../../src/registry/replica.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { eventually } from '../../helpers/eventually.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
+import { published, publishOf, removeOf } from '../../helpers/store/subject.ts'
+
+/** A store whose changelog can be made to fail, or to be lost, some times in a row. */
+function openFaulty(t: ExecutionContext) {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const { changesAfter } = store
+  const faults = { failures: 0, losses: 0, reads: 0 }
+  store.changesAfter = async (position, limit) => {
+    faults.reads++
+    if (faults.failures > 0) {
+      faults.failures--
+      throw new EntrepotError('unavailable', 'out for a moment')
+    }
+    if (faults.losses > 0) {
+      faults.losses--
+      return 'lost'
+    }
+    return changesAfter.call(store, position, limit)
+  }
+  return { store, faults }
+}
+
+async function follow(t: ExecutionContext, store: Store) {
+  const clock = manualClock()
+  const reported: unknown[] = []
+  const recovered: number[] = []
+  const replica = await Replica.open(store, {
+    filters: [],
+    onFault: (cause) => reported.push(cause),
+    onRecovery: () => recovered.push(clock.now()),
+    clock,
+  })
+  t.teardown(() => replica.close())
+  return { replica, clock, reported, recovered }
+}
+
+/** Work started so far has ended: the store in memory needs at most one turn of the event loop. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+const idsOf = ({ projection }: Replica): string[] =>
+  [...projection.publishers.keys()].flatMap((id) =>
+    [...projection.listings.entriesOf(id)].map(({ listingId }) => listingId),
+  )
+
+test('replica: a failed read is retried without a change and reported once', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock, reported, recovered } = await follow(t, store)
+  faults.failures = 3
+  await published(store, publishOf('L'))
+  await settled()
+  t.deepEqual(idsOf(replica), [])
+  for (const wait of [100, 200]) {
+    clock.advance(wait)
+    await settled()
+    t.deepEqual(idsOf(replica), [])
+  }
+  clock.advance(400)
+  await settled()
+  t.deepEqual(idsOf(replica), ['L'])
+  t.deepEqual([reported.length, recovered.length], [1, 1])
+  t.is(clock.pending(), 1, 'the next poll')
+
+  faults.failures = 1
+  await t.throwsAsync(replica.catchUp(), { code: 'unavailable' }, 'callers get the failure')
+  t.is(reported.length, 2, 'another outage, another report')
+})
+
+test('replica: reads of an unreachable store back off', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  faults.failures = Number.POSITIVE_INFINITY
+  await t.throwsAsync(replica.catchUp())
+  const before = faults.reads
+  for (let ms = 0; ms < 60_000; ms += 100) {
+    clock.advance(100)
+    await settled()
+  }
+  t.true(faults.reads - before >= 30 && faults.reads - before <= 35, `${faults.reads - before}`)
+})
+
+test('replica: a notification replaces a scheduled retry', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  faults.failures = 1
+  await published(store, publishOf('L'))
+  await settled()
+  await published(store, publishOf('M'))
+  await settled()
+  t.deepEqual(idsOf(replica).sort(), ['L', 'M'])
+  t.is(clock.pending(), 1, 'the next poll')
+})
+
+test('replica: a change without a notification is read within 10 s', async (t) => {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const { replica, clock } = await follow(t, deaf(store))
+  for (const id of ['L', 'M']) {
+    await published(store, publishOf(id))
+    clock.advance(9_999)
+    await settled()
+    t.false(idsOf(replica).includes(id))
+    clock.advance(1)
+    await settled()
+    t.true(idsOf(replica).includes(id))
+  }
+})
+
+test('replica: it is current until its last successful read is a minute old', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  await replica.catchUp()
+  clock.advance(10_000)
+  await settled()
+  faults.failures = Number.POSITIVE_INFINITY
+  clock.advance(60_000)
+  t.true(replica.isCurrent())
+  clock.advance(1)
+  t.false(replica.isCurrent())
+  await t.throwsAsync(replica.catchUp())
+  t.false(replica.isCurrent())
+  faults.failures = 0
+  await replica.catchUp()
+  t.true(replica.isCurrent())
+})
+
+test('replica: a read knows what was there when it began', async (t) => {
+  const { store } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  await replica.catchUp()
+  const { changesAfter } = store
+  store.changesAfter = (position, limit) => {
+    store.changesAfter = changesAfter
+    clock.advance(5_000)
+    return changesAfter.call(store, position, limit)
+  }
+  await replica.catchUp()
+  clock.advance(55_000)
+  t.true(replica.isCurrent())
+  clock.advance(1)
+  t.false(replica.isCurrent())
+})
+
+test('replica: setting the clock back or forward does not change whether it is current', async (t) => {
+  const { store } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  for (const ms of [-3_600_000, 7_200_000]) {
+    clock.set(ms)
+    t.true(replica.isCurrent())
+  }
+  clock.advance(60_001)
+  t.false(replica.isCurrent())
+  clock.set(-7_200_000)
+  t.false(replica.isCurrent())
+})
+
+test('replica: a closed replica reads and reports nothing', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock, reported } = await follow(t, store)
+  faults.failures = 1
+  await published(store, publishOf('L'))
+  await settled()
+  replica.close()
+  t.is(clock.pending(), 0)
+  faults.failures = 1
+  await t.throwsAsync(replica.catchUp())
+  t.is(clock.pending(), 0)
+  t.is(reported.length, 1)
+})
+
+test('replica: a failed first load rejects open', async (t) => {
+  const { store } = openFaulty(t)
+  await store.close()
+  await t.throwsAsync(
+    Replica.open(store, { filters: [], onFault: () => t.fail('nothing is followed yet') }),
+    { code: 'unavailable' },
+  )
+})
+
+test('replica: a lost changelog replaces the whole projection', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, reported } = await follow(t, store)
+  await Promise.all(['gone', 'stays'].map((id) => published(store, publishOf(id))))
+  await settled()
+  const before = replica.projection
+  const seen: (readonly string[])[] = []
+  const { load } = store
+  // A reader during the load, after each visited item.
+  store.load = (visitor) =>
+    load.call(store, {
+      change: (change) => {
+        visitor.change(change)
+        seen.push(idsOf(replica).sort())
+      },
+      listings: async (page) => {
+        await visitor.listings(page)
+        seen.push(idsOf(replica).sort())
+      },
+    })
+  faults.failures = 1
+  await t.throwsAsync(replica.catchUp())
+  faults.failures = 1 // the removal is not followed, only loaded
+  await store.remove(removeOf('gone'))
+  await settled()
+  faults.losses = 1
+  await replica.catchUp()
+  t.deepEqual(idsOf(replica), ['stays'])
+  t.not(replica.projection, before)
+  t.true(seen.length >= 2)
+  for (const ids of seen) t.deepEqual(ids, ['gone', 'stays'])
+  t.is(reported.length, 1)
+})
+
+test('replica: a failed reload keeps the projection and is retried', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock, reported } = await follow(t, store)
+  await published(store, publishOf('L'))
+  await settled()
+  const before = replica.projection
+  const { load } = store
+  store.load = async () => {
+    store.load = load
+    throw new EntrepotError('unavailable', 'out for a moment')
+  }
+  faults.losses = 2
+  await t.throwsAsync(replica.catchUp())
+  t.is(replica.projection, before)
+  clock.advance(100)
+  await eventually('loaded', () => replica.projection !== before)
+  t.deepEqual(idsOf(replica), ['L'])
+  t.is(reported.length, 1)
+})
+
+test('replica: one that is far behind catches up in turns of the event loop', async (t) => {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const { replica } = await follow(t, deaf(store))
+  await Promise.all(Array.from({ length: 1000 }, (_, n) => published(store, publishOf(`L${n}`))))
+  const sizes = new Set<number>()
+  let isDone = false
+  const look = (): void => {
+    sizes.add(replica.projection.listings.size)
+    if (!isDone) setImmediate(look)
+  }
+  look()
+  await replica.catchUp()
+  isDone = true
+  t.true(sizes.size >= 4, 'before, and after each batch')
+})
+
+test('replica: a linked catchUp waits for both replicas', async (t) => {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const { replica } = await follow(t, store)
+  // Without notifications, it knows what it reads itself.
+  const { replica: other } = await follow(t, deaf(store))
+  await published(store, publishOf('before'))
+  await replica.catchUp()
+  t.deepEqual(idsOf(other), [])
+  replica.linkCatchUp(other)
+  await published(store, publishOf('after'))
+  await replica.catchUp()
+  t.deepEqual(idsOf(other).sort(), ['after', 'before'])
+})
+
+const deaf = (store: Store): Store => ({
+  ...store,
+  load: (visit) => store.load(visit),
+  changesAfter: (position, limit) => store.changesAfter(position, limit),
+  onChange: () => () => {},
+})

@@ -1,0 +1,22 @@
+import type { OpenStore } from '../../helpers/store/subject.ts'
+import { changelogContract } from './contract/changelog.ts'
+import { equivalenceContract } from './contract/equivalence.ts'
+import { keyContract } from './contract/keys.ts'
+import { publishingContract } from './contract/publishing.ts'
+import { replayContract } from './contract/replays.ts'
+import { sharingContract } from './contract/sharing.ts'
+
+/** Registers the tests that every store has to pass. `numRuns` bounds the random command sequences. */
+export function storeContract(name: string, open: OpenStore, numRuns: number): void {
+  publishingContract(name, open)
+  replayContract(name, open)
+  keyContract(name, open)
+  changelogContract(name, open)
+  equivalenceContract(name, open, numRuns)
+}
+
+/** The same, and what holds for a store whose data outlives it and can be opened more than once. */
+export function sharedStoreContract(name: string, open: OpenStore, numRuns: number): void {
+  storeContract(name, open, numRuns)
+  sharingContract(name, open)
+}

@@ -1,0 +1,181 @@
+import test from 'ava'
+import { Picture } from '../../../helpers/store/picture.ts'
+import {
+  BOB,
+  keyNamed,
+  loaded,
+  type OpenStore,
+  published,
+  publishOf,
+  removeOf,
+  replayed,
+  updateOf,
+  visitorOf,
+} from '../../../helpers/store/subject.ts'
+
+/** More listings than any store reads at once. */
+const LONG = 1100
+
+/** Load, replay, notification, and the ends of a store's life. */
+export function changelogContract(name: string, open: OpenStore): void {
+  test(`${name}: load visits publishers, then listings by created_at`, async (t) => {
+    const { store } = await open(t)
+    await store.addKey(keyNamed('alice'))
+    for (const id of ['C', 'A', 'B']) await published(store, publishOf(id))
+    await published(store, publishOf('D', { identity: BOB }))
+    await published(store, publishOf('C'))
+    const { changes } = await loaded(store)
+    const listings = changes.flatMap((change) => (change.kind === 'listing' ? [change.record.listingId] : []))
+    t.deepEqual(listings, ['C', 'A', 'B', 'D'])
+    t.true(
+      changes.findLastIndex(({ kind }) => kind === 'publisher') <
+        changes.findIndex(({ kind }) => kind === 'listing'),
+    )
+  })
+
+  test(`${name}: an empty store loads nothing and gives a position to follow from`, async (t) => {
+    const { store } = await open(t)
+    const { changes, position } = await loaded(store)
+    t.deepEqual(changes, [])
+    t.deepEqual(await store.changesAfter(position, 10), { changes: [], position })
+    await published(store, publishOf('L'))
+    t.deepEqual(
+      (await replayed(store, position)).changes.map(({ kind }) => kind),
+      ['publisher', 'listing'],
+    )
+  })
+
+  test(`${name}: changesAfter replays every mutation with any limit`, async (t) => {
+    const { store } = await open(t)
+    const { position } = await loaded(store)
+    const key = await store.addKey(keyNamed('alice'))
+    await store.revokeKey(key.id)
+    await published(store, publishOf('L', { storefrontUrl: 'https://a.example' }))
+    await published(store, publishOf('M', { identity: BOB }))
+    await store.update(updateOf('L', { status: 'closed' }))
+    await store.remove(removeOf('M', { identity: BOB }))
+    await published(store, publishOf('L', { storefrontUrl: 'https://b.example' }))
+    for (const limit of [1, 2, 3, 1000]) {
+      const picture = new Picture()
+      const { changes, position: end } = await replayed(store, position, limit)
+      for (const change of changes) picture.apply(change)
+      t.deepEqual(picture, await Picture.of(store))
+      t.deepEqual(await store.changesAfter(end, limit), { changes: [], position: end })
+    }
+  })
+
+  test(`${name}: changes carry the current state, at most limit of them`, async (t) => {
+    const { store } = await open(t)
+    const { position } = await loaded(store)
+    for (const id of ['L', 'M', 'N']) await published(store, publishOf(id))
+    await store.update(updateOf('L', { status: 'closed' }))
+    await store.remove(removeOf('M'))
+    const { changes } = await replayed(store, position)
+    for (const change of changes) {
+      if (change.kind === 'listing') t.not(change.record.listingId, 'M')
+      if (change.kind === 'listing' && change.record.listingId === 'L') t.is(change.record.status, 'closed')
+    }
+    const two = await store.changesAfter(position, 2)
+    t.true(two !== 'lost' && two.changes.length === 2)
+  })
+
+  test(`${name}: a listing's new publisher precedes it in the changelog`, async (t) => {
+    const { store } = await open(t)
+    const { position } = await loaded(store)
+    await published(store, publishOf('L'))
+    await store.remove(removeOf('L'))
+    await published(store, publishOf('L', { identity: BOB }))
+    const picture = new Picture()
+    for (const change of (await replayed(store, position, 1)).changes) picture.apply(change)
+    t.deepEqual(picture, await Picture.of(store))
+  })
+
+  test(`${name}: a load and the changes after it miss no concurrent write`, async (t) => {
+    const { store } = await open(t)
+    for (let n = 0; n < 50; n++) await published(store, publishOf(`old-${n}`))
+    const picture = new Picture()
+    const writing = Promise.all(
+      Array.from({ length: 50 }, (_, n) => [
+        published(store, publishOf(`new-${n}`, { identity: { scheme: 'eip191', identifier: `0x${n}` } })),
+        store.remove(removeOf(`old-${n}`)),
+      ]).flat(),
+    )
+    const position = await store.load(visitorOf((change) => picture.apply(change)))
+    await writing
+    for (const change of (await replayed(store, position, 7)).changes) picture.apply(change)
+    t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
+  })
+
+  test(`${name}: a publisher added during a load precedes its listings`, async (t) => {
+    const { store } = await open(t)
+    for (let n = 0; n < LONG; n += 100)
+      await Promise.all(Array.from({ length: 100 }, (_, m) => published(store, publishOf(`L${n + m}`))))
+    const picture = new Picture()
+    const times: number[] = []
+    let writing: Promise<unknown> | undefined
+    const position = await store.load(
+      visitorOf((change) => {
+        picture.apply(change)
+        if (change.kind === 'listing') times.push(change.record.createdAt)
+        if (change.kind === 'listing') writing ??= published(store, publishOf('late', { identity: BOB }))
+      }),
+    )
+    await writing
+    t.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+    )
+    for (const change of (await replayed(store, position)).changes) picture.apply(change)
+    t.is(picture.listings.size, LONG + 1)
+    t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
+  })
+
+  test(`${name}: an unknown position is lost`, async (t) => {
+    const { store } = await open(t)
+    await published(store, publishOf('L'))
+    for (const position of ['', 'nonsense', '-1', '999999999999999', '9999999999999999-1'])
+      t.is(await store.changesAfter(position, 10), 'lost', position)
+  })
+
+  test(`${name}: the changelog is bounded, and only old positions are lost`, async (t) => {
+    const { store } = await open(t, { changelogLength: 100 })
+    const { position: old } = await loaded(store)
+    for (let n = 0; n < 24; n++)
+      await Promise.all(Array.from({ length: 100 }, (_, m) => published(store, publishOf(`L${m}`))))
+    const { position } = await loaded(store)
+    await Promise.all(Array.from({ length: 50 }, (_, m) => published(store, publishOf(`L${m}`))))
+    t.is(await store.changesAfter(old, 10), 'lost')
+    t.is((await replayed(store, position)).changes.length, 50)
+  })
+
+  test(`${name}: every listener is notified of changes until it unsubscribes`, async (t) => {
+    const { store } = await open(t)
+    let calls = 0
+    const count = () => {
+      calls++
+    }
+    const stopOne = store.onChange(count)
+    stopOne()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const stop = store.onChange(resolve)
+    await published(store, publishOf('L'))
+    await promise
+    stop()
+    t.is(calls, 0)
+  })
+
+  test(`${name}: close waits for calls in flight, and later ones are unavailable`, async (t) => {
+    const { store } = await open(t)
+    await t.notThrowsAsync(store.ping())
+    const last = store.publish(publishOf('L'))
+    await store.close()
+    await store.close()
+    t.is((await last).outcome, 'published')
+    const unavailable = { name: 'EntrepotError', code: 'unavailable' }
+    await t.throwsAsync(store.publish(publishOf('M')), unavailable)
+    await t.throwsAsync(store.addKey(keyNamed('alice')), unavailable)
+    await t.throwsAsync(store.ping(), unavailable)
+    await t.throwsAsync(store.changesAfter('0', 1), unavailable)
+    await t.throwsAsync(loaded(store), unavailable)
+  })
+}

@@ -1,0 +1,127 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { LISTING_STATUSES } from '../../../../src/domain/listing.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { Picture } from '../../../helpers/store/picture.ts'
+import { ALICE, BOB, loaded, type OpenStore, replayed } from '../../../helpers/store/subject.ts'
+import { Model } from './model.ts'
+
+const SECOND = 1_000_000
+
+/** Few of each, so that commands meet. */
+const identity = fc.constantFrom(ALICE, BOB, { scheme: 'other', identifier: ALICE.identifier })
+const listingId = fc.constantFrom('L', 'M', 'N')
+const status = fc.constantFrom(null, ...LISTING_STATUSES)
+const storefrontUrl = fc.constantFrom(null, null, '', 'https://a.example', 'https://b.example')
+/** Signature n is good until 100 n s. The clock is set to and fro; most of the time nothing has expired. */
+const use = fc
+  .record({
+    n: fc.integer({ min: 1, max: 6 }),
+    body: fc.constantFrom('body-1', 'body-2'),
+    clock: fc.oneof({ weight: 20, arbitrary: fc.constantFrom(0, 0, 0, 5, 6) }, fc.constantFrom(99, 100, 250)),
+  })
+  .map(({ n, body, clock }) => ({
+    signature: `signature-${n}`,
+    body,
+    expiresAt: 100 * n * SECOND,
+    now: Math.min(clock * SECOND, 100 * n * SECOND - 1),
+  }))
+const fields = fc.record(
+  {
+    offerResource: fc.json(),
+    acceptedEscrows: fc.constantFrom('[]', '[{"rates":[1.50]}]'),
+    demands: fc.json(),
+    maxDurationSeconds: fc.constantFrom('0', '3600', '1e3'),
+    oracleAddress: fc.constantFrom('null', '"0x1"'),
+  },
+  { requiredKeys: [] },
+)
+const newKey = fc.record({
+  name: fc.string({ unit: 'grapheme', maxLength: 8 }),
+  scope: fc.constantFrom('read', 'write'),
+  hash: fc.stringMatching(/^[0-9a-f]{8}$/),
+  expiresAt: fc.constantFrom(null, 1_800_000_000_000_000),
+})
+
+const maxListings = fc.constantFrom(0, 0, 2)
+const keyId = fc.constantFrom(null, null, 1, 2)
+const publish = fc.record({ identity, listingId, storefrontUrl, fields, status, maxListings, keyId, use })
+const update = fc.record({
+  identity,
+  listingId,
+  status,
+  oracleAddress: fc.constantFrom(undefined, 'null', '"0x2"'),
+  use,
+})
+const command = fc.oneof(
+  { weight: 6, arbitrary: publish.map((it) => (on: Mutable) => on.publish(it)) },
+  { weight: 3, arbitrary: update.map((it) => (on: Mutable) => on.update(it)) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ identity, listingId, use }).map((it) => (on: Mutable) => on.remove(it)),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ operation: fc.constantFrom('publish', 'update', 'remove'), listingId, use }).map(
+      ({ use: { signature }, ...it }) =>
+        (on: Mutable) =>
+          on.hasUse({ ...it, signature }),
+    ),
+  },
+  { weight: 1, arbitrary: newKey.map((it) => (on: Mutable) => on.addKey(it)) },
+  { weight: 1, arbitrary: newKey.map((it) => (on: Mutable) => on.seedKey(it)) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 3 }).map((id) => (on: Mutable) => on.revokeKey(id)) },
+)
+
+/** What the store and its model have in common; the model answers at once. */
+type Mutable = {
+  [M in 'publish' | 'update' | 'remove' | 'hasUse' | 'addKey' | 'seedKey' | 'revokeKey']: (
+    ...given: Parameters<Store[M]>
+  ) => unknown
+}
+
+/** Any sequence of commands: same answers and same end as the model's, and every replay leads to that end. */
+export function equivalenceContract(name: string, open: OpenStore, numRuns: number): void {
+  test(`${name}: random mutations answer as the model, and any replay ends like it`, async (t) => {
+    const commands = fc.array(command, { minLength: 1, maxLength: 40 })
+    const property = fc.asyncProperty(commands, fc.integer({ min: 1, max: 5 }), async (commands, limit) => {
+      const { store } = await open(t)
+      const model = new Model()
+      const answers: unknown[] = []
+      const expected: unknown[] = []
+      const past = [{ picture: new Picture(), position: (await loaded(store)).position }]
+      for (const apply of commands) {
+        answers.push(await apply(store))
+        expected.push(apply(model))
+        past.push(await following(store, past.at(-1)!))
+      }
+      const end = (await Picture.of(store)).sorted()
+      t.deepEqual(timesAsRanks([answers, end]), timesAsRanks([expected, model.sorted()]))
+      for (const one of past) t.deepEqual((await following(store, one, limit)).picture.sorted(), end)
+      await store.close()
+    })
+    await fc.assert(property, { numRuns })
+  })
+}
+
+type Reading = { picture: Picture; position: string }
+
+async function following(store: Store, { picture, position }: Reading, limit = 1000): Promise<Reading> {
+  const next = new Picture(picture)
+  const read = await replayed(store, position, limit)
+  for (const change of read.changes) next.apply(change)
+  return { picture: next, position: read.position }
+}
+
+const TIMES = ['createdAt', 'updatedAt', 'revokedAt']
+
+/** Replaces each time by its place among all of them, since the model has its own clock. */
+function timesAsRanks(value: unknown): unknown {
+  const times = new Set<number>()
+  JSON.stringify(value, (key, it) => {
+    if (TIMES.includes(key) && typeof it === 'number') times.add(it)
+    return it
+  })
+  const ranks = new Map([...times].sort((a, b) => a - b).map((time, rank) => [time, rank]))
+  return JSON.parse(JSON.stringify(value, (key, it) => (TIMES.includes(key) ? (ranks.get(it) ?? null) : it)))
+}

@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import test, { type ExecutionContext } from 'ava'
+import { type CopySource, type CopyTarget, copyStore } from '../../../src/store/copy.ts'
+import { createRedisCopy } from '../../../src/store/redis/copy.ts'
+import { openRedisStore } from '../../../src/store/redis/open.ts'
+import { SqliteCopy } from '../../../src/store/sqlite/copy.ts'
+import { openSqliteStore, readSqliteStore } from '../../../src/store/sqlite/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { startRedisCluster, testRedis } from '../../helpers/redis.ts'
+import { temporaryFolder } from '../../helpers/run-cli.ts'
+import { Picture } from '../../helpers/store/picture.ts'
+import {
+  BOB,
+  freshUse,
+  keyNamed,
+  loaded,
+  published,
+  publishOf,
+  removeOf,
+  updateOf,
+} from '../../helpers/store/subject.ts'
+
+const redis = await testRedis()
+const cluster = await startRedisCluster()
+test.after.always(() => Promise.all([redis.dispose(), cluster.dispose()]))
+
+/** A place for one store: empty at first. */
+type Place = {
+  /** As the service does. */
+  store: () => Promise<Store>
+  source: () => Promise<CopySource>
+  target: () => Promise<CopyTarget>
+}
+
+function fileAt(t: ExecutionContext, path = join(temporaryFolder(t), 'store.db')): Place {
+  return {
+    store: async () => closing(t, openSqliteStore(path)),
+    source: async () => readSqliteStore(path),
+    target: async () => new SqliteCopy(path),
+  }
+}
+
+function redisAt(t: ExecutionContext, url: string): Place {
+  const prefix = `{entrepot-test-${randomUUID()}}:`
+  return {
+    store: async () => closing(t, (await openRedisStore(url, { prefix })).store),
+    source: async () => (await openRedisStore(url, { prefix, mustExist: true })).store,
+    target: () => createRedisCopy(url, prefix),
+  }
+}
+
+function closing(t: ExecutionContext, store: Store): Store {
+  t.teardown(() => store.close())
+  return store
+}
+
+/** 300 listings, of which one load page ends in the middle, and two keys. */
+async function fill(store: Store): Promise<void> {
+  await store.addKey(keyNamed('expiring', { expiresAt: 1_900_000_000_000_000, scope: 'write' }))
+  await store.revokeKey((await store.addKey(keyNamed('revoked ü'))).id)
+  await published(
+    store,
+    publishOf('first "ü"', {
+      storefrontUrl: 'https://a.example',
+      fields: { offerResource: '{ "price":1.50, "ü":"\\u00fc" }', oracleAddress: '"0x1"' },
+    }),
+  )
+  await store.update(updateOf('first "ü"', { status: 'closed' }))
+  await Promise.all(Array.from({ length: 300 }, (_, n) => store.publish(publishOf(`L${n}`))))
+}
+
+/** What a service does while it is copied. */
+async function change(store: Store): Promise<void> {
+  await store.remove(removeOf('L0'))
+  await store.remove(removeOf('L1'))
+  await published(store, publishOf('L1', { identity: BOB }))
+  await store.update(updateOf('L2', { status: 'expired' }))
+  await store.addKey(keyNamed('new'))
+}
+
+const places: Record<string, (t: ExecutionContext) => Place> = {
+  SQLite: (t) => fileAt(t),
+  Redis: (t) => redisAt(t, redis.url),
+  'a Redis Cluster': (t) => redisAt(t, cluster.url),
+}
+
+for (const [from, to] of [
+  ['SQLite', 'Redis'],
+  ['Redis', 'SQLite'],
+  ['a Redis Cluster', 'a Redis Cluster'],
+] as const)
+  test(`copy: ${from} to ${to} has the state of one moment, and its used signatures`, async (t) => {
+    const [origin, place] = [places[from]!(t), places[to]!(t)]
+    const store = await origin.store()
+    await fill(store)
+    const ahead = freshUse({ expiresAt: 4_000_000_000_000_000 })
+    await published(store, publishOf('signed ahead', { use: ahead }))
+    const spent = freshUse({ expiresAt: 200, now: 100 })
+    await published(store, publishOf('signed long ago', { use: spent }))
+    await store.remove(removeOf('nothing'))
+    let changes: Promise<void> | undefined
+    const target = async () => {
+      const copy = await place.target()
+      const flush = copy.flush.bind(copy)
+      copy.flush = async () => {
+        await flush()
+        changes ??= change(store)
+        await changes
+      }
+      return copy
+    }
+    const counts = await copyStore(origin.source, target)
+    const copy = await place.store()
+    const picture = await Picture.of(copy)
+    t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
+    t.deepEqual(
+      (await loaded(copy)).changes.filter(({ kind }) => kind === 'listing'),
+      (await loaded(store)).changes.filter(({ kind }) => kind === 'listing'),
+    )
+    t.deepEqual(counts, {
+      listings: picture.listings.size,
+      publishers: picture.publishers.size,
+      keys: picture.keys.size,
+    })
+    for (const use of [ahead, spent])
+      t.is(
+        (await copy.publish(publishOf('N', { use: { ...use, body: 'another' } }))).outcome,
+        'signature_reused',
+      )
+    const receipt = await published(
+      copy,
+      publishOf('N', { identity: BOB, use: { ...ahead, signature: 's' } }),
+    )
+    t.true(receipt.createdAt > Math.max(...[...picture.listings.values()].map(({ updatedAt }) => updatedAt)))
+    t.is(receipt.publisherId, 2)
+    t.is((await copy.addKey(keyNamed('next'))).id, 4)
+  })
+
+for (const to of ['SQLite', 'Redis'])
+  test(`copy: ${to} shows no copy that is incomplete, and can be copied to again`, async (t) => {
+    const folder = temporaryFolder(t)
+    const place = to === 'SQLite' ? fileAt(t, join(folder, 'store.db')) : redisAt(t, redis.url)
+    const origin = places.SQLite!(t)
+    await fill(await origin.store())
+    const losing = async () => {
+      const copy = await place.target()
+      const put = copy.put.bind(copy)
+      copy.put = (one) => {
+        if (one.kind !== 'listing' || one.record.listingId !== 'L7') put(one)
+      }
+      return copy
+    }
+    await t.throwsAsync(copyStore(origin.source, losing), {
+      message:
+        'the copy has {"listings":300,"publishers":1,"keys":2}, the store has {"listings":301,"publishers":1,"keys":2}; it was deleted',
+    })
+    await t.throwsAsync(place.source(), { message: /does not exist|has no store/ })
+
+    // As a process that is killed leaves it.
+    const abandoned = await place.target()
+    for (const one of (await loaded(await origin.store())).changes.slice(0, 9)) abandoned.put(one)
+    await abandoned.flush()
+    t.regex(readdirSync(folder).join(), to === 'SQLite' ? /^[^,]+\.partial$/ : /^$/)
+    await copyStore(origin.source, place.target)
+    await t.throwsAsync(abandoned.publish(), undefined, 'the place is taken')
+    await abandoned.close()
+    t.is((await Picture.of(await place.store())).listings.size, 301)
+  })
+
+test('copy: a file of version 0.1.0 is read as it is', async (t) => {
+  const path = join(temporaryFolder(t), 'old.db')
+  const store = openSqliteStore(path)
+  await store.addKey(keyNamed('old'))
+  await published(store, publishOf('L'))
+  await store.close()
+  const database = new DatabaseSync(path)
+  database.exec(
+    'DROP TABLE forgotten_use; DROP TABLE spent_signature; DROP TABLE key_use; DROP TABLE ping; DROP INDEX listing_publisher',
+  )
+  database.exec('ALTER TABLE api_key DROP COLUMN expires_at; PRAGMA journal_mode = DELETE')
+  database.close()
+  const place = fileAt(t)
+  t.deepEqual(await copyStore(async () => readSqliteStore(path), place.target), {
+    listings: 1,
+    publishers: 1,
+    keys: 1,
+  })
+  t.like([...(await Picture.of(await place.store())).keys.values()], [{ name: 'old', expiresAt: null }])
+  t.deepEqual(readdirSync(join(path, '..')), ['old.db'])
+})
+
+test('copy: of two copies to one Redis at once, the later one is shown, and whole', async (t) => {
+  const [origin, place] = [places.SQLite!(t), places.Redis!(t)]
+  await fill(await origin.store())
+  let later: Promise<unknown> | undefined
+  const target = async () => {
+    const copy = await place.target()
+    const publish = copy.publish.bind(copy)
+    copy.publish = async () => {
+      later = copyStore(origin.source, second)
+      await began.promise
+      await publish()
+    }
+    return copy
+  }
+  const began = Promise.withResolvers<void>()
+  const second = async () => {
+    const copy = await place.target()
+    began.resolve()
+    return copy
+  }
+  await t.throwsAsync(copyStore(origin.source, target), { message: /another restore into this Redis began/ })
+  await later
+  t.is((await Picture.of(await place.store())).listings.size, 301)
+})

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import test from 'ava'
+import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
+import { temporaryFolder } from '../../../helpers/run-cli.ts'
+import { freshUse, published, publishOf } from '../../../helpers/store/subject.ts'
+
+const HOUR_MS = 3_600_000
+
+test('SQLite clock: times follow a clock set forward and never go back', async (t) => {
+  const folder = temporaryFolder(t)
+  let wall = Date.UTC(2026, 10, 20, 12)
+  const realNow = Date.now
+  Date.now = () => wall
+  t.teardown(() => {
+    Date.now = realNow
+  })
+  const open = () => openSqliteStore(join(folder, 'entrepot.db'))
+  let store = open()
+  const use = () => freshUse({ now: 0 }) // no signature expires
+  const createdAt = async (id: string) => (await published(store, publishOf(id, { use: use() }))).createdAt
+  t.is(await createdAt('first'), wall * 1000)
+  wall += HOUR_MS
+  const forward = await createdAt('an hour on')
+  t.is(forward, wall * 1000)
+  wall -= HOUR_MS
+  t.is(await createdAt('an hour back'), forward + 1)
+  await store.close()
+  store = open()
+  t.teardown(() => store.close())
+  t.is(await createdAt('after a restart'), forward + 2)
+  wall += HOUR_MS + 1
+  t.is(await createdAt('the time is past'), wall * 1000)
+})

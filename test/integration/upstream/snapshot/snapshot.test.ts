@@ -1,0 +1,875 @@
+import { setImmediate } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import test, { type ExecutionContext } from 'ava'
+import type { ListingQuery } from '../../../../src/domain/query.ts'
+import type { Held } from '../../../../src/domain/source/held.ts'
+import type { SavedSnapshot, SnapshotStorage } from '../../../../src/domain/source/saved-snapshot.ts'
+import { PULL_WAIT_MS } from '../../../../src/upstream/publisher-directory.ts'
+import { PULL_AGAIN_SECONDS } from '../../../../src/upstream/snapshot/next-pull.ts'
+import { SAVE_EVERY_MS } from '../../../../src/upstream/snapshot/saved-pulls.ts'
+import { collectGarbage } from '../../../helpers/collect-garbage.ts'
+import { eventually } from '../../../helpers/eventually.ts'
+import {
+  type Behaviour,
+  envelopeText,
+  type FakeOptions,
+  type FakeRegistry,
+  idOf,
+  listingText,
+  listingTexts,
+} from '../../../helpers/fake-registry.ts'
+import { filterOf, specBody } from '../../../helpers/specs.ts'
+import {
+  failureOf,
+  filtered,
+  idsOf,
+  listingQuery,
+  openUpstream,
+  PAST_FRESH,
+  type TestUpstream,
+  type TestUpstreamOptions,
+  textsOf,
+} from '../../../helpers/upstream.ts'
+
+const REFRESH = 60
+const MODEL = filterOf('gpu_model')
+const REGION = filterOf('region')
+const DOWN: Behaviour[] = [{ kind: 'status', status: 404 }]
+const SERVE: Behaviour[] = [{ kind: 'serve' }]
+const ALL = { count: Number.POSITIVE_INFINITY }
+
+type Subject = TestUpstream & {
+  /** Advances the clock, and waits for the pull that is due then. */
+  pass: (seconds: number) => Promise<void>
+}
+
+async function open(
+  t: ExecutionContext,
+  fakeOptions: FakeOptions = {},
+  { snapshots, ...options }: TestUpstreamOptions = {},
+): Promise<Subject> {
+  const upstream = await openUpstream(t, fakeOptions, {
+    mode: 'snapshot',
+    refreshSeconds: REFRESH,
+    snapshots: { filters: () => [MODEL], ...snapshots },
+    ...options,
+  })
+  const { clock, state } = upstream
+  const hasPulled = () =>
+    state.snapshot.current?.takenAt === clock.now() || state.snapshot.lastError?.at === clock.now()
+  const pass = async (seconds: number) => {
+    clock.advance(seconds * 1000)
+    await eventually('pulled', hasPulled)
+    await setImmediate()
+  }
+  return Object.assign(upstream, { pass })
+}
+
+async function openPulled(...parameters: Parameters<typeof open>): Promise<Subject> {
+  const subject = await open(...parameters)
+  await subject.pass(0)
+  return subject
+}
+
+test('any range of the open listings is answered from memory, to the byte', async (t) => {
+  const items = listingTexts('a', 300)
+  const { read, source, status, fake, clock } = await openPulled(t, {
+    items: [...items, '{"status":"open"}'],
+  })
+  const pulled = fake.requests.length
+  const reading = await read({}, ALL)
+  t.deepEqual(textsOf(reading), items)
+  t.like(reading, { total: 300, hasMore: false, stale: false, asOf: clock.now(), invalid: 1 })
+  t.like(reading, { cache: { outcome: 'hit' } })
+  const { position, listingId } = reading.listings[189]!
+  for (const offsetHint of [0, 100, 190, 250, 1000]) {
+    const part = await read({}, { after: { position, listingId }, offsetHint, count: 20 })
+    t.deepEqual(textsOf(part), items.slice(190, 210))
+    t.like(part, { total: 300, hasMore: true })
+  }
+  t.is(fake.requests.length, pulled)
+  t.is(source.mode, 'snapshot')
+  t.like(status(), { mode: 'snapshot', state: 'loaded', listings: 300, ageSeconds: 0 })
+})
+
+test('the memory of a snapshot is reported whenever it changes', async (t) => {
+  const sizes: number[] = []
+  const snapshots = { onResize: (bytes: number) => void sizes.push(bytes) }
+  const { pass, fake } = await openPulled(t, { items: listingTexts('a', 100) }, { snapshots })
+  fake.items = fake.items.slice(0, 10)
+  await pass(REFRESH)
+  const [all = 0, few = 0] = sizes
+  t.true(all > 100 * 400 && few < all / 5, sizes.join(', '))
+})
+
+test('what decides whether a Reading is current holds no query', async (t) => {
+  const { source } = await openPulled(t, { items: listingTexts('a', 3) })
+  const ask = async () => {
+    const query = listingQuery()
+    const range = { after: null, offsetHint: 0, count: 50 }
+    const { isCurrent } = await source.read(query, range, new AbortController().signal)
+    return { isCurrent, query: new WeakRef(query) }
+  }
+  const { isCurrent, query } = await ask()
+  await setImmediate()
+  collectGarbage()
+  t.is(query.deref(), undefined)
+  t.true(isCurrent?.())
+})
+
+test('any filter is answered exactly, indexed or not, and explained', async (t) => {
+  const items = listingTexts('a', 30).map((text, n) =>
+    listingText({
+      ...JSON.parse(text),
+      offer_resource: { gpu_model: n % 2 ? 'H100' : 'A100', ...(n % 3 ? { region: 'eu' } : {}) },
+    }),
+  )
+  const { read } = await openPulled(t, { items })
+  const both = filtered([MODEL, REGION], ['gpu_model', 'H100'], ['region', 'eu'])
+  const wanted = items.filter((_, n) => n % 2 && n % 3)
+  t.deepEqual(textsOf(await read(both, ALL)), wanted)
+  t.like(await read(both, { count: 4 }), { total: wanted.length, hasMore: true })
+  const { explanation } = await read({ ...both, explain: true })
+  t.deepEqual(explanation?.excluded, [
+    { filter: 'gpu_model', byValue: 15, missing: 0 },
+    { filter: 'region', byValue: 0, missing: 5 },
+  ])
+})
+
+test('a snapshot is indexed by further filters from the next pull on', async (t) => {
+  let filters = [MODEL]
+  const items = listingTexts('a', 250, { offer_resource: { region: 'eu' } })
+  const { read, pass } = await openPulled(t, { items }, { snapshots: { filters: () => filters } })
+  filters = [MODEL, REGION]
+  await read()
+  await pass(REFRESH)
+  t.is((await read(filtered([REGION], ['region', 'eu']), { count: 1 })).total, 250)
+})
+
+for (const count of [50, 1500])
+  test(`a pull shows at once what was published, changed and deleted (${count} listings)`, async (t) => {
+    const before = listingTexts('a', count)
+    const { read, pass, fake } = await openPulled(t, { items: before })
+    const old = await read({}, ALL)
+    const [kept] = old.listings.slice(-1)
+    fake.items = [
+      listingText({ listing_id: 'new', created_at: '2027-01-01T00:00:00' }),
+      ...before.slice(1, -1).map((text) => text.replace('H100', 'A100')),
+      before.at(-1)!,
+    ]
+    await pass(REFRESH)
+    t.deepEqual(textsOf(await read({}, ALL)), fake.items)
+    t.deepEqual(textsOf(old), before, 'a Reading does not change')
+    t.false(old.isCurrent?.())
+    if (count === 50)
+      t.is(
+        (await read({}, ALL)).listings.at(-1)!.bytes.buffer,
+        kept!.bytes.buffer,
+        'what has not changed stays',
+      )
+  })
+
+test('pulls that fail again and again are one line in the log, and the next one is served', async (t) => {
+  const { read, pass, fake, clock, logged } = await openPulled(t, { items: listingTexts('a', 3) })
+  fake.script = DOWN
+  for (const seconds of [REFRESH, PULL_AGAIN_SECONDS, PULL_AGAIN_SECONDS]) await pass(seconds)
+  t.deepEqual(
+    logged.filter((line) => line.includes('snapshot')),
+    ['warn elsewhere http_404 snapshot pull failed'],
+  )
+  fake.script = SERVE
+  fake.items = listingTexts('a', 4)
+  await pass(PULL_AGAIN_SECONDS)
+  t.like(await read(), { total: 4, stale: false, asOf: clock.now() })
+})
+
+test('setting the clock back or forward leaves a snapshot its age', async (t) => {
+  const { read, clock } = await openPulled(t, { items: listingTexts('a', 3) })
+  const { asOf } = await read()
+  for (const ms of [-3_600_000, 7_200_000]) {
+    clock.set(ms)
+    t.like(await read(), { total: 3, stale: false, asOf })
+  }
+})
+
+test('periods vary by a tenth', async (t) => {
+  for (const [random, seconds] of [
+    [0, 0.9 * REFRESH],
+    [1, 1.1 * REFRESH],
+  ] as const) {
+    const { read, pass, fake, clock } = await openPulled(t, {}, { parts: { random: () => random } })
+    fake.items = listingTexts('a', 1)
+    clock.advance((seconds - 1) * 1000)
+    await setImmediate()
+    t.is((await read()).total, 0)
+    await pass(1)
+    t.is((await read()).total, 1)
+  }
+})
+
+const LARGE = listingTexts('a', 30, { demands: ['x'.repeat(10_000)] })
+
+for (const [kind, what, items, limits] of [
+  ['registry', 'more than max_listings', listingTexts('a', 300), { maxListings: 299 }],
+  ['gateway', 'more than max_listings', listingTexts('a', 300), { maxListings: 150 }],
+  ['registry', 'more bytes than its share', LARGE, {}],
+  ['gateway', 'more bytes than its share', LARGE, {}],
+] as const)
+  test(`a snapshot of a ${kind} with ${what} is read live, and held again once it is smaller`, async (t) => {
+    const snapshots = { maxBytes: () => 250_000 }
+    const { read, pass, fake, source, isReady, status, logged } = await openPulled(
+      t,
+      { items, kind },
+      { snapshots, ...limits },
+    )
+    t.is(source.mode, 'live')
+    t.true(isReady())
+    const before = fake.requests.length
+    t.is((await read({}, { count: 30 })).listings.length, 30)
+    t.true(fake.requests.length > before)
+    t.like(status(), { mode: 'live', lastError: { reason: 'too_large' } })
+    await pass(REFRESH)
+    t.is(logged.filter((line) => line.includes('too large')).length, 1)
+    fake.items = listingTexts('a', 2)
+    await pass(REFRESH)
+    t.is(source.mode, 'snapshot')
+    t.is((await read()).total, 2)
+  })
+
+test('listings that are not open are read live; one listing is, unless the snapshot holds it', async (t) => {
+  const closed = listingText({ listing_id: 'closed', status: 'closed' })
+  const { read, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
+  let before = fake.requests.length
+  t.deepEqual(idsOf(await read({ listingId: 'a-0001', status: null })), ['a-0001'])
+  t.is(fake.requests.length, before)
+  for (const query of [{ status: 'closed' }, { listingId: 'closed', status: null }] as const) {
+    before = fake.requests.length
+    t.deepEqual(idsOf(await read(query)), ['closed'])
+    t.true(fake.requests.length > before)
+  }
+})
+
+test("a publisher's listings are answered from memory where every publisher is known, and else read live", async (t) => {
+  const items = [1, 2].map((id) => listingText({ listing_id: `by-${id}`, publisher_id: id }))
+  const publishers = [1, 2].map((id) => [id, `0x${`${id}`.repeat(40)}`] as const)
+  const matches = (_: unknown, parameters: URLSearchParams) => !parameters.has('publisher')
+  const { read, fake, pass } = await openPulled(t, { items, publishers, matches })
+  const query = { publisher: publishers[1]![1] }
+  t.deepEqual(idsOf(await read(query)), ['by-2'])
+  t.is((await read({ publisher: `0x${'c'.repeat(40)}` })).total, 0)
+  fake.items = [...items, listingText({ listing_id: 'by-3', publisher_id: 3 })]
+  await pass(REFRESH)
+  t.deepEqual(idsOf(await read(query)), [], 'this is the answer of the upstream')
+})
+
+for (const count of [3, 1500])
+  test(`a pull waits ten seconds for publishers, and places later ones in memory (${count} listings)`, async (t) => {
+    const address = `0x${'1'.repeat(40)}`
+    for (const waitedMs of [PULL_WAIT_MS - 1, PULL_WAIT_MS]) {
+      const held = Promise.withResolvers<void>()
+      const { read, clock, ready, fake } = await open(t, {
+        items: listingTexts('a', count),
+        publishers: [[1, address]],
+        publisherScript: { kind: 'hold', until: held.promise },
+      })
+      await eventually('asked for publishers', () => fake.publisherRequests.length === 1)
+      clock.advance(waitedMs)
+      const isLate = waitedMs === PULL_WAIT_MS
+      if (!isLate) held.resolve()
+      await ready
+      const before = await read({}, ALL)
+      t.deepEqual(
+        new Set(before.listings.map(({ publisher }) => publisher)),
+        new Set([isLate ? null : address]),
+      )
+      t.is(before.isCurrent?.(clock.now()), true)
+      if (!isLate) continue
+      const requests = fake.requests.length
+      held.resolve()
+      await eventually('outdated', () => before.isCurrent?.(clock.now()) === false)
+      t.is((await read({ publisher: address }, ALL)).total, count)
+      t.is(fake.requests.length, requests)
+      t.deepEqual(textsOf(await read({}, ALL)), textsOf(before))
+    }
+  })
+
+test('publishers that are found after a newer pull change nothing of it', async (t) => {
+  const address = `0x${'1'.repeat(40)}`
+  const held = Promise.withResolvers<void>()
+  const fakeOptions: FakeOptions = {
+    items: listingTexts('a', 3),
+    publishers: [[1, address]],
+    publisherScript: { kind: 'hold', until: held.promise },
+  }
+  const { read, source, clock, ready, fake, pass } = await open(t, fakeOptions, { refreshSeconds: 15 })
+  await eventually('asked for publishers', () => fake.publisherRequests.length === 1)
+  clock.advance(PULL_WAIT_MS)
+  await ready
+  fake.items = listingTexts('a', 3, { publisher_id: null })
+  await pass(15)
+  held.resolve()
+  await eventually('a storefront', () => source.storefrontOf?.(address))
+  await setImmediate()
+  t.is((await read({ publisher: null }, ALL)).listings[0]?.publisher, null)
+})
+
+test('an upstream of another schema is neither pulled nor shown', async (t) => {
+  const filterSpec = specBody('one', [], 'tokens.api')
+  const fakeOptions = { items: listingTexts('a', 1), filterSpec }
+  const { read, fake } = await openPulled(t, fakeOptions, { parts: { schema: 'vms.compute' } })
+  t.is((await failureOf(t, read())).reason, 'schema_mismatch')
+  t.is(fake.requests.length, 0)
+})
+
+test('a refresh pulls at once, and once more where a pull is running', async (t) => {
+  const { read, refresh, fake, ready } = await open(t)
+  const held = Promise.withResolvers<void>()
+  fake.script = [{ kind: 'hold', until: held.promise }, { kind: 'serve' }]
+  await fake.requested()
+  fake.items = listingTexts('a', 1)
+  refresh()
+  refresh()
+  held.resolve()
+  await ready
+  fake.items = listingTexts('a', 2)
+  await eventually(
+    'pulled again',
+    async () => (await read()).total,
+    (total) => total === 2,
+  )
+  t.is(fake.requests.length, 2)
+})
+
+test('close ends a pull that runs, which holds nothing more, and no other begins', async (t) => {
+  const closed = Promise.withResolvers<void>()
+  let onPulled = () => {}
+  const filters = () => {
+    onPulled()
+    return [MODEL]
+  }
+  const { clock, close, refresh, state } = await openPulled(t, {}, { snapshots: { filters } })
+  const { takenAt } = state.snapshot.current!
+  onPulled = () => closed.resolve(close())
+  clock.advance(1)
+  refresh()
+  await closed.promise
+  t.is(state.snapshot.current?.takenAt, takenAt)
+  const { made } = state.stats.calls
+  refresh()
+  await setImmediate()
+  t.is(state.stats.calls.made, made)
+})
+
+test('a selection has the facts of a read, and is read live where a read is', async (t) => {
+  const rates = [{ field: 'amount', per: 'hour', value: '5' }]
+  const accepted_escrows = [{ chain_name: 'base', literal_fields: { token: '0xaa' }, rates }]
+  const items = [
+    ...listingTexts('a', 2, { accepted_escrows }),
+    listingText({ listing_id: 'closed', status: 'closed' }),
+  ]
+  const { source, read, fake, pass } = await openPulled(t, { items })
+  const { signal } = new AbortController()
+  const select = (query: Partial<ListingQuery> = {}) => source.select!(listingQuery(query), signal)
+  const before = fake.requests.length
+  const { listings: _, hasMore, isCurrent, ...info } = await read()
+  const selection = await select()
+  t.like(selection, info)
+  t.deepEqual(idsOf({ listings: [...selection.items()] }).sort(), ['a-0000', 'a-0001'])
+  t.deepEqual(selection.offers(null), new Map([['base\n0xaa\nhour', { offers: 2, publishers: 1 }]]))
+  t.true(selection.isCurrent?.())
+  const token = { chain: 'base', address: '0xaa', symbol: 'A', decimals: 0 }
+  t.is((await select({ priceLimit: { tokens: [token], per: 'gpu', max: 1 } })).total, 0)
+  t.is(fake.requests.length, before)
+  t.deepEqual(idsOf({ listings: [...(await select({ status: 'closed' })).items()] }), ['closed'])
+  t.true(fake.requests.length > before)
+  fake.script = [{ kind: 'status', status: 401 }]
+  await pass(REFRESH)
+  t.is((await failureOf(t, select())).reason, 'unauthorized')
+})
+
+/** Storage in memory. */
+function memoryStorage(): SnapshotStorage & { saves: SavedSnapshot[] } {
+  const saves: SavedSnapshot[] = []
+  return {
+    saves,
+    load: async () => saves.at(-1) ?? null,
+    save: async (snapshot) => void saves.push({ ...snapshot, listings: new Map(snapshot.listings) }),
+  }
+}
+
+test('a snapshot is saved once in a while, and at the end', async (t) => {
+  const storage = memoryStorage()
+  const { pass, fake, close } = await openPulled(t, {}, { refreshSeconds: 10, snapshots: { storage } })
+  t.is(storage.saves.length, 1)
+  for (let passed = 10; passed < SAVE_EVERY_MS / 1000; passed += 10) await pass(10)
+  t.is(storage.saves.length, 1)
+  await pass(10)
+  t.is(storage.saves.length, 2)
+  fake.items = listingTexts('a', 2)
+  await pass(10)
+  await close()
+  t.is(storage.saves.at(-1)?.listings.size, 2)
+})
+
+test('storage that fails costs two lines in the log', async (t) => {
+  const storage: SnapshotStorage = {
+    load: () => Promise.reject(new Error('no')),
+    save: () => Promise.reject(new Error('no')),
+  }
+  const { read, logged } = await openPulled(t, { items: listingTexts('a', 3) }, { snapshots: { storage } })
+  t.is((await read()).total, 3)
+  t.deepEqual(logged, [
+    'warn elsewhere saved snapshot unreadable',
+    'info elsewhere upstream is held in memory',
+    'warn elsewhere saving the snapshot failed',
+  ])
+})
+
+/** A listing that a gateway has of a Registry. */
+function behind(listing_id: string, registry: string, also_in: string[] = []): string {
+  return listingText({ listing_id, _meta: { registry, also_in, stale: false } })
+}
+
+function report(fake: FakeRegistry, ...registries: string[]): void {
+  const sources = registries.map((registry) => ({ registry, state: 'unavailable', reason: 'timeout' }))
+  fake.envelope = registries.length === 0 ? {} : { complete: false, sources }
+}
+
+/** `id (old)` where it is held over from an earlier pull. */
+async function heldBy({ read }: Pick<Subject, 'read'>): Promise<string[]> {
+  const { listings } = await read({}, ALL)
+  return listings.map(({ listingId, origin }) => (origin?.stale ? `${listingId} (old)` : listingId))
+}
+
+test('a gateway is pulled as one stream behind its first page', async (t) => {
+  const { fake, status } = await openPulled(t, { items: listingTexts('a', 3000), kind: 'gateway' })
+  t.deepEqual(
+    fake.requests.map(({ headers }) => headers.accept),
+    ['application/json', 'application/x-ndjson'],
+  )
+  t.is(status().listings, 3000)
+})
+
+test('a gateway that does not stream is pulled by pages', async (t) => {
+  const fakeOptions = { items: listingTexts('a', 300) }
+  const { read, fake } = await openPulled(t, fakeOptions, { kind: 'gateway' })
+  t.is((await read({}, ALL)).total, 300)
+  t.true(fake.requests.length > 1)
+})
+
+for (const [what, body, reason] of [
+  ['ends without its last line', listingTexts('a', 3).join('\n'), 'bad_envelope'],
+  ['ends behind a listing of a Registry', `${behind('1', 'a')}\n${behind('2', 'a')}\n`, 'bad_envelope'],
+  ['is cut within its last line', `${listingTexts('a', 3).join('\n')}\n{"_meta":{"comp`, 'bad_envelope'],
+  [
+    'has a line of 1 MB',
+    `${listingText({ demands: ['x'.repeat(1e6)] })}\n{"_meta":{"complete":true}}\n`,
+    'too_large',
+  ],
+  ['is full of line feeds', `${'\n'.repeat(2000)}{"_meta":{"complete":true}}\n`, 'bad_envelope'],
+] as const)
+  test(`a stream that ${what} changes nothing`, async (t) => {
+    const { pass, fake, status, ...subject } = await openPulled(t, {
+      items: listingTexts('a', 250),
+      kind: 'gateway',
+    })
+    const headers = { 'content-type': 'application/x-ndjson' }
+    fake.script = [{ kind: 'serve' }, { kind: 'body', body, headers }]
+    await subject.read()
+    await pass(REFRESH)
+    t.is((await heldBy(subject)).length, 250)
+    t.is(status().lastError?.reason, reason)
+  })
+
+test('a stream may be gzipped, and one that is cut changes nothing', async (t) => {
+  const { read, pass, fake, status } = await openPulled(t, { items: listingTexts('a', 250), kind: 'gateway' })
+  fake.script = [{ kind: 'serve' }, { kind: 'serve', encoding: 'gzip' }]
+  fake.items = listingTexts('b', 300)
+  await read()
+  await pass(REFRESH)
+  t.is((await read()).total, 300)
+  t.is(fake.requests.at(-1)?.headers['accept-encoding'], 'gzip')
+  const stream = gzipSync(`${listingTexts('c', 300).join('\n')}\n{"_meta":{"complete":true}}\n`)
+  const headers = { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' }
+  fake.script = [{ kind: 'serve' }, { kind: 'body', body: stream.subarray(0, -30), headers }]
+  await pass(REFRESH)
+  t.is((await read()).total, 300)
+  t.truthy(status().lastError)
+})
+
+test('a few empty lines of a stream are skipped', async (t) => {
+  const { read, pass, fake } = await openPulled(t, { items: listingTexts('a', 250), kind: 'gateway' })
+  const body = `\n\n${listingTexts('a', 3).join('\n\n')}\n\n{"_meta":{"complete":true}}\n\n`
+  fake.script = [
+    { kind: 'serve' },
+    { kind: 'body', body, headers: { 'content-type': 'application/x-ndjson' } },
+  ]
+  await read()
+  await pass(REFRESH)
+  t.is((await read()).total, 3)
+})
+
+test('rows that a stream repeats count for max_listings', async (t) => {
+  const items = Array.from({ length: 300 }, () => listingText())
+  const { source } = await openPulled(t, { items, kind: 'gateway' }, { maxListings: 299 })
+  t.is(source.mode, 'live')
+})
+
+test('unreadable lines of a stream are counted, and hide no other', async (t) => {
+  const items = [
+    ...listingTexts('a', 250),
+    '{"status":"open"}',
+    listingText({ listing_id: 'long', demands: ['x'.repeat(70_000)] }),
+  ]
+  const { read } = await openPulled(t, { items, kind: 'gateway' })
+  t.like(await read(), { total: 250, invalid: 2 })
+})
+
+test('listings of a Registry that the gateway reports as missing are held over as stale', async (t) => {
+  const items = [
+    behind('1', 'a'),
+    behind('2', 'a'),
+    behind('3', 'b'),
+    behind('4', 'eu/b'),
+    behind('5', 'eu/c'),
+    behind('6', 'c', ['a']),
+  ]
+  for (const [left, missing, expected] of [
+    [['1'], ['b'], ['1', '3 (old)']],
+    [[], ['eu'], ['4 (old)', '5 (old)']],
+    [[], ['eu/c', 'a'], ['1 (old)', '2 (old)', '5 (old)', '6 (old)']],
+    [[], ['eu/*'], ['4 (old)', '5 (old)']],
+    [[], [], []],
+  ] as const) {
+    const subject = await openPulled(t, { items, kind: 'gateway' })
+    subject.fake.items = items.filter((item) => left.some((id) => id === idOf(item)))
+    report(subject.fake, ...missing)
+    await subject.pass(REFRESH)
+    t.deepEqual((await heldBy(subject)).sort(), expected)
+  }
+})
+
+test('a retained listing that another Registry has now appears once, within max_listings', async (t) => {
+  for (const publisherId of [1, 2]) {
+    const subject = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
+    subject.fake.items = [behind('1', 'b').replace('"publisher_id":1', `"publisher_id":${publisherId}`)]
+    report(subject.fake, 'a')
+    await subject.pass(REFRESH)
+    t.deepEqual(await heldBy(subject), ['1', '2 (old)'])
+  }
+  const few = await openPulled(
+    t,
+    { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' },
+    { maxListings: 2 },
+  )
+  few.fake.items = [behind('3', 'b')]
+  report(few.fake, 'a')
+  await few.pass(REFRESH)
+  t.is((await heldBy(few)).length, 2)
+})
+
+test('a missing source of a gateway keeps its age and its listings over a restart', async (t) => {
+  const storage = memoryStorage()
+  const items = [behind('1', 'open'), behind('2', 'curated')]
+  const before = await openPulled(t, { items, kind: 'gateway' }, { snapshots: { storage } })
+  before.fake.items = items.slice(0, 1)
+  report(before.fake, 'curated')
+  await before.pass(REFRESH)
+  t.deepEqual(await heldBy(before), ['1', '2 (old)'])
+  const missing = { registry: 'curated', state: 'unavailable', reason: 'timeout' } as const
+  t.deepEqual((await before.read()).missing, [{ ...missing, ageSeconds: REFRESH }])
+  t.true(before.logged.includes('warn elsewhere upstream gateway answered incomplete'))
+  await before.pass(REFRESH)
+  t.deepEqual((await before.read()).missing, [{ ...missing, ageSeconds: 2 * REFRESH }])
+  await before.close()
+
+  const held = Promise.withResolvers<void>()
+  const script: Behaviour[] = [{ kind: 'hold', until: held.promise }]
+  const { clock } = before
+  const after = await open(t, { items, kind: 'gateway', script }, { snapshots: { storage }, clock })
+  t.like(await after.read(), { stale: false, total: 2, asOf: clock.now() })
+  t.deepEqual((await after.read()).missing, [{ ...missing, ageSeconds: 2 * REFRESH }])
+  t.like(after.status(), { state: 'loaded', missing: [missing] })
+  held.resolve()
+  await after.ready
+  t.like(await after.read(), { stale: false, total: 2, missing: undefined })
+})
+
+test('a missing source that was never heard of has no age', async (t) => {
+  const envelope = { complete: false, sources: [{ registry: 'a', state: 'not_yet_loaded' }] }
+  const { read, pass } = await openPulled(t, { kind: 'gateway', envelope })
+  for (let n = 0; n < 2; n++) {
+    t.deepEqual((await read()).missing, [{ registry: 'a', state: 'not_yet_loaded' }])
+    await pass(REFRESH)
+  }
+})
+
+/** What a `Held` reports of its changes, in order. */
+function changesOf(held: Held): string[][] {
+  const changes: string[][] = []
+  held.onChange((listingIds) => void changes.push([...listingIds].sort()))
+  return changes
+}
+
+test('held: copies are found by id, and changes are reported in the turn in which they show', async (t) => {
+  const [first, ...others] = listingTexts('a', 3)
+  const { source, fake, pass } = await open(t, { items: [first!, ...others] })
+  const held = source.held!
+  t.deepEqual([[...held.ids()], held.find('a-0000'), held.answers(listingQuery())], [[], [], false])
+  const changes = changesOf(held)
+  await pass(0)
+  t.deepEqual(changes, [['a-0000', 'a-0001', 'a-0002']])
+  t.deepEqual(
+    held.find('a-0001').map(({ key, item }) => [key, Buffer.from(item.bytes).toString()]),
+    [['a-0001', others[0]]],
+  )
+  t.true(held.answers(listingQuery()))
+  t.false(held.answers(listingQuery({ status: 'closed' })))
+  const reported = Promise.withResolvers<unknown>()
+  held.onChange(() => reported.resolve([held.find('a-0000').length, held.find('new').length]))
+  fake.items = [...others, listingText({ listing_id: 'new' })]
+  await pass(REFRESH)
+  t.deepEqual(await reported.promise, [0, 1])
+  t.deepEqual(changes.at(-1), ['a-0000', 'new'])
+  await pass(REFRESH)
+  t.is(changes.length, 2, 'nothing has changed')
+})
+
+test('held: nothing is found while the upstream refuses our key', async (t) => {
+  const { source, fake, pass } = await openPulled(t, { items: listingTexts('a', 2) })
+  const held = source.held!
+  const changes = changesOf(held)
+  fake.script = [{ kind: 'status', status: 401 }]
+  await pass(REFRESH)
+  t.deepEqual([[...held.ids()], held.find('a-0000'), held.answers(listingQuery())], [[], [], false])
+  fake.script = DOWN
+  await pass(REFRESH)
+  t.deepEqual([...held.ids()], [], 'another failure takes nothing back')
+  fake.script = SERVE
+  await eventually('back', async () => {
+    await pass(REFRESH * 10)
+    return held.find('a-0000').length > 0
+  })
+  t.deepEqual(changes, [
+    ['a-0000', 'a-0001'],
+    ['a-0000', 'a-0001'],
+  ])
+})
+
+test('held: of several items of one listing at a gateway the last one counts', async (t) => {
+  const items = [behind('1', 'a'), behind('1', 'b'), behind('1', 'c').replace('storefront.ex', 'other.ex')]
+  const { source, read } = await openPulled(t, { items, kind: 'gateway' })
+  const copies = source.held!.find('1')
+  t.deepEqual(copies.map(({ item }) => item.origin?.registry).sort(), ['b', 'c'])
+  t.is((await read()).total, 2)
+})
+
+test('held: one listing of a gateway is answered from memory where it may not be asked', async (t) => {
+  const { read, fake } = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
+  const before = fake.requests.length
+  t.deepEqual(idsOf(await read({ listingId: '2', status: null, caching: 'only-if-cached' })), ['2'])
+  t.is(fake.requests.length, before)
+})
+
+test('one listing: a gateway chooses the copy, and a closed one that it shows removes none of its pages', async (t) => {
+  const items = [behind('1', 'a'), behind('2', 'a')]
+  const { read, fake } = await openPulled(t, { items, kind: 'gateway' })
+  fake.items = [items[0]!, items[1]!.replace('"open"', '"closed"').replace('"a"', '"better"')]
+  const [shown] = (await read({ listingId: '2', status: null })).listings
+  t.is(shown?.origin?.registry, 'better')
+  t.deepEqual(idsOf(await read()), ['1', '2'])
+})
+
+test('auto: reads are live until the first pull has ended, and then from memory', async (t) => {
+  const until = Promise.withResolvers<void>()
+  const items = listingTexts('a', 3)
+  const script: Behaviour[] = [{ kind: 'hold', until: until.promise }, { kind: 'serve' }]
+  const { read, source, isReady, status, fake, ready } = await open(t, { items, script }, { mode: 'auto' })
+  await fake.requested()
+  t.true(isReady())
+  t.like(status(), { mode: 'live', liveReason: 'not_yet_loaded' })
+  t.is((await read()).total, 3)
+  t.is(source.mode, 'live')
+  until.resolve()
+  await ready
+  const before = fake.requests.length
+  t.is((await read()).total, 3)
+  t.is(fake.requests.length, before)
+  t.like(status(), { mode: 'snapshot', liveReason: undefined })
+})
+
+test('auto: a source is held again only when it is a fifth below its limit', async (t) => {
+  const options = { mode: 'auto', maxListings: 100 } as const
+  const { pass, fake, source, status, logged } = await openPulled(
+    t,
+    { items: listingTexts('a', 100) },
+    options,
+  )
+  const modes = []
+  for (const count of [101, 100, 81, 80, 100]) {
+    fake.items = listingTexts('a', count)
+    await pass(REFRESH)
+    modes.push([count, source.mode])
+  }
+  t.deepEqual(modes, [
+    [101, 'live'],
+    [100, 'live'],
+    [81, 'live'],
+    [80, 'snapshot'],
+    [100, 'snapshot'],
+  ])
+  t.is(status().liveReason, undefined)
+  t.deepEqual(logged, [
+    'info elsewhere upstream is held in memory',
+    'warn elsewhere too_many_listings upstream too large to be held, read live',
+    'info elsewhere upstream is held in memory',
+  ])
+})
+
+test('pulls: between whole pulls only what is new is added, where first page and counts explain it', async (t) => {
+  const items = listingTexts('a', 450)
+  const {
+    read,
+    refresh: _,
+    fake,
+    clock,
+    state,
+  } = await openPulled(t, { items, hasCounts: true }, { refreshSeconds: 15, fullRefreshSeconds: 60 })
+  const firstAt = clock.now()
+  const totals: number[] = []
+  /** Requests of the pull that is due. */
+  const pullWith = async (listings: readonly string[]): Promise<number> => {
+    await read()
+    fake.items = [...listings]
+    const before = fake.requests.length
+    clock.advance(15_000)
+    await eventually('looked at', () => state.snapshot.history.lookedAt === clock.now())
+    await eventually('asked', () => clock.pending() > 0 && fake.requests.length > before)
+    await eventually(
+      `of ${listings.length} listings`,
+      () => state.snapshot.current?.totals?.total,
+      (total) => total === listings.length,
+    )
+    totals.push((await read()).total)
+    return fake.requests.length - before
+  }
+  const published = listingText({ listing_id: 'new', created_at: '2027-01-01T00:00:00' })
+  t.is(await pullWith([published, ...items]), 1)
+  t.is((await read()).asOf, firstAt, 'its age is that of the last whole pull')
+  t.true((await pullWith([published, ...items.slice(0, -1)])) > 1, 'one is gone that is on no first page')
+  t.is((await read()).asOf, clock.now())
+  t.deepEqual(totals, [451, 450])
+})
+
+test('pulls: without readers only the first page is asked, and the first question begins a whole pull', async (t) => {
+  const { read, fake, clock, state } = await openPulled(t, { items: listingTexts('a', 450) })
+  const whole = fake.requests.length
+  for (let n = 1; n <= 5; n++) {
+    clock.advance(REFRESH * 1000)
+    // The next look is scheduled once this one has ended.
+    await eventually(`asked ${n} times`, () => fake.requests.length >= whole + n && clock.pending() > 0)
+  }
+  t.is(fake.requests.length, whole + 5)
+  t.like(await read(), { total: 450, stale: true })
+  clock.advance(0)
+  await eventually('a new snapshot', () => state.snapshot.current?.takenAt === clock.now())
+  t.like(await read(), { total: 450, stale: false, asOf: clock.now() })
+})
+
+/** A source that is older than `fresh_seconds`, and a listing in it. */
+async function openOld(t: ExecutionContext) {
+  const items = [...listingTexts('a', 2), ...listingTexts('b', 1, { demands: ['old'] })]
+  const subject = await openPulled(t, { items })
+  subject.clock.advance(PAST_FRESH + 1)
+  const ask = (query: Partial<ListingQuery> = {}) =>
+    subject.read({ listingId: 'b-0000', status: null, ...query })
+  return { ...subject, ask, items }
+}
+
+test('one listing: the upstream is asked where the data in memory are older than fresh_seconds', async (t) => {
+  const { ask, fake, clock, items } = await openOld(t)
+  fake.items = [...items.slice(0, 2), items[2]!.replace('old', 'new')]
+  t.like(await ask(), { asOf: clock.now() })
+  t.true(textsOf(await ask())[0]!.includes('new'))
+})
+
+test('one listing: a copy that its upstream has no more, or has closed, leaves the memory', async (t) => {
+  for (const left of [[], listingTexts('b', 1, { status: 'closed' })]) {
+    const { ask, fake, items, read, source } = await openOld(t)
+    const changes = changesOf(source.held!)
+    fake.items = [...items.slice(0, 2), ...left]
+    t.is((await ask()).listings.length, left.length)
+    t.deepEqual(changes, [['b-0000']])
+    t.deepEqual(idsOf(await read()), ['a-0000', 'a-0001'])
+  }
+})
+
+test('one listing: where the upstream cannot be asked, the copy in memory answers with its age', async (t) => {
+  const { ask, fake, clock } = await openOld(t)
+  const asOf = clock.now() - PAST_FRESH - 1
+  for (const listingScript of [{ kind: 'status', status: 503 }, { kind: 'reset_before_headers' }] as const) {
+    fake.listingScript = listingScript
+    t.like(await ask(), { asOf, total: 1 })
+  }
+  fake.listingScript = { kind: 'status', status: 401 }
+  t.is((await failureOf(t, ask())).reason, 'unauthorized')
+})
+
+test('one listing: fresh data in memory answer without a request, but for no-cache', async (t) => {
+  const { read, fake } = await openPulled(t, { items: listingTexts('a', 1) })
+  const before = fake.requests.length
+  await read({ listingId: 'a-0000', status: null })
+  t.is(fake.requests.length, before)
+  await read({ listingId: 'a-0000', status: null, caching: 'no-cache' })
+  t.is(fake.requests.length, before + 1)
+})
+
+test('no-cache: what is new is shown at once, for one request a second that all readers share', async (t) => {
+  const items = listingTexts('a', 2)
+  const { read, fake, clock } = await openPulled(t, { items })
+  const before = fake.requests.length
+  fake.items = [...items, ...listingTexts('b', 1)]
+  clock.advance(1000)
+  const answers = await Promise.all([1, 2, 3].map(() => read({ caching: 'no-cache' })))
+  t.deepEqual(
+    answers.map(({ total }) => total),
+    [3, 3, 3],
+  )
+  await read({ caching: 'no-cache' })
+  t.is(fake.requests.length, before + 1)
+})
+
+test('no-cache: what is in memory answers when the time of the query is over', async (t) => {
+  const { source, fake, clock } = await openPulled(t, { items: listingTexts('a', 2) })
+  fake.script = [{ kind: 'hang' }]
+  clock.advance(1000)
+  const before = fake.requests.length
+  const caller = new AbortController()
+  const query = listingQuery({ caching: 'no-cache' })
+  const reading = source.read(query, { after: null, offsetHint: 0, count: 50 }, caller.signal)
+  await fake.requested(before + 1)
+  caller.abort(new Error('time is over'))
+  t.is((await reading).total, 2)
+})
+
+test('pulls: an unchanged first page is not sent again, and proves the whole unchanged where it is the whole', async (t) => {
+  const items = listingTexts('a', 3)
+  const { fake, pass, read, clock } = await open(t, {
+    script: [
+      { kind: 'body', body: envelopeText(items, 3), headers: { etag: 'W/"one"' } },
+      { kind: 'status', status: 304 },
+      { kind: 'body', body: envelopeText(items.slice(1), 2), headers: { etag: 'W/"two"' } },
+    ],
+  })
+  const states = []
+  for (const seconds of [0, REFRESH, REFRESH]) {
+    await pass(seconds)
+    const { total, asOf } = await read()
+    states.push([fake.requests.at(-1)?.headers['if-none-match'], total, asOf === clock.now()])
+  }
+  t.deepEqual(states, [
+    [undefined, 3, true],
+    ['W/"one"', 3, true],
+    ['W/"one"', 2, true],
+  ])
+})

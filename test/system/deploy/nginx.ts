@@ -1,0 +1,110 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { eventually } from '../../helpers/eventually.ts'
+import { freePort } from '../../helpers/free-port.ts'
+import { programPath } from '../../helpers/programs.ts'
+import { addressOf, readComposeFile } from './compose-file.ts'
+
+const run = promisify(execFile)
+
+export const NGINX_FILE = 'deploy/nginx.conf'
+
+/** nginx with the lines of `deploy/`, on a free port of the loopback. */
+export type Nginx = {
+  url: string
+  /** Its stderr so far. */
+  output: () => string
+  close: () => Promise<void>
+}
+
+/** The output of `nginx -t` for a file; empty if it is valid. */
+export async function complaints(text: string): Promise<string> {
+  const program = programPath('nginx')
+  return inFolder(async (folder) => {
+    const arguments_ = argumentsFor(folder, text)
+    return run(program, ['-t', '-q', ...arguments_]).then(
+      () => '',
+      ({ stderr }: { stderr: string }) => stderr,
+    )
+  })
+}
+
+/** `deploy/nginx.conf` with other addresses instead of Compose's, each of which occurs once. */
+export function nginxConf(gateways: readonly string[], port: number): string {
+  const file = readComposeFile()
+  const places: readonly [ours: string, here: string][] = [
+    ...gateways.map((url, n): [string, string] => [
+      `server ${addressOf(file, `gateway-${n + 1}`, 'front')}:8080 `,
+      `server ${new URL(url).host} `,
+    ]),
+    ['listen 8080;', `listen 127.0.0.1:${port};`],
+    [`set_real_ip_from ${file.networks.front!.ipam!.config[0]!.gateway};`, 'set_real_ip_from 127.0.0.1;'],
+  ]
+  return places.reduce(
+    (text, [ours, here]) => {
+      if (text.split(ours).length !== 2) throw new Error(`${NGINX_FILE} has to have '${ours}' once`)
+      return text.replace(ours, here)
+    },
+    readFileSync(NGINX_FILE, 'utf8'),
+  )
+}
+
+/** @param gateways URLs, in the order of Compose's names */
+export async function startProxy(gateways: readonly string[]): Promise<Nginx> {
+  const program = programPath('nginx')
+  const folder = makeFolder()
+  const port = await freePort()
+  const child = spawn(program, [...argumentsFor(folder, nginxConf(gateways, port)), '-g', 'daemon off;'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  running.add(child)
+  const gone = once(child, 'exit').then(() => {
+    running.delete(child)
+    rmSync(folder, { recursive: true })
+  })
+  let output = ''
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    output += text
+  })
+  const url = `http://127.0.0.1:${port}`
+  await eventually('answered', () => {
+    if (child.exitCode !== null) throw new Error(`nginx ended: ${output}`)
+    return fetch(`${url}/health`).catch(() => null)
+  })
+  return {
+    url,
+    output: () => output,
+    close: async () => {
+      child.kill('SIGTERM')
+      await gone
+    },
+  }
+}
+
+/** Stops the proxy when a test run ends before its teardown. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGTERM')
+})
+
+/** The files of the container's `/tmp` are in a folder of the test. */
+function argumentsFor(folder: string, text: string): string[] {
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(file, text.replaceAll(' /tmp/', ` ${folder}/`))
+  return ['-p', folder, '-e', 'stderr', '-c', file]
+}
+
+const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'entrepot-nginx-'))
+
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = makeFolder()
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

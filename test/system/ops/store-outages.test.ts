@@ -1,0 +1,265 @@
+import { renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import test, { type ExecutionContext } from 'ava'
+import { Redis } from 'ioredis'
+import { createLogger } from '../../../src/log.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { damageHeader } from '../../helpers/damaged-database.ts'
+import { eventually } from '../../helpers/eventually.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
+import { limitFileSize } from '../../helpers/process-limits.ts'
+import { ownRedis } from '../../helpers/redis.ts'
+import { type Reply, type RunningService, send, startRegistry } from '../../helpers/registry.ts'
+import { temporaryFolder } from '../../helpers/run-cli.ts'
+import { ALICE, mintKey, publish, unixNow } from '../../helpers/seller.ts'
+import { startProcess } from '../../helpers/service-process.ts'
+import { keyNamed } from '../../helpers/store/subject.ts'
+import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const MINUTE = 60_000
+
+type Options = Parameters<typeof startRegistry>[1] & { storeUrl: string }
+
+/** The service, with its log lines about the store. */
+async function start(t: ExecutionContext, { storeUrl, environment, ...options }: Options) {
+  const lines: { msg: string; reason?: string; before?: number; now?: number }[] = []
+  const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
+  const service = await startRegistry(t, {
+    log,
+    environment: { STORE_URL: storeUrl, REGISTRY_ADMIN_API_KEY: 'admin', ...environment },
+    ...options,
+  })
+  const storeEvents = () =>
+    lines
+      .filter(({ msg }) => msg.startsWith('store '))
+      .map(({ msg, reason }) => [msg, ...(reason === undefined ? [] : [reason])])
+  return { ...service, lines, storeEvents }
+}
+
+const answers = async ({ get }: RunningService, path: string, status: number): Promise<boolean> =>
+  (await get(path)).status === status
+
+function unverified(t: ExecutionContext, reply: Reply): void {
+  t.is(reply.status, 503)
+  t.is(reply.headers.get('retry-after'), '5')
+  t.regex(
+    String(reply.json().detail),
+    /^API keys cannot be verified: the store has not answered for a minute/,
+  )
+}
+
+/** Two replicas on one Redis, the second of which can be cut off from it. */
+async function startReplicas(t: ExecutionContext, environment: Record<string, string> = {}) {
+  const redis = await ownRedis(t)
+  const proxy = await startTcpProxy(Number(new URL(redis.url).port))
+  t.teardown(() => proxy.close())
+  const clock = manualClock()
+  const near = await start(t, { storeUrl: redis.url, environment })
+  const far = await start(t, { storeUrl: `redis://127.0.0.1:${proxy.port}`, environment, clock })
+  return { near, far, proxy, clock }
+}
+
+test('store outage: without Redis for a minute keys are refused, then accepted again', async (t) => {
+  const { near, far, proxy, clock } = await startReplicas(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true' })
+  const [kept, revoked] = await Promise.all([mintKey(near.url), mintKey(near.url)])
+  const scraper = await mintKey(near.url, { scope: 'metrics' })
+  const read = ({ bearer }: typeof kept) => far.get('/listings', bearer)
+  await eventually(
+    'both keys are good',
+    async () => (await read(kept)).status === 200 && (await read(revoked)).status === 200,
+  )
+
+  proxy.cut()
+  const revoking = await send(`${near.url}/admin/api-keys/${revoked.id}`, {
+    method: 'DELETE',
+    headers: ADMIN,
+  })
+  t.true(revoking.status < 300)
+  await eventually('/health answers 503', () => answers(far, '/health', 503))
+  clock.advance(MINUTE)
+  t.is((await read(kept)).status, 200, 'verified within the last minute')
+  t.is((await far.get('/ready')).status, 200)
+  clock.advance(1)
+  for (const one of [kept, revoked, { ...kept, bearer: { Authorization: 'Bearer unknown' } }])
+    unverified(t, await read(one))
+  t.is((await far.get('/ready')).status, 503)
+  t.is((await far.get('/live')).status, 200)
+  const { text: metrics } = await far.get('/metrics', scraper.bearer)
+  t.regex(metrics, /^entrepot_store_available 0$/m)
+  t.regex(metrics, /^entrepot_store_failures_total\{operation="ping"\} [1-9]/m)
+  t.is((await far.get('/listings')).status, 401, 'the read gate answers 401')
+  t.is((await near.get('/listings', kept.bearer)).status, 200)
+  t.is((await near.get('/ready')).status, 200)
+
+  proxy.mend()
+  await eventually('/ready answers 200', () => answers(far, '/ready', 200))
+  await eventually('/health answers 200', () => answers(far, '/health', 200))
+  t.is((await read(kept)).status, 200)
+  t.is((await read(revoked)).status, 401)
+  t.deepEqual(far.storeEvents(), [['store unavailable', 'Redis does not answer'], ['store available']])
+  t.deepEqual(near.storeEvents(), [])
+})
+
+test('store outage: without Redis open reads work, reads with a key are refused', async (t) => {
+  const { near, far, proxy, clock } = await startReplicas(t)
+  t.is((await publish(near.url, ALICE, { listing_id: 'one' })).status, 201)
+  const { bearer } = await mintKey(near.url)
+  await eventually('one listing', async () => (await far.get('/listings')).json().count === 1)
+  t.is((await far.get('/listings', bearer)).status, 200)
+  proxy.cut()
+  await eventually('/health answers 503', () => answers(far, '/health', 503))
+  clock.advance(MINUTE + 1)
+  unverified(t, await far.get('/listings', bearer))
+  unverified(t, await far.get('/listings/one', bearer))
+  t.is((await far.get('/listings')).json().count, 1)
+  t.is((await far.get('/listings/one')).status, 200)
+  t.is((await publish(far.url, ALICE, { listing_id: 'two' })).status, 503)
+})
+
+test('store outage: keys are verified at once after a clock jump', async (t) => {
+  const clock = manualClock()
+  const service = await start(t, { storeUrl: 'sqlite::memory:', clock })
+  const { bearer } = await mintKey(service.url)
+  for (const ms of [10 * MINUTE, -5 * MINUTE]) {
+    clock.advance(ms)
+    t.is((await service.get('/listings', bearer)).status, 200)
+    t.is((await service.get('/ready')).status, 200)
+  }
+})
+
+test('store outage: a moved database file refuses writes until it is back', async (t) => {
+  const path = join(temporaryFolder(t), 'entrepot.db')
+  const service = await start(t, { storeUrl: `sqlite:${path}` })
+  const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
+  t.is(await publishing('one'), 201)
+  renameSync(path, `${path}.away`)
+  for (let n = 0; n < 3; n++) {
+    t.is(await publishing(`refused-${n}`), 503)
+    t.is((await service.get('/health')).status, 503)
+  }
+  t.is((await service.get('/live')).status, 200)
+  t.is((await service.get('/ready')).status, 200)
+  t.is((await service.get('/listings')).json().count, 1)
+  renameSync(`${path}.away`, path)
+  await eventually('/health answers 200', () => answers(service, '/health', 200))
+  t.is(await publishing('two'), 201)
+  t.deepEqual(service.storeEvents(), [
+    [
+      'store unavailable',
+      'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
+    ],
+    ['store available'],
+  ])
+})
+
+test('store outage: while every new signature is refused, /health and the log give the reason', async (t) => {
+  const path = join(temporaryFolder(t), 'entrepot.db')
+  await openSqliteStore(path).close()
+  const database = new DatabaseSync(path)
+  const tomorrow = (unixNow() + 86_400) * 1_000_000
+  database.prepare('INSERT INTO forgotten_use (id, expires_at) VALUES (1, ?)').run(tomorrow)
+  database.close()
+  const service = await start(t, { storeUrl: `sqlite:${path}` })
+  t.is((await publish(service.url, ALICE, { listing_id: 'one' })).status, 409)
+  const { status, text } = await service.get('/health')
+  t.is(status, 503)
+  t.regex(text, /the clock is 23 h behind signatures that were used .* set the clock right/)
+  t.like(service.storeEvents(), [['store unavailable']])
+})
+
+test('store outage: a log that is lost refuses writes', async (t) => {
+  const path = join(temporaryFolder(t), 'entrepot.db')
+  const service = await start(t, { storeUrl: `sqlite:${path}` })
+  t.is((await publish(service.url, ALICE, { listing_id: 'one' })).status, 201)
+  rmSync(`${path}-wal`)
+  t.is((await publish(service.url, ALICE, { listing_id: 'two' })).status, 503)
+  t.is((await service.get('/health')).status, 503)
+  t.is((await service.get('/listings')).json().count, 1)
+  t.regex(String(service.storeEvents()), /^store unavailable,the log of the database file/)
+})
+
+test('store outage: failing polls keep reads, and fail writes until they recover', async (t) => {
+  const path = join(temporaryFolder(t), 'entrepot.db')
+  const service = await start(t, { storeUrl: `sqlite:${path}` })
+  const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
+  t.is(await publishing('one'), 201)
+  const repair = damageHeader(path)
+  await eventually('an event', () => service.storeEvents().length > 0)
+  for (let n = 0; n < 3; n++) {
+    t.is(await publishing(`refused-${n}`), 503)
+    t.is((await service.get('/health')).status, 503)
+    t.is((await service.get(`/listings?limit=${n + 1}`)).json().count, 1)
+  }
+  repair()
+  const other = openSqliteStore(path)
+  await other.addKey(keyNamed('from another process'))
+  await other.close()
+  await eventually('/health answers 200', () => answers(service, '/health', 200))
+  t.is(await publishing('two'), 201)
+  await eventually('two events', () => service.storeEvents().length > 1)
+  t.deepEqual(service.storeEvents(), [['store unavailable', 'file is not a database'], ['store available']])
+})
+
+test('store outage: a read-only Redis refuses writes and serves reads', async (t) => {
+  const redis = await ownRedis(t)
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  const service = await start(t, { storeUrl: redis.url })
+  const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
+  t.is(await publishing('one'), 201)
+  await operator.replicaof('127.0.0.1', 1)
+  for (let n = 0; n < 3; n++) {
+    t.is(await publishing(`refused-${n}`), 503)
+    t.is((await service.get('/health')).status, 503)
+    t.is((await service.get(`/listings?limit=${n + 1}`)).json().count, 1)
+  }
+  await operator.replicaof('NO', 'ONE')
+  await eventually('/health answers 200', () => answers(service, '/health', 200))
+  t.is(await publishing('two'), 201)
+  await eventually('two events', () => service.storeEvents().length > 1)
+  t.deepEqual(service.storeEvents(), [['store unavailable', 'Redis answered READONLY'], ['store available']])
+})
+
+test('store outage: a Redis that was emptied is in the log, with the listings before and now', async (t) => {
+  const redis = await ownRedis(t)
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  const { url, get, lines } = await start(t, { storeUrl: redis.url })
+  for (const listing_id of ['one', 'two']) t.is((await publish(url, ALICE, { listing_id })).status, 201)
+  await operator.flushall()
+  t.is((await publish(url, ALICE, { listing_id: 'three' })).status, 201)
+  t.is((await get('/listings')).json().count, 1)
+  t.like(
+    lines.filter(({ msg }) => msg.startsWith('changelog lost')),
+    [{ before: 2, now: 1 }],
+  )
+})
+
+test('store outage: a full disk refuses writes and serves reads', async (t) => {
+  const path = join(temporaryFolder(t), 'entrepot.db')
+  const { url, pid, end, logged } = await startProcess(`sqlite:${path}`, { METRICS_PUBLIC: 'true' })
+  t.teardown(() => end('SIGKILL'))
+  const note = 'x'.repeat(40_000)
+  const publishing = async (n: number) =>
+    (await publish(url, ALICE, { listing_id: `L${n}`, offer_resource: { note } })).status
+  const available = async () =>
+    /^entrepot_store_available (\d)$/m.exec((await send(`${url}/metrics`)).text)?.[1]
+  t.is(await available(), '1')
+  const unavailable = logged('store unavailable')
+  await limitFileSize(pid, 1024 * 1024)
+  let published = 0
+  while ((await publishing(published)) === 201) published++
+  t.true(published > 0)
+  t.regex(String((await unavailable)[0]?.reason), /disk/)
+  const rest = logged(['store unavailable', 'store available'])
+  t.is((await send(`${url}/health`)).status, 503)
+  t.is(await available(), '0')
+  t.is((await send(`${url}/listings`)).json().count, Math.min(published, 50))
+  t.is((await send(`${url}/live`)).status, 200)
+  await limitFileSize(pid, null)
+  t.is((await rest)[0]?.msg, 'store available')
+  t.is((await send(`${url}/health`)).status, 200)
+  t.is(await publishing(published), 201)
+})

@@ -1,0 +1,43 @@
+import { endOfMs } from '../../../src/domain/timestamp.ts'
+import type { Answer } from './ask.ts'
+import type { Held } from './items.ts'
+import { listingsOf } from './model.ts'
+import type { Window } from './window.ts'
+
+/** Compares an answer with the model where nothing changed: which listings, in which order. */
+export function judgeExactly(window: Window, answer: Answer, held: readonly Held[]): string[] {
+  const { question, pages, offset, isToEnd } = answer
+  const { paths, history } = window
+  const cap = endOfMs(pages[0]!.begin.at)
+  const hasFuture = [...window.listings.values()].some(({ copies }) =>
+    copies.some(({ version }) => version.createdAt > cap - MAX_WALK),
+  )
+  // The order by price takes dates of the future as they are.
+  if (hasFuture && (question.isByPrice || endOfMs(pages.at(-1)!.end.at) !== cap)) return []
+  const sequence = listingsOf(paths, history.versions, question, cap)
+  // The place of an unchecked item is that of a copy that does not count, and it may come again.
+  const unchecked = new Set(
+    held.filter(({ item }) => item.unchecked.length > 0).map(({ version }) => version.key),
+  )
+  if (unchecked.size > 0 && offset > 0) return []
+  const expected = sequence.map(({ key }) => key).filter((key) => !unchecked.has(key))
+  const keys = held.map(({ version }) => version.key).filter((key) => !unchecked.has(key))
+  const end = isToEnd ? expected.length : Math.min(expected.length, offset + keys.length)
+  for (let n = 0; n < Math.max(keys.length, end - offset); n++) {
+    const [key, other] = [keys[n], expected[offset + n]]
+    if (!isSameOrTied(key, other)) return [`at ${offset + n} is ${key}, not ${other}`]
+  }
+  return []
+}
+
+/** Listings of one id and one instant behind one gateway are in no order. */
+function isSameOrTied(a: string | undefined, b: string | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && idOf(a) === idOf(b))
+}
+
+function idOf(key: string): string {
+  return key.slice(key.lastIndexOf(' '))
+}
+
+/** Longer than a walk takes: dates that are in the future when it begins, or were shortly before. */
+const MAX_WALK = 600_000_000

@@ -1,0 +1,180 @@
+import type { Shown } from './ask.ts'
+import type { Publisher, Version } from './history.ts'
+import { isAsked, isMatch, isSameOffer, type Path, priceOf, wholeTokens } from './model.ts'
+import { type Candidate, isDoubtful, isKnown, overlaps, type Window } from './window.ts'
+
+/** An item, and what it was at its Registry. */
+export type Held = { item: Shown; path: Path; version: Version }
+
+/** Every item is what its Registry held at some time of the window, and matches. */
+export function findHeld(window: Window, items: readonly Shown[]): { held: Held[]; faults: string[] } {
+  const { question, history, paths, since, end } = window
+  const held: Held[] = []
+  const faults: string[] = []
+  for (const item of items) {
+    const path = paths.find(({ shownAs }) => shownAs === item.registry)
+    const versions = path === undefined ? [] : history.of(path.registry, item.listingId)
+    const same = versions.filter(({ text }) => text === item.text)
+    const version = same.find((one) => overlaps(one, since.get(path!)!, end))
+    if (version === undefined) {
+      const times = same.map(
+        ({ since: from, until }) => `${from.at - end.at} to ${(until?.at ?? 0) - end.at} ms`,
+      )
+      faults.push(
+        `${item.registry} did not hold ${item.listingId} then, but ${times.join(', ')}: ${item.text}`,
+      )
+    } else if (isNewSeller(window, { item, path: path!, version })) continue
+    else if (isMatch(question, version)) held.push({ item, path: path!, version })
+    else faults.push(`${item.listingId} does not match: ${item.text}`)
+  }
+  return { held, faults }
+}
+
+/** A publisher that the Registry has just named may be unknown yet: then the item is another listing. */
+function isNewSeller({ listings }: Window, { item, path, version }: Held): boolean {
+  if (item.publisher !== null || !isNamed(version)) return false
+  return ![...listings.values()].some(({ copies }) =>
+    copies.some(
+      (copy) =>
+        copy.path === path && copy.isSteady && isSameSeller(copy.version.publisher, version.publisher),
+    ),
+  )
+}
+
+function isSameSeller(a: Publisher, b: Publisher): boolean {
+  return a.address === b.address && a.storefrontUrl === b.storefrontUrl
+}
+
+/** What an item says about other copies of its listing, and about listings of the same id. */
+export function judgeItem(window: Window, held: Held): string[] {
+  const { item } = held
+  const name = `${held.version.key} of ${item.registry}`
+  return [
+    ...judgeBest(window, held),
+    ...judgeNames(window, held),
+    ...judgeDiffers(window, held),
+    ...judgeConflict(window, held),
+    ...judgeUnchecked(window, held),
+    ...judgeNotIn(window, held),
+    ...judgePrice(window, held),
+    ...(item.isOutdated ? ['has a position'] : []),
+  ].map((fault) => `${name} ${fault}`)
+}
+
+/** A better source that had the listing all the time decides, unless the item says that it was not asked. */
+function judgeBest(window: Window, { item, path, version }: Held): string[] {
+  const better = copiesOf(window, version).find(
+    (copy) => copy.isSteady && copy.path.rank < path.rank && !isUnchecked(item, copy.path),
+  )
+  return better === undefined ? [] : [`is shown, but ${better.path.shownAs} is better`]
+}
+
+function isUnchecked({ unchecked }: Shown, path: Path): boolean {
+  return unchecked.some((name) => isNameOf(name, path))
+}
+
+function copiesOf({ listings }: Window, { key }: Version): readonly Candidate[] {
+  return listings.get(key)!.copies
+}
+
+/** Open copies in other sources: no other ones, and all that have to be known. */
+function judgeNames(window: Window, { item, path, version }: Held): string[] {
+  const { question, history, paths } = window
+  const missing = knownOthers(window, { item, path, version })
+    .map((copy) => copy.path.shownAs)
+    .filter((shownAs) => question.status === 'open' && !item.alsoIn.includes(shownAs))
+  const isThere = (name: string): boolean => {
+    const { registry } = paths.find(({ shownAs }) => shownAs === name) ?? {}
+    if (registry === undefined || name === item.registry) return false
+    return history.of(registry, item.listingId).some(({ key }) => key === version.key)
+  }
+  return [
+    ...missing.map((name) => `is also in ${name}, not only in ${item.alsoIn}`),
+    ...item.alsoIn.filter((name) => !isThere(name)).map((name) => `is not in ${name}`),
+  ]
+}
+
+/** Other copies that are in memory. Of another gateway, only its best copy is. */
+function knownOthers(window: Window, { path, version }: Held): Candidate[] {
+  return copiesOf(window, version).filter((copy, n, copies) => {
+    const isBest = copies.findIndex((one) => one.path.source === copy.path.source) === n
+    return copy.path !== path && isKnown(window, copy) && (isBest || copy.path.source === path.source)
+  })
+}
+
+function judgeDiffers(window: Window, held: Held): string[] {
+  const { item, path, version } = held
+  const isOther = (copy: Candidate): boolean => !isSameOffer(copy.version, version)
+  const others = copiesOf(window, version).filter((copy) => copy.path !== path)
+  // A worse copy behind a gateway may differ from the one that decides there.
+  if (item.differs && window.question.status === 'open' && !others.some(isOther) && !path.isBehind)
+    return ['differs from no copy']
+  return !item.differs && knownOthers(window, held).some(isOther) ? ['differs'] : []
+}
+
+/** With a listing of the same id that has the asked status at its best source. */
+function judgeConflict(window: Window, { item, version }: Held): string[] {
+  const { question, listings } = window
+  const isListed = (copy: Candidate): boolean => isAsked(question, copy.version)
+  const others = [...listings.values()]
+    .filter(({ key, listingId }) => listingId === item.listingId && key !== version.key)
+    .map(({ copies }) => copies)
+  const isUncertain = copiesOf(window, version).some(({ isSteady }) => !isSteady)
+  if (item.conflict && question.status === 'open' && !isUncertain && !others.flat().some(isListed))
+    return ['conflicts with no listing']
+  const isKnownHere = (copies: readonly Candidate[]): boolean =>
+    copies.every(isListed) && copies.some((copy) => isKnown(window, copy))
+  return !item.conflict && others.some(isKnownHere) ? ['conflicts'] : []
+}
+
+/** A better source in memory is named if it has the publisher, and nothing of this id. */
+function judgeNotIn(window: Window, { item, path, version }: Held): string[] {
+  const { question, history, paths } = window
+  if (question.status !== 'open') return []
+  const better = paths.filter(({ rank }) => rank < path.rank)
+  const isLacking = (one: Path): boolean => history.of(one.registry, item.listingId).length === 0
+  const sold = [...window.listings.values()]
+    .flatMap(({ copies }) => copies)
+    .filter((copy) => isKnown(window, copy) && isNamed(copy.version))
+    .filter((copy) => copy.version.publisher.address === version.publisher.address)
+  const isNeeded = (one: Path): boolean =>
+    !one.isBehind && isLacking(one) && sold.some((copy) => copy.path === one)
+  const missing =
+    path.isBehind || !isNamed(version) ? [] : better.filter(isNeeded).map(({ shownAs }) => shownAs)
+  const had = copiesOf(window, version)
+    .filter((copy) => isKnown(window, copy))
+    .map((copy) => copy.path.shownAs)
+  return [
+    ...item.notIn
+      .filter((name) => had.includes(name))
+      .map((name) => `counts as not in ${name}, which has it`),
+    ...item.notIn
+      .filter((name) => !better.some(({ shownAs }) => shownAs === name))
+      .map((name) => `counts as not in ${name}, which is not better`),
+    ...missing.filter((name) => !item.notIn.includes(name)).map((name) => `does not count as not in ${name}`),
+  ]
+}
+
+/** Whether the Registry names the publisher. */
+function isNamed({ key, publisher }: Version): boolean {
+  return key.startsWith(publisher.address)
+}
+
+/** Only better sources that are too large to be read whole, or did not answer, are not checked. */
+function judgeUnchecked(window: Window, { item, path }: Held): string[] {
+  const better = window.paths.filter(({ rank }) => rank < path.rank)
+  return item.unchecked
+    .filter((name) => !better.some((one) => isNameOf(name, one) && isDoubtful(window, one)))
+    .map((name) => `is unchecked in ${name}`)
+}
+
+function isNameOf(name: string, { source, shownAs }: Path): boolean {
+  return name === source || name === shownAs
+}
+
+function judgePrice({ question }: Window, { item, version }: Held): string[] {
+  const price = priceOf(version.terms)
+  const isCompared = question.isByPrice || question.priceMax !== null
+  const expected = isCompared && price !== null ? wholeTokens(price) : null
+  return item.price === expected ? [] : [`has the price ${item.price}, not ${expected}`]
+}

@@ -1,0 +1,202 @@
+import type { Micros } from '../../../src/domain/timestamp.ts'
+import type { Status, Terms, Version } from './history.ts'
+import { INNER, type Mode, type Plan, type Route } from './plan.ts'
+
+export type Question = {
+  /** `null` asks for every status. */
+  status: Status | null
+  publisher: string | null
+  gpuModel: string | null
+  gpuCountMin: number | null
+  region: string | null
+  /** Base units of USDC per GPU and hour. */
+  priceMax: number | null
+  isByPrice: boolean
+  /** Names of the sources that are asked; `null` for all. */
+  sources: readonly string[] | null
+}
+
+/**
+ * One way on which listings of a Registry come to the reader. A gateway shows the best copy of those behind it, so the
+ * ways are ranked as if there were one gateway only.
+ */
+export type Path = {
+  /** As `sources` names it. */
+  source: string
+  registry: string
+  /** As `_meta.registry` names it. */
+  shownAs: string
+  /** The best is 0. */
+  rank: number
+  /** Of the source. */
+  sourceRank: number
+  mode: Mode
+  isBehind: boolean
+  /** Whether every gateway on the way has all listings in memory. */
+  isHeld: boolean
+}
+
+export type Copy = { path: Path; version: Version }
+
+/** The best copy decides: it is shown, filtered, priced, counted and put in order. */
+export type Listing<C extends Copy = Copy> = {
+  key: string
+  listingId: string
+  /** Best first. */
+  copies: readonly C[]
+}
+
+/** The ways that a question asks, best first. */
+export function pathsOf({ outer, inner }: Pick<Plan, 'outer' | 'inner'>, question: Question): Path[] {
+  const { status, publisher, sources } = question
+  // A Registry that has just named a new publisher is read live for the listings of one.
+  const isInMemory = ({ mode }: Route): boolean =>
+    mode === 'own' || (mode === 'snapshot' && status === 'open' && publisher === null)
+  const routes = ranked(outer).filter(({ name }) => sources === null || sources.includes(name))
+  return routes
+    .flatMap((route, sourceRank) => {
+      const { name: source, mode } = route
+      const isHeld = isInMemory(route)
+      const common = { source, sourceRank, mode, rank: 0 }
+      if (source !== INNER) return [{ ...common, registry: source, shownAs: source, isBehind: false, isHeld }]
+      return ranked(inner).map((behind) => ({
+        ...common,
+        registry: behind.name,
+        shownAs: `${INNER}/${behind.name}`,
+        isBehind: true,
+        isHeld: isHeld && isInMemory(behind),
+      }))
+    })
+    .map((path, rank) => ({ ...path, rank }))
+}
+
+/** By priority, then in the order of the configuration, the own Registry first. */
+function ranked(routes: readonly Route[]): Route[] {
+  return routes.toSorted((a, b) => a.priority - b.priority)
+}
+
+/** Whether a copy competes with others: closed ones do not with open ones, but for those of the own Registry. */
+export function isCompeting(question: Question, { version, path }: Copy): boolean {
+  return isAsked(question, version) || (path.mode === 'own' && question.status === 'open')
+}
+
+export function isAsked({ status }: Question, version: Version): boolean {
+  return version.odd === undefined && (status === null || version.status === status)
+}
+
+export function isMatch(question: Question, version: Version): boolean {
+  const { publisher, gpuModel, gpuCountMin, region, priceMax } = question
+  const { terms } = version
+  const price = priceOf(terms)
+  return (
+    isAsked(question, version) &&
+    (publisher === null || version.publisher.address === publisher) &&
+    (gpuModel === null || terms.gpu_model === gpuModel) &&
+    (gpuCountMin === null || terms.gpu_count >= gpuCountMin) &&
+    (region === null || terms.region === region) &&
+    (priceMax === null || (price !== null && price <= priceMax))
+  )
+}
+
+/** Base units per GPU and hour. Equal quotients of such small integers are equal numbers. */
+export function priceOf({ price, gpu_count }: Terms): number | null {
+  return price === null ? null : price / gpu_count
+}
+
+/** As gateways write it: rounded up to whole base units. */
+export function wholeTokens(baseUnits: number): string {
+  return String(Math.ceil(baseUnits) / 1e6)
+}
+
+export function isSameOffer({ terms: a }: Version, { terms: b }: Version): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+export function groupCopies<C extends Copy>(copies: readonly C[]): Listing<C>[] {
+  return [...Map.groupBy(copies, ({ version }) => version.key)].map(([key, group]) => ({
+    key,
+    listingId: group[0]!.version.listingId,
+    copies: group.toSorted((a, b) => a.path.rank - b.path.rank),
+  }))
+}
+
+/**
+ * What a gateway has to answer while nothing changes: each listing by its best copy, in the order that is asked for.
+ * Dates behind `cap` count as it.
+ */
+export function listingsOf(
+  paths: readonly Path[],
+  versions: readonly Version[],
+  question: Question,
+  cap: Micros,
+): Listing[] {
+  const current = versions.filter(({ until }) => until === null)
+  const copies = paths.flatMap((path) =>
+    current.filter(({ registry }) => registry === path.registry).map((version) => ({ path, version })),
+  )
+  const competing = copies.filter((copy) => isCompeting(question, copy))
+  const listings = groupCopies(competing).filter(({ copies: [best] }) => isMatch(question, best!.version))
+  const placed = listings.map((listing) => ({ listing, place: placeOf(listing, question, cap) }))
+  return placed.sort((a, b) => comparePlaces(a.place, b.place)).map(({ listing }) => listing)
+}
+
+type Place = readonly (number | string)[]
+
+/** By price: the price, newest first, then by id; else newest first, then by source and id. */
+function placeOf({ listingId, copies }: Listing, { isByPrice }: Question, cap: Micros): Place {
+  const { path, version } = copies[0]!
+  const newest = -Math.min(version.createdAt, cap)
+  return isByPrice
+    ? [priceOf(version.terms) ?? Number.POSITIVE_INFINITY, newest, listingId, path.rank]
+    : [newest, path.sourceRank, listingId, path.rank]
+}
+
+function comparePlaces(a: Place, b: Place): number {
+  const n = a.findIndex((value, at) => value !== b[at])
+  return n === -1 ? 0 : compare(a[n]!, b[n]!)
+}
+
+function compare<T extends number | string>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** What `GET /facets` counts. */
+export type Counts = {
+  total: number
+  gpu_model: Record<string, number>
+  region: Record<string, number>
+  registry: Record<string, number>
+  /** `null` where no listing has a price. */
+  prices: { offers: number; gpus: number; least: string; median: string; most: string } | null
+}
+
+export function countsOf(listings: readonly Listing[]): Counts {
+  const shown = listings.map(({ copies }) => copies[0]!)
+  const priced = shown
+    .flatMap(({ version: { terms } }) => ({ price: priceOf(terms), gpus: terms.gpu_count }))
+    .filter((one): one is { price: number; gpus: number } => one.price !== null)
+    .sort((a, b) => a.price - b.price)
+  const amountAt = (n: number): string => wholeTokens(priced[n]!.price)
+  return {
+    total: shown.length,
+    gpu_model: countBy(shown.map(({ version }) => version.terms.gpu_model)),
+    region: countBy(shown.map(({ version }) => version.terms.region)),
+    registry: countBy(shown.map(({ path }) => path.shownAs)),
+    prices:
+      priced.length === 0
+        ? null
+        : {
+            offers: priced.length,
+            gpus: priced.reduce((sum, { gpus }) => sum + gpus, 0),
+            least: amountAt(0),
+            median: amountAt((priced.length - 1) >> 1),
+            most: amountAt(priced.length - 1),
+          },
+  }
+}
+
+function countBy(values: readonly string[]): Record<string, number> {
+  return Object.fromEntries(
+    [...Map.groupBy(values, (value) => value)].map(([value, { length }]) => [value, length]),
+  )
+}

@@ -1,0 +1,68 @@
+import test from 'ava'
+import { type Answer, askPage, type Page, type Shown } from './ask.ts'
+import { judge } from './oracle.ts'
+import { runWorld } from './run.ts'
+import { ANY_LISTING, startWorld, type World } from './world.ts'
+
+/** Worlds with liars, own Registries, gateways over gateways, sources in memory, and some that are away or too large. */
+const SEEDS = [0, 10, 12, 14, 55]
+const ANSWERS = 20
+
+for (const seed of SEEDS)
+  test.serial(`every answer is right while the Registries change, seed ${seed}`, async (t) => {
+    const { faults, ...counts } = await runWorld(seed, { answers: ANSWERS })
+    t.log(`seed ${seed}: ${JSON.stringify(counts)}`)
+    t.deepEqual(faults, [])
+    t.true(counts.required > 0 && counts.exact > 0)
+  })
+
+const QUESTION = { ...ANY_LISTING, status: 'open' } as const
+
+/** The first page of a world that has a full one. */
+async function firstPage(world: World): Promise<Answer & { pages: [Page] }> {
+  await world.pass(160_000)
+  const page = await askPage({ url: world.urls[0]!, now: () => world.history.now() }, QUESTION, '&limit=50')
+  const isToEnd = page.nextCursor === null
+  return { asked: 'page', kind: 'page', question: QUESTION, pages: [page], offset: 0, limit: 50, isToEnd }
+}
+
+/** A world without another gateway, where a liar is worse than a Registry that it copies. */
+const LIARS = 10
+
+test.serial('the oracle finds what is wrong with an answer', async (t) => {
+  const world = await startWorld(LIARS)
+  t.teardown(() => world.close())
+  const right = await firstPage(world)
+  const [page] = right.pages
+  const { items, sources } = page
+  t.is(items.length, 50)
+  const faultsOf = (change: Partial<Page>): string =>
+    judge({ ...right, pages: [{ ...page, ...change }] }, world).faults.join('\n')
+  const altered = (change: Partial<Shown>): Shown[] => items.with(20, { ...items[20]!, ...change })
+
+  t.is(faultsOf({}), '')
+  const withoutOne = items.toSpliced(20, 1)
+  const returned = sources.map((source) =>
+    source.registry === items[20]!.registry.split('/')[0]
+      ? { ...source, returned: source.returned! - 1 }
+      : source,
+  )
+  t.regex(faultsOf({ items: withoutOne, sources: returned }), /is missing/)
+  t.regex(faultsOf({ items: items.with(21, items[20]!) }), /twice in one answer/)
+  t.regex(faultsOf({ items: items.with(20, items[21]!).with(21, items[20]!) }), /comes after/)
+  const copied = items.findIndex(({ alsoIn }) => alsoIn.length > 0)
+  const { listingId, alsoIn } = items[copied]!
+  const { text, createdAt } = world.history.of(alsoIn[0]!, listingId).at(-1)!
+  const worse = { ...items[copied]!, registry: alsoIn[0]!, alsoIn: [], text, createdAt }
+  t.regex(faultsOf({ items: items.with(copied, worse) }), /is better/)
+  t.regex(faultsOf({ items: altered({ text: '{}' }) }), /did not hold/)
+  t.regex(faultsOf({ items: altered({ unchecked: ['b'] }) }), /is unchecked in b/)
+  t.regex(faultsOf({ items: altered({ notIn: ['c'] }) }), /which is not better/)
+  t.regex(faultsOf({ items: altered({ alsoIn: ['c'] }) }), /is not in c/)
+  t.regex(faultsOf({ items: altered({ price: '1' }) }), /has the price 1/)
+  t.regex(faultsOf({ total: 50 }), /total is/)
+  t.regex(faultsOf({ unchecked: 1 }), /unchecked is 1/)
+  t.regex(faultsOf({ complete: false }), /complete is false/)
+  t.regex(faultsOf({ sources: sources.with(0, { ...sources[0]!, state: 'unavailable' }) }), /unavailable/)
+  t.regex(faultsOf({ sources: sources.slice(1) }), /sources are/)
+})

@@ -1,0 +1,322 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { formatTimestamp, type Micros } from '../../../src/domain/timestamp.ts'
+import type { History, Publisher, Status, Terms, Version } from './history.ts'
+
+/**
+ * Which filters a Registry declares: those of the gateway, none (404), `gpu_count_min` alone, or `gpu_model` with
+ * another meaning.
+ */
+export const SPEC_KINDS = ['same', 'none', 'partial', 'other'] as const
+export type SpecKind = (typeof SPEC_KINDS)[number]
+
+type ScriptOptions = {
+  name: string
+  history: History
+  /** Ms since the Unix epoch. */
+  now: () => number
+  /** From 0 to 1. */
+  random: () => number
+  spec: SpecKind
+  /** Listings that hide no other: too long for a gateway, and one that makes every page with it a 500. */
+  odd: { oversized: number; isFailing: boolean }
+  /** Whether it has `GET /publishers`. */
+  hasPublishers: boolean
+  /** Whether its dates are whole seconds, so that many listings are of one instant. */
+  isCoarse: boolean
+  /** By how much its clock is ahead. */
+  skewMs: number
+  /** Most items of a page, whatever `limit` is asked for. */
+  pageSize: number
+  /** Whether it copies listings of others, with changes. */
+  isLiar: boolean
+}
+
+export type OddKind = NonNullable<Version['odd']>
+export type Stated = Pick<Version, 'listingId' | 'publisher' | 'terms' | 'status' | 'createdAt'> &
+  Partial<Pick<Version, 'odd'>>
+type Row = { version: Version; inserted: number; text: string }
+
+/** Longer than a listing of a gateway may be. */
+const OVERSIZED = 'x'.repeat(70_000)
+
+/** A Registry of the deployed protocol in memory, behind a real HTTP server. */
+export class ScriptedRegistry {
+  readonly options: ScriptOptions
+  /** May change at any time. */
+  spec: SpecKind
+  url = ''
+  /** Closes every connection without an answer. */
+  isAway = false
+  requests = 0
+  /** Called before a request for listings is answered. */
+  onRequest: () => void = () => {}
+  /** Newest first, ties in the order in which they were inserted. */
+  readonly #rows: Row[] = []
+  readonly #byId = new Map<string, Row>()
+  readonly #publisherIds = new Map<string, { id: number; publisher: Publisher }>()
+  readonly #server = createServer((request, response) =>
+    this.#answer(request.url ?? '', request.headers, response),
+  )
+  #inserted = 0
+
+  constructor(options: ScriptOptions) {
+    this.options = options
+    this.spec = options.spec
+  }
+
+  get name(): string {
+    return this.options.name
+  }
+
+  get isLiar(): boolean {
+    return this.options.isLiar
+  }
+
+  get size(): number {
+    return this.#rows.length
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  /** The listings of a status, newest first. */
+  listings(status: Status | null = null): Version[] {
+    return this.#rows.flatMap(({ version }) =>
+      status === null || version.status === status ? [version] : [],
+    )
+  }
+
+  get(listingId: string): Version | undefined {
+    return this.#byId.get(listingId)?.version
+  }
+
+  /**
+   * Publishes a listing, or replaces its terms: then it keeps its date and its status. Ignored where another publisher
+   * has that id.
+   */
+  publish(listingId: string, publisher: Publisher, terms: Terms, createdAt = this.#timeNow()): void {
+    const before = this.#byId.get(listingId)?.version
+    if (before !== undefined && before.publisher.address !== publisher.address) return
+    const { status, createdAt: since } = before ?? { status: 'open', createdAt }
+    this.#put({ listingId, publisher, terms, status, createdAt: since })
+  }
+
+  /** Serves a listing as it is stated, whatever this Registry had of that id. */
+  replace(listing: Stated): void {
+    this.remove(listing.listingId)
+    this.#put(listing)
+  }
+
+  remove(listingId: string): void {
+    const row = this.#byId.get(listingId)
+    if (row === undefined) return
+    this.#byId.delete(listingId)
+    this.#rows.splice(this.#rows.indexOf(row), 1)
+    this.options.history.end(row.version)
+  }
+
+  /** The listing keeps its date. */
+  setStatus(listingId: string, status: Status): void {
+    const version = this.get(listingId)
+    if (version !== undefined && version.status !== status) this.#put({ ...version, status })
+  }
+
+  #timeNow(): Micros {
+    const { now, random, isCoarse, skewMs } = this.options
+    const ms = now() + skewMs
+    return isCoarse ? Math.floor(ms / 1000) * 1_000_000 : ms * 1000 + Math.floor(random() * 1000)
+  }
+
+  #put(listing: Stated): void {
+    const { history, name, hasPublishers } = this.options
+    const { listingId, publisher } = listing
+    const before = this.#byId.get(listingId)
+    if (before !== undefined) history.end(before.version)
+    const text = this.#render(listing)
+    const key = `${hasPublishers ? publisher.address : publisher.storefrontUrl} ${listingId}`
+    const { terms, status, createdAt, odd } = listing
+    const version = history.begin({
+      odd,
+      registry: name,
+      key,
+      listingId,
+      publisher,
+      terms,
+      status,
+      createdAt,
+      text,
+    })
+    if (before !== undefined) {
+      before.version = version
+      before.text = text
+      return
+    }
+    const row = { version, inserted: this.#inserted++, text }
+    this.#byId.set(listingId, row)
+    const behind = this.#rows.findIndex((other) => other.version.createdAt < createdAt)
+    this.#rows.splice(behind === -1 ? this.#rows.length : behind, 0, row)
+  }
+
+  #render({ listingId, publisher, terms, status, createdAt, odd }: Stated): string {
+    return JSON.stringify({
+      listing_id: listingId,
+      publisher_id: this.#publisherId(publisher),
+      storefront_url: publisher.storefrontUrl,
+      offer_resource: { ...terms, price: undefined },
+      accepted_escrows: odd === 'oversized' ? [{ note: OVERSIZED }] : escrows(terms),
+      demands: [],
+      max_duration_seconds: null,
+      oracle_address: null,
+      status,
+      created_at: formatTimestamp(createdAt),
+      updated_at: formatTimestamp(this.#timeNow()),
+    })
+  }
+
+  #publisherId(publisher: Publisher): number {
+    const name = `${publisher.address} ${publisher.storefrontUrl}`
+    const known = this.#publisherIds.get(name)
+    if (known !== undefined) return known.id
+    const id = this.#publisherIds.size + 1
+    this.#publisherIds.set(name, { id, publisher })
+    return id
+  }
+
+  #answer(target: string, headers: Record<string, unknown>, response: ServerResponse): unknown {
+    const { pathname, searchParams } = new URL(target, 'http://registry')
+    if (this.isAway) return response.destroy()
+    if (pathname === '/filter-spec') return this.#answerSpec(headers, response)
+    if (pathname === '/publishers') return this.#answerPublishers(searchParams, response)
+    this.requests++
+    this.onRequest()
+    if (pathname === '/listings') return this.#answerPage(searchParams, headers, response)
+    const row = this.#byId.get(decodeURIComponent(pathname.slice('/listings/'.length)))
+    return row === undefined || row.version.odd === 'failing'
+      ? respond(response, 404, '{"detail":"Listing not found"}')
+      : respond(response, 200, `{"listing":${row.text}}`)
+  }
+
+  #answerSpec(headers: Record<string, unknown>, response: ServerResponse): unknown {
+    const { spec } = this
+    if (spec === 'none') return respond(response, 404, '{"detail":"Not Found"}')
+    if (headers['if-none-match'] === `"${spec}"`) return response.writeHead(304).end()
+    return respond(
+      response,
+      200,
+      JSON.stringify({ version: 1, schema: null, filters: SPECS[spec], etag: spec }),
+    )
+  }
+
+  #answerPublishers(parameters: URLSearchParams, response: ServerResponse): unknown {
+    if (!this.options.hasPublishers) return respond(response, 404, '{"detail":"Not Found"}')
+    const offset = Number(parameters.get('offset') ?? 0)
+    const limit = Number(parameters.get('limit') ?? 50)
+    const items = [...this.#publisherIds.values()]
+      .reverse()
+      .slice(offset, offset + limit)
+      .map(({ id, publisher: { address, storefrontUrl } }) => ({
+        publisher_id: id,
+        storefront_url: storefrontUrl,
+        identities: [{ scheme: 'eip191', identifier: address }],
+        created_at: '2026-11-01T00:00:00.000000',
+      }))
+    return respond(response, 200, JSON.stringify({ items, count: items.length }))
+  }
+
+  #answerPage(
+    parameters: URLSearchParams,
+    headers: Record<string, unknown>,
+    response: ServerResponse,
+  ): unknown {
+    const { spec } = this
+    const { pageSize } = this.options
+    const ifMatch = headers['if-match'] ?? `"${spec}"`
+    if (spec !== 'none' && ifMatch !== `"${spec}"`)
+      return respond(response, 412, '{"detail":"filter-spec etag mismatch"}')
+    const limit = Number(parameters.get('limit') ?? 50)
+    const offset = Number(parameters.get('offset') ?? 0)
+    const refused = [...parameters.keys()].find((name) => !isKnown(name, spec))
+    if (refused !== undefined || !(limit >= 1 && limit <= 200 && offset >= 0))
+      return respond(response, 400, `{"detail":"Unknown filter: ${refused}"}`)
+    const matching = this.#rows.filter(({ version }) => isMatch(version, parameters, spec))
+    const items = matching.slice(offset, offset + Math.min(limit, pageSize))
+    if (items.some(({ version }) => version.odd === 'failing'))
+      return respond(response, 500, '{"detail":"Infinity"}')
+    const rows = items.map(({ text }) => text).join(',')
+    const counts = `"count":${items.length},"total_after_filter":${matching.length}`
+    return respond(response, 200, `{"items":[${rows}],${counts}}`)
+  }
+}
+
+/** A token that the package knows. */
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+
+export function escrows({ price }: Terms): object[] {
+  if (price === null) return []
+  const rates = [{ field: 'amount', value: String(price), per: 'hour' }]
+  return [{ chain_name: 'base', literal_fields: { token: USDC }, rates }]
+}
+
+const GPU_COUNT = {
+  name: 'gpu_count_min',
+  path: '$.offer_resource.gpu_count',
+  op: 'range',
+  value_type: 'integer',
+  alias_kind: 'lower_bound',
+  on_missing: 'fail',
+}
+const GPU_MODEL = {
+  name: 'gpu_model',
+  path: '$.offer_resource.gpu_model',
+  op: 'in',
+  value_type: 'string',
+  on_missing: 'fail',
+}
+
+const REGION = { ...GPU_MODEL, name: 'region', path: '$.offer_resource.region' }
+
+const SPECS: Readonly<Record<Exclude<SpecKind, 'none'>, readonly object[]>> = {
+  same: [GPU_MODEL, GPU_COUNT, REGION],
+  partial: [GPU_COUNT],
+  other: [{ ...GPU_MODEL, path: '$.offer_resource.model' }, GPU_COUNT, REGION],
+}
+
+const RESERVED = ['status', 'publisher', 'limit', 'offset']
+
+function isKnown(name: string, spec: SpecKind): boolean {
+  if (RESERVED.includes(name)) return true
+  return spec !== 'none' && SPECS[spec].some((filter) => (filter as { name: string }).name === name)
+}
+
+/** As this Registry means its filters. */
+function isMatch(
+  { status, publisher, terms }: Version,
+  parameters: URLSearchParams,
+  spec: SpecKind,
+): boolean {
+  const wanted = parameters.get('status') ?? 'open'
+  if (wanted !== '' && status !== wanted) return false
+  const address = parameters.get('publisher') ?? ''
+  if (address !== '' && publisher.address !== address.toLowerCase()) return false
+  const model = parameters.get('gpu_model')
+  if (model !== null && (spec === 'other' ? terms.model : terms.gpu_model) !== model) return false
+  const region = parameters.get('region')
+  if (region !== null && terms.region !== region) return false
+  const count = parameters.get('gpu_count_min')
+  return count === null || terms.gpu_count >= Number(count)
+}
+
+function respond(response: ServerResponse, status: number, body: string): unknown {
+  return response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+}

@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, normalize } from 'node:path'
+import test from 'ava'
+import { generatePrivateKey } from 'viem/accounts'
+
+/** Public accounts of Anvil and Hardhat. */
+const PUBLIC_KEYS = new Set([
+  '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+  '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6',
+])
+
+const SHAPES: Readonly<Record<string, RegExp>> = {
+  'a private key in PEM': /-----BEGIN [A-Z ]*PRIVATE KEY-----/g,
+  'a key of a cloud or a code host':
+    /\b(?:AKIA[0-9A-Z]{16}|gh[pousr]_\w{36}|github_pat_\w{20,}|npm_\w{36}|xox[abp]-\w{10,})/g,
+  'a JSON Web Token': /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+/g,
+  'a private key of a wallet': /\b0x[0-9a-fA-F]{64}\b/g,
+}
+/** 32 bytes in hexadecimal, as our keys are. Tests are not searched for it, since they hold digests. */
+const BARE_KEY = /(?<![\w-])[0-9a-f]{64}(?!\w)/g
+const CREDENTIALS = /\w:\/\/[^/@\s:"'`$]*:[^/@\s"'`$]+@/g
+
+const isTest = (file: string): boolean => /^(test|bench)\//.test(file)
+
+/** What looks like a secret in a file, by its kind. */
+const secretsIn = (file: string, text: string): string[] =>
+  Object.entries(
+    isTest(file) ? SHAPES : { ...SHAPES, 'a key': BARE_KEY, 'a URL with a password': CREDENTIALS },
+  ).flatMap(([kind, shape]) =>
+    [...text.matchAll(shape)].filter(([found]) => !PUBLIC_KEYS.has(found)).map(() => `${file}: ${kind}`),
+  )
+
+/** Where there is no git, or this is no checkout: everything but what `.gitignore` names. */
+const NEVER_TRACKED = /(^|\/)(\.git|node_modules|dist|data|test\/artifacts|deploy\/secrets|\.env)(\/|$)/
+
+/** Keys of servers that only tests start, and that open nothing. */
+const FIXTURES = /^test\/fixtures\//
+
+const tracked = ((): string[] => {
+  try {
+    const listed = execFileSync('git', ['ls-files', '-z'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return listed.split('\0').filter((file) => file !== '' && !FIXTURES.test(file))
+  } catch {
+    return readdirSync('.', { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => !NEVER_TRACKED.test(file) && !FIXTURES.test(file))
+  }
+})()
+
+test('repository: no file contains what looks like a secret', (t) => {
+  t.true(tracked.length > 400)
+  t.deepEqual(
+    tracked.flatMap((file) =>
+      file === 'package-lock.json' ? [] : secretsIn(file, readFileSync(file, 'utf8')),
+    ),
+    [],
+  )
+})
+
+test('repository: no file is of a kind that holds secrets, and git ignores them', (t) => {
+  t.deepEqual(
+    tracked.filter((file) => /(^|\/)(\.env|secrets\/|.*\.(pem|key|p12|db|sqlite))/.test(file)),
+    [],
+  )
+  const ignored = readFileSync('.gitignore', 'utf8').split('\n')
+  for (const place of ['.env', 'deploy/secrets/', '/data/']) t.true(ignored.includes(place), place)
+  t.regex(readFileSync('config/example.env', 'utf8'), /^REGISTRY_ADMIN_API_KEY=$/m)
+})
+
+test('repository: the search finds secrets', (t) => {
+  const key = generatePrivateKey()
+  t.deepEqual(secretsIn('test/x.ts', `const key = '${key}'`), ['test/x.ts: a private key of a wallet'])
+  t.deepEqual(secretsIn('config/x.env', `KEY=${key.slice(2)}\n`), ['config/x.env: a key'])
+  t.deepEqual(secretsIn('src/x.ts', "'redis://:hunter2@host'"), ['src/x.ts: a URL with a password'])
+  t.deepEqual(secretsIn('x', `-----BEGIN EC ${'PRIVATE'} KEY-----`), ['x: a private key in PEM'])
+})
+
+type Package = { integrity?: string; link?: boolean; hasInstallScript?: boolean; dev?: boolean }
+
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+  packages: Record<string, Package>
+}
+const installed = Object.entries(packages).filter(([path]) => path !== '')
+const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+
+test('dependencies: every package is pinned by a digest', (t) => {
+  t.true(installed.length > 100)
+  t.deepEqual(
+    installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
+    [],
+  )
+})
+
+test('dependencies: only the runtime package has an install script', (t) => {
+  const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript)
+  t.deepEqual(
+    scripted.map(([path]) => path),
+    ['node_modules/node'],
+  )
+  t.deepEqual(allowScripts, { node: true })
+  t.true(scripted.every(([, { dev }]) => dev))
+})
+
+const FILE = 'docs/security.md'
+
+type Named = { title: string; file: string }
+
+/** Every test that a text names, as a link from its title to its file. */
+const testsIn = (text: string): Named[] =>
+  [...text.matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+)\)/g)].map(([, title, file]) => ({
+    title: title!,
+    file: file!,
+  }))
+
+/** Files of the repository that a text names in back quotes. */
+const filesIn = (text: string): string[] =>
+  [...text.matchAll(/`((?:src|test|deploy|docs|config)\/[\w./-]+|\.gitignore|\.dockerignore)`/g)].map(
+    ([, file]) => file!,
+  )
+
+/** What is named and is not there. A title with a part that is filled in is named by the rest of it. */
+const missing = (text: string): string[] => [
+  ...testsIn(text)
+    .filter(({ title, file }) => !existsSync(file) || !readFileSync(file, 'utf8').includes(title))
+    .map(({ title, file }) => `${file}: ${title}`),
+  ...filesIn(text).filter((file) => !existsSync(normalize(file))),
+]
+
+const text = readFileSync(FILE, 'utf8')
+
+test('threat model: every test and file that it names exists', (t) => {
+  t.true(testsIn(text).length > 40)
+  t.true(filesIn(text).length > 25)
+  t.deepEqual(missing(text), [])
+})
+
+test('threat model: the check finds a missing test', (t) => {
+  t.deepEqual(
+    missing(
+      '[no such title](../test/integration/http/publish/publish.test.ts) `src/http/none.ts` [x](../test/none.test.ts)',
+    ),
+    [
+      'test/integration/http/publish/publish.test.ts: no such title',
+      'test/none.test.ts: x',
+      'src/http/none.ts',
+    ],
+  )
+})
+
+test('threat model: every threat with a defence has a test', (t) => {
+  const rows = text.split('\n').filter((line) => line.startsWith('| ') && line.includes('src/'))
+  t.true(rows.length > 25)
+  t.deepEqual(
+    rows.filter((row) => testsIn(row).length === 0 && !row.startsWith('| Redis,')),
+    [],
+  )
+})

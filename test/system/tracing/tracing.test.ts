@@ -1,0 +1,337 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { promisify } from 'node:util'
+import { ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api'
+import { SamplingDecision } from '@opentelemetry/sdk-trace-base'
+import type { ExecutionContext } from 'ava'
+import test from 'ava'
+import { loadConfig } from '../../../src/config/config.ts'
+import type { TraceSampler } from '../../../src/config/settings.ts'
+import { createContext } from '../../../src/context/context.ts'
+import { createLogger } from '../../../src/log.ts'
+import { startService } from '../../../src/service.ts'
+import { createSampler, MAX_SPANS } from '../../../src/tracing/tracer.ts'
+import { type Collector, type ReceivedSpan, startCollector } from '../../helpers/collector.ts'
+import { eventually } from '../../helpers/eventually.ts'
+import { listingTexts } from '../../helpers/fake-registry.ts'
+import { gatewayToml, startFake, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { listen } from '../../helpers/listen.ts'
+import { send } from '../../helpers/registry.ts'
+import { temporaryFile } from '../../helpers/run-cli.ts'
+import { startProcess } from '../../helpers/service-process.ts'
+
+/** Spans are sent in batches, by default every 5 s. */
+process.env.OTEL_BSP_SCHEDULE_DELAY = '100'
+
+const ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const PARENT = '00f067aa0ba902b7'
+const TRACEPARENT = `00-${ID}-${PARENT}-01`
+const SERVER = 2
+const CLIENT = 3
+const INTERNAL = 1
+
+/** The real service over these upstreams; what it has recorded is sent when it ends. */
+async function serve(
+  t: ExecutionContext,
+  upstreams: readonly UpstreamEntry[],
+  environment: Record<string, string>,
+) {
+  const logged: string[] = []
+  const log = createLogger('silent')
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    log[level] = (about: unknown, message?: string) => void logged.push(`${JSON.stringify(about)} ${message}`)
+  log.isLevelEnabled = () => true
+  const config = loadConfig({
+    PORT: '0',
+    STORE_URL: 'sqlite::memory:',
+    LOG_LEVEL: 'silent',
+    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', gatewayToml(upstreams)),
+    ...environment,
+  })
+  const service = await startService(await createContext(config, { log }))
+  let closing: Promise<number> | null = null
+  const end = async () => {
+    closing ??= service.close()
+    await closing
+  }
+  t.teardown(end)
+  return {
+    post: (path: string, init: RequestInit) => send(`${service.url}${path}`, { method: 'POST', ...init }),
+    get: (path: string, headers: Record<string, string> = {}) => send(`${service.url}${path}`, { headers }),
+    url: service.url,
+    end,
+    logged,
+  }
+}
+
+const recordedTo = ({ url }: Collector) => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_SERVICE_NAME: 'market',
+  REGISTRY_ADMIN_API_KEY: 'the-admin-secret',
+  CURATED_KEY: 'the-curated-secret',
+})
+
+function named(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
+  const found = spans.filter((span) => span.name === name)
+  if (found.length !== 1)
+    throw new Error(`${found.length} spans ${name} of ${spans.map((span) => span.name)}`)
+  return found[0]!
+}
+
+test("tracing: a request's spans hold its sources, calls and merge", async (t) => {
+  const collector = await startCollector(t)
+  const one = await startFake(t, { items: listingTexts('one', 3) })
+  const bad = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
+  const { get, end, logged } = await serve(
+    t,
+    [
+      { name: 'one', url: one.url, settings: 'api_key_env = "CURATED_KEY"' },
+      { name: 'bad', url: bad.url },
+    ],
+    recordedTo(collector),
+  )
+  const { status } = await get('/listings?gpu_model=a-private-wish', {
+    traceparent: TRACEPARENT,
+    tracestate: 'vendor=opaque',
+    authorization: 'Bearer a-reader-secret',
+  })
+  t.is(status, 200)
+  await end()
+  const { spans } = collector
+  t.true(spans.every(({ traceId }) => traceId === ID))
+  const request = named(spans, 'GET /listings')
+  t.like(request, { parentSpanId: PARENT, kind: SERVER, status: 0 })
+  t.like(request.attributes, {
+    'http.request.method': 'GET',
+    'http.route': '/listings',
+    'http.response.status_code': 200,
+    'url.path': '/listings',
+    'url.scheme': 'http',
+  })
+  const sourceSpan = named(spans, 'source one')
+  t.like(sourceSpan, { parentSpanId: request.spanId, kind: INTERNAL, status: 0 })
+  t.like(sourceSpan.attributes, { 'entrepot.source.state': 'loaded', 'entrepot.source.mode': 'live' })
+  const failed = named(spans, 'source bad')
+  t.like(failed, { parentSpanId: request.spanId, status: 2 })
+  t.is(failed.attributes['error.type'], 'http_500')
+  t.is(named(spans, 'source local').parentSpanId, request.spanId)
+  const merge = named(spans, 'merge')
+  t.like(merge, { parentSpanId: request.spanId, kind: INTERNAL })
+  t.is(merge.attributes['entrepot.merge.items'], 0)
+
+  // A small live source is read whole first, and the page is made of that.
+  const whole = named(spans, 'all of one')
+  t.like(whole, { parentSpanId: request.spanId, kind: INTERNAL, status: 0 })
+  const call = spans.find(({ kind, parentSpanId }) => kind === CLIENT && parentSpanId === whole.spanId)
+  t.like(call?.attributes, {
+    'http.request.method': 'GET',
+    'http.response.status_code': 200,
+    'server.address': '127.0.0.1',
+    'server.port': Number(new URL(one.url).port),
+    'url.full': `${one.url}/listings`,
+  })
+  t.like(one.requests[0]?.headers, {
+    traceparent: `00-${ID}-${call?.spanId}-01`,
+    tracestate: 'vendor=opaque',
+  })
+  t.is(collector.resources[0]?.['service.name'], 'market')
+  t.true(logged.some((line) => line.includes(`"traceId":"${ID}"`) && line.endsWith(' request')))
+  const sent = collector.bodies.join('')
+  for (const secret of ['a-private-wish', 'a-reader-secret', 'the-curated-secret', 'the-admin-secret'])
+    t.false(sent.includes(secret), secret)
+})
+
+test('tracing: a repeated answer has a span without children', async (t) => {
+  const collector = await startCollector(t)
+  const { get, end } = await serve(t, [], recordedTo(collector))
+  for (let n = 0; n < 3; n++) await get('/listings')
+  await get('/nowhere/a-secret-path?key=secret')
+  await end()
+  const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === '')
+  const children = collector.spans.filter((span) => !roots.includes(span))
+  t.deepEqual(roots.map(({ name }) => name).sort(), ['GET', ...Array(3).fill('GET /listings')])
+  t.deepEqual(children.map(({ name }) => name).sort(), ['merge', 'source local'])
+  t.is(new Set(children.map(({ traceId }) => traceId)).size, 1, 'only the first answer is computed')
+})
+
+test('tracing: the URL of a proxy request has no credentials in its span', async (t) => {
+  const collector = await startCollector(t)
+  const { url, end } = await serve(t, [], recordedTo(collector))
+  const path = 'http://user:secret@seller.example/x?key=secret'
+  await once(request(url, { path }).end(), 'response')
+  await end()
+  t.is(collector.spans[0]?.attributes['url.path'], 'http://…@seller.example/x')
+})
+
+test("tracing: the caller's sampling decision applies and is passed on", async (t) => {
+  const collector = await startCollector(t)
+  const fake = await startFake(t, { items: listingTexts('one', 3) })
+  const { get, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
+  await get('/listings', { traceparent: `00-${ID}-${PARENT}-00` })
+  await get('/listings?limit=1', { traceparent: 'nonsense' })
+  await end()
+  t.regex(String(fake.requests[0]?.headers.traceparent), new RegExp(`^00-${ID}-[0-9a-f]{16}-00$`))
+  t.true(collector.spans.every(({ traceId }) => traceId !== ID))
+  t.is(named(collector.spans, 'GET /listings').parentSpanId, '')
+})
+
+test('tracing: cursor pages and streams are recorded without a warning', async (t) => {
+  const warnings: string[] = []
+  const note = ({ name }: Error): void => void warnings.push(name)
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
+  const collector = await startCollector(t)
+  const fake = await startFake(t, { items: listingTexts('one', 30) })
+  const { get, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
+  const { next_cursor: cursor } = (await get('/listings?limit=10')).json()
+  const other = 'f'.repeat(32)
+  await get(`/listings?limit=10&cursor=${cursor}`, { traceparent: `00-${ID}-${PARENT}-01` })
+  await get('/listings', { accept: 'application/x-ndjson', traceparent: `00-${other}-${PARENT}-01` })
+  await end()
+  for (const trace of [ID, other]) {
+    const names = collector.spans.filter(({ traceId }) => traceId === trace).map(({ name }) => name)
+    for (const name of ['GET /listings', 'source one', 'merge'])
+      t.true(names.includes(name), `${trace} ${name}`)
+  }
+  t.false(warnings.includes('MaxListenersExceededWarning'))
+})
+
+test("tracing: an agent's tool call is recorded under its request", async (t) => {
+  const collector = await startCollector(t)
+  const fake = await startFake(t, { items: listingTexts('one', 3) })
+  const { post, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
+  const call = { name: 'search_listings', arguments: {} }
+  const { status, text } = await post('/mcp', {
+    headers: {
+      traceparent: TRACEPARENT,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-11-25',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
+  })
+  t.is(status, 200, text)
+  await end()
+  const request = named(collector.spans, 'POST /mcp')
+  t.like(named(collector.spans, 'source one'), { traceId: ID, parentSpanId: request.spanId })
+})
+
+test('tracing: spans are exported before exit, with headers of the environment', async (t) => {
+  const collector = await startCollector(t)
+  const service = await startProcess('sqlite::memory:', {
+    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', ''),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=the-collector-secret',
+  })
+  t.is((await send(`${service.url}/health`)).status, 200)
+  t.is(await service.end('SIGTERM'), 0)
+  t.is(named(collector.spans, 'GET /health').attributes['http.response.status_code'], 200)
+  t.is(collector.headers[0]?.['x-tenant'], 'the-collector-secret')
+  t.is(collector.resources[0]?.['service.name'], 'entrepot')
+})
+
+test('tracing: without a collector no tracing library is loaded', async (t) => {
+  const start = async (environment: Record<string, string>): Promise<string[]> => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['test/system/tracing/start-once.ts'], {
+      env: { ...process.env, LOG_LEVEL: 'silent', ...environment },
+    })
+    return JSON.parse(stdout)
+  }
+  t.deepEqual(await start({}), ['@opentelemetry/api'], 'its words, which prom-client loads')
+  t.true((await start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })).length > 3)
+})
+
+test('tracing: a request records at most MAX_SPANS spans', async (t) => {
+  const collector = await startCollector(t)
+  const fakes = await Promise.all(
+    Array.from({ length: 3 }, (_, n) => startFake(t, { items: listingTexts(`u${n}`, 3000), pageSize: 30 })),
+  )
+  const behind = fakes.map(({ url }, n) => ({ name: `u${n}`, url }))
+  const { get, end } = await serve(t, behind, recordedTo(collector))
+  const { text } = await get('/listings', { accept: 'application/x-ndjson' })
+  t.is(text.trim().split('\n').length, 9001)
+  await end()
+  t.is(collector.spans.length, MAX_SPANS)
+})
+
+test('tracing: without a collector a valid trace is passed on, a malformed one dropped', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 3) })
+  const { get, logged } = await serve(t, [{ name: 'one', url: fake.url }], {})
+  await get('/listings?limit=1', { traceparent: TRACEPARENT, tracestate: 'a=1' })
+  await get('/listings/one-0000', { traceparent: TRACEPARENT })
+  await get('/listings?status=closed', { traceparent: '00-nonsense-01', tracestate: 'a=1' })
+  t.deepEqual(
+    fake.requests.map(({ headers }) => [headers.traceparent, headers.tracestate]),
+    [
+      [TRACEPARENT, 'a=1'],
+      [TRACEPARENT, undefined],
+      [undefined, undefined],
+    ],
+  )
+  t.is(logged.filter((line) => line.includes(ID)).length, 2)
+})
+
+test('tracing: a failing and a recovered collector are each logged once', async (t) => {
+  const collector = await startCollector(t)
+  collector.statuses = [400, 200]
+  const { get, end, logged } = await serve(t, [], {
+    ...recordedTo(collector),
+  })
+  t.is((await get('/listings')).status, 200)
+  await eventually('logged', () => logged.some((line) => line.endsWith('trace export failed')))
+  t.is((await get('/listings')).status, 200)
+  await end()
+  const lines = logged.filter((line) => line.includes('trace export'))
+  t.is(lines.length, 2)
+  t.regex(lines[1] ?? '', /trace export recovered$/)
+})
+
+test('tracing: the service stops although the collector hangs', async (t) => {
+  t.timeout(600_000)
+  const url = await listen(t, () => {})
+  const { get, end } = await serve(t, [], { OTEL_EXPORTER_OTLP_ENDPOINT: url })
+  await get('/listings')
+  await t.notThrowsAsync(end())
+})
+
+const TRACES = 400
+
+/** The part of traces that is recorded, whose callers have decided so or not at all. */
+function share(name: TraceSampler, ratio: number, caller: 'sampled' | 'unsampled' | null): number {
+  const sampler = createSampler(name, ratio)
+  const kept = Array.from({ length: TRACES }, (_, n) => {
+    const traceId = n.toString(16).padStart(8, '1').repeat(4)
+    const traceFlags = caller === 'sampled' ? TraceFlags.SAMPLED : TraceFlags.NONE
+    const context =
+      caller === null
+        ? ROOT_CONTEXT
+        : trace.setSpanContext(ROOT_CONTEXT, {
+            traceId,
+            spanId: '00f067aa0ba902b7',
+            traceFlags,
+            isRemote: true,
+          })
+    const { decision } = sampler.shouldSample(context, traceId, 'GET', SpanKind.SERVER, {}, [])
+    return decision === SamplingDecision.RECORD_AND_SAMPLED
+  })
+  return kept.filter(Boolean).length / TRACES
+}
+
+test('sampler: each sampler records the share that its name states', (t) => {
+  t.is(share('always_on', 1, null), 1)
+  t.is(share('always_off', 1, 'sampled'), 0)
+  t.is(share('traceidratio', 0, 'sampled'), 0)
+  t.is(share('traceidratio', 1, 'unsampled'), 1)
+  for (const name of [
+    'parentbased_always_on',
+    'parentbased_always_off',
+    'parentbased_traceidratio',
+  ] as const) {
+    t.is(share(name, 0, 'sampled'), 1, name)
+    t.is(share(name, 1, 'unsampled'), 0, name)
+  }
+  t.is(share('parentbased_always_on', 1, null), 1)
+  t.is(share('parentbased_always_off', 1, null), 0)
+  t.is(share('parentbased_traceidratio', 0, null), 0)
+})

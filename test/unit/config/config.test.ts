@@ -1,0 +1,291 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { type Config, loadConfig } from '../../../src/config/config.ts'
+import { ConfigError } from '../../../src/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'entrepot-config-'))
+test.after.always(() => rmSync(folder, { recursive: true }))
+
+function load(toml: string, environment: Record<string, string> = {}): Config {
+  const file = join(mkdtempSync(join(folder, 'case-')), 'gateway.toml')
+  writeFileSync(file, toml)
+  return loadConfig({ ENTREPOT_CONFIG: file, ...environment })
+}
+
+function problemsOf(t: ExecutionContext, toml: string, environment: Record<string, string> = {}): string[] {
+  const error = t.throws(() => load(toml, environment), { instanceOf: ConfigError })
+  return error?.message.replaceAll(/^.*gateway\.toml(:\d+)?: /gm, '').split('\n') ?? []
+}
+
+test('config: an empty file and an empty environment give the defaults', (t) => {
+  const { configPath, tokens, ...config } = load('')
+  t.truthy(configPath)
+  t.is(tokens.find('base', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')?.symbol, 'USDC')
+  t.deepEqual(config, {
+    host: '127.0.0.1',
+    port: 8080,
+    storeUrl: 'sqlite:data/entrepot.db',
+    requireReadKey: false,
+    requireWriteKey: false,
+    adminKey: null,
+    bootstrapKey: null,
+    filterSpecPath: 'config/filter-spec.yaml',
+    metricsPublic: false,
+    logLevel: 'info',
+    tracing: null,
+    gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
+    registry: { name: 'local', enabled: true, listingShape: 'warn' },
+    cache: {
+      freshSeconds: 15,
+      staleWhileRevalidateSeconds: 60,
+      staleIfErrorSeconds: 900,
+      maxBytes: 536_870_912,
+    },
+    limits: {
+      anonymousPerMinute: 0,
+      readKeyPerMinute: 0,
+      publishPerMinute: 300,
+      listingsPerPublisher: 10_000,
+      trustedProxies: [],
+    },
+    upstreams: [],
+    warnings: [],
+  })
+})
+
+test('config: the shipped gateway file is valid', (t) => {
+  t.notThrows(() => loadConfig({ ENTREPOT_CONFIG: 'config/gateway.toml' }))
+})
+
+test('config: the key of an upstream is in a variable, or in a file beside the gateway file', (t) => {
+  const keyFile = join(folder, 'secret')
+  writeFileSync(keyFile, ' from-file \n')
+  const { upstreams } = load(
+    `
+    [[upstreams]]
+    name = "a"
+    url = "\${SCHEME}://a.example/registry/"
+    api_key_env = "A_KEY"
+    [[upstreams]]
+    name = "b"
+    url = "https://b.example"
+    api_key_file = "${keyFile}"
+    priority = 7`,
+    { SCHEME: 'https', A_KEY: 'from-environment' },
+  )
+  t.like(upstreams[0], {
+    url: 'https://a.example/registry',
+    key: 'from-environment',
+    priority: 1,
+    mode: 'auto',
+  })
+  t.like(upstreams[1], { key: 'from-file', priority: 7, visibility: 'public' })
+})
+
+test('config: booleans have four spellings each, and no other', (t) => {
+  for (const value of ['true', '1', 'YES', 'On']) {
+    t.true(load('', { REGISTRY_REQUIRE_READ_API_KEY: value }).requireReadKey)
+  }
+  for (const value of ['false', '0', 'no', 'OFF', '']) {
+    t.false(load('', { REGISTRY_REQUIRE_READ_API_KEY: value }).requireReadKey)
+  }
+  for (const value of ['perhaps', 'constructor', '__proto__']) {
+    const [problem] = problemsOf(t, '', { METRICS_PUBLIC: value })
+    t.is(problem, `METRICS_PUBLIC: expected true, false, 1, 0, yes, no, on or off, got '${value}'`)
+  }
+})
+
+test('config: every problem of the environment and of the file is reported at once', (t) => {
+  const problems = problemsOf(
+    t,
+    `
+    unknown = 1
+    [gateway]
+    budget_ms = "soon"
+    [registry]
+    listing_shape = "maybe"
+    [[upstreams]]
+    name = "Not OK"
+    url = "ftp://x"
+    colour = "red"`,
+    { PORT: '99999', STORE_URL: 'mysql://root:hunter2@db', METRICS_PUBLIC: 'perhaps', LOG_LEVEL: 'loud' },
+  )
+  const paths = problems.map((line) => line.slice(0, line.indexOf(':')))
+  t.deepEqual(paths.toSorted(), [
+    'LOG_LEVEL',
+    'METRICS_PUBLIC',
+    'PORT',
+    'STORE_URL',
+    'gateway.budget_ms',
+    'registry.listing_shape',
+    'unknown',
+    'upstreams[0].colour',
+    'upstreams[0].name',
+    'upstreams[0].url',
+  ])
+  t.false(problems.join().includes('hunter2'), 'a password is not repeated')
+})
+
+const token = (chain: string, symbol: string, decimals: number): string =>
+  `[[tokens]]\nchain="${chain}"\naddress="0x${'0'.repeat(40)}"\nsymbol="${symbol}"\ndecimals=${decimals}\n`
+
+test('config: [[tokens]] of the gateway file replace those of config/tokens.toml', (t) => {
+  const { tokens } = load(token('anvil', 'TEST', 18))
+  t.deepEqual(tokens.all, [{ chain: 'anvil', address: `0x${'0'.repeat(40)}`, symbol: 'TEST', decimals: 18 }])
+  const all = Array.from({ length: 1001 }, (_, n) => token(`chain-${n}`, 'TEST', 18)).join('')
+  t.deepEqual(problemsOf(t, all), ['tokens: at most 1000 tokens; remove some'])
+})
+
+const REFUSED: [name: string, toml: string, problem: RegExp][] = [
+  ['broken TOML', '[gateway\n', /not TOML: .*\(line 1, column \d+\)$/],
+  [
+    'an unset variable',
+    '[gateway]\nid = "${UNSET}"',
+    /^gateway\.id: the environment variable UNSET is not set; set it, or remove \$\{UNSET\}$/,
+  ],
+  [
+    'a variable with the name of an inherited member',
+    '[gateway]\nid = "${constructor}"',
+    /^gateway\.id: the environment variable constructor is not set; /,
+  ],
+  [
+    'an unset key',
+    '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="UNSET"',
+    /^upstreams\[0\]\.api_key_env: the environment variable UNSET is not set/,
+  ],
+  [
+    'a missing key file',
+    '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_file="nope"',
+    /^upstreams\[0\]\.api_key_file: cannot read .*nope: no such file$/,
+  ],
+  ['two keys', '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_file="x"\napi_key_env="HOME"', /has both/],
+  [
+    'a name taken twice',
+    '[[upstreams]]\nname="a"\nurl="http://a"\n[[upstreams]]\nname="a"\nurl="http://b"',
+    /^upstreams\[1\]\.name: two sources are named 'a'; rename one$/,
+  ],
+  [
+    'the name of the local Registry',
+    '[[upstreams]]\nname="local"\nurl="http://a"',
+    /two sources are named 'local'/,
+  ],
+  ['credentials in a URL', '[[upstreams]]\nname="a"\nurl="http://u:p@a"', /must not hold credentials/],
+  ['a query in a URL', '[[upstreams]]\nname="a"\nurl="http://a?x"', /must have no query/],
+  ['an empty query in a URL', '[[upstreams]]\nname="a"\nurl="http://a?"', /must have no query/],
+  [
+    'a token without an address',
+    `[[tokens]]\nchain="base"\naddress="0x12"\nsymbol="USDC"\ndecimals=6`,
+    /^tokens\[0\]\.address: expected 0x and 40 hex digits$/,
+  ],
+  [
+    'a symbol with two numbers of decimals',
+    token('base', 'USDC', 6) + token('anvil', 'usdc', 18),
+    /^tokens\[1\]: two tokens named usdc have different decimals; give one another symbol$/,
+  ],
+  [
+    'a token named twice',
+    token('base', 'USDC', 6) + token('base', 'USDX', 6),
+    /^tokens\[1\]: base:0x0{40} is named twice; remove one$/,
+  ],
+  ['nothing to serve', '[registry]\nenabled = false', /leaves nothing to serve/],
+  [
+    'a proxy that is no CIDR',
+    '[limits]\ntrusted_proxies = ["here"]',
+    /limits\.trusted_proxies\[0\]: expected a CIDR/,
+  ],
+]
+
+for (const [name, toml, problem] of REFUSED) {
+  test(`config: ${name} is reported`, (t) => {
+    const problems = problemsOf(t, toml)
+    t.is(problems.length, 1, problems.join('\n'))
+    t.regex(problems[0]!, problem)
+  })
+}
+
+test('config: a variable of the gateway file that is empty counts as unset', (t) => {
+  const problems = problemsOf(t, '[gateway]\nid = "eu-${REGION}"', { REGION: '' })
+  t.regex(problems.join(), /^gateway\.id: the environment variable REGION is not set; /)
+})
+
+test('config: a key that cannot be sent in a header is refused, and not repeated', (t) => {
+  const toml = '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="K"'
+  const [problem] = problemsOf(t, toml, { K: 'se\ncret' })
+  t.regex(problem!, /cannot be sent in a header/)
+  t.false(problem!.includes('cret'))
+})
+
+test('config: a missing gateway file is reported with its variable', (t) => {
+  const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: join(folder, 'nowhere.toml') }))
+  t.regex(error?.message ?? '', /^ENTREPOT_CONFIG: cannot read .*nowhere\.toml: no such file$/)
+})
+
+test('config: a problem has the line of its setting, and a misspelt name a suggestion', (t) => {
+  const file = join(mkdtempSync(join(folder, 'case-')), 'gateway.toml')
+  const lines = [
+    'limit = 1',
+    '[gateway]',
+    'budget_ms = "soon"',
+    '[[upstreams]]',
+    'name = "a"',
+    'url = "https://a.example"',
+    '[[upstreams]]',
+    'url = "https://b.example"',
+    'timeout = 3',
+    'api_key = "abc"',
+    'mode = "fast"',
+    'max_in_flight = 0',
+    '[registry]',
+    'enabled = "yes"',
+    '[limits]',
+    'trusted_proxies = ["10.0.0.1"]',
+  ]
+  writeFileSync(file, lines.join('\n'))
+  const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: file }), { instanceOf: ConfigError })
+  t.deepEqual(error?.message.replaceAll(file, 'f').split('\n').toSorted(), [
+    'f:10: upstreams[1].api_key: unknown setting: the file holds no keys; use api_key_env or api_key_file',
+    'f:11: upstreams[1].mode: expected one of auto, live, snapshot',
+    'f:12: upstreams[1].max_in_flight: expected 1 or more',
+    'f:14: registry.enabled: expected true or false',
+    'f:16: limits.trusted_proxies[0]: expected a CIDR such as 10.0.0.0/8',
+    'f:1: limit: unknown setting; did you mean limits?',
+    'f:3: gateway.budget_ms: expected a number',
+    'f:7: upstreams[1].name: is missing; add it',
+    'f:9: upstreams[1].timeout: unknown setting; did you mean timeout_ms?',
+  ])
+})
+
+test('config: what is valid and probably not intended is a warning with what to do', (t) => {
+  const upstream = (name: string, url: string, more = ''): string =>
+    `[[upstreams]]\nname = "${name}"\nurl = "${url}"\n${more}\n`
+  const toml =
+    upstream('a', 'https://a.example/x') +
+    upstream('b', 'https://A.example:443/x/') +
+    upstream('c', 'http://10.1.2.3', 'timeout_ms = 9000\nconnect_timeout_ms = 9500')
+  const { warnings } = load(toml, {
+    HOST: '0.0.0.0',
+    REGISTRY_REQUIRE_READ_KEY: 'true',
+    REGISTRY_ADMIN_API_KEY: 'abc',
+    REGISTRY_BOOTSTRAP_API_KEY: `${'a'.repeat(40)} b`,
+  })
+  const [variable, admin, bootstrap, gate, twin, late, connect, address, ...rest] = warnings.map(
+    ({ path, message }) => `${path}: ${message}`,
+  )
+  t.regex(variable!, /^REGISTRY_REQUIRE_READ_KEY: .*did you mean REGISTRY_REQUIRE_READ_API_KEY\?$/)
+  t.regex(admin!, /^REGISTRY_ADMIN_API_KEY: has 3 characters .*entrepot secret$/)
+  t.regex(bootstrap!, /^REGISTRY_BOOTSTRAP_API_KEY: .* no client can send/)
+  t.regex(gate!, /^REGISTRY_REQUIRE_WRITE_API_KEY: .*any wallet can publish/)
+  t.regex(twin!, /^upstreams\[1\]\.url \(b\): also the URL of a/)
+  t.regex(late!, /^upstreams\[2\]\.timeout_ms \(c\): 9000 is more than gateway\.budget_ms \(4000\)/)
+  t.regex(connect!, /^upstreams\[2\]\.connect_timeout_ms \(c\): 9500 is more than timeout_ms/)
+  t.regex(address!, /^upstreams\[2\]\.url \(c\): .*allow_private_addresses = true/)
+  t.deepEqual(rest, [])
+  const good = {
+    HOST: '0.0.0.0',
+    REGISTRY_REQUIRE_WRITE_API_KEY: 'true',
+    REGISTRY_ADMIN_API_KEY: 'f'.repeat(64),
+  }
+  t.deepEqual(load(upstream('a', 'https://a.example'), good).warnings, [])
+})

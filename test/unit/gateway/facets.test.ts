@@ -1,0 +1,205 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { ANONYMOUS } from '../../../src/domain/api-key.ts'
+import { TokenTable } from '../../../src/domain/price/token.ts'
+import type { Item } from '../../../src/domain/source/reading.ts'
+import { SourceError } from '../../../src/domain/source/source-error.ts'
+import {
+  type FacetsQuery,
+  type MergedFacets,
+  REGISTRY_FACET,
+  readFacets,
+} from '../../../src/gateway/facets.ts'
+import { at, parseJson, textAt } from '../../../src/json/value.ts'
+import { selectAll } from '../../../src/listing-index/item-selection.ts'
+import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
+import { gatewayOver, mergeOver } from '../../helpers/pages.ts'
+import { filterOf } from '../../helpers/specs.ts'
+import { listingQuery } from '../../helpers/upstream.ts'
+
+const USDC = `0x${'a'.repeat(40)}`
+const OTHER = `0x${'b'.repeat(40)}`
+const TOKENS = new TokenTable([{ chain: 'base', address: USDC, symbol: 'USDC', decimals: 6 }])
+const MODEL = filterOf('gpu_model')
+
+type Offer = { model?: string | null; gpus?: number; price?: number; token?: string; publisher?: string }
+
+function offerItem(
+  id: string,
+  { model = 'H200', gpus = 1, price = 1, token = USDC, publisher = '0xa' }: Offer = {},
+): Item {
+  const bytes = Buffer.from(
+    JSON.stringify({
+      listing_id: id,
+      offer_resource: { gpu_model: model, gpu_count: gpus },
+      accepted_escrows: [
+        {
+          chain_name: 'base',
+          literal_fields: { token },
+          rates: [{ field: 'amount', per: 'hour', value: String(price) }],
+        },
+      ],
+    }),
+  )
+  return fakeItem(id, 1, { bytes, publisher })
+}
+
+function facetsOver(sources: readonly FakeSource[], query: Partial<FacetsQuery> = {}): Promise<MergedFacets> {
+  const merge = { ...mergeOver(sources), tokens: TOKENS }
+  const asked = { ...listingQuery(), by: [MODEL, REGISTRY_FACET], per: 'gpu', ...query } as const
+  return readFacets(merge, asked, { reader: ANONYMOUS, signal: new AbortController().signal })
+}
+
+const offer = fc.record({
+  id: fc.nat(12),
+  model: fc.constantFrom('H100', 'H200', null),
+  gpus: fc.constantFrom(1, 2, 8),
+  price: fc.nat(5),
+  token: fc.constantFrom(USDC, OTHER),
+  publisher: fc.constantFrom('0xa', '0xb'),
+})
+const source = fc.record({
+  offers: fc.uniqueArray(offer, { maxLength: 20, selector: ({ id }) => id }),
+  priority: fc.nat(2),
+  mayRepeat: fc.boolean(),
+  kind: fc.constantFrom('memory' as const, 'whole' as const),
+})
+
+test('facets: counts over several sources are those of the merged listings, each once', (t) =>
+  fc.assert(
+    fc.asyncProperty(fc.array(source, { minLength: 1, maxLength: 4 }), async (world) => {
+      const sources = world.map(({ offers, ...options }, n) =>
+        fakeSource(
+          `s${n}`,
+          offers.map(({ id, ...one }) => offerItem(`l${id}`, one)),
+          options,
+        ),
+      )
+      const { items } = await gatewayOver(sources).page({ limit: 200 })
+      const listings = items.map(({ bytes, registry }) => ({
+        listing: parseJson(Buffer.from(bytes).toString()),
+        registry,
+      }))
+      const models = listings.map(({ listing }) => textAt(listing, 'offer_resource', 'gpu_model'))
+      const found = await facetsOver(sources)
+      t.is(found.total, items.length)
+      t.true(found.complete)
+      t.deepEqual(found.facets.gpu_model, {
+        values: countsOf(models.filter((model) => model !== null)),
+        other: 0,
+        missing: models.filter((model) => model === null).length,
+      })
+      t.deepEqual(found.facets.registry?.values, countsOf(listings.map(({ registry }) => registry)))
+      for (const range of found.prices) {
+        const here = listings.flatMap(({ listing }) => {
+          const escrow = at(listing, 'accepted_escrows', 0)
+          const gpus = Number(textAt(listing, 'offer_resource', 'gpu_count'))
+          const price = Number(textAt(escrow, 'rates', 0, 'value')) / gpus
+          return textAt(escrow, 'literal_fields', 'token') === range.token ? [{ gpus, price }] : []
+        })
+        const prices = here.map(({ price }) => price).sort((a, b) => a - b)
+        const scale = range.decimals === undefined ? 1 : 1_000_000
+        t.like(range, { offers: here.length, gpus: here.reduce((sum, { gpus }) => sum + gpus, 0) })
+        t.deepEqual(
+          [range.least, range.median, range.most].map(Number),
+          [prices[0], prices[Math.ceil(prices.length / 2) - 1], prices.at(-1)].map(
+            (price) => Math.ceil(price!) / scale,
+          ),
+        )
+      }
+      t.is(
+        found.prices.reduce((sum, { offers }) => sum + offers, 0),
+        items.length,
+      )
+    }),
+    { numRuns: 100, includeErrorInReport: true },
+  ))
+
+function countsOf(values: readonly string[]): { value: string; count: number }[] {
+  return [...Map.groupBy(values, (value) => value)]
+    .map(([value, { length }]) => ({ value, count: length }))
+    .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+}
+
+test('facets: a listing that a gateway repeats counts once', async (t) => {
+  const items = ['a', 'b', 'a'].map((id, n) => ({ ...offerItem(id), storefrontUrl: `http://${n}` }))
+  const eu = fakeSource('eu', items, { kind: 'memory', mayRepeat: true })
+  const { total, facets } = await facetsOver([eu])
+  t.is(total, 2)
+  t.deepEqual(facets.registry?.values, [{ value: 'eu', count: 2 }])
+})
+
+test('facets: a gateway counts under the names of its own sources', async (t) => {
+  const origin = (registry: string) => ({ registry, alsoIn: [], stale: false, differs: false })
+  const eu = fakeSource(
+    'eu',
+    ['a', 'b', 'c'].map((id, n) => ({ ...offerItem(id), origin: origin(n === 0 ? 'x' : 'y') })),
+    {
+      mayRepeat: true,
+    },
+  )
+  const { facets } = await facetsOver([
+    eu,
+    fakeSource('us', [offerItem('c'), offerItem('d')], { priority: 0 }),
+  ])
+  t.deepEqual(facets.registry?.values, [
+    { value: 'us', count: 2 },
+    { value: 'eu/x', count: 1 },
+    { value: 'eu/y', count: 1 },
+  ])
+})
+
+test('facets: a hundred values at most are named, and a long one never is', async (t) => {
+  const items = Array.from({ length: 120 }, (_, n) =>
+    offerItem(`l${n}`, { model: `M${String(n).padStart(3, '0')}` }),
+  )
+  const long = [offerItem('x', { model: 'x'.repeat(201) }), offerItem('y', { model: 'M119' })]
+  const { facets } = await facetsOver([fakeSource('s', [...items, ...long])])
+  const { values, other } = facets.gpu_model!
+  t.is(values.length, 100)
+  t.deepEqual(values.slice(0, 2), [
+    { value: 'M119', count: 2 },
+    { value: 'M000', count: 1 },
+  ])
+  t.is(other, 21)
+})
+
+test('facets: an unreadable copy counts nowhere, and the next best source counts the listing', async (t) => {
+  const broken: Item = Object.defineProperty({ ...offerItem('a', { model: 'H100' }) }, 'bytes', {
+    get: () => {
+      throw new SyntaxError('too deep')
+    },
+  })
+  const best = fakeSource('best', [broken, offerItem('b')], { priority: 0, kind: 'whole' })
+  const { total, facets, sources } = await facetsOver([best, fakeSource('next', [offerItem('a')])])
+  t.is(total, 2)
+  t.deepEqual(facets.gpu_model, { values: [{ value: 'H200', count: 2 }], other: 0, missing: 0 })
+  t.deepEqual(facets.registry?.values, [
+    { value: 'best', count: 1 },
+    { value: 'next', count: 1 },
+  ])
+  t.like(sources[0], { matched: 1, invalid: 1 })
+})
+
+test('facets: a source in memory without an index counts one by one, and is missing where it holds too much', async (t) => {
+  const items = Array.from({ length: 10_001 }, (_, n) => offerItem(`l${n}`))
+  const source = fakeSource('memory', items, { kind: 'memory' })
+  source.select = async (...asked) => ({
+    ...(await selectAll(source.read)(...asked)),
+    facets: () => {
+      throw new SourceError('unsupported_filter', 'no index', { filters: ['gpu_model'] })
+    },
+  })
+  const other = fakeSource('other', [offerItem('o', { model: 'A100' })])
+  const missing = await facetsOver([source, other])
+  t.false(missing.complete)
+  t.is(missing.total, 1)
+  t.like(missing.sources[0], { registry: 'memory', state: 'skipped', filters: ['gpu_model'] })
+  t.deepEqual(missing.facets.gpu_model?.values, [{ value: 'A100', count: 1 }])
+  source.change((items) => {
+    items.length = 10_000
+  })
+  const counted = await facetsOver([source, other])
+  t.true(counted.complete)
+  t.deepEqual(counted.facets.gpu_model?.values[0], { value: 'H200', count: 10_000 })
+})

@@ -1,0 +1,44 @@
+import test from 'ava'
+import { createLimiter } from '../../../src/limits/limiter.ts'
+
+const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 3, publishPerMinute: 300, trustedProxies: [] }
+
+test('limiter: a limit of 0 counts nothing', (t) => {
+  t.is(createLimiter(LIMITS)('anonymous', 'address:127.0.0.1'), null)
+})
+
+test('limiter: a caller beyond its limit is refused, others are not', async (t) => {
+  const limiter = createLimiter(LIMITS)
+  const use = async (caller: string) => {
+    const state = await limiter('read_key', caller)!
+    t.true(state.resetSeconds >= 1 && state.resetSeconds <= 60)
+    return [state.remaining, state.exceeded]
+  }
+  t.deepEqual(
+    [await use('key:1'), await use('key:1'), await use('key:1'), await use('key:1')],
+    [
+      [2, false],
+      [1, false],
+      [0, false],
+      [0, true],
+    ],
+  )
+  t.deepEqual(await use('key:2'), [2, false])
+})
+
+test("limiter: a minute's publishes may arrive at once", async (t) => {
+  const limiter = createLimiter(LIMITS)
+  const uses = await Promise.all(Array.from({ length: 300 }, () => limiter('publish', 'publisher:0x1')!))
+  t.false(uses.some(({ exceeded }) => exceeded))
+  t.true((await limiter('publish', 'publisher:0x1'))?.exceeded)
+})
+
+test('limiter: after the clock is set back an hour, a caller waits for a minute at most', async (t) => {
+  const limiter = createLimiter(LIMITS)
+  await limiter('read_key', 'key:1')
+  const { now } = Date
+  Date.now = () => now() - 3_600_000
+  const counted = limiter('read_key', 'key:1')
+  Date.now = now // before any other test runs
+  t.is((await counted)?.resetSeconds, 60)
+})

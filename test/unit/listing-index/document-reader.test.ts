@@ -1,0 +1,133 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { compilePath, resolvePath } from '../../../src/filter-spec/path.ts'
+import { toScalar } from '../../../src/filter-spec/scalar.ts'
+import { parseJson } from '../../../src/json/value.ts'
+import { DocumentReader, type RowValues } from '../../../src/listing-index/document-reader.ts'
+import { rowPrices } from '../../../src/listing-index/row-prices.ts'
+import { jsonText } from '../../helpers/json-text.ts'
+import { documentText } from './model.ts'
+import { pricedText } from './price-model.ts'
+
+const PATHS = [
+  '$.a',
+  '$.a.b',
+  '$.a[*].b',
+  '$.a[0]',
+  '$.a[-1].b',
+  '$.a[*][*]',
+  '$.b[*]',
+  '$.n',
+  '$.list[*]',
+  '$.list[*].k',
+  '$.list[-2]',
+  '$[*].a',
+  '$.constructor',
+  "$['__proto__'].k",
+  "$['naïve name']",
+  "$['']",
+  "$['\u0001\"']",
+].map((path) => compilePath(path.replaceAll('\\"', '"')))
+const reader = new DocumentReader(PATHS)
+
+/** What each path finds, read from the bytes. */
+const read = (bytes: Uint8Array): unknown[][] => valuesIn(reader.read(bytes))
+
+function valuesIn({ count, paths, values }: Pick<RowValues, 'count' | 'paths' | 'values'>): unknown[][] {
+  const found: unknown[][] = PATHS.map(() => [])
+  for (let n = 0; n < count; n++) found[paths[n]!]!.push(values[n])
+  return found
+}
+
+function parsed(bytes: Uint8Array): unknown[][] {
+  const document = parseJson(Buffer.from(bytes).toString())
+  return PATHS.map((path) => resolvePath(path, document).map(toScalar))
+}
+
+/** Names that are wanted, also spelled in other ways, and names that begin or end like them. */
+const NAMES = ['a', 'b', 'k', 'n', 'list', 'aa', 'ba', 'lis', 'constructor', '', 'naïve name', '__proto__']
+const nameText = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom(...NAMES).map((name) => JSON.stringify(name)) },
+  { weight: 1, arbitrary: fc.constantFrom('"\\u0061"', '"\\u0001\\""', '"na\\u00efve name"', '"\\/a"') },
+)
+const SPACES = ['', '', '', ' ', '\n', '\r\n\t  ']
+const spaced = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.tuple(fc.constantFrom(...SPACES), text, fc.constantFrom(...SPACES)).map((parts) => parts.join(''))
+
+const { value: namedText } = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    jsonText(),
+    fc.double({ noDefaultInfinity: true, noNaN: true }).map(String),
+    fc
+      .array(fc.tuple(spaced(nameText), spaced(tie('value'))), { maxLength: 5 })
+      .map((members) => `{${members.map(([name, value]) => `${name}:${value}`)}}`),
+    fc.array(spaced(tie('value')), { maxLength: 4 }).map((elements) => `[${elements}]`),
+  ),
+}))
+
+test('document reader: paths find in the bytes of any JSON text what they find in its document', (t) => {
+  fc.assert(
+    fc.property(fc.oneof(spaced(namedText), jsonText(), documentText), (text) => {
+      const bytes = Buffer.from(text)
+      t.deepEqual(read(bytes), parsed(bytes))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('document reader: prices are those of the document', (t) => {
+  fc.assert(
+    fc.property(fc.oneof(pricedText, jsonText()), (text) => {
+      t.deepEqual(reader.read(Buffer.from(text)).prices, rowPrices(parseJson(text)), text)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('document reader: a wanted name that occurs twice has its last value, however it is spelled', (t) => {
+  for (const text of [
+    '{"a":1,"a":2}',
+    '{"a":1,"\\u0061":2}',
+    '{"a":{"b":1},"a":2}',
+    '{"a":3,"n":1,"a":null}',
+  ]) {
+    const bytes = Buffer.from(text)
+    t.deepEqual(read(bytes), parsed(bytes), text)
+  }
+})
+
+test('document reader: texts of every length are distinguished, wherever they differ', (t) => {
+  for (let length = 0; length < 70; length++) {
+    const texts = [-1, ...Array.from({ length }, (_, n) => n)].map((at) =>
+      Array.from({ length }, (_, n) => (n === at ? 'x' : 'o')).join(''),
+    )
+    for (const text of [...texts, ...texts]) t.is(read(Buffer.from(`{"a":"${text}"}`))[0]![0], text)
+  }
+})
+
+test('document reader: invalid UTF-8 is read as the parser reads it', (t) => {
+  for (const broken of [[0xc3], [0xff, 0xfe], [0xe2, 0x82], [0xed, 0xa0, 0x80]]) {
+    const bytes = Buffer.concat([Buffer.from('{"a":"x'), Buffer.from(broken), Buffer.from('","n":1}')])
+    t.deepEqual(read(bytes), parsed(bytes))
+  }
+})
+
+test('document reader: invalid JSON ends in a SyntaxError or a result, and the reader goes on', (t) => {
+  const fragments = fc
+    .array(
+      fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', '"a"', '"list"', '1', '-', 'null', ' ', 'é'),
+    )
+    .map((parts) => Buffer.from(parts.join('')))
+  fc.assert(
+    fc.property(fc.oneof(fragments, fc.uint8Array()), (bytes) => {
+      try {
+        read(bytes)
+      } catch (error) {
+        t.true(error instanceof SyntaxError)
+      }
+      t.deepEqual(read(Buffer.from('{"a":"b"}'))[0], ['b'])
+    }),
+    { numRuns: 2000 },
+  )
+})

@@ -1,0 +1,131 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { type IndexEntry, ListingIndex } from '../../../src/listing-index/listing-index.ts'
+import type { SegmentData } from '../../../src/listing-index/segment.ts'
+import { SegmentBuilder } from '../../../src/listing-index/segment-builder.ts'
+import { buffersIn } from '../../../src/registry/load/build-segment.ts'
+import { apply, conditions, documentText, FILTERS, Model, operations, readable } from './model.ts'
+
+const SMALL = { tail: 8, segment: 64, step: 16 }
+
+/** Oldest first, no id twice. */
+const risingEntries = fc
+  .array(
+    fc.record({
+      publisherId: fc.integer({ min: 1, max: 3 }),
+      status: fc.constantFrom('open' as const, 'closed' as const, 'expired' as const),
+      text: documentText,
+    }),
+    { minLength: 1, maxLength: 150, size: 'max' },
+  )
+  .map((drawn) =>
+    drawn.map(
+      ({ publisherId, status, text }, n): IndexEntry => ({
+        // Some are in `operations` too, and are replaced and removed there.
+        listingId: `listing-${n}`,
+        publisherId,
+        status,
+        createdAt: n - 1000,
+        bytes: Buffer.from(text),
+      }),
+    ),
+  )
+
+function segmentOf(index: ListingIndex, entries: readonly IndexEntry[]): SegmentData {
+  const builder = new SegmentBuilder(index.plan)
+  for (const entry of entries) builder.add(entry)
+  const steps = builder.finish()
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** As a thread hands it to another: nothing of it is left here. */
+function handedOver<T>(value: T): T {
+  return structuredClone(value, { transfer: buffersIn(value) })
+}
+
+function adopt(index: ListingIndex, segment: SegmentData): void {
+  for (const _step of index.adopt(segment));
+}
+
+test('load: loaded and adopted listings are found like those that were put, also after changes', (t) => {
+  fc.assert(
+    fc.property(
+      risingEntries,
+      fc.option(fc.integer({ min: 1, max: 64 })),
+      operations(100),
+      fc.array(conditions, { minLength: 8, maxLength: 8 }),
+      (entries, perSegment, steps, asked) => {
+        const index = new ListingIndex(FILTERS, SMALL)
+        const model = new Model()
+        for (const entry of entries) model.put(entry)
+        if (perSegment === null) for (const _step of index.load(entries.toReversed()));
+        else
+          for (let n = 0; n < entries.length; n += perSegment)
+            adopt(index, handedOver(segmentOf(index, entries.slice(n, n + perSegment))))
+        const compare = () => {
+          t.is(index.size, model.matches({ status: null, publisherId: null, criteria: [] }).length)
+          for (const wanted of asked) {
+            const expected = model.matches(wanted)
+            const { total, rows } = index.query({ ...wanted, limit: 1000, offset: 0 })
+            t.is(total, expected.length)
+            t.deepEqual(readable(rows), readable(expected))
+          }
+        }
+        compare()
+        for (const [n, step] of steps.entries()) {
+          apply(step, index)
+          apply(step, model)
+          if (n % 30 === 0) compare()
+        }
+        compare()
+      },
+    ),
+    { numRuns: 40 },
+  )
+})
+
+const entry = (listingId: string, createdAt: number): IndexEntry => ({
+  listingId,
+  publisherId: 1,
+  status: 'open',
+  createdAt,
+  bytes: Buffer.from('{"a":1}'),
+})
+
+test('load: long listings are read in as many steps as short ones of as many bytes', (t) => {
+  const stepsOf = (count: number, length: number): number => {
+    const bytes = Buffer.from(JSON.stringify('x'.repeat(length)))
+    const listing = (n: number) => ({
+      listingId: `${n}`,
+      publisherId: 1,
+      status: 'open' as const,
+      createdAt: n,
+      bytes,
+    })
+    return Array.from(new ListingIndex([]).load(Array.from({ length: count }, (_, n) => listing(n)))).length
+  }
+  t.true(stepsOf(50, 60_000) >= 10)
+  t.true(Math.abs(stepsOf(50, 60_000) - stepsOf(3000, 1000)) <= 5)
+})
+
+test('load: an adopted listing replaces the one with its id', (t) => {
+  const index = new ListingIndex(FILTERS, SMALL)
+  index.put(entry('a', 1))
+  index.put(entry('b', 2))
+  adopt(index, segmentOf(index, [entry('c', 3), entry('a', 4)]))
+  t.deepEqual(
+    Array.from(index.entries(), ({ listingId }) => listingId),
+    ['a', 'c', 'b'],
+  )
+  t.is(index.size, 3)
+})
+
+test('load: a segment refuses rows that are not oldest first, and too many', (t) => {
+  const index = new ListingIndex(FILTERS, { tail: 8, segment: 32, step: 16 })
+  t.throws(() => segmentOf(index, [entry('a', 2), entry('b', 1)]), { instanceOf: RangeError })
+  const many = Array.from({ length: 33 }, (_, n) => entry(`l${n}`, n))
+  t.throws(() => segmentOf(index, many), { instanceOf: RangeError })
+})

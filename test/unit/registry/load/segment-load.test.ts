@@ -1,0 +1,134 @@
+import test from 'ava'
+import type { ListingRecord } from '../../../../src/domain/listing.ts'
+import type { IndexConditions } from '../../../../src/listing-index/listing-index.ts'
+import { SegmentLoad, type SegmentLoadOptions } from '../../../../src/registry/load/segment-load.ts'
+import { Projection } from '../../../../src/registry/projection.ts'
+import { packed } from '../../../helpers/packed.ts'
+import { filterOn } from '../../listing-index/model.ts'
+
+const FILTERS = [filterOn('$.offer_resource.n', 'range'), filterOn('$.offer_resource.s')]
+const PUBLISHERS = 7
+const PAGE = 1000
+
+const recordOf = (n: number): ListingRecord => ({
+  listingId: `listing-${n}`,
+  publisherId: 1 + (n % PUBLISHERS),
+  status: n % 5 === 0 ? 'closed' : 'open',
+  createdAt: 1_700_000_000_000_000 + n,
+  updatedAt: 1_700_000_000_000_000 + n + (n % 2),
+  offerResource: `{"n":${n % 1000},"s":"${n % 3 === 0 ? 'é' : 'e'}${n % 100}"}`,
+  acceptedEscrows: '[]',
+  demands: '[]',
+  maxDurationSeconds: 'null',
+  oracleAddress: 'null',
+})
+
+function projectionWithPublishers(): Projection {
+  const projection = new Projection(FILTERS)
+  for (let id = 1; id <= PUBLISHERS; id++) {
+    const storefrontUrl = id === 1 ? null : `https://seller-${id}.example/`
+    const identity = { publisherId: id, scheme: 'eip191', identifier: `0x${id}` }
+    projection.apply({
+      kind: 'publisher',
+      publisher: { ...identity, storefrontUrl, createdAt: 0, updatedAt: 0 },
+    })
+  }
+  return projection
+}
+
+async function loadedBy(
+  threads: number,
+  listings: number,
+  more: Partial<SegmentLoadOptions> = {},
+): Promise<Projection> {
+  const projection = projectionWithPublishers()
+  const load = new SegmentLoad(projection, { threads, ...more })
+  try {
+    for (let first = 0; first < listings; first += PAGE) {
+      const count = Math.min(PAGE, listings - first)
+      await load.take(packed(Array.from({ length: count }, (_, n) => recordOf(first + n))))
+    }
+    await load.finish()
+    return projection
+  } finally {
+    await load.close()
+  }
+}
+
+function putOneByOne(listings: number): Projection {
+  const projection = projectionWithPublishers()
+  for (let n = 0; n < listings; n++) projection.apply({ kind: 'listing', record: recordOf(n) })
+  return projection
+}
+
+const rowsOf = ({ listings }: Projection, asked?: IndexConditions): string[] =>
+  Array.from(
+    listings.entries(asked),
+    ({ bytes, ...entry }) => `${JSON.stringify(entry)} ${Buffer.from(bytes).toString()}`,
+  )
+
+test.serial(
+  'segments built by threads or by this one hold what is put one by one, and answer alike',
+  async (t) => {
+    const LISTINGS = 70_500
+    const [threaded, local] = await Promise.all([loadedBy(2, LISTINGS), loadedBy(0, LISTINGS)])
+    const put = putOneByOne(LISTINGS)
+    const all = [threaded, local, put]
+    for (const projection of all) {
+      t.is(projection.listings.size, LISTINGS)
+      t.true(rowsOf(projection).join('\n') === rowsOf(put).join('\n'))
+
+      projection.apply({ kind: 'listing_removed', listingId: 'listing-40000' })
+      projection.apply({ kind: 'listing', record: { ...recordOf(12), status: 'expired' } })
+      projection.apply({ kind: 'listing', record: recordOf(LISTINGS) })
+    }
+    const [n, s] = FILTERS
+    const criteria: IndexConditions['criteria'] = [
+      {
+        filter: n!,
+        onMissing: 'fail',
+        test: { op: 'range', low: { value: 10, inclusive: true }, high: { value: 400, inclusive: false } },
+      },
+      { filter: s!, onMissing: 'fail', test: { op: 'in', values: new Set(['é12', 'e13', 'e15', 'é99']) } },
+    ]
+    for (const status of ['open', 'closed', 'expired', null] as const) {
+      const asked = { status, publisherId: null, criteria }
+      t.true(rowsOf(put, asked).length > 0 || status === 'expired')
+      for (const projection of all)
+        t.true(rowsOf(projection, asked).join('\n') === rowsOf(put, asked).join('\n'))
+    }
+  },
+)
+
+test.serial('few listings start no thread', async (t) => {
+  const threads = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
+  const projection = projectionWithPublishers()
+  const load = new SegmentLoad(projection, { threads: 2 })
+  for (let page = 0; page < 5; page++)
+    await load.take(packed(Array.from({ length: PAGE }, (_, n) => recordOf(page * PAGE + n))))
+  await load.finish()
+  t.is(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length, threads)
+  await load.close()
+  t.is(projection.listings.size, 5 * PAGE)
+})
+
+test.serial('a load for which no thread starts builds the segments itself', async (t) => {
+  const LISTINGS = 70_500
+  const faults: unknown[] = []
+  const onFault = (cause: unknown) => faults.push(cause)
+  const file = new URL('file:///nowhere/worker.ts')
+  const [alone, unable] = await Promise.all([loadedBy(0, LISTINGS), loadedBy(2, LISTINGS, { file, onFault })])
+  t.is(unable.listings.size, LISTINGS)
+  t.true(rowsOf(unable).join('\n') === rowsOf(alone).join('\n'))
+  t.true(faults.length >= 1 && faults.length <= 4, `${faults.length} threads`)
+})
+
+test.serial('a load rejects with the error of a thread', async (t) => {
+  const projection = projectionWithPublishers()
+  const load = new SegmentLoad(projection, { threads: 1 })
+  t.teardown(() => load.close())
+  const page = (first: number, offerResource: string) =>
+    packed(Array.from({ length: PAGE }, (_, n) => ({ ...recordOf(first + n), offerResource })))
+  for (let n = 0; n < 33; n++) await load.take(page(n * PAGE, n === 7 ? '{"s":"\\u00zz"}' : '{}'))
+  await t.throwsAsync(load.finish(), { message: /^A segment could not be built: Bad Unicode escape/ })
+})

@@ -1,0 +1,119 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { renderFilterSpec } from '../../../src/filter-spec/filter.ts'
+import { readFilterSpec } from '../../../src/filter-spec/load.ts'
+import { parseTest } from '../../../src/filter-spec/operations/operations.ts'
+import { parseJson } from '../../../src/json/value.ts'
+import {
+  type Control,
+  canChoose,
+  canShow,
+  controlsOf,
+  faultIn,
+  rangeFault,
+  readChoices,
+  readExclusions,
+  readRange,
+  toggleChoice,
+  writeChoices,
+  writeExclusions,
+  writeRange,
+} from '../../../src/web/board/filters/controls.ts'
+
+const spec = readFilterSpec('config/filter-spec.yaml')
+const controls = controlsOf(parseJson(renderFilterSpec(spec)))
+const control = (name: string): Control => controls.find((one) => one.name === name)!
+
+test('controls: every filter of our vocabulary has one of the right kind', (t) => {
+  t.deepEqual(
+    controls.map(({ name }) => name),
+    [...spec.filters.keys()],
+  )
+  t.like(control('gpu_model'), { kind: 'choice' })
+  t.true(control('gpu_model').choices.includes('RTX 4070 Ti Super'))
+  t.like(control('region'), { kind: 'text', choices: [] })
+  t.like(control('static_ip'), { kind: 'flag' })
+  t.like(control('vcpu_count_min'), {
+    kind: 'range',
+    bound: 'lower_bound',
+    label: 'vCPUs',
+    valueType: 'integer',
+  })
+  t.like(control('token_exclude'), { kind: 'exclusions', keepsMissing: true })
+  t.like(control('has_oracle'), { kind: 'presence' })
+})
+
+test('controls: name the Registries of foreign filters, accept a malformed spec', (t) => {
+  const [foreign, odd] = controlsOf(
+    parseJson(
+      '{"filters":[{"name":"colour","path":"$.x","op":"in","value_type":"string","registries":["east"]},7]}',
+    ),
+  )
+  t.deepEqual(foreign?.registries, ['east'])
+  t.is(odd?.name, '')
+  for (const body of [
+    'null',
+    '[]',
+    '{"filters":{}}',
+    '{"listing_shape":[],"filters":[{"path":"$.__proto__.x"}]}',
+  ])
+    t.notThrows(() => controlsOf(parseJson(body)))
+})
+
+test('controls: the vocabulary reads what they write, and they show it again', (t) => {
+  const choices = control('gpu_model').choices
+  fc.assert(
+    fc.property(fc.subarray([...choices], { minLength: 1 }), (chosen) => {
+      const value = writeChoices(chosen)!
+      const parsed = parseTest(spec.filters.get('gpu_model')!, value)
+      t.deepEqual(parsed, { op: 'in', values: new Set(chosen) })
+      t.deepEqual(readChoices(value), chosen)
+      t.true(canShow(control('gpu_model'), value))
+    }),
+  )
+  const end = fc.option(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String), { nil: '' })
+  fc.assert(
+    fc.property(end, end, (low, high) => {
+      const value = writeRange({ low, high }, 'lower_bound')
+      fc.pre(value !== null)
+      const parsed = parseTest(spec.filters.get('vcpu_count_min')!, value)
+      if (parsed.op !== 'range') throw new Error(`${value} is not a range`)
+      t.deepEqual(
+        [parsed.low, parsed.high].map((bound) => String(bound?.value ?? '')),
+        [low, high],
+      )
+      t.deepEqual(readRange(value, 'lower_bound'), { low, high })
+    }),
+  )
+  t.is(writeExclusions('0xa, 0xb,'), 'not_in:[0xa,0xb]')
+  t.is(readExclusions('not_in:[0xa,0xb]'), '0xa, 0xb')
+  t.is(writeExclusions(' , '), null)
+})
+
+test('controls: recognise values that they cannot show', (t) => {
+  t.false(canShow(control('gpu_model'), 'Unheard Of'))
+  t.false(canShow(control('vcpu_count_min'), 'range:(1,2)'))
+  t.true(canShow(control('vcpu_count_min'), 'range:(,2]'))
+  t.false(canShow(control('static_ip'), 'yes'))
+  t.false(canShow(control('has_oracle'), 'exists:1'))
+  t.false(canShow(control('token_exclude'), '0xa'))
+  t.true(canShow(control('region'), 'in:[a,b]'))
+})
+
+test('controls: a value that cannot be sent has a reason', (t) => {
+  t.is(faultIn('8', 'integer'), null)
+  for (const text of ['abc', '1,000', '2.5']) t.regex(faultIn(text, 'integer') ?? '', /whole number/)
+  t.regex(faultIn('99.', 'number') ?? '', /number/)
+  t.regex(faultIn('bob', 'address') ?? '', /40 hexadecimal digits/)
+  t.is(rangeFault({ low: '2', high: '8' }, 'low', 'integer'), null)
+  t.is(rangeFault({ low: 'abc', high: '' }, 'high', 'integer'), null, 'the other end is at fault')
+  t.regex(rangeFault({ low: '8', high: '2' }, 'high', 'integer') ?? '', /above the upper end/)
+})
+
+test('controls: choices with a comma replace each other, the others are listed', (t) => {
+  t.is(toggleChoice(['H100'], 'H200'), 'in:[H100,H200]')
+  t.is(toggleChoice(['H100', 'H200'], 'H100'), 'H200')
+  t.is(toggleChoice(['H200'], 'H200'), null)
+  t.is(toggleChoice(['Berlin, DE'], 'Tokyo, JP'), 'Tokyo, JP')
+  t.false(canChoose('exists:true'))
+})
