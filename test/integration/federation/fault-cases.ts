@@ -45,7 +45,7 @@ type Calls = number | `≤ ${number}`
 
 const ONCE = [1, 1] as const
 const TWICE = { calls: [2, 2] } as const
-const A_FEW = { calls: ['≤ 12', '≤ 12'] } as const
+const A_FEW = { calls: ['≤ 16', '≤ 16'] } as const
 
 function answers(behaviour: Behaviour, reason: string, more: Partial<Fault> = {}): Fault {
   return { behaviour, reason, calls: ONCE, ...more }
