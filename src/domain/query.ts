@@ -2,6 +2,7 @@ import type { Criterion } from '../filter-spec/filter.ts'
 import type { ListingStatus } from './listing.ts'
 import type { PriceKey, PricePer } from './price/price-key.ts'
 import type { Token } from './price/token.ts'
+import type { SourceError } from './source/source-error.ts'
 import type { Trace } from './trace.ts'
 
 /** Checked against the federated filter spec. */
@@ -23,6 +24,8 @@ export type ListingQuery = {
   explain?: boolean | undefined
   /** A source in memory leaves these rows out of everything but `matched`. Live sources ignore it. */
   hidden?: readonly HiddenRows[]
+  /** Why a request for this query has just failed: only a cached Reading can answer. Sources in memory ignore it. */
+  outage?: SourceError | null
   /** The reader's `Cache-Control`; absent: cached Readings may be served. */
   caching?: Caching | undefined
   /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). In the cache key: answers may depend on it. */

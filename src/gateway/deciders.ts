@@ -61,10 +61,14 @@ export class Deciders {
     this.#holdings = holdings
     this.#views = views
     this.#areAllHeld = views.every(({ kind }) => kind === 'held')
-    this.#queries = this.#hiddenRows().map((hidden) => (hidden.length === 0 ? query : { ...query, hidden }))
+    this.#queries = this.#hiddenRows().map((hidden, rank) => {
+      const view = views[rank]!
+      if (view.kind === 'unknown' && view.isOutage) return { ...query, outage: view.error }
+      return hidden.length === 0 ? query : { ...query, hidden }
+    })
   }
 
-  /** What the source of that rank is asked: without the rows that better ones hide. */
+  /** What the source of that rank is asked: without the rows that better ones hide, and not again during an outage. */
   queryOf(rank: number): ListingQuery {
     return this.#queries[rank]!
   }

@@ -13,8 +13,8 @@ export type View =
   | { kind: 'whole'; whole: Whole }
   /** `found`: whether it has the listing. */
   | { kind: 'looked-up'; lookUp: LookUpCopies; found: Map<string, boolean>; left: number }
-  /** Away: it may have any listing. */
-  | { kind: 'unknown'; error: SourceError | null }
+  /** Away: it may have any listing. `isOutage`: a second request of the same query would fail, too. */
+  | { kind: 'unknown'; error: SourceError | null; isOutage: boolean }
   /** Skipped by this query, so it decides nothing. */
   | { kind: 'none' }
 
@@ -51,11 +51,15 @@ async function readView(source: NamedSource, query: ListingQuery, signal: AbortS
   const { readWhole = readAll(source), lookUp } = source
   // What was read for a query answers that very query.
   const { result } = await askSource(() => readWhole(query, signal), signal)
-  if (result instanceof SourceError)
-    return traitsOf(result.reason).shown === 'skipped' ? NO_VIEW : { kind: 'unknown', error: result }
+  if (result instanceof SourceError) {
+    const { shown, isOutage } = traitsOf(result.reason)
+    if (shown === 'skipped') return NO_VIEW
+    // Once the signal has aborted, this query had too little time.
+    return { kind: 'unknown', error: result, isOutage: isOutage && !signal.aborted }
+  }
   if (result !== null) return { kind: 'whole', whole: result }
   return lookUp === undefined
-    ? { kind: 'unknown', error: null }
+    ? { kind: 'unknown', error: null, isOutage: false }
     : { kind: 'looked-up', lookUp, found: new Map(), left: MAX_LOOKED_UP }
 }
 

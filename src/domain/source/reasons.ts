@@ -16,18 +16,27 @@ type Traits = {
   retry: 'never' | 'writes' | 'always'
   /** Whether the upstream may have received the request. */
   mayArrive: boolean
+  /** Whether any other request would fail now as this one did. */
+  isOutage: boolean
   /** Whether one listing may be the cause: of `any` page, or only of a `small` one. */
   splitsPage: 'never' | 'small' | 'any'
 }
 
-const ANSWERED = { retry: 'never', mayArrive: true, splitsPage: 'never' } as const
+const ANSWERED = { retry: 'never', mayArrive: true, isOutage: false, splitsPage: 'never' } as const
 
 const UNANSWERED = {
   shown: 'unavailable',
   fault: 'upstream',
+  isOutage: true,
   splitsPage: 'never',
 } as const
-const BAD_ANSWER = { shown: 'unavailable', fault: 'upstream', retry: 'never', mayArrive: true } as const
+const BAD_ANSWER = {
+  shown: 'unavailable',
+  fault: 'upstream',
+  retry: 'never',
+  mayArrive: true,
+  isOutage: false,
+} as const
 const SKIPPED = { ...ANSWERED, shown: 'skipped', fault: 'question' } as const
 const REFUSAL = { ...ANSWERED, shown: 'unavailable', fault: 'credential' } as const
 const NOT_ALLOWED = { ...ANSWERED, shown: 'unavailable', fault: 'client' } as const

@@ -88,6 +88,7 @@ export class RunCache {
       throw new SourceError('timeout', `${this.#options.upstream.name}: nothing is cached`)
     }
     try {
+      if (query.outage) throw query.outage
       const reading = this.#readOnce(task)
       // Without a stored run, the caller waits for its own deadline.
       return this.#serve(isUsable ? await raceAbort(reading, signal) : await reading, 'miss')
