@@ -30,7 +30,7 @@ export function benchGatewayToml(bases: readonly string[], settings: string): st
   return tables.join('\n')
 }
 
-export type SourceState = { registry: string; mode: string; age_seconds: number | null }
+export type SourceState = { registry: string; mode: string; state: string; age_seconds: number | null }
 
 export async function upstreamStates(
   gateway: string,
@@ -44,5 +44,6 @@ export async function upstreamStates(
 
 /** Resolves when every upstream answers from memory. */
 export async function whenHeld(gateway: string, headers: Record<string, string> = {}): Promise<void> {
-  while ((await upstreamStates(gateway, headers)).some(({ mode }) => mode !== 'snapshot')) await delay(200)
+  const isHeld = ({ mode, state }: SourceState): boolean => mode === 'snapshot' && state === 'loaded'
+  while (!(await upstreamStates(gateway, headers)).every(isHeld)) await delay(200)
 }

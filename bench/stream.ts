@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startEntrepot } from './children.ts'
 import { fillStore } from './fill-store.ts'
+import { whenHeld } from './start-gateway.ts'
 import type { Bench } from './table.ts'
 
 /** Half of the listings are in the local Registry, half in a snapshot. */
 const LISTINGS = 100_000
+/** So that they fit in memory. */
+const MAX_BYTES = 2 ** 30
 
 export const stream: Bench = {
   name: 'stream',
@@ -23,11 +25,11 @@ export const stream: Bench = {
     const config = join(folder, 'gateway.toml')
     await writeFile(
       config,
-      `[[upstreams]]\nname = "other"\nurl = "${other.url}"\nmode = "snapshot"\nmax_listings = ${LISTINGS}\nrefresh_seconds = 3600\nallow_private_addresses = true\n`,
+      `[cache]\nmax_bytes = ${MAX_BYTES}\n[[upstreams]]\nname = "other"\nurl = "${other.url}"\nmode = "snapshot"\nmax_listings = ${LISTINGS}\nrefresh_seconds = 3600\nallow_private_addresses = true\n`,
     )
     const gateway = await startEntrepot({ STORE_URL: stores[1], ENTREPOT_CONFIG: config })
     try {
-      while ((await fetch(`${gateway.url}/ready`)).status !== 200) await delay(200)
+      await whenHeld(gateway.url)
       await read(gateway.url, 'identity')
       const before = residentMegabytes(gateway.pid)
       const [items, seconds] = await timedRead(gateway.url, 'identity')

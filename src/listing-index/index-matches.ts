@@ -6,7 +6,7 @@ import type { PricePosition } from '../domain/source/position.ts'
 import type { PriceCounts, PriceOrder } from '../domain/source/selection.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Scalar } from '../filter-spec/scalar.ts'
-import { hasBit, highestBelow } from './bitset.ts'
+import { forEachBit, hasBit, highestBelow } from './bitset.ts'
 import { addPriceCounts, greatest, type KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice } from './price-walk.ts'
@@ -53,8 +53,14 @@ export class IndexMatches {
     for (const { rows, slots, count } of this.#find()) {
       const { prices } = rows
       const counts = prices.countOffers(slots, count)
-      for (const n of tokens === null ? greatest(counts) : new Set(prices.basesOf(tokens)))
-        if (counts[n]! > 0) countBasis(counter.of(prices.data.bases[n]!), n, counts[n]!, { rows, slots })
+      const open = new Map<number, BasisCounter<number>>()
+      for (const n of tokens === null ? greatest(counts) : new Set(prices.basesOf(tokens))) {
+        if (counts[n] === 0) continue
+        const counted = counter.of(prices.data.bases[n]!)
+        counted.offers += counts[n]!
+        if (!counted.isFull) open.set(n, counted)
+      }
+      countPublishers({ rows, slots, count }, open)
     }
     return counter.counts
   }
@@ -100,17 +106,25 @@ export class IndexMatches {
   }
 }
 
-function countBasis(
-  counted: BasisCounter<number>,
-  basis: number,
-  offers: number,
-  { rows, slots }: Pick<Match, 'rows' | 'slots'>,
+/** By the shorter of both lists: the matches, or the rows with a price in one of these bases. */
+function countPublishers(
+  { rows, slots, count }: Pick<Match, 'rows' | 'slots' | 'count'>,
+  open: ReadonlyMap<number, BasisCounter<number>>,
 ): void {
-  counted.offers += offers
-  for (const slot of rows.prices.slotsOf(basis)) {
-    if (counted.isFull) return
-    if (hasBit(slots, slot)) counted.addPublisher(rows.publisherIdOf(slot))
+  const { prices } = rows
+  const { starts, basisOf } = prices.data
+  let priced = 0
+  for (const n of open.keys()) priced += prices.slotsOf(n).length
+  if (priced <= count) {
+    for (const [n, counted] of open)
+      for (const slot of prices.slotsOf(n))
+        if (hasBit(slots, slot)) counted.addPublisher(rows.publisherIdOf(slot))
+    return
   }
+  forEachBit(slots, (slot) => {
+    for (let at = starts[slot]!; at < starts[slot + 1]!; at++)
+      open.get(basisOf[at]!)?.addPublisher(rows.publisherIdOf(slot))
+  })
 }
 
 function countValues(

@@ -5,7 +5,7 @@ export type OfferCount = {
   publishers: number
 }
 
-const MAX_PUBLISHERS = 1000
+const MAX_PUBLISHERS = 100
 
 /** Counts offers and their publishers per basis. Most bases that sellers make up have one publisher, so a set is rare. */
 export class OfferCounter<Publisher> {
