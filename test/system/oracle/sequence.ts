@@ -24,8 +24,8 @@ function keyAt(items: readonly Held[], at: number): string {
 }
 
 /**
- * An answer repeats a listing only if a copy of it has changed, since sources are read at different times. A walk repeats
- * what was unchecked, too; the agents' tool repeats nothing on a later page.
+ * An answer repeats a listing only if a copy of it has changed, since sources are read at different times. A walk, and
+ * the agents' tool page by page, repeat what was unchecked, too.
  */
 export function judgeRepeats({ listings }: Window, { kind }: Answer, pages: Pages): string[] {
   const faults: string[] = []
@@ -37,7 +37,7 @@ export function judgeRepeats({ listings }: Window, { kind }: Answer, pages: Page
       const { key } = version
       if (item.unchecked.length > 0) unchecked.add(key)
       const isSteady = listings.get(key)!.copies.every((copy) => copy.isSteady)
-      const isOneSequence = kind === 'search' || (kind === 'walk' && isSteady && !unchecked.has(key))
+      const isOneSequence = (kind === 'search' || kind === 'walk') && isSteady && !unchecked.has(key)
       if (onPage.has(key) && isSteady) faults.push(`${key} twice in one answer`)
       else if (isOneSequence && before.has(key)) faults.push(`${key} twice in one walk`)
       onPage.add(key)
