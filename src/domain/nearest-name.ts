@@ -8,7 +8,7 @@ export function suggestName(name: string, known: Iterable<string>): string {
  * The known name that `name` is probably meant to be: it begins so, or at most a third of the characters differ. `null`:
  * none is near.
  */
-function nearestName(name: string, known: Iterable<string>): string | null {
+export function nearestName(name: string, known: Iterable<string>): string | null {
   let nearest: string | null = null
   let least = Math.floor(name.length / 3) + 1
   for (const candidate of known) {

@@ -11,7 +11,16 @@ const LAYERS: readonly {
 }[] = [
   {
     layer: 'L0',
-    rooms: ['json/', 'wire/', 'domain/', 'filter-spec/', 'listing-index/', 'client/', 'errors.ts'],
+    rooms: [
+      'json/',
+      'wire/',
+      'domain/',
+      'filter-spec/',
+      'listing-index/',
+      'vocabulary/',
+      'client/',
+      'errors.ts',
+    ],
     mayImport: ['L0'],
   },
   { layer: 'L1', rooms: ['config/', 'log.ts'], mayImport: ['L0', 'L1'] },

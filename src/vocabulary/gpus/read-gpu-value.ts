@@ -1,0 +1,74 @@
+import { nearestName } from '../../domain/nearest-name.ts'
+import { namedMemory } from './data-sheet.ts'
+import type { GpuModel, NameIndex } from './gpu-model.ts'
+import type { GpuTable } from './gpu-table.ts'
+import { isCommonWord } from './gpu-words.ts'
+import { nameKey, nameParts } from './name-parts.ts'
+import { type NameReading, readName } from './read-name.ts'
+import { scanName } from './scan-name.ts'
+
+/** Parameters to ask instead. */
+type GpuHint = { gpu: string; gpu_variant?: string; gpu_memory_gb_min?: string }
+type VariantHint = { gpu?: string; gpu_variant: string }
+
+const MAX_SUGGESTIONS = 5
+/** Names that an unknown text is compared with, letter by letter. */
+const MAX_COMPARED = 2000
+
+/** What a reader asks as `gpu`. A text that says more than a model gets what says it all, so that no answer is wider. */
+export function readGpuValue(
+  table: GpuTable,
+  text: string,
+): { model: string } | { suggestions: readonly GpuHint[] } {
+  const name = readName(table.names, text)
+  if (name?.isPlain) return { model: name.model.model }
+  if (name !== null) return { suggestions: [hintOf(name)] }
+  return { suggestions: nearModels(table, text).map((gpu) => ({ gpu })) }
+}
+
+function hintOf(name: NameReading): GpuHint {
+  const memory = namedMemory(name)
+  return {
+    gpu: name.model.model,
+    ...(name.variant && { gpu_variant: name.variant.name }),
+    ...(memory !== null && { gpu_memory_gb_min: String(memory) }),
+  }
+}
+
+/** The models that are in a text, or else those with all its parts in a name, or else the one that is spelled most like it. */
+function nearModels({ models, names }: GpuTable, text: string): readonly string[] {
+  const parts = nameParts(text) ?? []
+  const named = scanName(parts, names).models
+  const words = parts.map((part) => part.text).filter((word) => !isCommonWord(word))
+  const near = named.size > 0 || words.length === 0 ? named : modelsWith(words, names)
+  if (near.size > 0) return [...near].slice(0, MAX_SUGGESTIONS).map(({ model }) => model)
+  const known = models.flatMap(({ model, aliases }) => [model, ...aliases]).slice(0, MAX_COMPARED)
+  const nearest = nearestName(text, known)
+  return nearest === null ? [] : [names.byKey.get(keyOf(nearest))!.model]
+}
+
+function modelsWith(words: readonly string[], { byKey }: NameIndex): ReadonlySet<GpuModel> {
+  const found = new Set<GpuModel>()
+  for (const [key, model] of byKey) {
+    if (words.every((word) => ` ${key} `.includes(` ${word} `))) found.add(model)
+    if (found.size === MAX_SUGGESTIONS) break
+  }
+  return found
+}
+
+/** What a reader asks as `gpu_variant`. */
+export function readVariantValue(
+  { names, variants }: GpuTable,
+  text: string,
+): { variant: string } | { suggestions: readonly VariantHint[] } {
+  const variant = variants.get(keyOf(text))
+  if (variant !== undefined) return { variant }
+  const name = readName(names, text)
+  if (name?.variant) return { suggestions: [{ gpu: name.model.model, gpu_variant: name.variant.name }] }
+  // Without the generation: `SXM` for `SXM4`.
+  const { words } = scanName(nameParts(text) ?? [], names)
+  const near = variants.get(words.join(' ')) ?? nearestName(text, variants.values())
+  return { suggestions: near === null ? [] : [{ gpu_variant: near }] }
+}
+
+const keyOf = (text: string): string => nameKey(nameParts(text) ?? [])
