@@ -1,4 +1,3 @@
-import { SeenListings } from '../domain/listing-identity.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { comparePositions, type MergedPosition, positionIn } from '../domain/source/position.ts'
@@ -6,8 +5,9 @@ import type { Item } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { inSpan } from '../domain/trace.ts'
-import { type Deciders, isReadable, type OpenDeciders, type Verdict } from './deciders.ts'
+import { type Deciders, isReadable, type OpenDeciders } from './deciders.ts'
 import { type MergedItem, mergeItem } from './merged-item.ts'
+import { Repeats } from './repeats.ts'
 import { type SourceHint, SourceReader } from './source-reader.ts'
 import { type Outcome, rankSources } from './sources.ts'
 
@@ -41,9 +41,7 @@ export class MergedSequence {
   readonly #skip: number
   readonly #openDeciders: OpenDeciders
   #opened: { deciders: Deciders; byRank: readonly SourceReader[] } | null = null
-  /** Once another copy of a listing may come: a gateway repeats its own, a better source was not asked. */
-  readonly #shown = new SeenListings()
-  #mayRepeat = false
+  readonly #repeats = new Repeats()
   #after: MergedPosition | null
 
   constructor(
@@ -189,15 +187,10 @@ export class MergedSequence {
     const items: MergedItem[] = []
     for (const { item, rank, reader } of copies) {
       const verdict = deciders.judge(item, rank)
-      if (verdict === null || this.#isRepeated(item, reader, verdict)) reader.addHidden()
+      if (verdict === null || this.#repeats.add(item, reader.source, verdict)) reader.addHidden()
       else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale: reader.isStale }, verdict))
     }
     return items
-  }
-
-  #isRepeated(item: Item, { source }: SourceReader, { unchecked }: Verdict): boolean {
-    this.#mayRepeat ||= source.mayRepeat === true || unchecked.length > 0
-    return this.#mayRepeat && !this.#shown.add(item.listingId, item)
   }
 }
 

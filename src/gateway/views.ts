@@ -22,7 +22,7 @@ export type View =
 const MAX_LOOKED_UP = 2000
 
 /**
- * Reads the sources whole that do not answer from memory, all at once. A source without an answer within half of
+ * Reads the sources whole that do not answer from memory, all at once; for `no-cache`, the others look for news first. A source without an answer within half of
  * `budgetMs` is unknown.
  */
 export async function openViews(
@@ -30,6 +30,11 @@ export async function openViews(
   budgetMs: number,
   signal: AbortSignal,
 ): Promise<View[]> {
+  // Before any source is read: a listing that one of them loses meanwhile would be in none.
+  if (query.caching === 'no-cache')
+    await withBudget(budgetMs / 2, signal, (half) =>
+      Promise.all(sources.map(({ held }) => held?.refresh(half))),
+    )
   const isHeld = ({ held }: NamedSource): boolean => held?.answers(query) === true
   const heldViews = (): View[] => sources.map((source) => (isHeld(source) ? heldView(source) : NO_VIEW))
   if (sources.length === 1 || sources.every(isHeld)) return heldViews()

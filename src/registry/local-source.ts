@@ -34,6 +34,7 @@ export function localSource(
         return [{ key: listingId, item: toItem(row, replica.projection), status: row.status }]
       },
       ids: () => replica.projection.listings.ids,
+      refresh: async () => {},
       onChange: replica.changes.listen,
     },
   }

@@ -152,6 +152,7 @@ function heldOf(sourceOf: () => FakeSource, listeners: Set<(ids: Iterable<string
     },
     find: (listingId) => copies().get(listingId) ?? [],
     ids: () => [...copies().values()].flat().map(({ item }) => item.listingId),
+    refresh: async () => {},
     onChange: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -14,6 +14,8 @@ export type Held = {
   find: (listingId: string) => readonly HeldCopy[]
   /** Of all copies; an id may come several times. */
   ids: () => Iterable<string>
+  /** Adds what is new, for an answer to `no-cache`. Never rejects. */
+  refresh: (signal: AbortSignal) => Promise<void>
   /**
    * Calls `listener`, in the turn of the change, with the ids whose copies were added, removed, or have another
    * publisher, storefront or status. Returns a function that ends this.

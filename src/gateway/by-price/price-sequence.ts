@@ -10,6 +10,7 @@ import type { PricedItem, PriceOrder } from '../../domain/source/selection.ts'
 import { inSpan } from '../../domain/trace.ts'
 import type { Deciders, OpenDeciders } from '../deciders.ts'
 import { type MergedItem, mergeItem } from '../merged-item.ts'
+import { Repeats } from '../repeats.ts'
 import { type SelectedSource, selectSources } from '../selected-source.ts'
 import { type Outcome, rankSources } from '../sources.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
@@ -30,6 +31,7 @@ export class PriceSequence {
   readonly #sources: readonly NamedSource[]
   readonly #ranked: readonly NamedSource[]
   readonly #query: ListingQuery
+  readonly #repeats = new Repeats()
   readonly #by: ByPrice
   readonly #openDeciders: OpenDeciders
   #opened: { deciders: Deciders; byRank: readonly SelectedSource[] } | null = null
@@ -166,9 +168,9 @@ export class PriceSequence {
     }
     const items: MergedItem[] = []
     for (const { item, source } of visits) {
-      const { rank, isStale } = source
+      const { rank, isStale, source: named } = source
       const verdict = deciders.judge(item, rank)
-      if (verdict === null) source.addHidden()
+      if (verdict === null || this.#repeats.add(item, named, verdict)) source.addHidden()
       else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale }, verdict))
     }
     const isUnchecked = ({ unchecked }: MergedItem): boolean => unchecked.length > 0

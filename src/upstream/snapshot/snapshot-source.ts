@@ -46,7 +46,7 @@ export class SnapshotSource {
   }
 
   readonly read: Source = async (query, range, signal) => {
-    await this.#prepare(query, signal)
+    this.#options.puller.onRead()
     if (!this.#isHeld(query)) return this.#options.live.read(query, range, signal)
     const { snapshot, info } = this.#current(query)
     const asked = this.#mustAsk(query, info) ? await this.#askForOne(query, range, signal) : null
@@ -54,7 +54,7 @@ export class SnapshotSource {
   }
 
   readonly select: Select = async (query, signal) => {
-    await this.#prepare(query, signal)
+    this.#options.puller.onRead()
     if (!this.#isHeld(query)) return this.#options.live.select(query, signal)
     const { snapshot, info } = this.#current(query)
     return { ...(await snapshot.select(query)), ...info }
@@ -72,7 +72,7 @@ export class SnapshotSource {
   }
 
   get held(): Held {
-    const { state } = this.#options
+    const { state, puller } = this.#options
     return {
       answers: (query) =>
         this.#isHeld(query) &&
@@ -80,6 +80,9 @@ export class SnapshotSource {
         !this.#mustAsk(query, { asOf: state.current!.takenAt }),
       find: (listingId) => state.shown?.snapshot.find(listingId) ?? [],
       ids: () => state.shown?.snapshot.listingIds ?? [],
+      refresh: async (signal) => {
+        if (this.mode === 'snapshot') await puller.refresh(signal)
+      },
       onChange: state.changes.listen,
     }
   }
@@ -107,14 +110,6 @@ export class SnapshotSource {
     const { upstream, state } = this.#options
     if (state.tooLarge !== null) return state.tooLarge.why
     return upstream.mode === 'auto' && state.current === null ? 'not_yet_loaded' : undefined
-  }
-
-  /** Before an answer to `no-cache`, what is new is added. */
-  async #prepare({ caching, listingId }: ListingQuery, signal: AbortSignal): Promise<void> {
-    const { puller } = this.#options
-    puller.onRead()
-    if (caching === 'no-cache' && listingId === undefined && this.mode === 'snapshot')
-      await puller.refresh(signal)
   }
 
   /**

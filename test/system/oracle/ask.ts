@@ -70,6 +70,8 @@ export type FoundOne = {
   end: Moment
   /** `null` where no source that answered has it. */
   shown: Shown | null
+  /** Of a stale copy, as it says; 0 for any other. */
+  ageMs: number
   complete: boolean
 }
 
@@ -112,10 +114,12 @@ export async function askOne({ url, now }: Asking, listingId: string): Promise<F
   const target = `/listings/${encodeURIComponent(listingId)}`
   const { status, body } = await send(url + target, {})
   const found = { asked: `GET ${target}`, listingId, begin, end: now() }
-  if (status === 404 || MISSING.includes(status)) return { ...found, shown: null, complete: status === 404 }
+  if (status === 404 || MISSING.includes(status))
+    return { ...found, shown: null, ageMs: 0, complete: status === 404 }
   if (status !== 200) throw new Refused(`GET ${target} is answered ${status}: ${body.slice(0, 2000)}`)
   const { listing, complete = true } = JSON.parse(body)
-  return { ...found, shown: readItem(listing), complete }
+  const { stale, age_seconds } = listing._meta
+  return { ...found, shown: readItem(listing), ageMs: stale ? (age_seconds + 1) * 1000 : 0, complete }
 }
 
 /** A source that might have the listing did not answer. */

@@ -37,7 +37,7 @@ export type Version = {
 }
 
 /** How long a version is remembered after its end: longer than any cached data is shown. */
-const REMEMBERED_MS = 1_500_000
+const REMEMBERED_MS = 3_600_000
 
 /** What every Registry held at which time. */
 export class History {

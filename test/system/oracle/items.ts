@@ -86,12 +86,18 @@ function judgeNames(window: Window, { item, path, version }: Held): string[] {
   const isThere = (name: string): boolean => {
     const { registry } = paths.find(({ shownAs }) => shownAs === name) ?? {}
     if (registry === undefined || name === item.registry) return false
-    return history.of(registry, item.listingId).some(({ key }) => key === version.key)
+    return history.of(registry, item.listingId).some((other) => mayBeSame(other, version))
   }
   return [
     ...missing.map((name) => `is also in ${name}, not only in ${item.alsoIn}`),
     ...item.alsoIn.filter((name) => !isThere(name)).map((name) => `is not in ${name}`),
   ]
+}
+
+/** A gateway sends a listing without its publisher where the Registry has just met that publisher. */
+function mayBeSame(other: Version, version: Version): boolean {
+  if (other.key === version.key) return true
+  return !isNamed(version) && other.publisher.storefrontUrl === version.publisher.storefrontUrl
 }
 
 /** Other copies that are in memory. Of another gateway, only its best copy is. */
@@ -106,6 +112,8 @@ function judgeDiffers(window: Window, held: Held): string[] {
   const { item, path, version } = held
   const isOther = (copy: Candidate): boolean => !isSameOffer(copy.version, version)
   const others = copiesOf(window, version).filter((copy) => copy.path !== path)
+  const isNameless = !isNamed(version) && item.alsoIn.length > others.length
+  if (isNameless) return []
   // A worse copy behind a gateway may differ from the one that decides there.
   if (item.differs && window.question.status === 'open' && !others.some(isOther) && !path.isBehind)
     return ['differs from no copy']

@@ -112,11 +112,11 @@ export function judgeFacets(found: FoundCounts, { plan, history }: Evidence): Ve
 
 /** Judges the answer to `GET /listings/{id}`: the best copy, whatever its status. */
 export function judgeOne(found: FoundOne, { plan, history }: Evidence): Verdict {
-  const { listingId, shown, begin, end, complete } = found
+  const { listingId, shown, ageMs, begin, end, complete } = found
   const fault = (text: string): Verdict => verdictOf(found, [text])
   if (!complete && plan.failing === null) return fault('a better source counts as missing')
   const copies = pathsOf(plan, ANY_LISTING).flatMap((path) => {
-    const since = begin.at - MAX_LIVE_AGE_MS * (path.isBehind ? 2 : 1) - 1000
+    const since = begin.at - Math.max(ageMs, MAX_LIVE_AGE_MS * (path.isBehind ? 2 : 1)) - 1000
     return history
       .of(path.registry, listingId)
       .filter((version) => version.odd === undefined && overlaps(version, since, end))
@@ -160,9 +160,9 @@ function judgeSources({ sources, complete }: Completeness, paths: readonly Path[
 function isExcused(source: SourceState, sources: readonly SourceState[], plan: Plan): boolean {
   const { registry, reason } = source
   if (registry === plan.failing || isTooLarge(source, plan)) return true
-  // Tens of requests search for the listing that fails, and changes among them look like missing ones.
+  // Tens of requests search for the listing that fails: changes among them look like missing ones, or time is up.
   const isSearched = plan.registries.some(({ name, odd }) => name === registry && odd.isFailing)
-  if (isSearched && reason === 'unstable') return true
+  if (isSearched && (reason === 'unstable' || reason === 'http_500')) return true
   const behind = sources.filter((other) => other.registry.startsWith(`${registry}/`))
   const isWithoutSource = behind.length > 0 && behind.every((other) => isTooLarge(other, plan))
   // Its dates of the future are in the order of their sources, and it is too large to be sorted.
