@@ -69,7 +69,10 @@ function judgeSequence(
   plan: Plan,
   pages: readonly (readonly Held[])[],
 ): string[] {
-  const isUncountable = plan.registries.some(({ odd }) => odd.oversized > 0 || odd.isFailing)
+  const hasOdd = plan.registries.some(({ odd }) => odd.oversized > 0 || odd.isFailing)
+  // An item of a publisher just met is another listing.
+  const hasNewSellers = pages.flat().length < answer.pages.flatMap(({ items }) => items).length
+  const isUncountable = hasOdd || hasNewSellers
   return [
     ...pages.flat().flatMap((held) => judgeItem(window, held)),
     ...judgeOrder(window, answer, pages),
@@ -165,6 +168,8 @@ function isExcused(source: SourceState, sources: readonly SourceState[], plan: P
   if (isSearched && (reason === 'unstable' || reason === 'http_500')) return true
   const behind = sources.filter((other) => other.registry.startsWith(`${registry}/`))
   const isWithoutSource = behind.length > 0 && behind.every((other) => isTooLarge(other, plan))
+  // The inner gateway had not answered whole when it was pulled first.
+  if (registry === INNER && source.state === 'not_yet_loaded') return true
   // Its dates of the future are in the order of their sources, and it is too large to be sorted.
   if (registry === INNER && reason === 'unsorted') return plan.scanLimit !== null
   return registry === INNER && reason === 'http_503' && isWithoutSource

@@ -99,7 +99,9 @@ function statesOf({ sources }: Completeness, { source, shownAs }: Path): SourceS
 
 /** Before the oldest data of an answer, by the age that it states. */
 function dataFrom({ begin, sources }: Completeness, { source, isBehind }: Path): number {
-  const { age_seconds: age = 0 } = sources.find(({ registry }) => registry === source)!
+  const { state, age_seconds: age = 0 } = sources.find(({ registry }) => registry === source)!
+  // It failed after a part of a stream was sent.
+  if (!USABLE.includes(state)) return begin.at - MAX_STALE_MS
   return begin.at - (age + 1) * 1000 - (isBehind ? MAX_LIVE_AGE_MS : 0)
 }
 
