@@ -6,7 +6,14 @@ import type { SourceReport } from '../wire/source.ts'
 import type { Listing, ListingDraft } from './listing.ts'
 import { notAList, PageWalk, readPageReport } from './page-walk.ts'
 import { IncompleteError, ProblemError, readReports } from './problem-error.ts'
-import { type CallOptions, type ConnectOptions, connect, type RawAnswer, sendRequest } from './request.ts'
+import {
+  type CallOptions,
+  type Connection,
+  type ConnectOptions,
+  connect,
+  type RawAnswer,
+  sendRequest,
+} from './request.ts'
 import {
   deleteWrite,
   type ListingChanges,
@@ -57,50 +64,8 @@ const MAX_SECONDS_AHEAD = 3
 export function createClient(options: ConnectOptions) {
   const connection = connect(options)
 
-  async function readJson<Json>(path: string, call: CallOptions, member?: string): Promise<Json> {
-    const answer = await sendRequest(connection, path, call)
-    const body = parseBody(answer)
-    if (isJsonObject(member === undefined ? body : at(body, member))) return body as Json
-    throw new ProblemError(answer.status, { detail: notReceipt(answer, { expected: 'a JSON object' }) })
-  }
-
-  async function* pages<L = Listing>(
-    query: ListingsQuery = {},
-    call: CallOptions = {},
-  ): AsyncGenerator<ListingPage<L>, void> {
-    const walk = new PageWalk()
-    while (!walk.isEnd) {
-      const path = pathOf('listings', query, walk.paging(PAGE_SIZE))
-      const body = await readJson<JsonValue>(path, call)
-      const report = readPageReport(body)
-      const listings = listAt(body, 'items')
-      if (listings.some((listing) => textAt(listing, 'listing_id') === null)) throw notAList()
-      const { isNew, page } = walk.take(listings.map(copyOf), report)
-      const { total, isTotalExact, isComplete, sources } = page
-      const items = listings.filter((_, n) => isNew[n])
-      yield {
-        items: items as L[],
-        total,
-        totalIsExact: isTotalExact,
-        complete: isComplete,
-        sources: sources ?? [],
-      }
-    }
-  }
-
-  async function write<Json>(listing: ListingWrite, call: CallOptions): Promise<Json> {
-    for (let ahead = 0; ; ahead++) {
-      const { method, path, body } = await listing.sign(nowSeconds() + ahead)
-      try {
-        const answer = await sendRequest(connection, path, { ...call, method, body })
-        if (listing.isReceipt(answer)) return parseBody(answer) as Json
-        throw new ProblemError(answer.status, { detail: notReceipt(answer, listing) })
-      } catch (cause) {
-        // The signature of a second is accepted for one change of a listing.
-        const isUsed = cause instanceof ProblemError && cause.type === 'urn:entrepot:problem:signature_reused'
-        if (!isUsed || ahead === MAX_SECONDS_AHEAD) throw cause
-      }
-    }
+  function pages<L = Listing>(query: ListingsQuery = {}, call: CallOptions = {}) {
+    return readPages<L>(connection, query, call)
   }
 
   return {
@@ -120,7 +85,7 @@ export function createClient(options: ConnectOptions) {
     /** Of any status. `complete` is false if a source did not answer that may have a better copy. */
     async listing<L = Listing>(id: string, { registry, ...call }: CallOptions & { registry?: string } = {}) {
       const path = pathOf(listingPath(id), { registry })
-      const body = await readJson<{ listing: L; complete?: boolean }>(path, call, 'listing')
+      const body = await readJson<{ listing: L; complete?: boolean }>(connection, path, call, 'listing')
       return {
         listing: body.listing,
         complete: body.complete !== false,
@@ -130,19 +95,79 @@ export function createClient(options: ConnectOptions) {
 
     /** Counts per value of the filters in `by`, with commas between, and prices. */
     facets: (query: ListingsQuery & { by?: string } = {}, call: CallOptions = {}) =>
-      readJson<FacetsJson>(pathOf('facets', query), call, 'facets'),
+      readJson<FacetsJson>(connection, pathOf('facets', query), call, 'facets'),
 
-    filterSpec: (call: CallOptions = {}) => readJson<FilterSpecJson>('filter-spec', call),
+    filterSpec: (call: CallOptions = {}) => readJson<FilterSpecJson>(connection, 'filter-spec', call),
 
     /** `account` is one of viem, or anything with its `address` and `signMessage`. */
     publish: async <Offer>(listing: ListingDraft<Offer>, account: Signer, call: CallOptions = {}) =>
-      write<PublishReceiptJson>(publishWrite(account, listing.listing_id, JSON.stringify(listing)), call),
+      sendWrite<PublishReceiptJson>(
+        connection,
+        publishWrite(account, listing.listing_id, JSON.stringify(listing)),
+        call,
+      ),
 
     update: (id: string, changes: ListingChanges, account: Signer, call: CallOptions = {}) =>
-      write<UpdateReceiptJson>(updateWrite(account, id, changes), call),
+      sendWrite<UpdateReceiptJson>(connection, updateWrite(account, id, changes), call),
 
     delete: (id: string, account: Signer, call: CallOptions = {}) =>
-      write<void>(deleteWrite(account, id), call),
+      sendWrite<void>(connection, deleteWrite(account, id), call),
+  }
+}
+
+async function readJson<Json>(
+  connection: Connection,
+  path: string,
+  call: CallOptions,
+  member?: string,
+): Promise<Json> {
+  const answer = await sendRequest(connection, path, call)
+  const body = parseBody(answer)
+  if (isJsonObject(member === undefined ? body : at(body, member))) return body as Json
+  throw new ProblemError(answer.status, { detail: notReceipt(answer, { expected: 'a JSON object' }) })
+}
+
+async function* readPages<L>(
+  connection: Connection,
+  query: ListingsQuery,
+  call: CallOptions,
+): AsyncGenerator<ListingPage<L>, void> {
+  const walk = new PageWalk()
+  while (!walk.isEnd) {
+    const path = pathOf('listings', query, walk.paging(PAGE_SIZE))
+    const body = await readJson<JsonValue>(connection, path, call)
+    const report = readPageReport(body)
+    const listings = listAt(body, 'items')
+    if (listings.some((listing) => textAt(listing, 'listing_id') === null)) throw notAList()
+    const { isNew, page } = walk.take(listings.map(copyOf), report)
+    const { total, isTotalExact, isComplete, sources } = page
+    const items = listings.filter((_, n) => isNew[n])
+    yield {
+      items: items as L[],
+      total,
+      totalIsExact: isTotalExact,
+      complete: isComplete,
+      sources: sources ?? [],
+    }
+  }
+}
+
+async function sendWrite<Json>(
+  connection: Connection,
+  listing: ListingWrite,
+  call: CallOptions,
+): Promise<Json> {
+  for (let ahead = 0; ; ahead++) {
+    const { method, path, body } = await listing.sign(nowSeconds() + ahead)
+    try {
+      const answer = await sendRequest(connection, path, { ...call, method, body })
+      if (listing.isReceipt(answer)) return parseBody(answer) as Json
+      throw new ProblemError(answer.status, { detail: notReceipt(answer, listing) })
+    } catch (cause) {
+      // The signature of a second is accepted for one change of a listing.
+      const isUsed = cause instanceof ProblemError && cause.type === 'urn:entrepot:problem:signature_reused'
+      if (!isUsed || ahead === MAX_SECONDS_AHEAD) throw cause
+    }
   }
 }
 

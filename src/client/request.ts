@@ -2,7 +2,7 @@ import { MAX_TIMER_MS } from '../domain/max-timer.ts'
 import { parseRetryAfter } from '../domain/retry-after.ts'
 import { ProblemError, readProblem } from './problem-error.ts'
 
-type Connection = {
+export type Connection = {
   /** Ends with a slash. */
   base: URL
   key: string | null

@@ -44,84 +44,98 @@ export type ProcessScope = Awaited<ReturnType<typeof openProcess>>
 
 /** @throws ConfigError when the store cannot be used */
 export async function openProcess(config: Config, overrides: Overrides) {
-  const { storeUrl } = config
   const { clock = systemClock } = overrides
   const destination = new LogDestination(STDERR)
   const log = overrides.log ?? createLogger(config.logLevel, destination)
   const cleanup = new CleanupStack()
   try {
-    const opened =
-      overrides.store === undefined
-        ? await openStore(storeUrl, log)
-        : { store: overrides.store, keyUses: null }
     const metrics = createMetrics(version())
     cleanup.add(registerEventLoopMetrics(metrics))
-    const onCall = createStoreMetrics(metrics, STORE_OPERATIONS)
-    const storeHealth = new StoreHealth(opened.store, { log, clock, onCall })
-    const { store } = storeHealth
-    cleanup.add(() => store.close())
-    const redisUrl = overrides.store === undefined && sqlitePath(storeUrl) === null ? storeUrl : null
-    const shared = await openFleetStorage(redisUrl)
-    cleanup.add(() => shared?.close())
-    const keyUsage = new KeyUsage(opened.keyUses ?? shared?.keyUses ?? null, clock)
-    cleanup.add(() => keyUsage.close())
-    const fleet = new Fleet({
-      id: `${hostname()}-${randomBytes(3).toString('hex')}`,
-      version: version(),
-      startedAt: clock.now(),
-      storage: shared?.reports ?? (redisUrl === null ? NOT_SHARED : NO_CLUSTER),
-      describe: detailsToJson,
-      clock,
-    })
-    cleanup.add(() => fleet.close())
-    const onWorkerFault = (cause: unknown): void =>
-      log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable')
-    /** Shared by replicas; `null`: each process counts alone. */
-    const counters = await openCounters(redisUrl)
-    cleanup.add(() => counters?.close())
-    registerHealthMetrics(metrics, { store, droppedLogLines: () => destination.dropped })
+    const base = { config, overrides, log, clock, metrics, cleanup }
+    const storage = await openStorage(base)
+    registerHealthMetrics(metrics, { store: storage.store, droppedLogLines: () => destination.dropped })
     const requests = new RequestMetrics(metrics)
-    const requestLog = new RequestLog(log, clock)
-    cleanup.add(() => requestLog.close())
-    const countOutcome = createOutcomeMetrics(metrics)
+    const onAnswered = observeAnswers(base)
     const tracing = await openTracing(config, log)
     cleanup.add(() => tracing?.close())
-    const onAnswered: OnAnswered = (request, error) => {
-      requestLog.write(request, error)
-      countOutcome(request, error)
-    }
-    /** Loaded only for upstreams. */
-    const upstreamCaches = lazy(async () => {
-      const { openUpstreamCaches } = await import('./upstream-caches.ts')
-      const caches = await openUpstreamCaches({ redisUrl, snapshotFolder: folderBeside(storeUrl), clock })
-      cleanup.add(caches.close)
-      return caches
-    })
     return {
       log,
       clock,
       random: overrides.random ?? Math.random,
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
-      store,
-      storeHealth,
-      keyUsage,
-      fleet,
-      counters,
+      ...storage,
       resolver: new NameResolver(clock, overrides.lookup),
       interceptors: overrides.interceptors,
-      onWorkerFault,
+      onWorkerFault: (cause: unknown): void =>
+        log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable'),
       metrics,
       requests,
       onAnswered,
       tracer: tracing?.tracer ?? null,
       /** Seals cursors where there is no admin key. */
       cursorSecret: randomBytes(32).toString('hex'),
-      upstreamCaches,
       close: () => cleanup.close(),
     }
   } catch (cause) {
     await cleanup.close()
     throw cause
+  }
+}
+
+/** What the parts of a process share while they are opened. */
+type Base = {
+  config: Config
+  overrides: Overrides
+  log: Logger
+  clock: Clock
+  metrics: ReturnType<typeof createMetrics>
+  /** Gets a closer for each part that was opened. */
+  cleanup: CleanupStack
+}
+
+/** The store, and what replicas share through Redis. */
+async function openStorage({ config: { storeUrl }, overrides, log, clock, metrics, cleanup }: Base) {
+  const opened =
+    overrides.store === undefined ? await openStore(storeUrl, log) : { store: overrides.store, keyUses: null }
+  const onCall = createStoreMetrics(metrics, STORE_OPERATIONS)
+  const storeHealth = new StoreHealth(opened.store, { log, clock, onCall })
+  const { store } = storeHealth
+  cleanup.add(() => store.close())
+  const redisUrl = overrides.store === undefined && sqlitePath(storeUrl) === null ? storeUrl : null
+  const shared = await openFleetStorage(redisUrl)
+  cleanup.add(() => shared?.close())
+  const keyUsage = new KeyUsage(opened.keyUses ?? shared?.keyUses ?? null, clock)
+  cleanup.add(() => keyUsage.close())
+  const fleet = new Fleet({
+    id: `${hostname()}-${randomBytes(3).toString('hex')}`,
+    version: version(),
+    startedAt: clock.now(),
+    storage: shared?.reports ?? (redisUrl === null ? NOT_SHARED : NO_CLUSTER),
+    describe: detailsToJson,
+    clock,
+  })
+  cleanup.add(() => fleet.close())
+  /** Shared by replicas; `null`: each process counts alone. */
+  const counters = await openCounters(redisUrl)
+  cleanup.add(() => counters?.close())
+  /** Loaded only for upstreams. */
+  const upstreamCaches = lazy(async () => {
+    const { openUpstreamCaches } = await import('./upstream-caches.ts')
+    const caches = await openUpstreamCaches({ redisUrl, snapshotFolder: folderBeside(storeUrl), clock })
+    cleanup.add(caches.close)
+    return caches
+  })
+  return { store, storeHealth, keyUsage, fleet, counters, upstreamCaches }
+}
+
+/** Logs and counts each request after its answer. */
+function observeAnswers({ log, clock, metrics, cleanup }: Base): OnAnswered {
+  const requestLog = new RequestLog(log, clock)
+  cleanup.add(() => requestLog.close())
+  const countOutcome = createOutcomeMetrics(metrics)
+  return (request, error) => {
+    requestLog.write(request, error)
+    countOutcome(request, error)
   }
 }
 

@@ -15,10 +15,10 @@ import {
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
 import { readOwnListings } from '../writes/own-listings.ts'
-import { publishListings, requireValid } from '../writes/publish-listings.ts'
+import { type Publishing, publishListings, requireValid } from '../writes/publish-listings.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 import { planSync, type SyncPlan } from '../writes/sync-plan.ts'
-import type { Write } from '../writes/write-result.ts'
+import type { Write, WriteResult } from '../writes/write-result.ts'
 
 type SyncOptions = WriteOptions & { dryRun?: boolean; force?: boolean }
 
@@ -64,23 +64,7 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
           options,
           signer: wallet.address,
           targets,
-          write: async (writer, { due, plan }, signal) => {
-            const results = await publishListings(due, { writer, wallet, signal })
-            for (const id of plan.clearOracle)
-              results.push(
-                await writer.write({
-                  ...updateWrite(wallet, id, { oracle_address: null }),
-                  action: 'update',
-                }),
-              )
-            // What is closed may be replaced by what is published.
-            const mayClose = results.every(({ outcome }) => outcome === 'accepted')
-            for (const id of plan.close) {
-              const close: Write = { ...updateWrite(wallet, id, { status: 'closed' }), action: 'close' }
-              results.push(mayClose ? await writer.write(close) : writer.skip(close, NOT_CLOSED))
-            }
-            return results
-          },
+          write: (writer, target, signal) => writeTarget(target, { writer, wallet, signal }),
         })
     if (missing.length === 0 || code === EXIT.interrupted) return code
     return combineExitCodes([...failures, code], EXIT.partial)
@@ -109,6 +93,22 @@ function targetOf(terminal: Terminal, registry: Registry, plan: SyncPlan) {
 }
 
 type Target = ReturnType<typeof targetOf>
+
+async function writeTarget({ due, plan }: Target, publishing: Publishing): Promise<WriteResult[]> {
+  const { writer, wallet } = publishing
+  const results = await publishListings(due, publishing)
+  for (const id of plan.clearOracle)
+    results.push(
+      await writer.write({ ...updateWrite(wallet, id, { oracle_address: null }), action: 'update' }),
+    )
+  // What is closed may be replaced by what is published.
+  const mayClose = results.every(({ outcome }) => outcome === 'accepted')
+  for (const id of plan.close) {
+    const close: Write = { ...updateWrite(wallet, id, { status: 'closed' }), action: 'close' }
+    results.push(mayClose ? await writer.write(close) : writer.skip(close, NOT_CLOSED))
+  }
+  return results
+}
 
 async function printPlans(
   terminal: Terminal,

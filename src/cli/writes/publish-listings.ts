@@ -15,7 +15,7 @@ const WRITES_IN_FLIGHT = 4
 /** Registries accept five minutes. */
 const MAX_SECONDS_AHEAD = 60
 
-type Publishing = { writer: RegistryWriter; wallet: Signer; signal: AbortSignal }
+export type Publishing = { writer: RegistryWriter; wallet: Signer; signal: AbortSignal }
 
 /**
  * One storefront after the other, that of the last listing last. A signature covers the wallet and the second, and a

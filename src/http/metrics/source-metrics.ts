@@ -4,25 +4,18 @@ import type { SourceList } from '../routes/sources.ts'
 
 /** `sources` is read at every scrape. */
 export function registerSourceMetrics(registry: MetricsRegistry, sources: () => SourceList['sources']): void {
-  const all = (): Status[] => sources().map(({ status }) => status())
-  const called = (): SourceDetails[] => all().filter((status) => 'calls' in status)
-  const registers = [registry]
+  const statuses = (): Status[] => sources().map(({ status }) => status())
+  registerUpstreamCounters(registry, () => statuses().filter((status) => 'calls' in status))
+  registerGauges(registry, statuses)
+}
 
-  const gauge = (name: string, help: string, read: (status: Status) => number | null): void => {
-    new Gauge({
-      name: `entrepot_source_${name}`,
-      help,
-      labelNames: ['registry'],
-      registers,
-      collect() {
-        this.reset()
-        for (const status of all()) {
-          const value = read(status)
-          if (value !== null) this.set({ registry: status.name }, value)
-        }
-      },
-    })
-  }
+type Status = SourceStatus | SourceDetails
+type Counts = Readonly<Record<string, number>>
+
+const STATES = { loaded: 1, stale: 0.5, unavailable: 0, not_yet_loaded: 0 } as const
+const BREAKER_STATES = { closed: 0, half_open: 0.5, open: 1 } as const
+
+function registerUpstreamCounters(registry: MetricsRegistry, upstreams: () => SourceDetails[]): void {
   const counter = (
     name: string,
     help: string,
@@ -33,10 +26,10 @@ export function registerSourceMetrics(registry: MetricsRegistry, sources: () => 
       name: `entrepot_source_${name}_total`,
       help,
       labelNames: label === null ? ['registry'] : ['registry', label],
-      registers,
+      registers: [registry],
       collect() {
         this.reset()
-        for (const status of called())
+        for (const status of upstreams())
           for (const [kind, count] of Object.entries(read(status)))
             this.inc({ registry: status.name, ...(label === null ? {} : { [label]: kind }) }, count)
       },
@@ -55,6 +48,25 @@ export function registerSourceMetrics(registry: MetricsRegistry, sources: () => 
   counter('invalid_items', 'Malformed listings received', null, ({ items }) => ({
     invalid: items.invalid,
   }))
+}
+
+function registerGauges(registry: MetricsRegistry, statuses: () => Status[]): void {
+  const gauge = (name: string, help: string, read: (status: Status) => number | null): void => {
+    new Gauge({
+      name: `entrepot_source_${name}`,
+      help,
+      labelNames: ['registry'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const status of statuses()) {
+          const value = read(status)
+          if (value !== null) this.set({ registry: status.name }, value)
+        }
+      },
+    })
+  }
+
   gauge('state', '1 loaded, 0.5 stale, 0 otherwise', ({ state }) => STATES[state])
   gauge('breaker_state', '0 closed, 0.5 half open, 1 open', (status) =>
     'breaker' in status ? BREAKER_STATES[status.breaker.state] : null,
@@ -68,9 +80,3 @@ export function registerSourceMetrics(registry: MetricsRegistry, sources: () => 
     'cache' in status ? status.cache.bytes : null,
   )
 }
-
-type Status = SourceStatus | SourceDetails
-type Counts = Readonly<Record<string, number>>
-
-const STATES = { loaded: 1, stale: 0.5, unavailable: 0, not_yet_loaded: 0 } as const
-const BREAKER_STATES = { closed: 0, half_open: 0.5, open: 1 } as const

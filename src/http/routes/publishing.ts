@@ -16,67 +16,75 @@ export const publishingRoutes = (registry: WriteContext | null): Route[] =>
   registry === null ? [NO_REGISTRY] : writeRoutes(registry)
 
 const writeRoutes = (registry: WriteContext): Route[] => [
-  {
-    method: 'POST',
-    path: '/listings',
-    gate: 'write',
-    summary: 'Publish or republish a listing',
-    description:
-      'Signed by the publisher (EIP-191). Republishing replaces the members that are sent and keeps the others, the ' +
-      'status and the position included. An identical request gets the same receipt again while the listing is ' +
-      'unchanged; after that, or with another body for the listing, the signature is refused.',
-    body: publishRequest,
-    responses: { 201: { description: 'Published or republished', schema: publishReceiptSchema } },
-    problems: [400, 409],
-    handle: async (request) => {
-      const { receipt, warnings } = await publishListing(objectBody(request), request.reader, registry)
-      return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
-    },
-  },
-  {
-    method: 'PUT',
-    path: '/listings/:id',
-    gate: 'write',
-    summary: 'Change the status or the oracle of a listing',
-    description: 'Signed by its publisher.',
-    parameters: [LISTING_ID],
-    body: updateRequest,
-    responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
-    problems: [400, 404, 409],
-    handle: async (request) => {
-      const changed = await updateListing(request.params.id ?? '', objectBody(request), registry)
-      const { listingId, status, updatedAt } = changed
-      return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
-    },
-  },
-  {
-    method: 'DELETE',
-    path: '/listings/:id',
-    gate: 'write',
-    summary: 'Delete a listing permanently',
-    description: 'Signed by its publisher over `delete_listing:<listing_id>:<timestamp>`.',
-    parameters: [LISTING_ID, parameter('query', 'signature', '65 bytes in hex'), TIMESTAMP],
-    responses: { 204: { description: 'Deleted' } },
-    problems: [404, 409, 422],
-    handle: async ({ params, query }) => {
-      const timestamp = readIntegerParameter(TIMESTAMP, query.timestamp)
-      await removeListing(params.id ?? '', { signature: query.signature, timestamp }, registry)
-      return { status: 204 }
-    },
-  },
-  {
-    method: 'POST',
-    path: '/api/v1/listings/validate-publish',
-    gate: 'read',
-    summary: 'Validate a listing against the listing shape',
-    description: 'Writes nothing and needs no signature.',
-    body: validateRequest,
-    responses: {
-      200: { description: 'The result, for a valid and an invalid listing alike', schema: validation },
-    },
-    handle: (request) => json(validateListing(objectBody(request), registry.shape.check)),
-  },
+  publishRoute(registry),
+  updateRoute(registry),
+  removeRoute(registry),
+  validateRoute(registry),
 ]
+
+const publishRoute = (registry: WriteContext): Route => ({
+  method: 'POST',
+  path: '/listings',
+  gate: 'write',
+  summary: 'Publish or republish a listing',
+  description:
+    'Signed by the publisher (EIP-191). Republishing replaces the members that are sent and keeps the others, the ' +
+    'status and the position included. An identical request gets the same receipt again while the listing is ' +
+    'unchanged; after that, or with another body for the listing, the signature is refused.',
+  body: publishRequest,
+  responses: { 201: { description: 'Published or republished', schema: publishReceiptSchema } },
+  problems: [400, 409],
+  handle: async (request) => {
+    const { receipt, warnings } = await publishListing(objectBody(request), request.reader, registry)
+    return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
+  },
+})
+
+const updateRoute = (registry: WriteContext): Route => ({
+  method: 'PUT',
+  path: '/listings/:id',
+  gate: 'write',
+  summary: 'Change the status or the oracle of a listing',
+  description: 'Signed by its publisher.',
+  parameters: [LISTING_ID],
+  body: updateRequest,
+  responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
+  problems: [400, 404, 409],
+  handle: async (request) => {
+    const changed = await updateListing(request.params.id ?? '', objectBody(request), registry)
+    const { listingId, status, updatedAt } = changed
+    return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
+  },
+})
+
+const removeRoute = (registry: WriteContext): Route => ({
+  method: 'DELETE',
+  path: '/listings/:id',
+  gate: 'write',
+  summary: 'Delete a listing permanently',
+  description: 'Signed by its publisher over `delete_listing:<listing_id>:<timestamp>`.',
+  parameters: [LISTING_ID, parameter('query', 'signature', '65 bytes in hex'), TIMESTAMP],
+  responses: { 204: { description: 'Deleted' } },
+  problems: [404, 409, 422],
+  handle: async ({ params, query }) => {
+    const timestamp = readIntegerParameter(TIMESTAMP, query.timestamp)
+    await removeListing(params.id ?? '', { signature: query.signature, timestamp }, registry)
+    return { status: 204 }
+  },
+})
+
+const validateRoute = (registry: WriteContext): Route => ({
+  method: 'POST',
+  path: '/api/v1/listings/validate-publish',
+  gate: 'read',
+  summary: 'Validate a listing against the listing shape',
+  description: 'Writes nothing and needs no signature.',
+  body: validateRequest,
+  responses: {
+    200: { description: 'The result, for a valid and an invalid listing alike', schema: validation },
+  },
+  handle: (request) => json(validateListing(objectBody(request), registry.shape.check)),
+})
 
 const TIMESTAMP = integerParameter('query', 'timestamp', 'Unix seconds, within 300 of the server’s clock')
 

@@ -19,24 +19,27 @@ export type SourceList = {
   clock: Clock
 }
 
-export const sourceRoutes = ({ sources, clock }: SourceList): Route[] => [
-  {
-    method: 'GET',
-    path: '/sources',
-    gate: 'read',
-    summary: 'State of the sources that the reader may see',
-    responses: {
-      200: {
-        description: 'The sources, in the order of the configuration',
-        schema: z.object({ sources: z.array(sourceStatusSchema) }),
-      },
-    },
-    handle: ({ reader }) => {
-      const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
-      const headers = { ...NO_STORE, Vary: 'Authorization' }
-      return { ...json({ sources: visible.map(reportStatus) }), headers }
+export const sourceRoutes = (list: SourceList): Route[] => [readerRoute(list), ...adminRoutes(list)]
+
+const readerRoute = ({ sources }: SourceList): Route => ({
+  method: 'GET',
+  path: '/sources',
+  gate: 'read',
+  summary: 'State of the sources that the reader may see',
+  responses: {
+    200: {
+      description: 'The sources, in the order of the configuration',
+      schema: z.object({ sources: z.array(sourceStatusSchema) }),
     },
   },
+  handle: ({ reader }) => {
+    const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
+    const headers = { ...NO_STORE, Vary: 'Authorization' }
+    return { ...json({ sources: visible.map(reportStatus) }), headers }
+  },
+})
+
+const adminRoutes = ({ sources, clock }: SourceList): Route[] => [
   {
     method: 'GET',
     path: '/admin/sources',
