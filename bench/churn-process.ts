@@ -1,9 +1,9 @@
 import { LruCache } from '../src/cache/lru.ts'
 import { systemClock } from '../src/domain/clock.ts'
-import { ALL_OPEN } from '../src/domain/query.ts'
 import { conditionsOf, ListingPage } from '../src/upstream/page/listing-page.ts'
 import { Run } from '../src/upstream/reading/run.ts'
 import { RunCache, RunCacheState } from '../src/upstream/reading/run-cache.ts'
+import { PLAIN_QUERY } from '../src/upstream/upstream-query.ts'
 import { generateListings } from './generate-listings.ts'
 
 /**
@@ -44,8 +44,8 @@ async function measure(count: number, most: number): Promise<{ counted: number; 
   })
   const { signal } = new AbortController()
   for (let n = 0; n < count; n++) {
-    const filters = [['region', String(n)]] as const
-    await runs.read({ ...ALL_OPEN, filters }, { after: null, offsetHint: 0, count: 50 }, signal)
+    const pushed = [['region', String(n)]] as const
+    await runs.read({ ...PLAIN_QUERY, pushed }, { after: null, offsetHint: 0, count: 50 }, signal)
     if (n % 100 === 0) await new Promise(setImmediate)
   }
   const counted = runs.counts.bytes

@@ -9,7 +9,6 @@ import type {
 import type { Registry } from '../cli/registries/select-registries.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { isLocalUrl } from '../domain/private-address.ts'
-import type { Source } from '../domain/source/reading.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
 import { pushDownFilters } from '../upstream/filter-pushdown.ts'
@@ -19,7 +18,7 @@ import { type Endpoint, type Interceptor, requestsTo } from '../upstream/http/re
 import { CircuitBreaker } from '../upstream/interceptors/circuit-breaker.ts'
 import { composeRequests } from '../upstream/interceptors/compose.ts'
 import { limitConcurrency } from '../upstream/interceptors/limit-concurrency.ts'
-import { liveSource, refuseLongScan } from '../upstream/live-source.ts'
+import { liveSource, refuseLongScan, type UpstreamSource } from '../upstream/live-source.ts'
 import { createFetchPage, type FetchPage, MAX_PAGE_BYTES } from '../upstream/page/fetch-page.ts'
 import { PublisherDirectory } from '../upstream/publisher-directory.ts'
 import { readRun } from '../upstream/reading/read-run.ts'
@@ -47,7 +46,7 @@ export function openRegistryClient({
     source: (registry, timeoutMs, spec) => {
       const { dispatcher } = requestsOf(registry, timeoutMs)
       const source = openSource(optionsOf(registry, timeoutMs), dispatcher)
-      return spec === undefined ? source : pushDownFilters({ name: registry.url, spec, schema: null }, source)
+      return pushDownFilters({ name: registry.url, spec, schema: null }, source)
     },
     send: (request) => sendRequest(request, dispatcherOf(request)),
     close: async () => {
@@ -98,12 +97,12 @@ function optionsOf({ url, key }: Registry, timeoutMs: number): RegistryOptions {
   return { name: url, url: url.replace(/\/+$/, ''), kind, key, timeoutMs, scanLimit: SCAN_LIMIT }
 }
 
-function openSource(upstream: RegistryOptions, dispatcher: Dispatcher): Source {
+function openSource(upstream: RegistryOptions, dispatcher: Dispatcher): UpstreamSource {
   const fetch = createFetchPage(upstream, dispatcher)
   const publishers = new PublisherDirectory(createGet(upstream, dispatcher), systemClock)
   const check = refuseLongScan(upstream)
   const runs = {
-    read: async (...[query, range]: Parameters<Source>) => {
+    read: async (...[query, range]: Parameters<UpstreamSource>) => {
       const isScan = !Number.isFinite(range.count) && unsentFilters(query).length > 0
       const options = { upstream, fetch, clock: systemClock }
       const run = await readRun(isScan ? { ...options, check } : options, query, range)

@@ -15,10 +15,8 @@ export type ListingQuery = {
   criteria: readonly Criterion[]
   /** Only listings with a price in one of the tokens that is at most this. Evaluated here, never by an upstream. */
   priceLimit?: PriceLimit | undefined
-  /** Name and raw value of the filters that the source applies. The gateway evaluates the other criteria. */
+  /** Name and raw value of the filters as the reader wrote them: `criteria` are their meaning. */
   filters: readonly (readonly [name: string, value: string])[]
-  /** Etag of the upstream's filter spec that `filters` fit, sent as `If-Match`. */
-  ifMatch?: string
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
   explain?: boolean | undefined

@@ -85,14 +85,14 @@ export const decodeQuery = (queryString: string): [name: string, value: string][
 /** Names of the filters that the source does not apply. */
 export function unsentFilters({
   criteria,
-  filters,
+  pushed,
 }: {
   criteria: readonly Criterion[]
-  filters: readonly (readonly [name: string, value: string])[]
+  pushed: readonly (readonly [name: string, value: string])[]
 }): string[] {
   return criteria
     .map(({ filter }) => filter.name)
-    .filter((name) => !filters.some(([parameter]) => filterNameOf(parameter) === name))
+    .filter((name) => !pushed.some(([parameter]) => filterNameOf(parameter) === name))
 }
 
 /** One line for people and agents: which listings a filter keeps, and how to write its value. */

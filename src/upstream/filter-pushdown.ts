@@ -5,6 +5,8 @@ import { SourceError } from '../domain/source/source-error.ts'
 import { isSameFilter } from '../filter-spec/filter.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { KnownSpec, UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import type { UpstreamSource } from './live-source.ts'
+import type { UpstreamQuery } from './upstream-query.ts'
 
 type PushdownOptions = {
   name: string
@@ -22,11 +24,13 @@ const MAX_ATTEMPTS = 4
  * second refusal, or a 500, which one odd listing can cause in a deployed Registry, all do. A stale Reading
  * in place of that 500 is only returned if the next read fails.
  */
-export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, source: Source): Source {
+export function pushDownFilters(
+  { name, spec: known, schema }: PushdownOptions,
+  source: UpstreamSource,
+): Source {
   return async (query, range, signal) => {
     // Filters without a value have no effect, and the upstream may not know them.
-    if (schema === null && query.criteria.length === 0)
-      return source({ ...query, filters: [] }, range, signal)
+    if (schema === null && query.criteria.length === 0) return source({ ...query, pushed: [] }, range, signal)
     await raceAbort(known.loaded, signal)
     let spec = known.current
     let refused: ReadonlySet<string> = new Set()
@@ -35,7 +39,7 @@ export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, 
       const plan = planFor(query, spec, refused)
       try {
         const reading = await source(plan, range, signal)
-        if (reading.reason !== 'http_500' || plan.filters.length === 0) return reading
+        if (reading.reason !== 'http_500' || plan.pushed.length === 0) return reading
         const unfiltered = planFor(query, spec, namesOf(query))
         return await source(unfiltered, range, signal).catch((error: unknown) => {
           if (error instanceof SourceError) return reading
@@ -61,7 +65,11 @@ export function requireSchema(name: string, spec: UpstreamSpec | null, schema: s
   throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
 }
 
-function planFor(query: ListingQuery, spec: UpstreamSpec | null, refused: ReadonlySet<string>): ListingQuery {
+function planFor(
+  query: ListingQuery,
+  spec: UpstreamSpec | null,
+  refused: ReadonlySet<string>,
+): UpstreamQuery {
   const sent = new Set<string>()
   for (const { filter } of query.criteria) {
     const declared = spec?.filters.get(filter.name)
@@ -70,9 +78,9 @@ function planFor(query: ListingQuery, spec: UpstreamSpec | null, refused: Readon
   }
   const isSent = ([parameter, value]: readonly [string, string]): boolean =>
     value !== '' && sent.has(filterNameOf(parameter))
-  const filters = query.filters.filter(isSent)
-  const ifMatch = filters.length > 0 ? spec?.etag : null
-  return { ...query, filters, ...(ifMatch ? { ifMatch } : {}) }
+  const pushed = query.filters.filter(isSent)
+  const ifMatch = pushed.length > 0 ? spec?.etag : null
+  return { ...query, pushed, ...(ifMatch ? { ifMatch } : {}) }
 }
 
 function namesOf({ criteria }: ListingQuery): ReadonlySet<string> {
@@ -80,12 +88,12 @@ function namesOf({ criteria }: ListingQuery): ReadonlySet<string> {
 }
 
 /** `null` where the error has another cause. */
-function rejectionOf(plan: ListingQuery, error: unknown): ReadonlySet<string> | 'all' | 'other spec' | null {
-  if (!(error instanceof SourceError) || plan.filters.length === 0) return null
+function rejectionOf(plan: UpstreamQuery, error: unknown): ReadonlySet<string> | 'all' | 'other spec' | null {
+  if (!(error instanceof SourceError) || plan.pushed.length === 0) return null
   if (error.reason === 'http_412') return plan.ifMatch === undefined ? null : 'other spec'
   if (error.reason === 'http_500') return 'all'
   if (error.reason !== 'unsupported_filter') return null
-  const sent = new Set(plan.filters.map(([parameter]) => filterNameOf(parameter)))
+  const sent = new Set(plan.pushed.map(([parameter]) => filterNameOf(parameter)))
   const refused = sent.intersection(new Set(error.filters))
   return refused.size === 0 ? null : refused
 }

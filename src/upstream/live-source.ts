@@ -1,4 +1,3 @@
-import type { ListingQuery } from '../domain/query.ts'
 import { isAfter } from '../domain/source/position.ts'
 import {
   type Explanation,
@@ -6,7 +5,6 @@ import {
   type Item,
   type Range,
   type Reading,
-  type Source,
 } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
@@ -19,12 +17,16 @@ import type { PageItem } from './page/listing-page.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
 import { firstAfter, type Run } from './reading/run.ts'
 import type { RunCache, ServedRun } from './reading/run-cache.ts'
+import type { UpstreamQuery } from './upstream-query.ts'
 
 type LiveSourceOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'scanLimit'>
   runs: Pick<RunCache, 'read'>
   publishers: PublisherDirectory
 }
+
+/** A `Source` of an upstream behind the pushdown of filters. */
+export type UpstreamSource = (query: UpstreamQuery, range: Range, signal: AbortSignal) => Promise<Reading>
 
 /** For runs that are read whole. @throws SourceError `scan_limit` */
 export function refuseLongScan({ name, scanLimit }: Pick<UpstreamOptions, 'name' | 'scanLimit'>) {
@@ -38,7 +40,7 @@ export function refuseLongScan({ name, scanLimit }: Pick<UpstreamOptions, 'name'
  * Unsent filters, a price limit, and a publisher that the upstream ignores, are evaluated here over at most `scanLimit`
  * listings. A reading of all listings has the same limit.
  */
-export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): Source {
+export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): UpstreamSource {
   return async (query, range, signal) => {
     const unsent = unsentFilters(query)
     if (unsent.length > 0 || query.priceLimit !== undefined) return readFiltered(unsent, query, range, signal)
@@ -55,7 +57,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
   /** @param lacking what the upstream does not apply */
   async function readFiltered(
     lacking: readonly string[],
-    query: ListingQuery,
+    query: UpstreamQuery,
     range: Range,
     signal: AbortSignal,
   ): Promise<Reading> {
@@ -64,7 +66,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     return reading ?? Promise.reject(unsupported(upstream.name, ['publisher']))
   }
 
-  async function readAll(lacking: readonly string[], query: ListingQuery, signal: AbortSignal) {
+  async function readAll(lacking: readonly string[], query: UpstreamQuery, signal: AbortSignal) {
     try {
       if (upstream.scanLimit === 0) refuseLongScan(upstream)({ expected: 1 })
       return await runs.read(query, FULL_RANGE, signal)
@@ -95,7 +97,7 @@ async function describeRead(
   }
 }
 
-type RunQuestion = { query: ListingQuery; range: Range; signal: AbortSignal }
+type RunQuestion = { query: UpstreamQuery; range: Range; signal: AbortSignal }
 
 type EvaluatedRun = { served: ServedRun; publishers: PublisherDirectory; lacking: readonly string[] }
 
@@ -142,7 +144,7 @@ function unsupported(name: string, filters: readonly string[]): SourceError {
   return new SourceError('unsupported_filter', message, { filters })
 }
 
-function isPublishers(item: Item, { publisher, listingId }: ListingQuery): boolean {
+function isPublishers(item: Item, { publisher, listingId }: UpstreamQuery): boolean {
   return publisher === null || listingId !== undefined || item.publisher === publisher
 }
 
@@ -157,7 +159,7 @@ type Scanned = {
 function* scan(
   { listings }: Run,
   criteria: readonly Criterion[],
-  query: ListingQuery,
+  query: UpstreamQuery,
   signal: AbortSignal,
 ): Generator<void, Scanned> {
   const exclusions = new Exclusions(criteria, query.priceLimit)
@@ -197,7 +199,7 @@ function describeRun(
 /** In steps likewise. */
 function* explain(
   run: Run,
-  query: ListingQuery,
+  query: UpstreamQuery,
   signal: AbortSignal,
   unsent?: Exclusions,
 ): Generator<void, Explanation> {

@@ -16,6 +16,7 @@ import {
   type UpstreamParts,
   UpstreamState,
 } from '../../src/upstream/upstream.ts'
+import { PLAIN_QUERY, type UpstreamQuery } from '../../src/upstream/upstream-query.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
@@ -131,6 +132,11 @@ export function upstreamOptions(
 
 export function listingQuery(query: Partial<ListingQuery> = {}): ListingQuery {
   return { status: 'open', publisher: null, criteria: [], filters: [], ...query }
+}
+
+/** A query as an upstream is asked it. */
+export function upstreamQuery(query: Partial<UpstreamQuery> = {}): UpstreamQuery {
+  return { ...PLAIN_QUERY, ...query }
 }
 
 /** A query with these filters, in a vocabulary of these filters. */

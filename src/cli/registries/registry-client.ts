@@ -37,8 +37,8 @@ export type ClientOptions = {
 
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {
-  /** `timeoutMs` is per request. Without `spec`, no filters are sent. */
-  source: (registry: Registry, timeoutMs: number, spec?: KnownSpec) => Source
+  /** `timeoutMs` is per request. */
+  source: (registry: Registry, timeoutMs: number, spec: KnownSpec) => Source
   send: (request: ApiRequest) => Promise<ApiResponse>
   close: () => Promise<void>
 }

@@ -1,6 +1,5 @@
 import { type Clock, raceAbort } from '../../domain/clock.ts'
 import { identityKey } from '../../domain/listing-identity.ts'
-import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
 import type { CopyQuery, LookUpCopies, SoughtListing } from '../../domain/source/held.ts'
 import type { Item, Range } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -8,6 +7,7 @@ import type { UpstreamKind } from '../../domain/source/upstream.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import type { PublisherDirectory } from '../publisher-directory.ts'
 import type { RunCache, ServedRun } from '../reading/run-cache.ts'
+import { UNFILTERED, type UpstreamQuery } from '../upstream-query.ts'
 import type { SellerSearch } from './seller-search.ts'
 
 /** Most listings that one call looks up by id, and most publishers whose listings it reads. */
@@ -132,8 +132,8 @@ export class CopyLookup {
   }
 }
 
-function questionOf({ via, caching, trace }: CopyQuery): ListingQuery {
-  return { ...ANY_STATUS, ...(via && { via }), caching, trace }
+function questionOf({ via, caching, trace }: CopyQuery): UpstreamQuery {
+  return { ...UNFILTERED, ...(via && { via }), caching, trace }
 }
 
 function keyOf(listing: SoughtListing): string {

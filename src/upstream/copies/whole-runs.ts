@@ -1,5 +1,5 @@
 import { raceAbort } from '../../domain/clock.ts'
-import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
+import type { ListingQuery } from '../../domain/query.ts'
 import type { CopyQuery, ReadWhole } from '../../domain/source/held.ts'
 import { FULL_RANGE, type Source } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -7,6 +7,7 @@ import { evaluateRun } from '../live-source.ts'
 import type { PublisherDirectory } from '../publisher-directory.ts'
 import type { Run } from '../reading/run.ts'
 import type { RunCache, ServedRun } from '../reading/run-cache.ts'
+import { UNFILTERED, type UpstreamQuery } from '../upstream-query.ts'
 
 type WholeRunsOptions = {
   scanLimit: number
@@ -54,7 +55,7 @@ export class WholeRuns {
       const { publishers, checkSchema } = this.#options
       await checkSchema()
       const lacking = query.criteria.map(({ filter }) => filter.name)
-      const unfiltered = { ...query, filters: [] }
+      const unfiltered = { ...query, pushed: [] }
       return (
         (await evaluateRun({ served, publishers, lacking }, { query: unfiltered, range, signal })) ??
         live(query, range, signal)
@@ -82,6 +83,6 @@ export class WholeRuns {
   }
 }
 
-function allOf({ status, via, caching, trace }: CopyQuery): ListingQuery {
-  return { ...ANY_STATUS, status, ...(via && { via }), caching, trace }
+function allOf({ status, via, caching, trace }: CopyQuery): UpstreamQuery {
+  return { ...UNFILTERED, status, ...(via && { via }), caching, trace }
 }

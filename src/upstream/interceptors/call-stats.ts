@@ -1,12 +1,12 @@
 import type { Clock } from '../../domain/clock.ts'
 import { MinuteCounts } from '../../domain/minutes.ts'
-import type { ListingQuery } from '../../domain/query.ts'
 import type { MissingSource } from '../../domain/source/missing-source.ts'
 import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { Failure } from '../../domain/source/source-status.ts'
 import { type Interceptor, PURPOSES, whenEnded } from '../http/request.ts'
 import type { ListingPage } from '../page/listing-page.ts'
+import type { UpstreamQuery } from '../upstream-query.ts'
 
 const MAX_FAILURES = 20
 
@@ -52,12 +52,12 @@ export class CallStats {
     }
   }
 
-  addPage(query: ListingQuery, { received, items, missing, total }: ListingPage): void {
+  addPage(query: UpstreamQuery, { received, items, missing, total }: ListingPage): void {
     this.items.received += received
     this.items.invalid += received - items.length
     if (query.listingId !== undefined) return
     this.missing = missing
-    const isPlain = query.filters.length === 0 && query.publisher === null && query.status === 'open'
+    const isPlain = query.pushed.length === 0 && query.publisher === null && query.status === 'open'
     if (isPlain) this.listings = total
   }
 

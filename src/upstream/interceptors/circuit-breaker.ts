@@ -1,5 +1,4 @@
 import type { Clock } from '../../domain/clock.ts'
-import { ALL_OPEN } from '../../domain/query.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { afterEvent, type Breaker, type BreakerEvent, CLOSED } from '../../domain/source/breaker.ts'
 import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
@@ -8,6 +7,7 @@ import type { BreakerStatus, SourceLog } from '../../domain/source/source-status
 import type { PageRequest } from '../../domain/walk/walk.ts'
 import { type Evidence, type Interceptor, PURPOSES, refuse, whenEnded } from '../http/request.ts'
 import { type FetchPage, PLAIN_REQUEST } from '../page/fetch-page.ts'
+import { PLAIN_QUERY } from '../upstream-query.ts'
 
 /** Between probes of an upstream that rejects our key. */
 export const UNAUTHORIZED_MS = 60_000
@@ -181,7 +181,7 @@ export class CircuitBreaker {
 
   #failureOf(request: PageRequest): Promise<SourceError | null> {
     const { probe, name } = this.#options
-    return probe(ALL_OPEN, request).then(
+    return probe(PLAIN_QUERY, request).then(
       () => null,
       (cause: unknown) =>
         cause instanceof SourceError

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { isPseudonym } from '../../domain/names.ts'
-import type { ListingQuery } from '../../domain/query.ts'
 import { type MissingSource, readMissingInProblem } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamKind, UpstreamOptions } from '../../domain/source/upstream.ts'
@@ -13,6 +12,7 @@ import { renderEnvelope } from '../../wire/envelope.ts'
 import { cacheDirectives } from '../http/cache-control.ts'
 import { statusError } from '../http/errors.ts'
 import { type Endpoint, type HttpResponse, loopHeaders, type Purpose, requestsTo } from '../http/request.ts'
+import type { UpstreamQuery } from '../upstream-query.ts'
 import { notJson } from './envelope.ts'
 import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageOptions } from './listing-page.ts'
 
@@ -24,7 +24,7 @@ export const MAX_PAGE_BYTES = 8 * 1024 * 1024
  * it has the ETag of the upstream. Rejects with a `SourceError`.
  */
 export type FetchPage = (
-  query: ListingQuery,
+  query: UpstreamQuery,
   request: PageRequest,
   known?: ListingPage,
 ) => Promise<ListingPage>
@@ -34,7 +34,7 @@ type PageEndpoint = Endpoint & Pick<UpstreamOptions, 'kind'>
 type FetchPageOptions = {
   /** Default: what the query and the request are. */
   purpose?: Purpose
-  onPage?: ((query: ListingQuery, page: ListingPage) => void) | undefined
+  onPage?: ((query: UpstreamQuery, page: ListingPage) => void) | undefined
 }
 
 /** A 400 to a query with filters is `unsupported_filter`. */
@@ -77,16 +77,16 @@ export function createFetchPage(
 /** Of the first page that every Registry can answer. */
 export const PLAIN_REQUEST: PageRequest = { offset: 0, limit: 50 }
 
-export function purposeOf(query: ListingQuery, { offset, limit, resume }: PageRequest): Purpose {
-  const { status, publisher, filters, listingId } = query
+export function purposeOf(query: UpstreamQuery, { offset, limit, resume }: PageRequest): Purpose {
+  const { status, publisher, pushed, listingId } = query
   if (listingId !== undefined) return 'listing'
   const isFirstPage = offset === 0 && resume === undefined && limit >= PLAIN_REQUEST.limit
-  return isFirstPage && status === 'open' && publisher === null && filters.length === 0
+  return isFirstPage && status === 'open' && publisher === null && pushed.length === 0
     ? 'page'
     : 'chosen_page'
 }
 
-function targetOf(query: ListingQuery, { offset, limit, resume }: PageRequest): string | null {
+function targetOf(query: UpstreamQuery, { offset, limit, resume }: PageRequest): string | null {
   if (query.listingId !== undefined) return idPath(query.listingId)
   const from = resume === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(resume)}`
   return `?${queryParameters(query)}&limit=${limit}&${from}`
@@ -95,7 +95,7 @@ function targetOf(query: ListingQuery, { offset, limit, resume }: PageRequest): 
 /** @throws SourceError */
 function readPage(
   response: HttpResponse,
-  query: ListingQuery,
+  query: UpstreamQuery,
   { offset, resume }: PageRequest,
   upstream: PageEndpoint,
 ): ListingPage {
@@ -113,9 +113,9 @@ function readPage(
 }
 
 /** An empty `status` selects every status. */
-export function queryParameters({ status, publisher, filters }: ListingQuery): string {
+export function queryParameters({ status, publisher, pushed }: UpstreamQuery): string {
   const whose = publisher === null ? '' : `&publisher=${encodeURIComponent(publisher)}`
-  const sent = filters.length === 0 ? '' : `&${new URLSearchParams(filters.map((filter) => [...filter]))}`
+  const sent = pushed.length === 0 ? '' : `&${new URLSearchParams(pushed.map((filter) => [...filter]))}`
   return `status=${status ?? ''}${whose}${sent}`
 }
 
@@ -129,7 +129,7 @@ function idPath(listingId: string): string | null {
  * where the question begins here, or the gateway has our own id (`Via`, RFC 9110 7.6.3).
  */
 export function readVia(
-  { via }: ListingQuery,
+  { via }: UpstreamQuery,
   headers: IncomingHttpHeaders,
   kind: UpstreamKind,
 ): Pick<PageOptions, 'missing' | 'gatewayId'> {
@@ -144,18 +144,18 @@ export function readVia(
 }
 
 /** Neither an incomplete gateway nor the HTML page of a proxy proves that a listing does not exist. */
-function isAbsent(response: HttpResponse, { listingId }: ListingQuery, kind: UpstreamKind): boolean {
+function isAbsent(response: HttpResponse, { listingId }: UpstreamQuery, kind: UpstreamKind): boolean {
   const { status, headers } = response
   return (
     status === 404 && listingId !== undefined && isJson(headers) && missingIn(response, kind).every(isLoop)
   )
 }
 
-function refusalOf(response: HttpResponse, query: ListingQuery, upstream: PageEndpoint): SourceError {
+function refusalOf(response: HttpResponse, query: UpstreamQuery, upstream: PageEndpoint): SourceError {
   const { status, body } = response
   const { name, kind } = upstream
-  if (status === 400 && query.filters.length > 0 && !isAboutPaging(body)) {
-    const filters = refusedFilters(body, query.filters)
+  if (status === 400 && query.pushed.length > 0 && !isAboutPaging(body)) {
+    const filters = refusedFilters(body, query.pushed)
     return new SourceError('unsupported_filter', `${name}: refused ${filters.join(', ')}`, { filters })
   }
   if (status === 401 && body.includes('context_mismatch'))
@@ -218,8 +218,8 @@ function parse(body: Buffer): JsonValue {
 }
 
 /** Those that the `detail` of a 400 names, or else all. */
-function refusedFilters(body: Buffer, filters: ListingQuery['filters']): string[] {
-  const sent = [...new Set(filters.map(([parameter]) => filterNameOf(parameter)))]
+function refusedFilters(body: Buffer, pushed: UpstreamQuery['pushed']): string[] {
+  const sent = [...new Set(pushed.map(([parameter]) => filterNameOf(parameter)))]
   const { detail } = parseObject(body.toString())
   const words = typeof detail === 'string' ? detail.split(/[^\w.-]+/) : []
   const named = new Set(words.map((word) => filterNameOf(word.replace(/\.+$/, ''))))

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { hasIdLength } from '../../domain/listing.ts'
-import type { ListingQuery } from '../../domain/query.ts'
 import type { Directives } from '../../domain/source/freshness.ts'
 import { type MissingOptions, type MissingSource, readMissing } from '../../domain/source/missing-source.ts'
 import type { Item, Origin } from '../../domain/source/reading.ts'
@@ -14,6 +13,7 @@ import { shapeOf } from '../../json/limits.ts'
 import { objectMembers, withoutMember } from '../../json/members.ts'
 import { CLOSE_BRACKET, COMMA, type JsonScanner, OPEN_BRACE, OPEN_BRACKET } from '../../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseObject } from '../../json/value.ts'
+import type { UpstreamQuery } from '../upstream-query.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readCursor, readMeta } from './envelope.ts'
 
 export const MAX_ITEM_BYTES = 65_536
@@ -45,8 +45,8 @@ export type PageOptions = PageAbout & {
   missing?: MissingOptions
 }
 
-/** The status and the sent filters. */
-export function conditionsOf(query: ListingQuery): Conditions {
+/** The status and the filters that are pushed down. */
+export function conditionsOf(query: UpstreamQuery): Conditions {
   if (query.listingId !== undefined) return { status: null, criteria: [] }
   const unsent = new Set(unsentFilters(query))
   return { status: query.status, criteria: query.criteria.filter(({ filter }) => !unsent.has(filter.name)) }

@@ -1,5 +1,4 @@
 import type { Clock } from '../../domain/clock.ts'
-import type { ListingQuery } from '../../domain/query.ts'
 import type { Position } from '../../domain/source/position.ts'
 import type { Range } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -15,6 +14,7 @@ import {
   type WalkRules,
 } from '../../domain/walk/walk.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
+import type { UpstreamQuery } from '../upstream-query.ts'
 import { Run, type RunPage } from './run.ts'
 
 /** Pages by cursor without new listings. */
@@ -42,7 +42,7 @@ export type ReadRunOptions = {
  * Reads current pages, never cached ones, as the walk decides. An unsorted upstream is read whole, up to `scanLimit`.
  * @throws SourceError `unstable` | `unsorted` | `bad_envelope` | `scan_limit`, or the rejection of `fetch`
  */
-export async function readRun(options: ReadRunOptions, query: ListingQuery, range: Range): Promise<Run> {
+export async function readRun(options: ReadRunOptions, query: UpstreamQuery, range: Range): Promise<Run> {
   const { longReads } = options
   const reader = new RunReader(options, query, range)
   const readRest = () => reader.readUntil(() => reader.hasEnough)
@@ -53,13 +53,13 @@ export async function readRun(options: ReadRunOptions, query: ListingQuery, rang
 
 class RunReader {
   readonly #options: ReadRunOptions
-  readonly #query: ListingQuery
+  readonly #query: UpstreamQuery
   readonly #range: Range
   #walk: Walk<RunPage>
   #run: Run
   #received = 0
 
-  constructor(options: ReadRunOptions, query: ListingQuery, range: Range) {
+  constructor(options: ReadRunOptions, query: UpstreamQuery, range: Range) {
     const { after, offsetHint, resume } = range
     this.#options = options
     this.#query = query
@@ -150,7 +150,7 @@ class RunReader {
 
 function rulesOf(
   { name, kind }: Pick<UpstreamOptions, 'name' | 'kind'>,
-  { listingId, filters }: ListingQuery,
+  { listingId, pushed }: UpstreamQuery,
 ): WalkRules {
   return {
     name,
@@ -159,6 +159,6 @@ function rulesOf(
     maxRepeatedByCursor: MAX_REPEATED,
     mayDivide: listingId === undefined,
     // A filter may be the cause, too.
-    mayDivide500: kind === 'registry' && filters.length === 0,
+    mayDivide500: kind === 'registry' && pushed.length === 0,
   }
 }

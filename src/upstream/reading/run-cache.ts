@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { LruCache } from '../../cache/lru.ts'
 import { type Clock, raceAbort } from '../../domain/clock.ts'
-import type { ListingQuery } from '../../domain/query.ts'
 import {
   type CacheDecision,
   type CachePolicy,
@@ -14,9 +13,10 @@ import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { filterNameOf } from '../../filter-spec/parameters.ts'
+import type { UpstreamQuery } from '../upstream-query.ts'
 import type { Run } from './run.ts'
 
-export type ReadRun = (query: ListingQuery, range: Range, signal: AbortSignal) => Promise<Run>
+export type ReadRun = (query: UpstreamQuery, range: Range, signal: AbortSignal) => Promise<Run>
 
 export type ServedRun = Pick<ReadingInfo, 'stale' | 'reason' | 'cache' | 'isCurrent'> & { run: Run }
 
@@ -66,7 +66,7 @@ export class RunCache {
     this.#options.runs.drop(this.#group)
   }
 
-  async read(query: ListingQuery, range: Range, signal: AbortSignal): Promise<ServedRun> {
+  async read(query: UpstreamQuery, range: Range, signal: AbortSignal): Promise<ServedRun> {
     const { clock } = this.#options
     const question = questionKey(query)
     const { after } = range
@@ -100,7 +100,7 @@ export class RunCache {
   }
 
   /** The run from the top of that question, where it is fresh and fits. Sends no request. */
-  fresh(query: ListingQuery, fits: (run: Run) => boolean): ServedRun | null {
+  fresh(query: UpstreamQuery, fits: (run: Run) => boolean): ServedRun | null {
     if (query.caching === 'no-cache') return null
     const stored = this.#get(questionKey(query))
     if (stored === null || phaseAt(stored.lifetime, this.#options.clock.monotonic()) !== 'fresh') return null
@@ -171,7 +171,7 @@ export class RunCache {
 }
 
 type Entry = { run: Run; lifetime: Lifetime }
-type ReadTask = { query: ListingQuery; range: Range; key: string; question: string }
+type ReadTask = { query: UpstreamQuery; range: Range; key: string; question: string }
 
 /** Outside of the class: a closure in a method would keep its variables alive. */
 function validityOf(
@@ -191,10 +191,10 @@ export function cacheGroup({ url, kind, key, allowPrivateAddresses }: Identity):
 type Identity = Pick<UpstreamOptions, 'url' | 'kind' | 'key' | 'allowPrivateAddresses'>
 
 /** Filters that are evaluated here do not count. The order of filters matters only within one name. */
-function questionKey({ filters, criteria, ...query }: ListingQuery): string {
+function questionKey({ pushed, criteria, ...query }: UpstreamQuery): string {
   const { status, publisher, ifMatch, via, listingId } = query
-  const sorted = filters.length < 2 ? filters : filters.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-  const names = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
+  const sorted = pushed.length < 2 ? pushed : pushed.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  const names = new Set(pushed.map(([parameter]) => filterNameOf(parameter)))
   let meaning = ''
   for (const { filter, onMissing } of criteria)
     if (names.has(filter.name))

@@ -1,4 +1,3 @@
-import { ALL_OPEN, type ListingQuery } from '../../domain/query.ts'
 import { addReporter, type MissingSource, readMissing } from '../../domain/source/missing-source.ts'
 import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
 import { traitsOf } from '../../domain/source/reasons.ts'
@@ -14,6 +13,7 @@ import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageItem } from '../pag
 import type { Attributable, PublisherDirectory } from '../publisher-directory.ts'
 import { type ReadRunOptions, readRun } from '../reading/read-run.ts'
 import type { Run } from '../reading/run.ts'
+import { PLAIN_QUERY, type UpstreamQuery } from '../upstream-query.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
 import { LISTING_HEAP_BYTES, snapshotKey } from './snapshot.ts'
 
@@ -97,13 +97,13 @@ export async function pull(options: PullOptions, { page }: Pick<FirstPage, 'page
   return { ...pulled, missing: pulled.missing?.map((entry) => addReporter(entry, pulled.gatewayId)) }
 }
 
-function allOpen(gatewayId: string): ListingQuery & { via: readonly string[] } {
-  return { ...ALL_OPEN, via: [gatewayId] }
+function allOpen(gatewayId: string): UpstreamQuery & { via: readonly string[] } {
+  return { ...PLAIN_QUERY, via: [gatewayId] }
 }
 
 async function pullPages(
   { upstream, publishers, read: { fetch, clock }, maxBytes }: PullOptions,
-  query: ListingQuery,
+  query: UpstreamQuery,
   firstPage: ListingPage | null,
 ): Promise<Pull> {
   let first = firstPage
@@ -170,7 +170,7 @@ function refuseTooLarge(textBytes: number, listings: number, maxBytes: number): 
 /** `null` for an upstream without NDJSON. */
 async function pullStream(
   { upstream, get, maxBytes }: PullOptions,
-  query: ListingQuery & { via: readonly string[] },
+  query: UpstreamQuery & { via: readonly string[] },
 ): Promise<Pull | null> {
   const { name, kind, key } = upstream
   const most = maxBytes()

@@ -13,7 +13,7 @@ import { eventually } from '../../helpers/eventually.ts'
 import { envelopeText, listingText } from '../../helpers/fake-registry.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { scriptAnswers } from '../../helpers/scripted-answers.ts'
-import { listingQuery, upstreamOptions } from '../../helpers/upstream.ts'
+import { upstreamOptions, upstreamQuery } from '../../helpers/upstream.ts'
 
 const SEARCH_PAUSE_MS = 1_000
 const SEARCH_RETRY_MS = 5_000
@@ -54,7 +54,7 @@ function open(t: ExecutionContext, publishers: object[] | null) {
 
 function itemsOf(ids: readonly (number | null)[]) {
   const texts = ids.map((publisher_id, n) => listingText({ listing_id: `l${n}`, publisher_id }))
-  const options = { kind: 'registry', conditions: conditionsOf(listingQuery()), offset: 0 } as const
+  const options = { kind: 'registry', conditions: conditionsOf(upstreamQuery()), offset: 0 } as const
   return new ListingPage(Buffer.from(envelopeText(texts, texts.length)), options).items
 }
 

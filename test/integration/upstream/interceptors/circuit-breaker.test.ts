@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import type { ListingQuery } from '../../../../src/domain/query.ts'
 import { MAX_OPEN_MS, OPEN_MS } from '../../../../src/domain/source/breaker.ts'
 import type { SourceReason } from '../../../../src/domain/source/reasons.ts'
 import { SourceError } from '../../../../src/domain/source/source-error.ts'
@@ -17,24 +16,25 @@ import {
 } from '../../../../src/upstream/interceptors/circuit-breaker.ts'
 import { type FetchPage, purposeOf } from '../../../../src/upstream/page/fetch-page.ts'
 import { conditionsOf, ListingPage } from '../../../../src/upstream/page/listing-page.ts'
+import type { UpstreamQuery } from '../../../../src/upstream/upstream-query.ts'
 import { envelopeText } from '../../../helpers/fake-registry.ts'
 import { type ManualClock, manualClock } from '../../../helpers/manual-clock.ts'
-import { listingQuery } from '../../../helpers/upstream.ts'
+import { upstreamQuery } from '../../../helpers/upstream.ts'
 
 const PAGE = new ListingPage(Buffer.from(envelopeText([], 0)), {
   kind: 'registry',
-  conditions: conditionsOf(listingQuery()),
+  conditions: conditionsOf(upstreamQuery()),
   offset: 0,
 })
 
 /** Questions that a reader may choose. */
 const CHOSEN: readonly (readonly [
   what: string,
-  query: Partial<ListingQuery>,
+  query: Partial<UpstreamQuery>,
   request?: Partial<PageRequest>,
 ])[] = [
   ['an id', { listingId: '\u0000' }],
-  ['a filter', { filters: [['gpu_model', 'H100']] }],
+  ['a filter', { pushed: [['gpu_model', 'H100']] }],
   ['a status', { status: 'closed' }],
   ['a publisher', { publisher: '0xabc' }],
   ['an offset', {}, { offset: 50 }],
@@ -52,7 +52,7 @@ function start(t: ExecutionContext, { clock = manualClock(), shared = null }: Op
     called: 0,
     probed: 0,
   }
-  const failureOf = (query: ListingQuery, request: PageRequest): SourceError | null =>
+  const failureOf = (query: UpstreamQuery, request: PageRequest): SourceError | null =>
     upstream.isChosenOnly && purposeOf(query, request) === 'page' ? null : upstream.failure
   const probe: FetchPage = async (query, request) => {
     upstream.probed++
@@ -66,8 +66,8 @@ function start(t: ExecutionContext, { clock = manualClock(), shared = null }: Op
   const log = { info: line('info'), warn: line('warn') }
   const breaker = new CircuitBreaker({ name: 'elsewhere', probe, log, shared, clock, random: () => 0.5 })
   t.teardown(() => breaker.close())
-  const call = (query: Partial<ListingQuery> = {}, request: Partial<PageRequest> = {}) => {
-    const [asked, page] = [listingQuery(query), { offset: 0, limit: 51, ...request }]
+  const call = (query: Partial<UpstreamQuery> = {}, request: Partial<PageRequest> = {}) => {
+    const [asked, page] = [upstreamQuery(query), { offset: 0, limit: 51, ...request }]
     return outcomeOf(breaker, purposeOf(asked, page), () => {
       upstream.called++
       return failureOf(asked, page)

@@ -6,7 +6,7 @@ import { MAX_SAVED_RETRIES, RETRY_SHARE, retry } from '../../../../src/upstream/
 import { createFetchPage } from '../../../../src/upstream/page/fetch-page.ts'
 import { envelopeText } from '../../../helpers/fake-registry.ts'
 import { type ScriptedAnswer, scriptAnswers } from '../../../helpers/scripted-answers.ts'
-import { failureOf, listingQuery, upstreamOptions } from '../../../helpers/upstream.ts'
+import { failureOf, upstreamOptions, upstreamQuery } from '../../../helpers/upstream.ts'
 
 const GOOD: ScriptedAnswer = [200, envelopeText([], 0)]
 const BUDGET_MS = 4000
@@ -38,7 +38,7 @@ function start(t: ExecutionContext, failure: Failure, { failures = 1, ms = 0 } =
     upstreamOptions({ url }),
     composeRequests(agent, { retry: retry(options) }),
   )
-  const fetch = () => fetchPage(listingQuery(), { offset: 0, limit: 50 })
+  const fetch = () => fetchPage(upstreamQuery(), { offset: 0, limit: 50 })
   return { fetch, seen, retries: () => retries }
 }
 

@@ -1,12 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
-import type { ListingQuery } from '../../../../src/domain/query.ts'
 import type { UpstreamOptions } from '../../../../src/domain/source/upstream.ts'
 import type { PageRequest } from '../../../../src/domain/walk/walk.ts'
 import { composeRequests } from '../../../../src/upstream/interceptors/compose.ts'
 import { createFetchPage } from '../../../../src/upstream/page/fetch-page.ts'
+import type { UpstreamQuery } from '../../../../src/upstream/upstream-query.ts'
 import { envelopeText, listingText } from '../../../helpers/fake-registry.ts'
 import { type ScriptedAnswer, scriptAnswers } from '../../../helpers/scripted-answers.ts'
-import { failureOf, listingQuery, upstreamOptions } from '../../../helpers/upstream.ts'
+import { failureOf, upstreamOptions, upstreamQuery } from '../../../helpers/upstream.ts'
 
 const EMPTY = envelopeText([], 0)
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -19,8 +19,8 @@ function open(t: ExecutionContext, reply: ScriptedAnswer, { path = '', ...option
     upstreamOptions({ ...options, url: `${url}${path}` }),
     composeRequests(agent),
   )
-  const fetch = (query: Partial<ListingQuery> = {}, request: Partial<PageRequest> = {}) =>
-    fetchPage(listingQuery(query), { offset: 0, limit: 51, ...request })
+  const fetch = (query: Partial<UpstreamQuery> = {}, request: Partial<PageRequest> = {}) =>
+    fetchPage(upstreamQuery(query), { offset: 0, limit: 51, ...request })
   return { fetch, seen }
 }
 
@@ -31,7 +31,7 @@ test('a page is requested with the query, the key and the route of the question'
   await fetch(
     {
       publisher: '0xabc',
-      filters: [
+      pushed: [
         ['gpu_model', 'in:[H100,RTX 4090]'],
         ['strict.gpu_model', 'true'],
       ],
@@ -80,7 +80,7 @@ test('the answer to one id holds that listing, or states that it does not exist'
 })
 
 test('a 400 about filters is unsupported_filter and names those that it is about', async (t) => {
-  const filters: [string, string][] = [
+  const pushed: [string, string][] = [
     ['gpu_model', 'H100'],
     ['min_gpu', '2'],
     ['strict.region', 'true'],
@@ -91,12 +91,12 @@ test('a 400 about filters is unsupported_filter and names those that it is about
     ['strict.region: unknown filter', ['region']],
     ['no', ['gpu_model', 'min_gpu', 'region']],
   ] as const) {
-    const error = await failureOf(t, open(t, [400, JSON.stringify({ detail })]).fetch({ filters }))
+    const error = await failureOf(t, open(t, [400, JSON.stringify({ detail })]).fetch({ pushed }))
     t.deepEqual([error.reason, error.filters], ['unsupported_filter', expected])
   }
   for (const detail of ['offset + limit may not exceed 2000 here', 'cursor: has expired']) {
     const paging = open(t, [400, JSON.stringify({ detail })])
-    t.is((await failureOf(t, paging.fetch({ filters }))).reason, 'http_400', detail)
+    t.is((await failureOf(t, paging.fetch({ pushed }))).reason, 'http_400', detail)
   }
   t.is((await failureOf(t, open(t, [400, '{}']).fetch())).reason, 'http_400')
 })

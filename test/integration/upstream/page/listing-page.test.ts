@@ -7,10 +7,11 @@ import { parseTimestamp } from '../../../../src/domain/timestamp.ts'
 import { withoutMember } from '../../../../src/json/members.ts'
 import type { PageItem } from '../../../../src/upstream/page/listing-page.ts'
 import { conditionsOf, ListingPage } from '../../../../src/upstream/page/listing-page.ts'
+import type { UpstreamQuery } from '../../../../src/upstream/upstream-query.ts'
 import { envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { jsonObjectText, jsonText } from '../../../helpers/json-text.ts'
 import { filterOf } from '../../../helpers/specs.ts'
-import { filtered, listingQuery } from '../../../helpers/upstream.ts'
+import { filtered, upstreamQuery } from '../../../helpers/upstream.ts'
 
 /** Values of the members that are read, in the spellings of strangers. */
 const VALUES = {
@@ -177,7 +178,7 @@ test('`_meta` is read of a gateway only, and only in known form', (t) => {
 
 test('an integer beyond 2^53 in a filtered field is compared exactly', (t) => {
   const serial = filterOf('serial', { op: 'in', value_type: 'integer' })
-  const query = listingQuery(filtered([serial], ['serial', '9007199254740993']))
+  const query = pushedDown([serial], ['serial', '9007199254740993'])
   const texts = ['9007199254740992', '9007199254740993', '9007199254740994'].map((number) =>
     listingText({ listing_id: number, offer_resource: { serial: 0 } }).replace(
       '"serial":0',
@@ -201,7 +202,7 @@ test('values of one listing never count for the next', (t) => {
     return listingText({ status, offer_resource: { region, vcpu_count: cpus } })
   })
   const filter = filterOf('vcpu_count', { op: 'in', value_type: 'integer' })
-  const queries = [listingQuery(), listingQuery(filtered([filter], ['vcpu_count', '2']))]
+  const queries = [upstreamQuery(), pushedDown([filter], ['vcpu_count', '2'])]
   fc.assert(
     fc.property(
       fc.array(item, { minLength: 1, maxLength: 8 }),
@@ -219,8 +220,13 @@ test('values of one listing never count for the next', (t) => {
   )
 })
 
+function pushedDown(...[vocabulary, ...pairs]: Parameters<typeof filtered>): UpstreamQuery {
+  const { filters: pushed, criteria } = filtered(vocabulary, ...pairs)
+  return upstreamQuery({ pushed, criteria })
+}
+
 function pageOf(body: string | Buffer, kind: UpstreamKind = 'registry'): ListingPage {
-  return new ListingPage(Buffer.from(body), { kind, conditions: conditionsOf(listingQuery()), offset: 0 })
+  return new ListingPage(Buffer.from(body), { kind, conditions: conditionsOf(upstreamQuery()), offset: 0 })
 }
 
 function refusalOf(body: string | Buffer): SourceReason | 'none' {
