@@ -115,8 +115,8 @@ test('metrics: calls, failures, retries, breaker, cache, age and items of each u
   const { text } = await get('/metrics', ADMIN)
   for (const line of [
     'entrepot_source_calls_total{registry="a"} 1',
-    'entrepot_source_calls_total{registry="dead"} 8',
-    'entrepot_source_failures_total{registry="dead",reason="connection_refused"} 8',
+    'entrepot_source_calls_total{registry="dead"} 4',
+    'entrepot_source_failures_total{registry="dead",reason="connection_refused"} 4',
     'entrepot_source_pages_total{registry="a",cache="fresh"} 1',
     'entrepot_source_pages_total{registry="a",cache="miss"} 1',
     'entrepot_source_breaker_state{registry="dead"} 0',
