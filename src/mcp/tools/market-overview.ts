@@ -53,7 +53,7 @@ export const marketOverviewTool = defineTool({
 
 /** Completeness comes first, since clients may cut the end. */
 function shortened({ complete, sources, total, isTotalExact, facets, prices }: MergedFacets): object {
-  const shown = Object.entries(facets).map(([name, { missing, ...facet }]) => [
+  const entries = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
     { ...topValues(facet, MAX_VALUES), missing },
   ])
@@ -64,6 +64,6 @@ function shortened({ complete, sources, total, isTotalExact, facets, prices }: M
     total,
     total_is,
     prices: prices.slice(0, MAX_PRICES),
-    facets: Object.fromEntries(shown),
+    facets: Object.fromEntries(entries),
   }
 }
