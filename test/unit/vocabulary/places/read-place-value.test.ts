@@ -1,0 +1,74 @@
+import test from 'ava'
+import { readPlaceTable } from '../../../../src/config/place-rows.ts'
+import { continentOfCountry, countryName } from '../../../../src/vocabulary/places/place-table.ts'
+import {
+  continentName,
+  readContinentValue,
+  readCountryValue,
+} from '../../../../src/vocabulary/places/read-place-value.ts'
+
+const table = readPlaceTable(null, [])
+const country = (text: string) => readCountryValue(table, text)
+const continent = (text: string) => readContinentValue(table, text)
+
+test('country: codes, names and short forms in any case are the country', (t) => {
+  for (const text of ['DE', 'de', 'DEU', 'deu', 'Germany', 'germany', ' GERMANY ', 'Deutschland'])
+    t.deepEqual(country(text), { code: 'DE' }, text)
+  for (const text of ['UK', 'GB', 'gbr', 'Great Britain', 'united-kingdom'])
+    t.deepEqual(country(text), { code: 'GB' }, text)
+  for (const text of ['us', 'USA', 'U.S.', 'United States']) t.deepEqual(country(text), { code: 'US' }, text)
+  t.deepEqual(country('Georgia'), { code: 'GE' })
+  t.deepEqual(country('CA'), { code: 'CA' })
+  t.deepEqual(country('turkiye'), { code: 'TR' })
+})
+
+test('country: every code and every name of the table is its country', (t) => {
+  for (const { code, alpha3, names } of table.countries.values())
+    for (const text of [code, alpha3, ...names]) t.deepEqual(country(text), { code }, text)
+})
+
+test('country: what is unknown, or a part of a country, has countries near it', (t) => {
+  const NEAR: Readonly<Record<string, string[]>> = {
+    Germny: ['Germany (DE)'],
+    Swede: ['Sweden (SE)'],
+    Congo: ['Democratic Republic of the Congo (CD)', 'Republic of the Congo (CG)'],
+    'Virgin Islands': ['British Virgin Islands (VG)', 'U.S. Virgin Islands (VI)'],
+    Scotland: ['United Kingdom (GB)'],
+    Texas: ['United States (US)'],
+    Xyzzy: [],
+    XX: [],
+    '': [],
+    ['x'.repeat(100_000)]: [],
+  }
+  for (const [text, near] of Object.entries(NEAR)) t.deepEqual(country(text), { near }, text.slice(0, 20))
+})
+
+test('continent: codes and names in any case are the continent', (t) => {
+  for (const text of ['EU', 'eu', 'EUR', 'Europe', 'europe'])
+    t.deepEqual(continent(text), { code: 'EU' }, text)
+  for (const text of ['NA', 'North America', 'north-america', 'northamerica'])
+    t.deepEqual(continent(text), { code: 'NA' }, text)
+  t.deepEqual(continent('Antarctica'), { code: 'AN' })
+})
+
+test('continent: what is unknown, or a region within continents, has continents near it', (t) => {
+  const NEAR: Readonly<Record<string, string[]>> = {
+    Europa: ['Europe (EU)'],
+    America: ['North America (NA)', 'South America (SA)'],
+    'Middle East': ['Asia (AS)'],
+    AP: ['Asia (AS)', 'Oceania (OC)'],
+    Germany: [],
+    '': [],
+    ['x'.repeat(100_000)]: [],
+  }
+  for (const [text, near] of Object.entries(NEAR)) t.deepEqual(continent(text), { near }, text.slice(0, 20))
+})
+
+test('countries and continents have English names', (t) => {
+  t.is(countryName(table, 'GB'), 'United Kingdom')
+  t.is(countryName(table, 'XX'), 'XX')
+  t.is(continentName('EU'), 'Europe')
+  t.is(continentName('XX'), 'XX')
+  t.is(continentOfCountry(table, 'RU'), 'EU')
+  t.is(continentOfCountry(table, 'XX'), null)
+})
