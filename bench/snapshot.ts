@@ -14,6 +14,7 @@ import { rankSources } from '../src/gateway/sources.ts'
 import { SnapshotPuller } from '../src/upstream/snapshot/puller.ts'
 import { SnapshotSource } from '../src/upstream/snapshot/snapshot-source.ts'
 import { SnapshotState } from '../src/upstream/snapshot/snapshot-state.ts'
+import { VOCABULARY } from '../test/helpers/vocabulary.ts'
 import { generateListings, randomFrom } from './generate-listings.ts'
 import { percentile, randomFilters } from './index.ts'
 import type { Bench, TableRow } from './table.ts'
@@ -46,6 +47,7 @@ async function measure(listings: string, shared: number): Promise<TableRow[]> {
     budgetMs: 4000,
     clock: systemClock,
     tokens: new TokenTable([]),
+    vocabulary: VOCABULARY,
     cursors: null,
   }
   const request = { reader: { kind: 'anonymous' }, signal: new AbortController().signal } as const

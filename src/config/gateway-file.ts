@@ -6,9 +6,11 @@ import { suggestName } from '../domain/nearest-name.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
+import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { Environment } from './settings.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
 import { lineOf } from './toml-lines.ts'
+import { readVocabulary } from './vocabulary.ts'
 
 const LISTING_SHAPE_MODES = ['off', 'warn', 'enforce'] as const
 export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
@@ -16,9 +18,11 @@ export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
 const MAX_UPSTREAMS = 100
 
 /** The tables of the file, with members in camel case. */
-export type GatewayFile = Omit<InCamelCase<Document>, 'tokens' | 'upstreams'> & {
+export type GatewayFile = Omit<InCamelCase<Document>, 'tokens' | 'upstreams' | 'vocabulary'> & {
   /** Of the file, or else of `config/tokens.toml`. */
   tokens: TokenTable
+  /** What models and places mean, with the operator's rows. */
+  vocabulary: Vocabulary
   /** In the order of the file, which is the order that readers see. */
   upstreams: readonly UpstreamOptions[]
 }
@@ -34,16 +38,19 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
   const isGood = parsed.success && found.length === 0
   const document = isGood ? parsed.data : gatewayFile.parse({})
-  const { tokens, upstreams, ...tables } = document
+  const { tokens, upstreams, vocabulary: rows, ...tables } = document
   const opened = upstreams.map((entry, n) => upstreamOptions(entry, n, source))
   const entries = tokens?.map((entry, n) => ({ ...entry, path: `tokens[${n}]` }))
   const table = entries === undefined ? defaultTokens(problems) : readTokens(entries, found)
+  const beside = (name: string | undefined): string | null =>
+    name === undefined ? null : resolve(dirname(file), name)
+  const vocabulary = readVocabulary({ gpus: beside(rows.gpus), places: beside(rows.places) }, problems)
   for (const { path, message } of found) {
     const line = path === '' ? null : lineOf(text, path)
     const place = line === null ? file : `${file}:${line}`
     problems.push({ path: path ? `${place}: ${path}` : place, message })
   }
-  return { ...inCamelCase(tables), tokens: table, upstreams: opened }
+  return { ...inCamelCase(tables), tokens: table, vocabulary, upstreams: opened }
 }
 
 const text = z.string().min(1)
@@ -133,6 +140,7 @@ const gatewayFile = z.strictObject({
       .default([]),
   }),
   tokens: z.array(token).optional(),
+  vocabulary: table({ gpus: text.optional(), places: text.optional() }),
   upstreams: z.array(upstream).max(MAX_UPSTREAMS).default([]),
 })
 

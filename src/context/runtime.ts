@@ -7,7 +7,7 @@ import type { Limiter } from '../domain/limiter.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
-import type { FilterSpec } from '../filter-spec/filter.ts'
+import { type Filter, type FilterSpec, filterIn } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
 import type { SpecSource } from '../gateway/current-spec.ts'
@@ -32,6 +32,7 @@ import { localSource, localStatus } from '../registry/local-source.ts'
 import { Replica } from '../registry/replica.ts'
 import { createShapeCheck } from '../registry/write/listing-shape.ts'
 import type { Upstream } from '../upstream/upstream.ts'
+import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { CleanupStack, type ProcessScope } from './process.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -64,22 +65,32 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, scope, previous, signal, reload } = options
   const { clock, storeHealth } = scope
   const fileSpec = readFilterSpec(config.filterSpecPath)
-  const isSameSpec = previous?.spec.etag === fileSpec.etag
-  const { spec, replica } = isSameSpec
-    ? previous
-    : { spec: fileSpec, replica: await openReplica(fileSpec, scope, signal) }
+  const { vocabulary, registry } = config
+  const isSameIndex =
+    previous?.spec.etag === fileSpec.etag &&
+    previous.config.vocabulary.version === vocabulary.version &&
+    previous.config.registry.name === registry.name
+  const spec = isSameIndex ? previous.spec : fileSpec
+  const filters = [...spec.filters.values(), ...vocabulary.filters(spec.filters)]
+  const replica = isSameIndex
+    ? previous.replica
+    : await openReplica(
+        { spec, vocabulary, filters: filters.map((one) => filterIn(one, registry.name)) },
+        scope,
+        signal,
+      )
   const closeReplica = (): void => {
     replica.close()
     storeHealth.recovered(spec)
   }
   const cleanup = new CleanupStack()
-  if (!isSameSpec) cleanup.add(closeReplica)
+  if (!isSameIndex) cleanup.add(closeReplica)
   try {
     for (const { path, message } of [...specWarnings(fileSpec, config.filterSpecPath), ...config.warnings])
       scope.log.warn({ setting: path, problem: message }, 'configuration warning')
-    const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, spec })
+    const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, filters })
     cleanup.add(lifecycle.close)
-    const local = createLocal({ config, spec, replica }, clock.monotonic)
+    const local = createLocal({ config, spec, replica, filters }, clock.monotonic)
     const cursorSecret = config.adminKey ?? scope.cursorSecret
     const gateway = createGateway({ config, spec, local, upstreams, clock, cursorSecret })
     const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
@@ -106,12 +117,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 }
 
 function openReplica(
-  spec: FilterSpec,
+  { spec, vocabulary, filters }: { spec: FilterSpec; vocabulary: Vocabulary; filters: readonly Filter[] },
   { store, storeHealth, clock, log, onWorkerFault }: ProcessScope,
   signal: AbortSignal | undefined,
 ): Promise<Replica> {
   const options = {
-    filters: [...spec.filters.values()],
+    filters,
+    vocabulary,
     onFault: (cause: unknown) => storeHealth.failed(spec, cause),
     onRecovery: () => storeHealth.recovered(spec),
     onReload: (listings: object) => log.warn(listings, 'changelog lost, listings loaded again'),
@@ -124,13 +136,13 @@ function openReplica(
 /** Loaded only for upstreams: a third of what a start loads. */
 async function openUpstreams({
   config,
-  spec,
+  filters,
   scope,
   previous,
-}: RuntimeOptions & { spec: FilterSpec }): Promise<Upstreams> {
+}: RuntimeOptions & { filters: readonly Filter[] }): Promise<Upstreams> {
   if (config.upstreams.length === 0 && (previous?.sources ?? []).length === 0) return NO_UPSTREAMS
   const upstreams = await import('./upstreams.ts')
-  return upstreams.openUpstreams({ config, spec, scope })
+  return upstreams.openUpstreams({ config, filters, scope })
 }
 
 const NO_UPSTREAMS: Upstreams = {
@@ -146,7 +158,12 @@ const NO_UPSTREAMS: Upstreams = {
 type LocalRegistry = { source: NamedSource; status: () => SourceStatus } | null
 
 function createLocal(
-  { config, spec, replica }: Pick<Runtime, 'config' | 'spec' | 'replica'>,
+  {
+    config,
+    spec,
+    replica,
+    filters,
+  }: Pick<Runtime, 'config' | 'spec' | 'replica'> & { filters: readonly Filter[] },
   now: () => number,
 ): LocalRegistry {
   const { name, enabled } = config.registry
@@ -156,14 +173,14 @@ function createLocal(
     visibility: 'public',
     mode: 'local',
     priority: 0,
-    ...localSource({ name, now }, replica, spec.filters.values()),
+    ...localSource({ name, now }, replica, filters),
     storefrontOf: (publisher) => replica.projection.publisherOf(publisher)?.storefrontUrl,
   }
   return { source, status: localStatus(name, spec, replica) }
 }
 
 type GatewayOptions = {
-  config: Pick<Config, 'gateway' | 'cache' | 'tokens'>
+  config: Pick<Config, 'gateway' | 'cache' | 'tokens' | 'vocabulary'>
   spec: FilterSpec
   local: LocalRegistry
   upstreams: readonly Upstream[]
@@ -187,13 +204,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     spec,
     gatewayId,
     tokens: config.tokens,
+    vocabulary: config.vocabulary,
     budgetMs,
     clock,
     cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
   })
   const { freshSeconds } = config.cache
   const contentTag = createContentTag(cursorSecret)
-  return { market, spec, gatewayId, freshSeconds, clock, contentTag, sources: all }
+  const derived = config.vocabulary.filters(spec.filters)
+  return { market, spec, derived, gatewayId, freshSeconds, clock, contentTag, sources: all }
 }
 
 function specSource({ spec, status }: Upstream): SpecSource {

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
+import type { Filter } from '../filter-spec/filter.ts'
 import { createAgent } from '../upstream/http/agent.ts'
 import { createUpstream, type Upstream } from '../upstream/upstream.ts'
 import type { ProcessScope } from './process.ts'
@@ -17,16 +17,17 @@ export type Upstreams = {
   close: () => Promise<void>
 }
 
-type UpstreamsOptions = { config: Config; spec: FilterSpec; scope: ProcessScope }
+/** `filters`: of the service itself. */
+type UpstreamsOptions = { config: Config; filters: readonly Filter[]; scope: ProcessScope }
 
-export async function openUpstreams({ config, spec, scope }: UpstreamsOptions): Promise<Upstreams> {
+export async function openUpstreams({ config, filters: own, scope }: UpstreamsOptions): Promise<Upstreams> {
   const { clock, random, log, resolver, interceptors } = scope
   const { id: gatewayId, schema, budgetMs } = config.gateway
   const caches = await scope.upstreamCaches()
   caches.prepare(config)
   /** Of all that readers may use here: snapshots are indexed by them. */
   const filters = (): Filter[] => [
-    ...spec.filters.values(),
+    ...own,
     ...opened.flatMap(({ upstream }) => [...(upstream.spec.spec()?.filters.values() ?? [])]),
   ]
   const opened = config.upstreams.map((options) => {

@@ -3,7 +3,7 @@ import type { PriceLimit } from '../domain/query.ts'
 import type { Exclusion } from '../domain/source/reading.ts'
 import type { JsonValue } from '../json/value.ts'
 import type { Criterion } from './filter.ts'
-import { OPERATIONS } from './operations/operations.ts'
+import { testOf } from './operations/operations.ts'
 import { resolvePath } from './path.ts'
 
 export function matchesAll(criteria: readonly Criterion[], document: JsonValue): boolean {
@@ -11,10 +11,14 @@ export function matchesAll(criteria: readonly Criterion[], document: JsonValue):
 }
 
 /** `null` where the document matches. If the field is missing, only `onMissing` decides. */
-function mismatchOf({ filter, test, onMissing }: Criterion, document: JsonValue): 'value' | 'missing' | null {
+function mismatchOf(
+  { filter, test, onMissing, unplaced }: Criterion,
+  document: JsonValue,
+): 'value' | 'missing' | null {
   const values = resolvePath(filter.compiled, document)
   if (values.length === 0) return onMissing === 'pass' ? null : 'missing'
-  return OPERATIONS[test.op].passes(test, values) ? null : 'value'
+  if (testOf(test).passes(test, values)) return null
+  return unplaced !== undefined && testOf(unplaced).passes(unplaced, values) ? 'missing' : 'value'
 }
 
 type Mismatch = (document: JsonValue) => 'value' | 'missing' | null

@@ -1,6 +1,8 @@
+import type { DerivedTest } from './operations/derived.ts'
 import type { Operand } from './operations/operation.ts'
 import type { FilterTest, Op } from './operations/operations.ts'
-import { compilePath, type Path } from './path.ts'
+import { compilePath, type Path, pathIn } from './path.ts'
+import type { Scalar } from './scalar.ts'
 
 export type OnMissing = 'fail' | 'pass'
 
@@ -11,10 +13,28 @@ export type FilterDefinition = Operand & {
   indexed: boolean
 }
 
-export type Filter = FilterDefinition & { compiled: Path }
+export type Filter = FilterDefinition & {
+  compiled: Path
+  /** Of a filter of derived values, which no filter spec declares. @throws EntrepotError `bad_request` */
+  parseDerived?: (raw: string) => Judgement
+}
+
+/** What a parameter says of a derived value. */
+export type Judgement = {
+  /** `null`: the value leaves it open. */
+  judge: (value: Scalar) => boolean | null
+  /** Whether a listing without the value matches. */
+  matchesMissing: boolean
+}
 
 /** A filter with its test, as a query applies it. */
-export type Criterion = { filter: Filter; onMissing: OnMissing; test: FilterTest }
+export type Criterion = {
+  filter: Filter
+  onMissing: OnMissing
+  test: FilterTest
+  /** Passes what `test` cannot judge; absent where it judges everything. */
+  unplaced?: DerivedTest | undefined
+}
 
 export type FilterSpec = {
   version: number
@@ -40,6 +60,18 @@ export const isSameFilter = (one: FilterDefinition, other: FilterDefinition): bo
   MEANING.every((key) => one[key] === other[key])
 
 const MEANING = ['path', 'op', 'value_type', 'alias_kind', 'on_missing'] as const
+
+/** The filter for listings of that source, which may give derived values another meaning. */
+export function filterIn(filter: Filter, source: string): Filter {
+  const compiled = pathIn(filter.compiled, source)
+  return compiled === filter.compiled ? filter : { ...filter, compiled }
+}
+
+/** The same array where no value is derived. */
+export function criteriaIn(criteria: readonly Criterion[], source: string): readonly Criterion[] {
+  if (!criteria.some(({ filter }) => filter.parseDerived !== undefined)) return criteria
+  return criteria.map((one) => ({ ...one, filter: filterIn(one.filter, source) }))
+}
 
 /** In the order of `GET /filter-spec`. */
 export const definitionOf = (filter: FilterDefinition): FilterDefinition => ({

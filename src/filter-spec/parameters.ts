@@ -1,8 +1,10 @@
 import { suggestName } from '../domain/nearest-name.ts'
 import { PRICE_PARAMETERS } from '../domain/price/price-parameters.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
+import { DERIVED_NAMES } from '../vocabulary/names.ts'
 import type { Criterion, Filter, FilterSpec, OnMissing } from './filter.ts'
 import { listNames, quote, readBoolean, refuseParameter } from './literals.ts'
+import { derivedTest } from './operations/derived.ts'
 import { OPERATIONS, parseTest } from './operations/operations.ts'
 
 /**
@@ -22,9 +24,24 @@ export function parseCriteria(
     const filter = spec.filters.get(name)
     if (filter === undefined) return refuseUnknownFilter(name, [...spec.filters.keys()])
     const onMissing = overrides.get(name) ?? filter.on_missing
-    criteria.push({ filter, onMissing, test: parseTest(filter, value) })
+    criteria.push(criterionOf(filter, value, onMissing))
   }
   return criteria
+}
+
+/** A listing that a derived filter cannot judge passes where the reader keeps those without the field. */
+function criterionOf(filter: Filter, value: string, onMissing: OnMissing): Criterion {
+  if (filter.parseDerived === undefined) return { filter, onMissing, test: parseTest(filter, value) }
+  const { judge, matchesMissing } = filter.parseDerived(value)
+  const passes = matchesMissing ? 'pass' : 'fail'
+  return onMissing === 'pass'
+    ? { filter, onMissing: passes, test: derivedTest((one) => judge(one) !== false) }
+    : {
+        filter,
+        onMissing: passes,
+        test: derivedTest((one) => judge(one) === true),
+        unplaced: derivedTest((one) => judge(one) === null),
+      }
 }
 
 /** `detail` has the deployed protocol's words, so `errors` has the suggestion. @throws EntrepotError `bad_request` */
@@ -56,7 +73,15 @@ function readOverrides(
 export const PROTOCOL_PARAMETERS: ReadonlySet<string> = new Set(['status', 'limit', 'offset', 'publisher'])
 
 /** What entrepot adds to its parameters. A filter of the spec takes such a name, so a spec stays good when a row is added. */
-const OWN_PARAMETERS = [...PRICE_PARAMETERS, 'require', 'timeout_ms', 'sources', 'explain', 'cursor'] as const
+const OWN_PARAMETERS = [
+  ...PRICE_PARAMETERS,
+  ...DERIVED_NAMES,
+  'require',
+  'timeout_ms',
+  'sources',
+  'explain',
+  'cursor',
+] as const
 export type OwnParameter = (typeof OWN_PARAMETERS)[number]
 
 /** One for each own parameter whose name a filter of the spec takes. */

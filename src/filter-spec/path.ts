@@ -1,7 +1,25 @@
 import { isJsonObject, type JsonValue } from '../json/value.ts'
+import type { Scalar } from './scalar.ts'
 
 /** A negative index counts from the end. */
-type PathStep = { kind: 'member'; name: string } | { kind: 'index'; index: number } | { kind: 'every' }
+export type PathStep =
+  | { kind: 'member'; name: string }
+  | { kind: 'index'; index: number }
+  | { kind: 'every' }
+  | DerivedStep
+
+/** The field of a derived value that is JSON members for readers, instead of what filters test. */
+export const MEANING = 'meaning'
+
+/** A value that is made of a whole listing of one source, instead of one of its members. */
+export type DerivedStep = {
+  kind: 'derived'
+  field: string
+  /** Of what the value is made by: equal keys have equal values. */
+  version: string
+  source: string
+  valueIn: (listing: JsonValue, field: string, source: string) => Scalar | null
+}
 
 export type Path = readonly PathStep[]
 
@@ -97,19 +115,32 @@ function follow(step: PathStep, from: readonly JsonValue[]): JsonValue[] {
       if (isJsonObject(value) && Object.hasOwn(value, step.name)) add(value[step.name])
     } else if (step.kind === 'index') {
       if (Array.isArray(value)) add(value.at(step.index))
-    } else if (Array.isArray(value)) value.forEach(add)
+    } else if (step.kind === 'derived') add(derivedValue(step, value))
+    else if (Array.isArray(value)) value.forEach(add)
     else add(value)
   }
   return found
 }
 
+/** `null` for a listing that has none. */
+export function derivedValue({ valueIn, field, source }: DerivedStep, listing: JsonValue): Scalar | null {
+  return valueIn(listing, field, source)
+}
+
+/** The path in listings of that source. */
+export function pathIn(path: Path, source: string): Path {
+  const [step] = path
+  return step?.kind === 'derived' && step.source !== source ? [{ ...step, source }] : path
+}
+
 const KEYS = new WeakMap<Path, string>()
 
-/** Equal for paths to the same place, however they are written. */
+/** Equal for paths to the same place, however they are written, and for a derived value in any source. */
 export function pathKey(path: Path): string {
   const known = KEYS.get(path)
   if (known !== undefined) return known
-  const key = JSON.stringify(path)
+  const [step] = path
+  const key = step?.kind === 'derived' ? `${step.field} ${step.version}` : JSON.stringify(path)
   KEYS.set(path, key)
   return key
 }

@@ -5,7 +5,7 @@ import type { SourceError } from '../domain/source/source-error.ts'
 import type { UpstreamKind } from '../domain/source/upstream.ts'
 import { allowedValues } from '../filter-spec/allowed-values.ts'
 import { type Declaring, type FederatedSpec, federate } from '../filter-spec/federated.ts'
-import type { FilterSpec } from '../filter-spec/filter.ts'
+import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { JsonObject } from '../json/value.ts'
@@ -39,12 +39,19 @@ type ReadSpec = (
   filters?: readonly (readonly [parameter: string, value: string])[],
 ) => Promise<CurrentSpec>
 
-export function createReadSpec(own: FilterSpec, sources: readonly SpecSource[]): ReadSpec {
-  const forAll = memoized(own)
-  const forPublic = memoized(own)
+/** @param derived filters that every source has, by its listings */
+export function createReadSpec(
+  own: FilterSpec,
+  sources: readonly SpecSource[],
+  derived: readonly Filter[],
+): ReadSpec {
+  const forAll = memoized(own, derived)
+  const forPublic = memoized(own, derived)
+  const isKnown = (name: string): boolean =>
+    own.filters.has(name) || derived.some((filter) => filter.name === name)
   return async (reader, { ms, caller }, filters) => {
     const visible = sources.filter((source) => maySee(reader, source))
-    const isOwn = filters?.every(([parameter]) => own.filters.has(filterNameOf(parameter))) ?? false
+    const isOwn = filters?.every(([parameter]) => isKnown(filterNameOf(parameter))) ?? false
     const pending = isOwn ? [] : visible.flatMap((source) => source.load() ?? [])
     if (pending.length > 0) {
       const timeoutError = () => new Error('late')
@@ -58,7 +65,10 @@ export function createReadSpec(own: FilterSpec, sources: readonly SpecSource[]):
   }
 }
 
-function memoized(own: FilterSpec): (sources: readonly SpecSource[]) => CurrentSpec {
+function memoized(
+  own: FilterSpec,
+  derived: readonly Filter[],
+): (sources: readonly SpecSource[]) => CurrentSpec {
   let latest: CurrentSpec | null = null
   return (sources) => {
     if (latest?.isCurrent()) return latest
@@ -67,8 +77,10 @@ function memoized(own: FilterSpec): (sources: readonly SpecSource[]) => CurrentS
       const spec = specs[n]
       return spec ? [{ name, kind, priority, spec }] : []
     })
+    const { filters, ...spec } = federate(own, declaring)
     latest = {
-      ...federate(own, declaring),
+      ...spec,
+      filters: new Map([...filters, ...derived.map((filter) => [filter.name, filter] as const)]),
       isCurrent: () => sources.every(({ spec }, n) => spec() === specs[n]),
       allowed: (filter) => allowedIn(own, declaring, filter),
     }

@@ -1,6 +1,7 @@
 import { withMember } from '../json/members.ts'
 import { CLOSE_BRACE, COMMA } from '../json/scanner.ts'
 import { ENVELOPE_START, envelopeEnd } from '../wire/envelope.ts'
+import type { Hints } from './hints.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'
 import { countUnchecked } from './source-report.ts'
@@ -8,12 +9,17 @@ import { countUnchecked } from './source-report.ts'
 /**
  * One buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
  */
-export function renderMerged(page: Omit<MergedPage, 'outcomes'>): { body: Buffer; rows: Buffer } {
-  const { items, total, isTotalExact, complete, sources, nextCursor } = page
+export function renderMerged(page: Omit<MergedPage, 'outcomes'> & Partial<Hints>): {
+  body: Buffer
+  rows: Buffer
+} {
+  const { items, total, isTotalExact, complete, sources, nextCursor, unplaced, suggestions } = page
   const cursor = nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`
   const unchecked = countUnchecked(items)
   const bounds = `${isTotalExact ? '' : ',"total_is":"at_most"'},"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
-  const more = `${bounds},"sources":${JSON.stringify(sources)}${cursor}`
+  const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
+  const hints = suggestions === undefined ? '' : `,"suggestions":${JSON.stringify(suggestions)}`
+  const more = `${bounds}${judged}${hints},"sources":${JSON.stringify(sources)}${cursor}`
   const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)
@@ -49,6 +55,7 @@ function renderMeta(merged: MergedItem): string {
   if (merged.unchecked.length > 0) meta += `,"unchecked":${JSON.stringify(merged.unchecked)}`
   if (merged.notIn.length > 0) meta += `,"not_in":${JSON.stringify(merged.notIn)}`
   if (merged.ageSeconds !== undefined) meta += `,"age_seconds":${merged.ageSeconds}`
+  if (merged.meaning) meta += `,${merged.meaning}`
   if (price !== undefined) meta += `,"price":${JSON.stringify(price)}`
   return `${meta}}`
 }

@@ -4,17 +4,19 @@ import { formatAmount, type PriceKey, type PricePer } from '../domain/price/pric
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import type { Facets, PriceCounts, Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns, nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
-import type { Filter } from '../filter-spec/filter.ts'
+import { type Filter, filterIn } from '../filter-spec/filter.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
 import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
 import { addPriceCounts } from '../listing-index/key-union.ts'
+import { isOpen } from '../vocabulary/open-value.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
-import { decidersOf } from './deciders.ts'
+import { type Deciders, decidersOf } from './deciders.ts'
 import { qualifiedName } from './merged-item.ts'
 import { type SelectedSource, selectSources } from './selected-source.ts'
 import { isExact } from './sequence.ts'
@@ -72,14 +74,9 @@ export async function readFacets(
   { by, per, ...query }: FacetsQuery,
   request: MergeRequest,
 ): Promise<MergedFacets> {
-  const { sources, holdings, tokens } = settings
-  const { signal: caller, budgetMs: ms = settings.budgetMs } = request
-  const visible = visibleSources(sources, request)
-  const ranked = rankSources(visible)
-  const { deciders, selected } = await withBudget(ms, caller, async (signal) => {
-    const deciders = await decidersOf(holdings, ms)(ranked, query, signal)
-    return { deciders, selected: await selectSources(ranked, deciders, signal) }
-  })
+  const { tokens } = settings
+  const { signal: caller } = request
+  const { visible, deciders, selected } = await selectAll(settings, query, request)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const counts = await countAll(selected, fields, per, caller)
   const registries = await inTurns(countRegistries(selected), caller)
@@ -91,7 +88,8 @@ export async function readFacets(
     if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
     const n = fields.indexOf(field)
     const missing = sum(counts, (one) => one.missing[n]!)
-    return [field.name, facetOf(mergeValues(counts, n), missing)]
+    const values = mergeValues(counts, n)
+    return [field.name, field.parseDerived === undefined ? facetOf(values, missing) : judged(values, missing)]
   })
   return {
     total,
@@ -102,28 +100,51 @@ export async function readFacets(
   }
 }
 
-async function countAll(
+/** All matches of the sources that a reader may see. */
+export async function selectAll(
+  { sources, holdings, budgetMs }: MergeSettings,
+  query: ListingQuery,
+  request: MergeRequest,
+): Promise<{ visible: readonly NamedSource[]; deciders: Deciders; selected: readonly SelectedSource[] }> {
+  const { signal: caller, budgetMs: ms = budgetMs } = request
+  const visible = visibleSources(sources, request)
+  const ranked = rankSources(visible)
+  return withBudget(ms, caller, async (signal) => {
+    const deciders = await decidersOf(holdings, ms)(ranked, query, signal)
+    return { visible, deciders, selected: await selectSources(ranked, deciders, signal) }
+  })
+}
+
+/** Of each source that has an answer. */
+export async function countAll(
   selected: readonly SelectedSource[],
-  fields: readonly Filter[],
+  asked: readonly Filter[],
   per: PricePer,
   caller: AbortSignal,
-): Promise<Facets[]> {
-  const counts: Facets[] = []
+): Promise<SourceFacets[]> {
+  const counts: SourceFacets[] = []
   for (const one of selected) {
-    const { selection } = one
+    const { selection, source } = one
     if (selection === null) continue
+    const fields = asked.map((field) => filterIn(field, source.name))
     try {
-      counts.push(await selection.facets(fields, per))
+      counts.push({ source: source.name, ...(await selection.facets(fields, per)) })
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       // The index may lack a field.
       if (selection.total > MEMORY_SCAN_LIMIT) one.result = error
-      else counts.push(await inTurns(countOneByOne(selection, fields, per), caller))
+      else
+        counts.push({
+          source: source.name,
+          ...(await inTurns(countOneByOne(selection, fields, per), caller)),
+        })
     }
     await nextTurn(caller)
   }
   return counts
 }
+
+type SourceFacets = Facets & { source: string }
 
 function* countOneByOne(
   { items }: Selection,
@@ -162,6 +183,14 @@ function mergeValues(counts: readonly Facets[], n: number): ReadonlyMap<string, 
   const sums = new Map<string, number>()
   for (const { values } of counts) for (const [value, count] of values[n]!) addTo(sums, value, count)
   return sums
+}
+
+/** What leaves its value open is missing. */
+function judged(values: ReadonlyMap<string, number>, missing: number): FacetJson {
+  const [open, certain] = [true, false].map((wanted) =>
+    [...values].filter(([value]) => isOpen(value) === wanted),
+  )
+  return facetOf(new Map(certain), sum(open!, ([, count]) => count) + missing)
 }
 
 /** The Registry may have changed between two counts, so some could be below 1. */

@@ -1,4 +1,4 @@
-import type { Filter, FilterDefinition } from '../filter-spec/filter.ts'
+import { definitionOf, type Filter, type FilterDefinition } from '../filter-spec/filter.ts'
 import { OPERATIONS } from '../filter-spec/operations/operations.ts'
 import type { FacetJson } from '../wire/facets.ts'
 import type { SourceNote } from '../wire/source.ts'
@@ -36,7 +36,9 @@ export function describeFilters(
   counts: MergedFacets | null,
   settings: Pick<MergeSettings, 'describeFailure'>,
 ): FilterDescriptions {
-  const { filters } = JSON.parse(spec.body) as { filters: FilterDescription[] }
+  const { filters: declared } = JSON.parse(spec.body) as { filters: FilterDescription[] }
+  const derived = [...spec.filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
+  const filters: FilterDescription[] = [...derived.map(definitionOf), ...declared]
   const sources = visible.map((source) => noteOnSpec(source, settings))
   return {
     filters: filters.map((filter) => {

@@ -8,7 +8,7 @@ import { hasAnswered } from '../wire/describe-missing.ts'
 import { decide } from './authority.ts'
 import { type Copy, isReadable, knows } from './deciders.ts'
 import { heldCopies } from './holdings.ts'
-import { type MergedItem, mergeItem } from './merged-item.ts'
+import { type MergedItem, mergeItem, withMeaning } from './merged-item.ts'
 import {
   countReturned,
   incompleteError,
@@ -64,7 +64,8 @@ export async function findListing(
   if (merged === null && !request.isLoop) rejectUnknown(reports)
   const rank = ranked.findIndex(({ name }) => name === merged?.registry)
   const better = answers.filter((answer) => merged === null || answer.rank <= rank)
-  return { ...reports, merged, complete: better.every(({ outcome }) => isComplete(outcome)) }
+  const shown = merged && withMeaning(merged, settings.vocabulary)
+  return { ...reports, merged: shown, complete: better.every(({ outcome }) => isComplete(outcome)) }
 }
 
 type Answer = { rank: number; outcome: Outcome; items: readonly Item[] }
@@ -119,29 +120,29 @@ function mergeAnswers(
   listingId: string,
   now: number,
 ): MergedItem | null {
-  const bestAnswer = answers.find(({ items }) => items.length > 0)
-  if (bestAnswer === undefined) return null
+  const shown = answers.find(({ items }) => items.length > 0)
+  if (shown === undefined) return null
   const asked = new Set(answers.map(({ rank }) => rank))
   const held = ranked.flatMap((source, rank) => (asked.has(rank) ? [] : heldCopies(source, rank, listingId)))
   const read = answers.flatMap(({ items, rank }) =>
     items.map((item): Copy => ({ item, rank, status: 'open', isOwn: false })),
   )
-  const { decider, otherCopies, isConflict } = decide([...read, ...held], { status: null })[0]!
-  const better = answers.filter(({ rank }) => rank < bestAnswer.rank)
+  const { decider, others, isConflict } = decide([...read, ...held], { status: null })[0]!
+  const better = answers.filter(({ rank }) => rank < shown.rank)
   const unchecked = better.flatMap(({ outcome: { source, result } }) =>
-    result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
+    result instanceof SourceError && traitsOf(result.reason).shown !== 'skipped' ? [source.name] : [],
   )
   const notIn = better.flatMap(({ outcome: { source, result } }) =>
     !(result instanceof SourceError) && knows(source, decider.item) ? [source.name] : [],
   )
-  const { result } = bestAnswer.outcome
+  const { result } = shown.outcome
   const isStale = !(result instanceof SourceError) && result.stale
   const ageSeconds =
     result instanceof SourceError ? undefined : Math.max(0, Math.floor((now - result.asOf) / 1000))
   const merged = mergeItem(
     decider.item,
-    { ranked, rank: bestAnswer.rank, isStale },
-    { otherCopies, isConflict, unchecked, notIn },
+    { ranked, rank: shown.rank, isStale },
+    { others, isConflict, unchecked, notIn },
   )
   return { ...merged, ageSeconds }
 }

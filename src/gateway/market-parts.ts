@@ -2,6 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
+import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SourceNote } from '../wire/source.ts'
 import type { SpecSource } from './current-spec.ts'
 import type { Cursors } from './cursor.ts'
@@ -24,6 +25,8 @@ export type MarketParts = Pick<MergeSettings, 'describeFailure'> & {
   /** Absent for a buyer, who is no gateway. */
   gatewayId?: string
   tokens: TokenTable
+  /** What models and places mean. */
+  vocabulary: Vocabulary
   budgetMs: number
   /** Longest wait for the counts of `filters`. */
   countMs?: number

@@ -67,6 +67,7 @@ export function createQueryReader(parts: MarketParts): QueryReader {
   const readSpec = createReadSpec(
     own,
     sources.flatMap(({ spec }) => spec ?? []),
+    parts.vocabulary.filters(own.filters),
   )
   const path = ({ cdnLoop, caching, trace }: MarketRequest): RequestPath => ({
     ...(gatewayId === undefined ? { isLoop: false } : parseCdnLoop(cdnLoop, gatewayId)),

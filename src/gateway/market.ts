@@ -1,17 +1,20 @@
 import type { TokenTable } from '../domain/price/token.ts'
 import { ALL_OPEN } from '../domain/query.ts'
+import type { VocabularyJson } from '../wire/vocabulary.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
+import { countUnplaced, type Hints, suggestModel } from './hints.ts'
 import { Holdings } from './holdings.ts'
 import type { Completeness, MarketParts } from './market-parts.ts'
 import { createQueryReader, type MarketQuery, type MarketRequest } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
-import { unlessRefused } from './source-report.ts'
+import { type Reports, unlessRefused } from './source-report.ts'
 import { maySee, rankSources, traceSource } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
+import { reportVocabulary } from './vocabulary-report.ts'
 
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
 export type Market = {
@@ -29,13 +32,15 @@ export type Market = {
   filterSpec: (request: MarketRequest) => Promise<CurrentSpec>
   /** The same for agents and people. `isCounted`: with the values that open listings have. */
   filters: (request: MarketRequest, isCounted: boolean) => Promise<FilterDescriptions>
+  /** What models and places mean, and what is not recognised. */
+  vocabulary: (request: MarketRequest) => Promise<VocabularyJson & Reports>
   /** The state of each source, and the sources that gateways among them lack. */
   sources: (request: MarketRequest) => Promise<Completeness>
   close: () => void
 }
 
-export type Page = MergedPage & { isCurrent: Validity }
-type MarketFacets = MergedFacets & { isCurrent: Validity }
+export type Page = MergedPage & Hints & { isCurrent: Validity }
+type MarketFacets = MergedFacets & Pick<Hints, 'unplaced'> & { isCurrent: Validity }
 
 /** The filters do not wait long for their counts. */
 const COUNT_MS = 2000
@@ -53,7 +58,14 @@ export function createMarket(parts: MarketParts): Market {
     page: async ({ limit, offset, cursor, ...asked }, request) => {
       const { query, merge, spec } = await read.query(asked, request)
       const page = await readPage(settings, query, { limit, offset, cursor }, merge)
-      return { ...page, isCurrent: validityOf(page, asked.filters.length === 0 ? null : spec, clock) }
+      return {
+        ...page,
+        unplaced: await countUnplaced(settings, query, merge),
+        suggestions: cursor
+          ? undefined
+          : await suggestModel(settings, { query, spec, total: page.total }, merge),
+        isCurrent: validityOf(page, asked.filters.length === 0 ? null : spec, clock),
+      }
     },
     stream: async (asked, request) => {
       const { query, merge } = await read.query(asked, request)
@@ -70,8 +82,9 @@ export function createMarket(parts: MarketParts): Market {
       const { query, merge, spec } = await read.query(asked, request, names)
       const fields = facetFields(by, spec.filters)
       const facets = await readFacets(settings, { ...query, by: fields, per: asked.prices.per }, merge)
+      const unplaced = await countUnplaced(settings, query, merge)
       const hasFilters = asked.filters.length > 0 || names?.length !== 0
-      return { ...facets, isCurrent: validityOf(facets, hasFilters ? spec : null, clock) }
+      return { ...facets, unplaced, isCurrent: validityOf(facets, hasFilters ? spec : null, clock) }
     },
     filterSpec: (request) => read.spec(request),
     filters: async (request, isCounted) => {
@@ -83,6 +96,8 @@ export function createMarket(parts: MarketParts): Market {
       const counts = isCounted ? await unlessRefused(count()) : null
       return describeFilters(spec, visibleTo(request), counts, parts)
     },
+    vocabulary: ({ reader, signal, budgetMs }) =>
+      reportVocabulary(settings, { reader, signal, ...(budgetMs !== undefined && { budgetMs }) }),
     sources: async (request) => {
       const notes = await Promise.all(visibleTo(request).map(({ health }) => health(request.signal)))
       const complete = notes.flat().every(({ state }) => state === 'loaded' || state === 'stale')

@@ -1,6 +1,7 @@
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { type JsonObject, parseObject, sameJson } from '../json/value.ts'
+import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
 import type { Verdict } from './deciders.ts'
 
@@ -26,13 +27,21 @@ export type MergedItem = {
   /** Of the answer for this id; absent in lists, where each source has one age. */
   ageSeconds?: number | undefined
   price?: ItemPrice | undefined
+  /** JSON members of `_meta`: what the listing means. */
+  meaning?: string
+}
+
+/** An item of a source in memory has it already. */
+export function withMeaning(merged: MergedItem, vocabulary: Vocabulary): MergedItem {
+  const { item, registry } = merged
+  return { ...merged, meaning: item.meaning ?? vocabulary.describe(readObject(item), registry) }
 }
 
 /** A readable copy that no better source is known to have, with what is known of the others. */
 export function mergeItem(
   item: Item,
   { ranked, rank, isStale }: { ranked: readonly NamedSource[]; rank: number; isStale: boolean },
-  { otherCopies, isConflict, unchecked, notIn }: Verdict,
+  { others, isConflict, unchecked, notIn }: Verdict,
 ): MergedItem {
   const { origin } = item
   const { name: registry } = ranked[rank]!
@@ -44,9 +53,9 @@ export function mergeItem(
     item,
     bytes: item.bytes,
     registry,
-    alsoIn: otherCopies.length === 0 && origin === undefined ? NONE : alsoIn(),
+    alsoIn: others.length === 0 && origin === undefined ? NONE : alsoIn(),
     stale: isStale || origin?.stale === true,
-    differs: origin?.differs === true || otherCopies.some((other) => hasOtherTerms(item, other.item)),
+    differs: origin?.differs === true || others.some((other) => hasOtherTerms(item, other.item)),
     conflict: isConflict,
     disputed: joined(disputed, origin?.disputed),
     unchecked: joined(unchecked, origin?.unchecked),
@@ -55,7 +64,7 @@ export function mergeItem(
 
   function alsoIn(): string[] {
     const source = qualifiedName(registry, item)
-    const names = otherCopies.map((other) => qualifiedName(ranked[other.rank]!.name, other.item))
+    const names = others.map((other) => qualifiedName(ranked[other.rank]!.name, other.item))
     return [...new Set([...within(origin?.alsoIn), ...names])].filter((name) => name !== source)
   }
 }

@@ -3,9 +3,10 @@ import type { ListingQuery } from '../domain/query.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { decidersOf } from './deciders.ts'
 import { renderItem } from './envelope.ts'
+import { countUnplaced } from './hints.ts'
 import { ROUND } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
-import { openSequence, withPrices } from './sequence.ts'
+import { describeItems, openSequence } from './sequence.ts'
 import { assertAnswerable, countReturned, countUnchecked, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
@@ -22,7 +23,7 @@ export async function streamListings(
   query: ListingQuery,
   request: MergeRequest,
 ): Promise<ListingStream> {
-  const { sources, holdings, clock, tokens } = settings
+  const { sources, holdings, clock } = settings
   const { byPrice, budgetMs: ms = settings.budgetMs } = request
   const visible = visibleSources(sources, request)
   const cap = endOfMs(clock.now())
@@ -47,10 +48,11 @@ export async function streamListings(
       const items = sent ? batch.filter(({ item }) => sent.add(item.listingId, item)) : batch
       unchecked += countUnchecked(items)
       countReturned(items, returned)
-      yield* renderChunks(withPrices(items, sequence, query, tokens))
+      yield* renderChunks(describeItems(items, sequence, query, settings))
     }
     const end = reportOutcomes(sequence.outcomes, returned, settings, query.explain)
-    const _meta = { ...end, outcomes: undefined, unchecked: unchecked || undefined }
+    const unplaced = await countUnplaced(settings, query, request)
+    const _meta = { ...end, outcomes: undefined, unchecked: unchecked || undefined, unplaced }
     yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
   }
 }

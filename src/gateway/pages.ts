@@ -7,7 +7,7 @@ import type { ByPrice } from './by-price/price-order.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
 import { decidersOf } from './deciders.ts'
 import type { MergedItem } from './merged-item.ts'
-import { isExact, openSequence, withPrices } from './sequence.ts'
+import { describeItems, isExact, openSequence } from './sequence.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
 
@@ -49,7 +49,7 @@ export async function readPage(
   { limit, offset, cursor }: Paging,
   request: MergeRequest,
 ): Promise<MergedPage> {
-  const { sources, holdings, clock, tokens, cursors } = settings
+  const { sources, holdings, clock, cursors } = settings
   const { byPrice: by, isLoop = false, budgetMs: ms = settings.budgetMs } = request
   const visible = visibleSources(sources, request)
   const question = questionOf(query, by, visible)
@@ -73,7 +73,7 @@ export async function readPage(
   const { resumePoint } = sequence
   const total = from?.total ?? Math.max(sequence.total, before + page.length)
   const isTotalExact = from?.isTotalExact ?? isExact(sequence.outcomes, sequence.deciders)
-  const items = withPrices(page, sequence, query, tokens)
+  const items = describeItems(page, sequence, query, settings)
   const needsCursor = cursor !== undefined && cursors !== null && !isLoop
   const hasMore = needsCursor && items.length > 0 && sequence.hasMore()
   const reports = reportOutcomes(sequence.outcomes, countReturned(items), settings, query.explain)

@@ -1,4 +1,3 @@
-import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Micros } from '../domain/timestamp.ts'
@@ -7,8 +6,8 @@ import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
 import type { Deciders, OpenDeciders } from './deciders.ts'
 import { MergedSequence, type ResumePoint } from './merge.ts'
-import type { MergedItem } from './merged-item.ts'
-import type { Outcome } from './sources.ts'
+import { type MergedItem, withMeaning } from './merged-item.ts'
+import type { MergeSettings, Outcome } from './sources.ts'
 
 type SequenceOptions = {
   /** `undefined`: newest first. */
@@ -40,15 +39,16 @@ export function isExact(outcomes: readonly Outcome[], deciders: Pick<Deciders, '
   )
 }
 
-/** With the prices that were compared. */
-export function withPrices(
+/** With what they mean, and the prices that were compared. */
+export function describeItems(
   items: readonly MergedItem[],
   sequence: MergedSequence | PriceSequence,
   { priceLimit }: ListingQuery,
-  tokens: TokenTable,
+  { tokens, vocabulary }: Pick<MergeSettings, 'tokens' | 'vocabulary'>,
 ): readonly MergedItem[] {
-  if (sequence instanceof MergedSequence && priceLimit === undefined) return items
+  const described = items.map((item) => withMeaning(item, vocabulary))
+  if (sequence instanceof MergedSequence && priceLimit === undefined) return described
   const comparison =
     sequence instanceof PriceSequence ? comparisonIn(sequence.order) : comparisonWith(priceLimit!)
-  return items.map((item) => ({ ...item, price: itemPrice(item.bytes, comparison, tokens) }))
+  return described.map((item) => ({ ...item, price: itemPrice(item.bytes, comparison, tokens) }))
 }

@@ -7,6 +7,7 @@ import type { Reading, ReadingInfo, Visibility } from '../domain/source/reading.
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Attributes } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
+import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import type { Holdings } from './holdings.ts'
 
@@ -26,6 +27,7 @@ export type MergeSettings = {
   budgetMs: number
   clock: Clock
   tokens: TokenTable
+  vocabulary: Vocabulary
   /** Details of a failure, for reports. Absent: readers see its reason alone. */
   describeFailure?: ((failure: SourceError, source: string) => string) | undefined
 }

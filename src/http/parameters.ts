@@ -124,19 +124,25 @@ type MarketParameters = {
 }
 export type IsParameter = (name: string, value: string) => boolean
 
+/** `derived`: filters by what listings mean, whose names the spec leaves free. */
+export type Filters = { spec: Pick<FilterSpec, 'filters'>; derived: readonly Filter[] }
+
 /**
  * The parameters of a route with the filters of the spec, which take the names of own parameters. `cursor` still
  * continues a page, as its values have a form of their own.
  */
 export function withFilters(
   parameters: readonly RouteParameter[],
-  spec: Pick<FilterSpec, 'filters'>,
+  { spec, derived }: Filters,
 ): MarketParameters {
   const kept = parameters.filter(({ name }) => !(isOwnParameter(name) && spec.filters.has(name)))
   const names = new Set(kept.map(({ name }) => name))
   const hasCursor = parameters.includes(CURSOR)
   return {
-    all: [...kept, ...filterParameters(spec).filter(({ name }) => !names.has(name))],
+    all: [
+      ...kept,
+      ...filterParameters([...derived, ...spec.filters.values()]).filter(({ name }) => !names.has(name)),
+    ],
     isParameter: (name, value) =>
       names.has(name) || (hasCursor && name === CURSOR.name && isCursorText(value)),
   }
@@ -253,10 +259,8 @@ export function readNames(text = ''): readonly string[] | null {
   return names.length === 0 ? null : names
 }
 
-const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
-  [...filters.values()].map((filter) =>
-    parameter('query', filter.name, describeFilter(filter), { anyOf: formsOf(filter) }),
-  )
+const filterParameters = (filters: readonly Filter[]): RouteParameter[] =>
+  filters.map((filter) => parameter('query', filter.name, describeFilter(filter), { anyOf: formsOf(filter) }))
 
 function formsOf(filter: Filter): { type: string; pattern?: string }[] {
   const { pattern, hasPlainForm } = OPERATIONS[filter.op]

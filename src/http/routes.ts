@@ -15,6 +15,7 @@ import { publishingRoutes } from './routes/publishing.ts'
 import { type ReadFleet, type Reload, replicaRoutes } from './routes/replicas.ts'
 import { sourceRoutes } from './routes/sources.ts'
 import { tokenRoutes } from './routes/tokens.ts'
+import { vocabularyRoutes } from './routes/vocabulary.ts'
 import { PAGES } from './web/pages.ts'
 import { webRoutes } from './web/routes.ts'
 import { loadSite } from './web/site.ts'
@@ -45,6 +46,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     replica && publisherRoutes(replica),
     !plain && sourceRoutes(gateway),
     facetRoutes(gateway),
+    vocabularyRoutes(gateway),
     tokenRoutes(market.tokens),
     filterSpecRoutes(market),
     mcpRoutes(mcp),

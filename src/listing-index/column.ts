@@ -73,6 +73,12 @@ export class Column {
     return target
   }
 
+  /** Slots with a value that is accepted. As `within`. */
+  accepted(accepts: (value: Scalar) => boolean, target: Bitset): Bitset {
+    for (let n = 0; n < this.size; n++) if (accepts(this.valueAt(n))) this.#addValues(target, n, n + 1)
+    return target
+  }
+
   /** `target` must be empty. Returns it, or a set that must not be written to. */
   within(low: Bound | null, high: Bound | null, target: Bitset): Bitset {
     const { numbers, isMultiValued, ranges } = this.data

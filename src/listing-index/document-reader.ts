@@ -1,4 +1,4 @@
-import type { Path } from '../filter-spec/path.ts'
+import { type DerivedStep, derivedValue, type Path } from '../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { type RowPrices, rowPrices } from './row-prices.ts'
@@ -11,18 +11,22 @@ export type RowValues = {
   /** `null` for arrays and objects: present, but equal to nothing. */
   readonly values: readonly (Scalar | null)[]
   readonly prices: RowPrices
+  /** Empty for nothing. */
+  readonly meaning: string
 }
 
 /** Reads listings for an index. */
 export class DocumentReader {
   readonly #paths: readonly Path[]
+  readonly #meaning: DerivedStep | null
   // Reused for the next listing.
   readonly #found: number[] = []
   readonly #values: (Scalar | null)[] = []
   #count = 0
 
-  constructor(paths: readonly Path[]) {
+  constructor({ paths, meaning }: { paths: readonly Path[]; meaning: DerivedStep | null }) {
     this.#paths = paths
+    this.#meaning = meaning
   }
 
   /** The result is valid until the next call. @throws SyntaxError for what is not JSON */
@@ -30,7 +34,14 @@ export class DocumentReader {
     const document = documentOf(bytes)
     this.#count = 0
     for (let n = 0; n < this.#paths.length; n++) this.#follow(n, 0, document)
-    return { count: this.#count, paths: this.#found, values: this.#values, prices: rowPrices(document) }
+    const meaning = this.#meaning === null ? '' : String(derivedValue(this.#meaning, document) ?? '')
+    return {
+      count: this.#count,
+      paths: this.#found,
+      values: this.#values,
+      prices: rowPrices(document),
+      meaning,
+    }
   }
 
   /** Adds what `resolvePath` gives, without its arrays. */
@@ -43,7 +54,8 @@ export class DocumentReader {
         this.#follow(number, at + 1, value[step.name])
     } else if (step.kind === 'index') {
       if (Array.isArray(value)) this.#follow(number, at + 1, value.at(step.index))
-    } else if (Array.isArray(value)) for (const element of value) this.#follow(number, at + 1, element)
+    } else if (step.kind === 'derived') this.#follow(number, at + 1, derivedValue(step, value))
+    else if (Array.isArray(value)) for (const element of value) this.#follow(number, at + 1, element)
     else this.#follow(number, at + 1, value)
   }
 

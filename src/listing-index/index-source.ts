@@ -7,6 +7,7 @@ import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
+import { derivedTest } from '../filter-spec/operations/derived.ts'
 import { pathKey } from '../filter-spec/path.ts'
 import { documentOf } from './document-reader.ts'
 import type { IndexMatches } from './index-matches.ts'
@@ -209,7 +210,8 @@ function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
   return [...excluded, { filter: 'price_max', byValue, missing: all - priced }]
 }
 
-/** Matches every listing that has the field. */
-function presence({ filter }: Criterion): Criterion {
-  return { filter, onMissing: 'fail', test: { op: 'not_in', values: new Set() } }
+/** Matches every listing that has the field, or a derived value that can be judged. */
+function presence({ filter, unplaced }: Criterion): Criterion {
+  const test = unplaced && derivedTest((value) => !unplaced.accepts(value))
+  return { filter, onMissing: 'fail', test: test ?? { op: 'not_in', values: new Set() } }
 }

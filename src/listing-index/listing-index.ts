@@ -9,7 +9,7 @@ import { type KeyUnion, SharedUnion } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
 import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
-import { MAX_VALUES, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
+import { MAX_VALUES, SegmentBuilder, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
 import { IN_TAIL, type SegmentSizes, Segments } from './segments.ts'
 import { Vocabulary } from './vocabulary.ts'
 
@@ -84,8 +84,8 @@ export class ListingIndex {
     },
   ) {
     this.#vocabulary = new Vocabulary(filters)
-    this.plan = { paths: this.#vocabulary.paths, rows: sizes.segment }
-    this.#segments = new Segments(this.plan, new DocumentReader(this.#vocabulary.paths), sizes)
+    this.plan = segmentPlan(this.#vocabulary.paths, sizes.segment)
+    this.#segments = new Segments(this.plan, new DocumentReader(this.plan), sizes)
   }
 
   /** Inserts valid JSON, or replaces by id. @throws SyntaxError for some other bytes, before any change */

@@ -1,7 +1,7 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/filter.ts'
-import { OPERATIONS } from '../filter-spec/operations/operations.ts'
+import { testOf } from '../filter-spec/operations/operations.ts'
 import { type Bitset, bitset, onesIn, removeAll } from './bitset.ts'
 import type { Column } from './column.ts'
 import type { Match } from './newest-first.ts'
@@ -49,7 +49,7 @@ function spare(n: number, words: number): Bitset {
 /** Fills `spare`, or returns a set that must not be written to. */
 function passing(column: Column, { test, onMissing }: Criterion, spare: Bitset): Bitset {
   const { present } = column.data
-  const found = OPERATIONS[test.op].match(test, column, spare)
+  const found = testOf(test).match(test, column, spare)
   if (onMissing === 'fail') return found
   for (let n = 0; n < spare.length; n++) spare[n] = found[n]! | ~present[n]!
   return spare

@@ -1,5 +1,5 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
-import type { Path } from '../filter-spec/path.ts'
+import { type DerivedStep, MEANING, type Path } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
 import { DocumentReader, type RowValues } from './document-reader.ts'
 import { newestFirst } from './newest-first.ts'
@@ -10,8 +10,15 @@ import { TextStore } from './text-store.ts'
 export type SegmentPlan = {
   /** One per column, in order. */
   paths: readonly Path[]
+  /** What rows say of their listing; `null` for nothing. */
+  meaning: DerivedStep | null
   /** Most rows of a segment. */
   rows: number
+}
+
+export function segmentPlan(paths: readonly Path[], rows: number): SegmentPlan {
+  const [step] = paths.find(([first]) => first?.kind === 'derived') ?? []
+  return { paths, rows, meaning: step?.kind === 'derived' ? { ...step, field: MEANING } : null }
 }
 
 /** Values and rows per step: about a ms. */
@@ -35,10 +42,13 @@ export class SegmentBuilder {
   readonly #chunkOf: Uint16Array
   readonly #starts: Uint16Array
   readonly #lengths: Uint32Array
+  readonly #meanings = new Map<string, number>()
+  readonly #meaningOf: Uint16Array
   #values = 0
 
-  /** @param reader of the plan's paths */
-  constructor({ paths, rows }: SegmentPlan, reader = new DocumentReader(paths)) {
+  /** @param reader of the plan */
+  constructor(plan: SegmentPlan, reader = new DocumentReader(plan)) {
+    const { paths, rows } = plan
     this.#reader = reader
     this.#columns = Array.from(paths, () => new ColumnBuilder(rows))
     this.#publishers = new ColumnBuilder(rows)
@@ -48,6 +58,7 @@ export class SegmentBuilder {
     this.#publisherIds = new Float64Array(rows)
     this.#statuses = new Uint8Array(rows)
     this.#chunkOf = new Uint16Array(rows)
+    this.#meaningOf = new Uint16Array(rows)
     this.#starts = new Uint16Array(rows)
     this.#lengths = new Uint32Array(rows)
   }
@@ -67,7 +78,7 @@ export class SegmentBuilder {
   add(
     { listingId, publisherId, status, createdAt, bytes }: IndexEntry,
     text: Uint8Array = this.#texts.add(bytes),
-    { count, paths, values, prices }: RowValues = this.#reader.read(bytes),
+    { count, paths, values, prices, meaning }: RowValues = this.#reader.read(bytes),
   ): void {
     const slot = this.size
     if (slot === this.#most) throw new RangeError('the segment is full')
@@ -82,6 +93,7 @@ export class SegmentBuilder {
     this.#starts[slot] = text.byteOffset
     this.#lengths[slot] = text.length
     this.#values += count
+    this.#meaningOf[slot] = numberOf(this.#meanings, meaning)
     this.#prices.add(slot, prices)
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
@@ -113,6 +125,8 @@ export class SegmentBuilder {
       chunkOf: this.#chunkOf.slice(0, size),
       starts: this.#starts.slice(0, size),
       lengths: this.#lengths.slice(0, size),
+      meanings: [...this.#meanings.keys()],
+      meaningOf: this.#meaningOf.slice(0, size),
       columns,
       publishers: this.#publishers.finish(size),
       prices,
@@ -125,10 +139,14 @@ export class SegmentBuilder {
   }
 
   #chunkNumber({ buffer }: Uint8Array): number {
-    const number = this.#chunks.get(buffer) ?? this.#chunks.size
-    this.#chunks.set(buffer, number)
-    return number
+    return numberOf(this.#chunks, buffer)
   }
+}
+
+function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
+  const number = numbers.get(key) ?? numbers.size
+  numbers.set(key, number)
+  return number
 }
 
 type MergedRow = { source: Segment; slot: number }
@@ -139,7 +157,7 @@ type MergedRow = { source: Segment; slot: number }
  */
 export function* mergeSegments(
   sources: readonly Segment[],
-  { paths }: SegmentPlan,
+  plan: SegmentPlan,
   reader: DocumentReader,
 ): Generator<number, { data: SegmentData; rows: readonly MergedRow[] } | null> {
   const rows: MergedRow[] = []
@@ -151,7 +169,7 @@ export function* mergeSegments(
     yield 1
   }
   if (rows.length === 0) return null
-  const builder = new SegmentBuilder({ paths, rows: rows.length }, reader)
+  const builder = new SegmentBuilder({ ...plan, rows: rows.length }, reader)
   for (const { source, slot } of rows.reverse()) {
     const before = builder.values
     const entry = source.entry(slot)

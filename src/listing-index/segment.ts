@@ -16,6 +16,8 @@ export type IndexEntry = Place & {
   status: ListingStatus
   /** As served: JSON in UTF-8. */
   bytes: Uint8Array
+  /** JSON members that a gateway adds; made by the index. */
+  meaning?: string
 }
 
 /** Most rows of a segment: a slot has 16 bits. */
@@ -33,6 +35,9 @@ export type SegmentData = {
   chunkOf: Uint16Array
   starts: Uint16Array
   lengths: Uint32Array
+  /** Different ones; as a slot has 16 bits, so has their number. */
+  meanings: readonly string[]
+  meaningOf: Uint16Array
   /** One per path of the vocabulary. */
   columns: readonly ColumnData[]
   publishers: ColumnData
@@ -131,13 +136,14 @@ export class Segment {
 
   /** Its `bytes` are a view that stays valid. */
   entry(slot: number): IndexEntry {
-    const { chunks, chunkOf, starts, lengths } = this.#data
+    const { chunks, chunkOf, starts, lengths, meanings, meaningOf } = this.#data
     return {
       listingId: this.listingIdOf(slot),
       publisherId: this.publisherIdOf(slot),
       createdAt: this.createdAtOf(slot),
       bytes: chunks[chunkOf[slot]!]!.subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
       status: this.#statusOf(slot),
+      meaning: meanings[meaningOf[slot]!]!,
     }
   }
 

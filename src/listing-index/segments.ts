@@ -96,9 +96,9 @@ export class Segments {
 
   /** @throws SyntaxError for some invalid JSON, before any change */
   put(entry: IndexEntry): void {
-    const { count, paths, values, prices } = this.#reader.read(entry.bytes)
+    const { count, paths, values, ...about } = this.#reader.read(entry.bytes)
     // The next listing overwrites them.
-    const found = { count, paths: paths.slice(0, count), values: values.slice(0, count), prices }
+    const found = { count, paths: paths.slice(0, count), values: values.slice(0, count), ...about }
     this.#delete(entry.listingId)
     const bytes = this.#texts.add(entry.bytes)
     this.#tail.set(entry.listingId, { entry: { ...entry, bytes }, found })
@@ -173,7 +173,7 @@ export class Segments {
   }
 
   #buildTail(): SegmentData {
-    const builder = new SegmentBuilder({ paths: this.#plan.paths, rows: this.#tail.size }, this.#reader)
+    const builder = new SegmentBuilder({ ...this.#plan, rows: this.#tail.size }, this.#reader)
     const rows = [...this.#tail.values()].sort((a, b) => comparePlaces(a.entry, b.entry))
     for (const { entry, found } of rows) builder.add(entry, entry.bytes, found)
     return builder.build()

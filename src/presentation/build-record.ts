@@ -10,14 +10,14 @@ export class UnpresentableError extends Error {}
  * Takes only what the Registry and the storefront show; the rest is `null`.
  * @throws UnpresentableError for a listing without an id or a valid `created_at`, or of neither kind
  */
-export function buildRecord(observation: ObservedListing, storefront: StorefrontView): PresentationRecord {
-  const { listing, registry, publisher } = observation
+export function buildRecord(found: ObservedListing, storefront: StorefrontView): PresentationRecord {
+  const { listing, registry, publisher } = found
   const offer = objectOrEmpty(listing.offer_resource)
-  const kind = kindOf(observation)
+  const kind = kindOf(found)
   const { schema, location, quantity, delivery, resource } =
     kind === 'virtual-machine' ? virtualMachineDetails(offer, storefront) : apiCreditsDetails(listing, offer)
   const pricing = pricingOf(listing, storefront, quantity)
-  const publishedAt = publicationTime(observation)
+  const publishedAt = publicationTime(found)
   const listingId = nonBlank(listing.listing_id)
   if (listingId === null) throw new UnpresentableError('it has no listing_id')
   const record = {
@@ -35,11 +35,11 @@ export function buildRecord(observation: ObservedListing, storefront: Storefront
     location,
     availability: {
       asserted_by: 'seller',
-      state: isAvailable(observation, storefront) ? 'asserted-available' : null,
+      state: isAvailable(found, storefront) ? 'asserted-available' : null,
     },
     pricing,
     negotiation: negotiationOf(pricing, publishedAt),
-    settlement: settlementOf(observation),
+    settlement: settlementOf(found),
     lifecycle: lifecycleOf(listing, pricing),
     delivery,
     resource,

@@ -79,7 +79,10 @@ function find(projection: Projection, query: ListingQuery, listingId: string): r
   return query.publisher === null || item.publisher === query.publisher ? [item] : NONE
 }
 
-function toItem({ bytes, listingId, createdAt, publisherId }: IndexRow, projection: Projection): Item {
+function toItem(
+  { bytes, listingId, createdAt, publisherId, meaning }: IndexRow,
+  projection: Projection,
+): Item {
   const publisher = projection.publisher(publisherId)
   return {
     bytes,
@@ -88,6 +91,7 @@ function toItem({ bytes, listingId, createdAt, publisherId }: IndexRow, projecti
     position: createdAt,
     storefrontUrl: publisher?.storefrontUrl ?? null,
     publisher: publisher?.identifier ?? null,
+    meaning,
   }
 }
 

@@ -5,6 +5,8 @@ import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
 import type { Change } from '../store/store.ts'
+import type { Tables } from '../vocabulary/meaning.ts'
+import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SegmentSettings } from './load/build-segment.ts'
 
 export class Projection {
@@ -17,8 +19,12 @@ export class Projection {
   readonly #keys = new Map<string, ApiKey>()
   readonly #storefrontUpdates = new Map<number, Promise<void>>()
 
-  constructor(filters: Iterable<Filter>) {
+  readonly tables: Tables
+
+  /** @param filters all that readers may use */
+  constructor(filters: Iterable<Filter>, { tables }: Pick<Vocabulary, 'tables'>) {
     this.listings = new ListingIndex(filters)
+    this.tables = tables
   }
 
   publisher(id: number): Publisher | null {

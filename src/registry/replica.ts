@@ -4,6 +4,7 @@ import { SingleFlight } from '../domain/single-flight.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { ChangelogPosition, Store } from '../store/store.ts'
+import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { SegmentLoad } from './load/segment-load.ts'
 import { Projection } from './projection.ts'
 
@@ -17,7 +18,9 @@ const POLL_INTERVAL_MS = 10_000
 const MAX_READ_AGE_MS = 60_000
 
 type ReplicaOptions = {
+  /** All that readers may use. */
   filters: readonly Filter[]
+  vocabulary: Vocabulary
   /** Called once when reads of the changelog begin to fail; they are retried until they succeed. */
   onFault: (cause: unknown) => void
   onRecovery?: () => void
@@ -87,8 +90,8 @@ export class Replica {
 
   /** Catches up before it answers `null`: the store may know more. */
   async ownerOf(listingId: string): Promise<Publisher | null> {
-    const owner = this.projection.ownerOf(listingId)
-    if (owner !== null) return owner
+    const known = this.projection.ownerOf(listingId)
+    if (known !== null) return known
     await this.catchUp()
     return this.projection.ownerOf(listingId)
   }
@@ -162,10 +165,10 @@ type Loaded = { projection: Projection; position: ChangelogPosition }
 /** Rejects when the store does or the signal aborts. */
 async function loadProjection(
   store: Store,
-  { filters, onWorkerFault }: ReplicaOptions,
+  { filters, vocabulary, onWorkerFault }: ReplicaOptions,
   signal?: AbortSignal,
 ): Promise<Loaded> {
-  const projection = new Projection(filters)
+  const projection = new Projection(filters, vocabulary)
   const load = new SegmentLoad(projection, { onFault: onWorkerFault })
   try {
     const position = await store.load({

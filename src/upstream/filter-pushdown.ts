@@ -25,14 +25,14 @@ const MAX_ATTEMPTS = 4
  * in place of that 500 is only returned if the next read fails.
  */
 export function pushDownFilters(
-  { name, spec: specCache, schema }: PushdownOptions,
+  { name, spec: known, schema }: PushdownOptions,
   source: UpstreamSource,
 ): Source {
   return async (query, range, signal) => {
     // Filters without a value have no effect, and the upstream may not know them.
     if (schema === null && query.criteria.length === 0) return source({ ...query, pushed: [] }, range, signal)
-    await raceAbort(specCache.loaded, signal)
-    let spec = specCache.current
+    await raceAbort(known.loaded, signal)
+    let spec = known.current
     let refused: ReadonlySet<string> = new Set()
     for (let attempt = 1; ; attempt++) {
       requireSchema(name, spec, schema)
@@ -48,9 +48,9 @@ export function pushDownFilters(
       } catch (error) {
         const rejection = rejectionOf(plan, error)
         if (rejection === null || attempt === MAX_ATTEMPTS) throw error
-        if (rejection === 'other spec') spec = await raceAbort(specCache.recheck(spec), signal)
+        if (rejection === 'other spec') spec = await raceAbort(known.recheck(spec), signal)
         else {
-          void specCache.recheck(spec)
+          void known.recheck(spec)
           refused = rejection === 'all' || refused.size > 0 ? namesOf(query) : rejection
         }
       }
@@ -73,8 +73,8 @@ function planFor(
   const sent = new Set<string>()
   for (const { filter } of query.criteria) {
     const declared = spec?.filters.get(filter.name)
-    if (declared !== undefined && !refused.has(filter.name) && isSameFilter(declared, filter))
-      sent.add(filter.name)
+    const isDeclared = declared !== undefined && isSameFilter(declared, filter)
+    if (isDeclared && filter.parseDerived === undefined && !refused.has(filter.name)) sent.add(filter.name)
   }
   const isSent = ([parameter, value]: readonly [string, string]): boolean =>
     value !== '' && sent.has(filterNameOf(parameter))

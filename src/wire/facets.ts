@@ -14,6 +14,11 @@ const facet = z
 
 const amount = z.string().describe('In whole tokens, or in base units where `decimals` is absent; rounded up')
 
+export const unplacedSchema = z
+  .record(z.string(), z.int())
+  .optional()
+  .describe('By derived filter: listings that match all other filters, and do not say enough for this one')
+
 const priceRange = z
   .object({
     chain: z.string(),
@@ -34,6 +39,7 @@ export const facetsSchema = z
   .object({
     total: z.int().describe('Matching listings'),
     total_is: z.literal('at_most').optional().describe('As in a page of listings'),
+    unplaced: unplacedSchema,
     facets: z.record(z.string(), facet).describe('By the names of `by`'),
     prices: z.array(priceRange).describe('Most offers first'),
     complete: z.boolean(),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
+import { unplacedSchema } from './facets.ts'
 import { violationSchema } from './problem.ts'
 import { sourceReportSchema } from './source.ts'
 import { wireTimestamp } from './time.ts'
@@ -51,6 +52,7 @@ export const envelopeSchema = z
     items: z.array(listingSchema),
     count: z.int().describe('Items on this page'),
     total_after_filter: z.int().describe('Matches before paging'),
+    unplaced: unplacedSchema,
   })
   .meta({ id: 'ListingEnvelope' })
 
@@ -98,6 +100,21 @@ const provenance = z
       .array(z.string())
       .optional()
       .describe('Better sources that know the publisher and do not have the listing'),
+    gpu: z
+      .object({
+        model: z.string().optional(),
+        variant: z.string().optional(),
+        memory_gb: z
+          .union([z.number(), z.array(z.number())])
+          .optional()
+          .describe('Of one GPU; a list where several are left'),
+      })
+      .optional()
+      .describe('As this gateway reads it, whatever the spelling; members that are not known are absent'),
+    place: z
+      .object({ country: z.string().optional(), continent: z.string().optional() })
+      .optional()
+      .describe('ISO 3166-1 alpha-2; AF AN AS EU NA OC SA'),
     age_seconds: z.int().optional().describe('Of the copy; only in answers for one id'),
     price: itemPriceSchema
       .optional()
@@ -129,6 +146,10 @@ export const mergedEnvelopeSchema = envelopeSchema
       .literal('at_most')
       .optional()
       .describe('The total may count listings that better sources have; absent where it is exact'),
+    suggestions: z
+      .array(z.object({ query: z.record(z.string(), z.string()), total: z.int() }))
+      .optional()
+      .describe('The same question by what listings mean, where that finds more'),
     sources: z.array(sourceReportSchema),
     next_cursor: z.string().optional().describe('Present if there are more listings'),
   })

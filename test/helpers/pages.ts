@@ -12,6 +12,7 @@ import { type MergedPage, type Paging, readPage } from '../../src/gateway/pages.
 import { type MergeRequest, rankSources } from '../../src/gateway/sources.ts'
 import { manualClock } from './manual-clock.ts'
 import { listingQuery } from './upstream.ts'
+import { VOCABULARY } from './vocabulary.ts'
 
 export const KEY_READER: Reader = {
   kind: 'key',
@@ -29,7 +30,14 @@ export const TOKENS = new TokenTable([
 
 /** What a merge over these sources is made of. */
 export function mergeOver(sources: readonly NamedSource[], clock = manualClock()) {
-  return { sources, holdings: new Holdings(rankSources(sources)), budgetMs: 60_000, clock, tokens: TOKENS }
+  return {
+    sources,
+    holdings: new Holdings(rankSources(sources)),
+    budgetMs: 60_000,
+    clock,
+    tokens: TOKENS,
+    vocabulary: VOCABULARY,
+  }
 }
 
 /** A gateway over these sources; a second one over the same sources is its replica. */

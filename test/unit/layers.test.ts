@@ -63,6 +63,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/resources': ['tracing/'],
   'prom-client': ['http/'],
   'rate-limiter-flexible': ['limits/'],
+  'countries-list': ['vocabulary/places/'],
   'smol-toml': ['config/', 'cli/'],
   yaml: ['filter-spec/', 'cli/'],
   commander: ['command-line.ts', 'cli/'],

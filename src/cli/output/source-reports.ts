@@ -1,6 +1,8 @@
 import { plural } from '../../domain/plural.ts'
+import type { Hints } from '../../gateway/hints.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { countUnchecked, type Report } from '../../gateway/source-report.ts'
+import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote, SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
@@ -28,8 +30,12 @@ export function printBounds(
     total,
     isTotalExact,
     items = [],
-  }: { total: number; isTotalExact: boolean; items?: readonly MergedItem[] },
+    unplaced,
+    suggestions,
+  }: { total: number; isTotalExact: boolean; items?: readonly MergedItem[] } & Partial<Hints>,
 ): void {
+  for (const hint of [...describeSuggestions(total, suggestions), ...describeUnplaced(unplaced)])
+    printReport(terminal, `[registry] ${hint}`)
   if (!isTotalExact)
     printReport(
       terminal,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { shippedVocabulary } from '../../config/vocabulary.ts'
 import { ANONYMOUS } from '../../domain/api-key.ts'
 import { raceAbort, systemClock, withDeadline } from '../../domain/clock.ts'
 import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
@@ -43,6 +44,7 @@ export function openBuyerMarket(
     sources: registries.map((registry, n) => registrySource(client, registry, n, { deadlines, onSettled })),
     spec: null,
     tokens,
+    vocabulary: shippedVocabulary(),
     budgetMs: deadlines.overallMs,
     countMs: deadlines.overallMs,
     clock: systemClock,

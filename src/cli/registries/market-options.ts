@@ -7,6 +7,7 @@ import { describeUnknownValues } from '../../filter-spec/allowed-values.ts'
 import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
 import type { Report } from '../../gateway/source-report.ts'
+import type { DerivedName } from '../../vocabulary/names.ts'
 import { addReading, type CommandContext, collect, notEmpty, seconds } from '../command.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
 import { startProgress } from '../output/progress.ts'
@@ -22,6 +23,10 @@ export type MarketOptions = RegistryOptions & {
   /** `all` for every status. */
   status?: string
   publisher?: string
+  gpu?: string
+  vram?: string
+  country?: string
+  continent?: string
   token?: string
   maxPrice?: string
   per?: string
@@ -46,6 +51,10 @@ export const addMarketOptions = (command: Command): Command =>
         'all',
       ]),
     )
+    .option('--gpu <model>', 'only this model, whatever the spelling: A100, or in:[A100,H100]', notEmpty)
+    .option('--vram <gb>', 'only with at least this much GPU memory in one GPU', notEmpty)
+    .option('--country <country>', 'only in this country: DE or Germany', notEmpty)
+    .option('--continent <continent>', 'only on this continent: EU or Europe', notEmpty)
     .option('--publisher <address>', 'only listings signed by this wallet', notEmpty)
     .option(
       '--max-price <amount>',
@@ -73,7 +82,7 @@ export function readMarketQuery(
   tokens: TokenTable,
   { sort, countsPrices = false }: { sort?: string | undefined; countsPrices?: boolean } = {},
 ): MarketQuery {
-  const filters = (options.filter ?? []).map(readFilter)
+  const filters = [...(options.filter ?? []).map(readFilter), ...derivedFilters(options)]
   const named = new Map(filters)
   for (const name of ['limit', 'offset'])
     if (named.has(name)) throw usageError(`--filter ${name}=… is not a filter: use --${name}`)
@@ -93,6 +102,21 @@ export function readMarketQuery(
     prices: parsePriceQuestion(tokens, texts, { nameOf: (parameter) => OPTIONS[parameter], countsPrices }),
     sources: null,
   }
+}
+
+function derivedFilters({
+  gpu,
+  vram,
+  country,
+  continent,
+}: MarketOptions): [name: DerivedName, value: string][] {
+  const values = [
+    ['gpu', gpu],
+    ['gpu_memory_gb_min', vram],
+    ['country', country],
+    ['continent', continent],
+  ] as const
+  return values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 }
 
 const OPTIONS: Readonly<Record<keyof PriceTexts, string>> = {

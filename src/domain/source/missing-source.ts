@@ -80,14 +80,14 @@ export function describeAllMissing(missing: readonly MissingSource[]): string {
 
 /** Bounded: a hostile gateway may send any number. */
 function unanswered(sources: JsonValue | undefined): JsonValue[] {
-  const missing: JsonValue[] = []
-  if (!Array.isArray(sources)) return missing
+  const found: JsonValue[] = []
+  if (!Array.isArray(sources)) return found
   for (const source of sources) {
     if (isJsonObject(source) && typeof source.state === 'string' && hasAnswered(source.state)) continue
-    missing.push(source)
-    if (missing.length > MAX_MISSING * 2) break
+    found.push(source)
+    if (found.length > MAX_MISSING * 2) break
   }
-  return missing
+  return found
 }
 
 function isLoop(source: JsonValue): boolean {

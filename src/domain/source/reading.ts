@@ -16,6 +16,8 @@ export type Item = {
   /** Signing address, lower-cased, where it is known. */
   publisher: string | null
   origin?: Origin
+  /** JSON members that a gateway adds: what the listing means, by its vocabulary. Absent where it was not read for that. */
+  meaning?: string | undefined
   /** Offset in the source when it was read; absent for a source in memory. */
   offset?: number
   /** Cursor of its page; only for a gateway's later pages. */

@@ -17,7 +17,7 @@ export type Operand = {
  * All that the project knows of one `op` of a filter spec. A parameter has a plain form (`H100`) or the operation's own set
  * form (`in:[H100,H200]`, docs/protocol.md#61-plain-form-and-set-form); both are parsed to a test of present values.
  */
-export type Operation<Test> = {
+export type Operation<Test> = ValueTest<Test> & {
   /** Whether a parameter has the set form. Any other text is a plain value. */
   isSetForm(raw: string): boolean
   /** How the set form begins, for OpenAPI. */
@@ -27,10 +27,6 @@ export type Operation<Test> = {
   parsePlain(filter: Operand, text: string): Test
   /** @param payload what follows `op:`, trimmed. @throws as `parsePlain` */
   parseSet(filter: Operand, payload: string): Test
-  /** docs/protocol.md#63-matching. `values`: one or more, no nulls. Another type never matches. */
-  passes(test: Test, values: readonly JsonValue[]): boolean
-  /** The same in a column of the index: fills `spare`, or returns a set that must not be written to. */
-  match(test: Test, column: Column, spare: Bitset): Bitset
   /** Which listings the filter keeps. The words follow its path. */
   meaning(filter: Operand): string
   /** What may follow `NAME=`, in a few words. */
@@ -41,6 +37,14 @@ export type Operation<Test> = {
   control: 'values' | 'exclusions' | 'range' | 'presence' | 'text'
   /** Whether its values are those that listings have, which facets count. */
   isByValue: boolean
+}
+
+/** How a test is applied to one listing, and to all rows of a segment. */
+export type ValueTest<Test> = {
+  /** docs/protocol.md#63-matching. `values`: one or more, no nulls. Another type never matches. */
+  passes(test: Test, values: readonly JsonValue[]): boolean
+  /** The same in a column of the index: fills `spare`, or returns a set that must not be written to. */
+  match(test: Test, column: Column, spare: Bitset): Bitset
 }
 
 /** @throws EntrepotError `bad_request` */

@@ -1,18 +1,28 @@
 import { refuseParameter, trim } from '../literals.ts'
+import { type DerivedTest, derivedOperation } from './derived.ts'
 import { existsOperation } from './exists.ts'
 import { inOperation } from './in.ts'
 import { notInOperation } from './not-in.ts'
-import type { Operand, Operation } from './operation.ts'
+import type { Operand, Operation, ValueTest } from './operation.ts'
 import { rangeOperation } from './range.ts'
 
 const ROWS = { in: inOperation, not_in: notInOperation, range: rangeOperation, exists: existsOperation }
 
 export type Op = keyof typeof ROWS
 
+type DeclaredTest = ReturnType<(typeof ROWS)[Op]['parseSet']>
 /** Tests a present value. */
-export type FilterTest = ReturnType<(typeof ROWS)[Op]['parseSet']>
+export type FilterTest = DeclaredTest | DerivedTest
 
-export const OPERATIONS: Readonly<Record<Op, Operation<FilterTest>>> = ROWS
+export const OPERATIONS: Readonly<Record<Op, Operation<DeclaredTest>>> = ROWS
+
+const TESTS: Readonly<Record<FilterTest['op'], ValueTest<FilterTest>>> = {
+  ...ROWS,
+  derived: derivedOperation,
+}
+
+/** How the tests of that kind are applied. */
+export const testOf = ({ op }: FilterTest): ValueTest<FilterTest> => TESTS[op]
 
 export const OPS = Object.keys(ROWS) as Op[]
 
@@ -26,7 +36,7 @@ export function setFormOf(raw: string): Op | null {
 }
 
 /** @throws EntrepotError `bad_request` that begins with the filter's name */
-export function parseTest(filter: Operand & { op: Op }, raw: string): FilterTest {
+export function parseTest(filter: Operand & { op: Op }, raw: string): DeclaredTest {
   const op = setFormOf(raw)
   if (op === null) return OPERATIONS[filter.op].parsePlain(filter, raw)
   if (op !== filter.op)

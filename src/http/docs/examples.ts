@@ -191,6 +191,26 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
       sources: SOURCE_REPORTS,
     },
   },
+  'GET /vocabulary': {
+    answer: {
+      gpus: [
+        {
+          gpu: 'H200',
+          vendor: 'NVIDIA',
+          memory_gb: [141],
+          listings: 2,
+          spellings: [
+            { text: 'H200', count: 1 },
+            { text: 'h200-sxm5-141gb', count: 1 },
+          ],
+        },
+      ],
+      countries: [{ country: 'JP', name: 'Japan', continent: 'AS', listings: 3 }],
+      not_recognised: [{ source: 'local', field: 'region', text: 'MON1', count: 1 }],
+      complete: true,
+      sources: SOURCE_REPORTS,
+    },
+  },
   'GET /facets': {
     parameters: { by: 'gpu_model', region: 'Tokyo' },
     answer: {

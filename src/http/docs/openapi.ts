@@ -94,10 +94,7 @@ function withOfferTypes(
   return mapValues(components, (schema, name) => {
     if (name !== 'Listing' && name !== 'MergedListing') return schema
     const properties = schema.properties as Record<string, JsonSchema>
-    return {
-      ...schema,
-      properties: mapValues(properties, (property, member) => ({ ...types[member], ...property })),
-    }
+    return { ...schema, properties: mapValues(properties, (own, member) => ({ ...types[member], ...own })) }
   })
 }
 

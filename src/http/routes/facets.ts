@@ -25,7 +25,7 @@ import { mergedHeaders } from './merged-headers.ts'
 
 export const facetRoutes = (
   gateway: Gateway,
-  { all, isParameter } = withFilters(PARAMETERS, gateway.spec),
+  { all, isParameter } = withFilters(PARAMETERS, gateway),
 ): Route[] => [
   {
     method: 'GET',
@@ -68,11 +68,11 @@ async function readFacets(
   const { texts } = parameters
   const query = await readMarketQuery(market, { ...parameters, texts: { ...texts, sort: '' } }, request, true)
   const answer = await market.facets({ ...query, by: readNames(texts.by) ?? [] }, request)
-  const { total, isTotalExact, facets, prices, complete, sources, isCurrent } = answer
+  const { total, isTotalExact, facets, prices, complete, sources, unplaced, isCurrent } = answer
   const total_is = isTotalExact ? undefined : 'at_most'
   const contents = Buffer.from(JSON.stringify([facets, prices]))
   return {
-    body: Buffer.from(JSON.stringify({ total, total_is, facets, prices, complete, sources })),
+    body: Buffer.from(JSON.stringify({ total, total_is, facets, prices, unplaced, complete, sources })),
     headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.reader, gateway),
     isCurrent,
   }

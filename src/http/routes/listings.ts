@@ -18,6 +18,7 @@ import {
 import { sourceReportSchema } from '../../wire/source.ts'
 import { NDJSON_TYPE, prefersToJson } from '../middleware/accept.ts'
 import {
+  type Filters,
   GATEWAY_PARAMETERS,
   type GatewayParameters,
   IF_MATCH,
@@ -45,6 +46,7 @@ export type Gateway = MergedHeaderOptions &
     market: Market
     /** Of the local Registry. */
     spec: FilterSpec
+    derived: Filters['derived']
   }
 
 /** Of a gateway: every source, with a report of each. */
@@ -57,9 +59,9 @@ export const plainListingRoutes = (gateway: Gateway, replica: Replica): Route[] 
 ]
 
 const listPlain = (
-  { market, spec }: Gateway,
+  gateway: Gateway,
   replica: Replica,
-  { all, isParameter } = withFilters(REGISTRY_PARAMETERS, spec),
+  { all, isParameter } = withFilters(REGISTRY_PARAMETERS, gateway),
 ): Route => ({
   method: 'GET',
   path: '/listings',
@@ -71,17 +73,19 @@ const listPlain = (
   responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
   problems: [400, 412, 422],
   handle: async ({ queryString, reader, signal, trace, header }) => {
+    const { market } = gateway
     const parameters = readListingParameters(queryString, isParameter)
     const { limit, offset, publisher } = parameters
     const request = { reader, signal, trace, ifMatch: header('if-match') }
     const query = await readMarketQuery(market, parameters, request)
     // In the protocol, an unknown publisher is answered before the filters are checked.
     const isUnknown = publisher !== null && replica.projection.publisherOf(publisher) === null
-    const { items, total, isCurrent } = await market.page(
+    const { items, total, unplaced, isCurrent } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset },
       request,
     )
-    return { body: renderEnvelope(items.map(plainRow), total), isCurrent }
+    const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
+    return { body: renderEnvelope(items.map(plainRow), total, judged), isCurrent }
   },
 })
 
@@ -107,7 +111,7 @@ const getPlain = ({ market }: Gateway): Route => ({
 
 const listMerged = (
   gateway: Gateway,
-  { all, isParameter } = withFilters(GATEWAY_PARAMETERS, gateway.spec),
+  { all, isParameter } = withFilters(GATEWAY_PARAMETERS, gateway),
 ): Route => ({
   method: 'GET',
   path: '/listings',

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { plural } from '../../domain/plural.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
+import type { Hints } from '../../gateway/hints.ts'
+import { describeUnplaced } from '../../wire/describe-hints.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import { describeMatches, REPLACED_COPIES } from '../notices.ts'
 import {
@@ -38,7 +40,7 @@ export const marketOverviewTool = defineTool({
   },
   output: {
     ...COMPLETENESS,
-    ...facetsSchema.pick({ total: true, total_is: true, facets: true, prices: true }).shape,
+    ...facetsSchema.pick({ total: true, total_is: true, facets: true, prices: true, unplaced: true }).shape,
   },
   run: async (market, { by, ...input }, request) => {
     const query = { ...marketQuery(market, input), by: by ?? null }
@@ -46,14 +48,17 @@ export const marketOverviewTool = defineTool({
     const matches = plural(counts.total, 'listing matches', 'listings match')
     const count = counts.isTotalExact ? matches : `At most ${matches}`
     const words = await describeMatches(market, query, counts, count, request)
-    const notice = `${words}${counts.isTotalExact ? '' : ` Counts and prices may include ${REPLACED_COPIES}.`}`
+    const bound = counts.isTotalExact ? [] : [`Counts and prices may include ${REPLACED_COPIES}.`]
+    const notice = [words, ...describeUnplaced(counts.unplaced), ...bound].join(' ')
     return { notice, json: JSON.stringify(shortened(counts)) }
   },
 })
 
+type Counts = MergedFacets & Pick<Hints, 'unplaced'>
+
 /** Completeness comes first, since clients may cut the end. */
-function shortened({ complete, sources, total, isTotalExact, facets, prices }: MergedFacets): object {
-  const entries = Object.entries(facets).map(([name, { missing, ...facet }]) => [
+function shortened({ complete, sources, total, isTotalExact, facets, prices, unplaced }: Counts): object {
+  const shown = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
     { ...topValues(facet, MAX_VALUES), missing },
   ])
@@ -63,7 +68,8 @@ function shortened({ complete, sources, total, isTotalExact, facets, prices }: M
     sources,
     total,
     total_is,
+    unplaced,
     prices: prices.slice(0, MAX_PRICES),
-    facets: Object.fromEntries(entries),
+    facets: Object.fromEntries(shown),
   }
 }

@@ -1,12 +1,44 @@
 import type { PackedListings } from '../../domain/listing.ts'
+import type { PathStep } from '../../filter-spec/path.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
-import { SegmentBuilder, type SegmentPlan } from '../../listing-index/segment-builder.ts'
+import { SegmentBuilder, type SegmentPlan, segmentPlan } from '../../listing-index/segment-builder.ts'
+import type { Tables } from '../../vocabulary/meaning.ts'
+import { Vocabulary } from '../../vocabulary/vocabulary.ts'
 import { PackedRows } from './packed-rows.ts'
 
 export type SegmentSettings = {
   plan: SegmentPlan
   /** By publisher id. */
   storefronts: ReadonlyMap<number, string | null>
+}
+
+/** The same as plain data: a derived path without its function, which is made of the tables again. */
+export type ThreadSettings = {
+  paths: readonly (readonly object[])[]
+  rows: number
+  tables: Tables
+  storefronts: SegmentSettings['storefronts']
+}
+
+export function settingsForThread({ plan, storefronts }: SegmentSettings, tables: Tables): ThreadSettings {
+  const withoutFunctions = (step: PathStep): object =>
+    step.kind === 'derived' ? { ...step, valueIn: null } : step
+  return { paths: plan.paths.map((path) => path.map(withoutFunctions)), rows: plan.rows, tables, storefronts }
+}
+
+export function settingsInThread({ paths, rows, tables, storefronts }: ThreadSettings): SegmentSettings {
+  const { valueIn } = new Vocabulary(tables)
+  const withFunctions = (step: object): PathStep => ({
+    ...(step as PathStep),
+    ...('field' in step && { valueIn }),
+  })
+  return {
+    plan: segmentPlan(
+      paths.map((path) => path.map(withFunctions)),
+      rows,
+    ),
+    storefronts,
+  }
 }
 
 /** Expects listings oldest first, at most as many as the plan has rows. Returns the segment after steps of some ms. */

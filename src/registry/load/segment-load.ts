@@ -3,7 +3,7 @@ import type { PackedListings } from '../../domain/listing.ts'
 import { inTurns } from '../../domain/turns.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
 import type { Projection } from '../projection.ts'
-import { buildSegment } from './build-segment.ts'
+import { buildSegment, settingsForThread } from './build-segment.ts'
 import { SegmentThread, WORKER_FILE } from './segment-thread.ts'
 
 /** Bounds the memory of pages that wait for the threads. */
@@ -73,7 +73,8 @@ export class SegmentLoad {
 
   async #startThreads(): Promise<readonly SegmentThread[]> {
     const { file = WORKER_FILE, onFault } = this.#options
-    const settings = this.#projection.segmentSettings
+    const { segmentSettings, tables } = this.#projection
+    const settings = settingsForThread(segmentSettings, tables)
     const starting = Array.from({ length: this.#maxThreads }, () => SegmentThread.start(file, settings))
     const threads: SegmentThread[] = []
     for (const start of await Promise.allSettled(starting)) {

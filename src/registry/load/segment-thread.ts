@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { PackedListings } from '../../domain/listing.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
-import { buffersIn, type SegmentSettings } from './build-segment.ts'
+import { buffersIn, type ThreadSettings } from './build-segment.ts'
 
 /** Beside this file, as source or compiled. */
 export const WORKER_FILE = new URL(`./build-segment-worker${extname(import.meta.filename)}`, import.meta.url)
@@ -15,7 +15,7 @@ export class SegmentThread {
   #failure: Error | null = null
 
   /** Rejects if the system has no thread, memory or file descriptor left for it. */
-  static async start(file: URL, settings: SegmentSettings): Promise<SegmentThread> {
+  static async start(file: URL, settings: ThreadSettings): Promise<SegmentThread> {
     const worker = new Worker(file, { workerData: settings })
     await once(worker, 'message') // its module is loaded
     return new SegmentThread(worker)

@@ -63,14 +63,14 @@ const MAX_STREAM_BYTES = 2 ** 40
  * sent again. Rejects with a SourceError.
  */
 export function firstPageFetcher({ upstream, get, read, gatewayId }: PullOptions): () => Promise<FirstPage> {
-  let earlierPage: ListingPage | undefined
+  let known: ListingPage | undefined
   return async () => {
     const askedAt = read.clock.monotonic()
     const [page, counts] = await Promise.all([
-      read.fetch(allOpen(gatewayId), FIRST_PAGE, earlierPage).catch(ignoreSplittable),
+      read.fetch(allOpen(gatewayId), FIRST_PAGE, known).catch(ignoreSplittable),
       upstream.kind === 'gateway' ? null : fetchCounts(get),
     ])
-    earlierPage = page !== null && mayKeep(page) ? page : undefined
+    known = page !== null && mayKeep(page) ? page : undefined
     return { askedAt, page, counts }
   }
 }

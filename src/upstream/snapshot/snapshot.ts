@@ -4,7 +4,7 @@ import type { HeldCopy } from '../../domain/source/held.ts'
 import type { Item, Range } from '../../domain/source/reading.ts'
 import type { Matches } from '../../domain/source/selection.ts'
 import { inTurns } from '../../domain/turns.ts'
-import type { Filter } from '../../filter-spec/filter.ts'
+import { type Filter, filterIn } from '../../filter-spec/filter.ts'
 import { pathKey } from '../../filter-spec/path.ts'
 import {
   type IndexCounts,
@@ -40,7 +40,7 @@ export class Snapshot {
   constructor(name: string, filters: readonly Filter[]) {
     this.#name = name
     this.#paths = new Set(filters.map(({ compiled }) => pathKey(compiled)))
-    this.#index = new ListingIndex(filters)
+    this.#index = new ListingIndex(filters.map((filter) => filterIn(filter, name)))
     this.#source = new IndexSource(name, filters)
   }
 
@@ -79,11 +79,11 @@ export class Snapshot {
   }
 
   find(listingId: string): readonly HeldCopy[] {
-    const copies = this.#keysOf(listingId).flatMap((key) => {
+    const found = this.#keysOf(listingId).flatMap((key) => {
       const item = this.get(key)
       return item === undefined ? [] : [{ key, item, status: 'open' as const }]
     })
-    return copies.length === 0 ? NONE : copies
+    return found.length === 0 ? NONE : found
   }
 
   indexes(filters: readonly Filter[]): boolean {
@@ -165,8 +165,8 @@ export class Snapshot {
       return { matches, itemOf: (row) => this.#itemOf(row) }
     },
     find: ({ publisher }, listingId) => {
-      const items = this.find(listingId).map(({ item }) => item)
-      return publisher === null ? items : items.filter((item) => item.publisher === publisher)
+      const found = this.find(listingId).map(({ item }) => item)
+      return publisher === null ? found : found.filter((item) => item.publisher === publisher)
     },
   }
 
@@ -175,7 +175,7 @@ export class Snapshot {
     return publisher === null ? null : this.#publisherIds.get(publisher)
   }
 
-  #itemOf({ listingId: key, bytes, createdAt: position, publisherId }: IndexRow): Item {
+  #itemOf({ listingId: key, bytes, createdAt: position, publisherId, meaning }: IndexRow): Item {
     const { publisher, storefrontUrl } = this.#publishers[publisherId]!
     const own = this.#details.get(key)
     const item = {
@@ -185,6 +185,7 @@ export class Snapshot {
       position,
       storefrontUrl,
       publisher,
+      meaning,
     }
     return own === undefined ? item : { ...item, ...own }
   }
@@ -225,9 +226,9 @@ export class Snapshot {
 
   #shared(details: Details): Details {
     const text = JSON.stringify(details)
-    const twin = this.#sharedDetails.get(text)
-    if (twin === undefined && this.#sharedDetails.size < MAX_SHARED) this.#sharedDetails.set(text, details)
-    return twin ?? details
+    const known = this.#sharedDetails.get(text)
+    if (known === undefined && this.#sharedDetails.size < MAX_SHARED) this.#sharedDetails.set(text, details)
+    return known ?? details
   }
 
   #remove(key: string): void {
@@ -236,8 +237,8 @@ export class Snapshot {
     this.#bytes -= row.bytes.length
     if (this.#publishers[row.publisherId]!.publisher === null) this.#unknown--
     const listingId = listingIdOf(key)
-    const otherKeys = this.#keysOf(listingId).filter((other) => other !== key)
-    if (otherKeys.length > 0 && key !== listingId) this.#keys.set(listingId, otherKeys)
+    const others = this.#keysOf(listingId).filter((other) => other !== key)
+    if (others.length > 0 && key !== listingId) this.#keys.set(listingId, others)
     else this.#keys.delete(listingId)
     this.#details.delete(key)
     this.#index.remove(key)

@@ -163,15 +163,14 @@ function checkMeanings(
   const names = [model, ...aliases]
   for (const [n, name] of names.entries()) {
     const key = keyOf(name)
-    const gpuModel = index.byKey.get(key)
-    if (gpuModel?.model !== model) continue
+    const own = index.byKey.get(key)
+    if (own?.model !== model) continue
     index.byKey.delete(key)
-    const meaning = readName(index, name)?.model ?? gpuModel
+    const meaning = readName(index, name)?.model ?? own
     const { models, words } = scanName(nameParts(name) ?? [], index)
-    index.byKey.set(key, gpuModel)
+    index.byKey.set(key, own)
     const at = n === 0 ? `${path}.model` : `${path}.aliases[${n - 1}]`
-    if (meaning !== gpuModel)
-      complain(at, `'${name}' reads as ${meaning.model} by its parts; choose another name`)
+    if (meaning !== own) complain(at, `'${name}' reads as ${meaning.model} by its parts; choose another name`)
     else if (models.size === 0 && words.every(isCommonWord))
       complain(at, `'${name}' has only words that every name may have; choose another name`)
   }
@@ -191,14 +190,14 @@ function extendSources(
   )
   for (const { path, source, text, model } of rows) {
     const texts = sources.get(source) ?? new Map<string, GpuModel>()
-    const gpuModel = models.get(model)
-    if (gpuModel === undefined)
+    const known = models.get(model)
+    if (known === undefined)
       complain(
         `${path}.model`,
         `no model is named '${model}'${suggestName(model, models.keys()) || '; add it to [[gpus]]'}`,
       )
     else if (texts.has(text)) complain(path, `'${text}' of source ${source} has two rows; remove one`)
-    else sources.set(source, texts.set(text, gpuModel))
+    else sources.set(source, texts.set(text, known))
   }
   return sources
 }

@@ -5,12 +5,14 @@ import { MAX_NAME_LENGTH } from './name-parts.ts'
 import { type NameReading, readName, readNameOf } from './read-name.ts'
 
 /** What a listing says of its GPUs. */
-type GpuReading = {
+export type GpuReading = {
   /** `false`: the listing names no GPU. */
   isGpu: boolean
   /** `null`: not recognised. */
   model: string | null
   variant: string | null
+  /** Whether the name leaves a variant open. */
+  mayHaveVariant: boolean
   /** Of one GPU, ascending; several where the name leaves it open, none where it is not known. */
   memoryGb: readonly number[]
   /** Dense, of one GPU; the least where several are open, `null` without a value. */
@@ -25,7 +27,14 @@ export type GpuResource = {
   gpu_memory_gb?: unknown
 }
 
-const NO_GPU: GpuReading = { isGpu: false, model: null, variant: null, memoryGb: [], fp16Tflops: null }
+const NO_GPU: GpuReading = {
+  isGpu: false,
+  model: null,
+  variant: null,
+  mayHaveVariant: false,
+  memoryGb: [],
+  fp16Tflops: null,
+}
 
 export function readGpu(table: GpuTable, source: string, resource: GpuResource): GpuReading {
   const { gpu_model: text } = resource
@@ -34,12 +43,14 @@ export function readGpu(table: GpuTable, source: string, resource: GpuResource):
   const isNamed = text !== undefined && text !== null && !(typeof text === 'string' && text.trim() === '')
   if (name === null && (count === null ? !isNamed : count < 1)) return NO_GPU
   const measured = measuredMemory(resource.gpu_memory_gb)
-  if (name === null) return { ...NO_GPU, isGpu: true, memoryGb: measured === null ? [] : [measured] }
+  if (name === null)
+    return { ...NO_GPU, isGpu: true, mayHaveVariant: true, memoryGb: measured === null ? [] : [measured] }
   const memoryGb = memoryOf(name, measured)
   return {
     isGpu: true,
     model: name.model.model,
     variant: name.variant?.name ?? null,
+    mayHaveVariant: name.variant === null && name.model.variants.length > 0,
     memoryGb,
     fp16Tflops: fp16TflopsOf(name, memoryGb),
   }

@@ -31,6 +31,7 @@ import { seededRandom } from '../../helpers/random.ts'
 import { ScriptedDispatcher, type ScriptedReply } from '../../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 import { POLICY, runCache, upstreamOptions } from '../../helpers/upstream.ts'
+import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
 const MIXES = 4000
 
@@ -316,6 +317,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     cache: { ...POLICY, maxBytes: 2 ** 24 },
     tokens: new TokenTable([]),
+    vocabulary: VOCABULARY,
   }
   const gateway = createGateway({
     config,
@@ -326,7 +328,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     cursorSecret: 'admin',
   })
   const store = openSqliteStore(':memory:')
-  const replica = await Replica.open(store, { filters: [], onFault: () => {} })
+  const replica = await Replica.open(store, { filters: [], vocabulary: VOCABULARY, onFault: () => {} })
   const authorize = createAuthorize({
     requireReadKey: false,
     requireWriteKey: false,

@@ -3,6 +3,7 @@ import test from 'ava'
 import { readApiDocs, renderApiDocs } from '../../../scripts/api-docs.ts'
 import { PRICE_PARAMETERS } from '../../../src/domain/price/price-parameters.ts'
 import type { OpenApiDocument } from '../../../src/http/docs/openapi.ts'
+import { DERIVED_NAMES } from '../../../src/vocabulary/names.ts'
 import { announcedBy, fitsBodyOf } from '../../helpers/announced.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
@@ -43,7 +44,10 @@ test('OpenAPI: the filters of the filter spec are parameters of GET /listings', 
   const { parameters = [] } = (await documentOf(service)).paths['/listings']!.get!
   t.deepEqual(
     parameters.filter((one) => one.in === 'query').map(({ name }) => name),
-    ['status', 'publisher', 'limit', 'offset', ...PRICE_PARAMETERS, ...filters.map(({ name }) => name)],
+    [
+      ...['status', 'publisher', 'limit', 'offset', ...PRICE_PARAMETERS, ...DERIVED_NAMES],
+      ...filters.map(({ name }) => name),
+    ],
   )
 })
 
@@ -179,6 +183,7 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   await call('POST', validate, { body: { listing_id: 5 } })
   await call('GET', '/tokens')
   await call('GET', '/facets', { path: '/facets?by=gpu_model,registry' })
+  await call('GET', '/vocabulary')
   await call('GET', '/facets', { headers: { 'If-None-Match': '*' } })
   await call('GET', '/facets', { path: '/facets?by=banana' })
   await call('GET', '/filter-spec')

@@ -6,6 +6,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { published, publishOf, removeOf } from '../../helpers/store/subject.ts'
+import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
 /** A store whose changelog can be made to fail, or to be lost, some times in a row. */
 function openFaulty(t: ExecutionContext) {
@@ -34,6 +35,7 @@ async function follow(t: ExecutionContext, store: Store) {
   const recovered: number[] = []
   const replica = await Replica.open(store, {
     filters: [],
+    vocabulary: VOCABULARY,
     onFault: (cause) => reported.push(cause),
     onRecovery: () => recovered.push(clock.now()),
     clock,
@@ -179,7 +181,11 @@ test('replica: a failed first load rejects open', async (t) => {
   const { store } = openFaulty(t)
   await store.close()
   await t.throwsAsync(
-    Replica.open(store, { filters: [], onFault: () => t.fail('nothing is followed yet') }),
+    Replica.open(store, {
+      filters: [],
+      vocabulary: VOCABULARY,
+      onFault: () => t.fail('nothing is followed yet'),
+    }),
     { code: 'unavailable' },
   )
 })

@@ -2,6 +2,7 @@ import test from 'ava'
 import type { ListingRecord } from '../../../src/domain/listing.ts'
 import { Projection, ROWS_PER_TURN } from '../../../src/registry/projection.ts'
 import { FIXED_TIME, openMarket } from '../../helpers/market.ts'
+import { VOCABULARY } from '../../helpers/vocabulary.ts'
 import { filterOn } from '../../unit/listing-index/model.ts'
 
 const LISTINGS = 1000
@@ -25,7 +26,7 @@ const recordOf = (n: number, more: Partial<ListingRecord> = {}): ListingRecord =
 
 /** A market of two publishers, every tenth listing the other's. */
 function openProjection() {
-  const projection = new Projection([filterOn('$.storefront_url')])
+  const projection = new Projection([filterOn('$.storefront_url')], VOCABULARY)
   const move = (publisherId: number, name: string | null) =>
     projection.apply({
       kind: 'publisher',

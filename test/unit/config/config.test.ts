@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { type Config, loadConfig } from '../../../src/config/config.ts'
+import { shippedVocabulary } from '../../../src/config/vocabulary.ts'
 import { ConfigError } from '../../../src/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'entrepot-config-'))
@@ -20,9 +21,10 @@ function problemsOf(t: ExecutionContext, toml: string, environment: Record<strin
 }
 
 test('config: an empty file and an empty environment give the defaults', (t) => {
-  const { configPath, tokens, ...config } = load('')
+  const { configPath, tokens, vocabulary, ...config } = load('')
   t.truthy(configPath)
   t.is(tokens.find('base', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')?.symbol, 'USDC')
+  t.is(vocabulary.version, shippedVocabulary().version)
   t.deepEqual(config, {
     host: '127.0.0.1',
     port: 8080,

@@ -28,7 +28,7 @@ const PATHS = [
   "$['']",
   "$['\u0001\"']",
 ].map((path) => compilePath(path.replaceAll('\\"', '"')))
-const reader = new DocumentReader(PATHS)
+const reader = new DocumentReader({ paths: PATHS, meaning: null })
 
 /** What each path finds, read from the bytes. */
 const read = (bytes: Uint8Array): unknown[][] => valuesIn(reader.read(bytes))

@@ -13,6 +13,7 @@ import { Replica } from '../../../src/registry/replica.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { filterOf } from '../../helpers/specs.ts'
 import { filtered, listingQuery } from '../../helpers/upstream.ts'
+import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
 const SPEC = readFilterSpec('config/filter-spec.yaml')
 const USDC = `0x${'a'.repeat(40)}`
@@ -31,7 +32,11 @@ const entry = (n: number) => {
 
 async function openLocal(count: number) {
   const store = openSqliteStore(':memory:')
-  const replica = await Replica.open(store, { filters: [...SPEC.filters.values()], onFault: () => {} })
+  const replica = await Replica.open(store, {
+    filters: [...SPEC.filters.values()],
+    vocabulary: VOCABULARY,
+    onFault: () => {},
+  })
   const entries = Array.from({ length: count }, (_, n) => entry(n))
   for (const _step of replica.projection.listings.load(entries));
   return { replica, source: localSource({ name: 'local', now: () => 0 }, replica, SPEC.filters.values()) }
@@ -92,10 +97,11 @@ function gatewayOver(source: ReturnType<typeof localSource>): Gateway {
     ...common,
     sources: [{ source: own, health: () => [] }],
     tokens: new TokenTable([]),
+    vocabulary: VOCABULARY,
     budgetMs: 60_000,
     cursors: null,
   })
-  return { ...common, market, sources: [], freshSeconds: 0, contentTag: () => '' }
+  return { ...common, derived: [], market, sources: [], freshSeconds: 0, contentTag: () => '' }
 }
 
 test('local source: copies of any status are held by id, and changes are reported in their turn', async (t) => {

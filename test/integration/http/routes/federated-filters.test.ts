@@ -247,12 +247,13 @@ test('merge: copies of one publisher are one listing, those of two publishers tw
     { name: 'thief', url: thief.url },
   ])
   const { items, total_after_filter } = await listings(service, '')
+  const gpu = { model: 'H100', memory_gb: 80 }
   t.is(total_after_filter, 2)
   t.deepEqual(
     items.map(({ _meta }) => _meta),
     [
-      { registry: 'near', publisher: alice, also_in: ['far'], stale: false, conflict: true },
-      { registry: 'thief', publisher: bob, also_in: [], stale: false, conflict: true },
+      { registry: 'near', publisher: alice, also_in: ['far'], stale: false, conflict: true, gpu },
+      { registry: 'thief', publisher: bob, also_in: [], stale: false, conflict: true, gpu },
     ],
   )
 })

@@ -84,6 +84,7 @@ test('one listing: the best copy, and whether a better one may exist', async (t)
     stale: false,
     disputed: ['trusted'],
     unchecked: ['trusted'],
+    gpu: { model: 'H100', memory_gb: 80 },
     age_seconds: 0,
   })
   // The answer of a worse source changes nothing.

@@ -1,12 +1,15 @@
 import test from 'ava'
 import type { ListingRecord } from '../../../../src/domain/listing.ts'
+import { parseCriteria } from '../../../../src/filter-spec/parameters.ts'
 import type { IndexConditions } from '../../../../src/listing-index/listing-index.ts'
 import { SegmentLoad, type SegmentLoadOptions } from '../../../../src/registry/load/segment-load.ts'
 import { Projection } from '../../../../src/registry/projection.ts'
 import { packed } from '../../../helpers/packed.ts'
+import { VOCABULARY } from '../../../helpers/vocabulary.ts'
 import { filterOn } from '../../listing-index/model.ts'
 
-const FILTERS = [filterOn('$.offer_resource.n', 'range'), filterOn('$.offer_resource.s')]
+const DERIVED = VOCABULARY.filters(new Map())
+const FILTERS = [filterOn('$.offer_resource.n', 'range'), filterOn('$.offer_resource.s'), ...DERIVED]
 const PUBLISHERS = 7
 const PAGE = 1000
 
@@ -16,7 +19,7 @@ const recordOf = (n: number): ListingRecord => ({
   status: n % 5 === 0 ? 'closed' : 'open',
   createdAt: 1_700_000_000_000_000 + n,
   updatedAt: 1_700_000_000_000_000 + n + (n % 2),
-  offerResource: `{"n":${n % 1000},"s":"${n % 3 === 0 ? 'é' : 'e'}${n % 100}"}`,
+  offerResource: `{"gpu_model":"${n % 7 === 0 ? 'a100-sxm' : 'H100'}","n":${n % 1000},"s":"${n % 3 === 0 ? 'é' : 'e'}${n % 100}"}`,
   acceptedEscrows: '[]',
   demands: '[]',
   maxDurationSeconds: 'null',
@@ -24,7 +27,7 @@ const recordOf = (n: number): ListingRecord => ({
 })
 
 function projectionWithPublishers(): Projection {
-  const projection = new Projection(FILTERS)
+  const projection = new Projection(FILTERS, VOCABULARY)
   for (let id = 1; id <= PUBLISHERS; id++) {
     const storefrontUrl = id === 1 ? null : `https://seller-${id}.example/`
     const identity = { publisherId: id, scheme: 'eip191', identifier: `0x${id}` }
@@ -97,6 +100,14 @@ test.serial(
       for (const projection of all)
         t.true(rowsOf(projection, asked).join('\n') === rowsOf(put, asked).join('\n'))
     }
+    const derived = parseCriteria({ filters: new Map(DERIVED.map((one) => [one.name, one])) }, [
+      ['gpu', 'A100'],
+    ])
+    for (const { listings } of all)
+      t.is(
+        listings.query({ status: null, publisherId: null, criteria: derived, limit: 1 }).total,
+        Math.floor(LISTINGS / 7) + 1,
+      )
   },
 )
 

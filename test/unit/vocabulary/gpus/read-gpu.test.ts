@@ -5,8 +5,15 @@ import { type GpuResource, readGpu } from '../../../../src/vocabulary/gpus/read-
 
 const table = readGpuTable(null, [])
 const read = (resource: GpuResource) => readGpu(table, 'seller', resource)
-const NO_GPU = { isGpu: false, model: null, variant: null, memoryGb: [], fp16Tflops: null }
-const UNKNOWN = { ...NO_GPU, isGpu: true }
+const NO_GPU = {
+  isGpu: false,
+  model: null,
+  variant: null,
+  mayHaveVariant: false,
+  memoryGb: [],
+  fp16Tflops: null,
+}
+const UNKNOWN = { ...NO_GPU, isGpu: true, mayHaveVariant: true }
 
 test('readGpu: a listing without a model and without a count of 1 or more names no GPU', (t) => {
   for (const resource of [

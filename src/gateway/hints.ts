@@ -1,0 +1,78 @@
+import type { ListingQuery } from '../domain/query.ts'
+import { endOfMs } from '../domain/timestamp.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import { setFormOf } from '../filter-spec/operations/operations.ts'
+import { parseCriteria } from '../filter-spec/parameters.ts'
+import { decidersOf } from './deciders.ts'
+import { MergedSequence } from './merge.ts'
+import { type MergeRequest, type MergeSettings, visibleSources, withBudget } from './sources.ts'
+
+/** By derived filter: listings that match all other filters, and that this one cannot judge. */
+type Unplaced = Readonly<Record<string, number>>
+
+/** The same question by what the listings mean, where that finds more. */
+type Suggestion = { query: Readonly<Record<string, string>>; total: number }
+
+/** What an answer says beside its listings; each is absent where there is nothing to say. */
+export type Hints = { unplaced: Unplaced | undefined; suggestions: readonly Suggestion[] | undefined }
+
+/** `undefined` for a query without derived filters. Over the sources that answer. */
+export async function countUnplaced(
+  settings: MergeSettings,
+  query: ListingQuery,
+  request: MergeRequest,
+): Promise<Unplaced | undefined> {
+  const derived = query.criteria.filter(({ unplaced }) => unplaced !== undefined)
+  if (derived.length === 0) return undefined
+  const counts = derived.map(async (criterion) => {
+    const { filter, unplaced } = criterion
+    const others = query.criteria.filter((one) => one !== criterion)
+    const criteria = [...others, { filter, onMissing: 'fail', test: unplaced! } as const]
+    return [filter.name, await countMatches(settings, { ...query, criteria }, request)] as const
+  })
+  return Object.fromEntries(await Promise.all(counts))
+}
+
+/**
+ * What a spelling of a model leaves out, over sources in memory: absent where a source had to be read for it, and where the
+ * spelling finds all.
+ */
+export async function suggestModel(
+  settings: MergeSettings,
+  { query, spec, total }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'>; total: number },
+  request: MergeRequest,
+): Promise<readonly Suggestion[] | undefined> {
+  const spelled = query.criteria.find(({ filter }) => filter.path === MODEL_PATH)
+  const text = query.filters.findLast(([name]) => name === spelled?.filter.name)?.[1]
+  if (spelled === undefined || text === undefined || setFormOf(text) !== null) return undefined
+  const meant = settings.vocabulary.queryOf(text)
+  if (meant === null || Object.keys(meant).some((name) => isAsked(query, name))) return undefined
+  const visible = visibleSources(settings.sources, request)
+  if (!visible.every(({ held }) => held?.answers(query) === true)) return undefined
+  const others = query.criteria.filter((one) => one !== spelled)
+  const criteria = [...others, ...parseCriteria(spec, Object.entries(meant))]
+  const more = await countMatches(settings, { ...query, criteria }, request)
+  return more > total ? [{ query: meant, total: more }] : undefined
+}
+
+const MODEL_PATH = '$.offer_resource.gpu_model'
+
+function isAsked({ criteria }: ListingQuery, name: string): boolean {
+  return criteria.some(({ filter }) => filter.name === name)
+}
+
+/** Listings that match, each once, over the sources that answer. */
+async function countMatches(
+  settings: MergeSettings,
+  query: ListingQuery,
+  request: MergeRequest,
+): Promise<number> {
+  const { sources, holdings, clock } = settings
+  const { budgetMs: ms = settings.budgetMs } = request
+  const sequence = new MergedSequence(visibleSources(sources, request), query, {
+    cap: endOfMs(clock.now()),
+    openDeciders: decidersOf(holdings, ms),
+  })
+  await withBudget(ms, request.signal, (signal) => sequence.take(1, signal))
+  return sequence.total
+}

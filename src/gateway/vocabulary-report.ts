@@ -1,0 +1,89 @@
+import { ALL_OPEN } from '../domain/query.ts'
+import { addTo, byCount } from '../domain/source/facet-counter.ts'
+import { compileFilter, type Filter } from '../filter-spec/filter.ts'
+import { continentOfCountry, countryName } from '../vocabulary/places/place-table.ts'
+import type { Vocabulary } from '../vocabulary/vocabulary.ts'
+import type { SpellingJson, VocabularyJson } from '../wire/vocabulary.ts'
+import { countAll, selectAll } from './facets.ts'
+import { type Reports, reportOutcomes } from './source-report.ts'
+import type { MergeRequest, MergeSettings } from './sources.ts'
+
+/** Texts that are not recognised, of all sources: sellers choose them. */
+const MAX_UNKNOWN = 500
+
+const [MODEL, REGION] = ['gpu_model', 'region'].map(
+  (name): Filter =>
+    compileFilter({
+      name,
+      path: `$.offer_resource.${name}`,
+      op: 'in',
+      value_type: 'string',
+      alias_kind: null,
+      on_missing: 'fail',
+      indexed: true,
+    }),
+) as [Filter, Filter]
+
+/** What open listings say, what it means, and what is not recognised, over sources in memory or within their limits. */
+export async function reportVocabulary(
+  settings: MergeSettings,
+  request: MergeRequest,
+): Promise<VocabularyJson & Reports> {
+  const { selected, visible } = await selectAll(settings, ALL_OPEN, request)
+  const counts = await countAll(selected, [MODEL, REGION], 'offer', request.signal)
+  const report = new VocabularyCounts(settings.vocabulary)
+  for (const { source, values } of counts) {
+    for (const [text, count] of values[0]!) report.addModel(source, text, count)
+    for (const [text, count] of values[1]!) report.addRegion(source, text, count)
+  }
+  const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
+  return { ...report.json, ...reportOutcomes(outcomes, new Map(), settings) }
+}
+
+class VocabularyCounts {
+  readonly #vocabulary: Vocabulary
+  readonly #models = new Map<string, Map<string, number>>()
+  readonly #countries = new Map<string, number>()
+  readonly #unknown: SpellingJson[] = []
+
+  constructor(vocabulary: Vocabulary) {
+    this.#vocabulary = vocabulary
+  }
+
+  addModel(source: string, text: string, count: number): void {
+    const { gpu } = this.#vocabulary.read({ offer_resource: { gpu_model: text } }, source)
+    if (gpu.model === null) return void this.#unknown.push({ source, field: 'gpu_model', text, count })
+    const spellings = this.#models.get(gpu.model) ?? new Map<string, number>()
+    this.#models.set(gpu.model, spellings)
+    addTo(spellings, text, count)
+  }
+
+  addRegion(source: string, text: string, count: number): void {
+    const { country, continent } = this.#vocabulary.read({ offer_resource: { region: text } }, source).place
+    if (country !== null) addTo(this.#countries, country, count)
+    else if (continent === null) this.#unknown.push({ source, field: 'region', text, count })
+  }
+
+  get json(): VocabularyJson {
+    const { gpus, places } = this.#vocabulary.tables
+    return {
+      gpus: gpus.models.map(({ model, vendor, memoryGb }) => {
+        const spellings = [...(this.#models.get(model) ?? [])].sort(byCount)
+        return {
+          gpu: model,
+          ...(vendor !== null && { vendor }),
+          memory_gb: [...memoryGb],
+          listings: spellings.reduce((sum, [, count]) => sum + count, 0),
+          spellings: spellings.map(([text, count]) => ({ text, count })),
+        }
+      }),
+      countries: [...this.#countries].sort(byCount).map(([country, listings]) => ({
+        country,
+        name: countryName(places, country),
+        continent: continentOfCountry(places, country) ?? '',
+        listings,
+      })),
+      not_recognised: this.#unknown.sort((a, b) => b.count - a.count).slice(0, MAX_UNKNOWN),
+    }
+  }
+}

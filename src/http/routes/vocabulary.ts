@@ -1,0 +1,27 @@
+import { vocabularyReportSchema } from '../../wire/vocabulary.ts'
+import { marketRequestOf } from '../parameters.ts'
+import type { Route } from '../route.ts'
+import type { Gateway } from './listings.ts'
+
+export const vocabularyRoutes = ({ market }: Pick<Gateway, 'market'>): Route[] => [
+  {
+    method: 'GET',
+    path: '/vocabulary',
+    gate: 'read',
+    summary: 'Models of GPUs and countries, as the filters `gpu` and `country` know them',
+    description:
+      'What open listings of all visible sources say, what it means, and what is not recognised, by source: operators ' +
+      'extend the tables with `[vocabulary]`. Counts of a source are of its own copies.',
+    parameters: [],
+    responses: {
+      200: { description: 'Models, countries and unknown texts', schema: vocabularyReportSchema },
+    },
+    problems: [503, 504],
+    handle: async (context) => {
+      const { gpus, countries, not_recognised, complete, sources } = await market.vocabulary(
+        marketRequestOf(context),
+      )
+      return { body: Buffer.from(JSON.stringify({ gpus, countries, not_recognised, complete, sources })) }
+    },
+  },
+]

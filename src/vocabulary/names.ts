@@ -1,0 +1,15 @@
+/** Parameters for derived values: what a listing means by its model and region, whatever the spelling. */
+export const DERIVED_NAMES = [
+  'gpu',
+  'gpu_variant',
+  'gpu_memory_gb_min',
+  'gpu_memory_total_gb_min',
+  'country',
+  'continent',
+] as const
+
+export type DerivedName = (typeof DERIVED_NAMES)[number]
+
+export function isDerivedName(name: string): name is DerivedName {
+  return DERIVED_NAMES.some((one) => one === name)
+}

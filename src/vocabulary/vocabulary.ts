@@ -1,0 +1,105 @@
+import type { Filter } from '../filter-spec/filter.ts'
+import { type DerivedStep, MEANING } from '../filter-spec/path.ts'
+import { at, type JsonValue } from '../json/value.ts'
+import { DERIVED_FIELDS } from './derived-fields.ts'
+import { type GpuReading, readGpu } from './gpus/read-gpu.ts'
+import { readGpuValue } from './gpus/read-gpu-value.ts'
+import { describeMeaning, type Meaning, type Tables } from './meaning.ts'
+import { DERIVED_NAMES, type DerivedName, isDerivedName } from './names.ts'
+import type { PlaceReading } from './places/place-model.ts'
+import { readPlace } from './places/read-place.ts'
+
+/** Readings that are remembered until there are more: sellers choose the texts. */
+const MAX_REMEMBERED = 10_000
+
+/** What models and places mean, by the tables of this process. */
+export class Vocabulary {
+  readonly tables: Tables
+  /** Differs where tables may differ. */
+  readonly version: string
+  readonly #gpus = new Map<string, GpuReading>()
+  readonly #places = new Map<string, PlaceReading>()
+  #latest: { listing: JsonValue; source: string; meaning: Meaning } | null = null
+
+  constructor(tables: Tables) {
+    this.tables = tables
+    this.version = tables.version
+  }
+
+  /** @param source the name of the Registry, which operators' rows may name */
+  read(listing: JsonValue, source: string): Meaning {
+    const [gpu_model, gpu_count, gpu_memory_gb, region] = RESOURCE.map((name) =>
+      plain(at(listing, 'offer_resource', name)),
+    )
+    const { gpus, places } = this.tables
+    const gpuKey = JSON.stringify([source, gpu_model, gpu_count, gpu_memory_gb])
+    return {
+      gpu: remembered(this.#gpus, gpuKey, () =>
+        readGpu(gpus, source, { gpu_model, gpu_count, gpu_memory_gb }),
+      ),
+      place: remembered(this.#places, JSON.stringify([source, region]), () =>
+        readPlace(places, source, region),
+      ),
+    }
+  }
+
+  /** The filters of derived values, but for names that are taken. */
+  filters(taken: { has: (name: string) => boolean }): Filter[] {
+    return DERIVED_NAMES.filter((name) => !taken.has(name)).map((name) => this.#filter(name))
+  }
+
+  #filter(name: DerivedName): Filter {
+    const { path, parse, definition } = DERIVED_FIELDS[name]
+    const { version, valueIn, tables } = this
+    return {
+      name,
+      path,
+      ...definition,
+      on_missing: 'fail',
+      indexed: true,
+      compiled: [{ kind: 'derived', field: name, version, source: '', valueIn }],
+      parseDerived: (raw) => parse(raw, tables, name),
+    }
+  }
+
+  /** The filters that a spelling stands for; `null` for one that is not recognised. */
+  queryOf(text: string): Readonly<Record<string, string>> | null {
+    const { gpus } = this.tables
+    if (readGpu(gpus, '', { gpu_model: text }).model === null) return null
+    const value = readGpuValue(gpus, text)
+    return 'model' in value ? { gpu: value.model } : { ...value.suggestions[0] }
+  }
+
+  /** JSON members for a reader: `gpu` and `place`, with what is known; empty where nothing is. */
+  describe(listing: JsonValue, source: string): string {
+    return describeMeaning(this.read(listing, source))
+  }
+
+  /** The fields of one listing are read in a row. */
+  readonly valueIn: DerivedStep['valueIn'] = (listing, field, source) => {
+    if (this.#latest?.listing !== listing || this.#latest.source !== source)
+      this.#latest = { listing, source, meaning: this.read(listing, source) }
+    const { meaning } = this.#latest
+    if (field === MEANING) return describeMeaning(meaning)
+    return isDerivedName(field) ? DERIVED_FIELDS[field].valueIn(meaning, listing) : null
+  }
+}
+
+/** Characters of a model or region that are read. */
+const MAX_TEXT_LENGTH = 200
+const RESOURCE = ['gpu_model', 'gpu_count', 'gpu_memory_gb', 'region'] as const
+
+/** Members of other kinds, and long texts, mean nothing, and are not remembered whole. */
+function plain(value: JsonValue): string | number | true | null {
+  if (typeof value === 'string') return value.slice(0, MAX_TEXT_LENGTH + 1)
+  return typeof value === 'number' || value === null ? value : true
+}
+
+function remembered<Reading>(readings: Map<string, Reading>, key: string, read: () => Reading): Reading {
+  const known = readings.get(key)
+  if (known !== undefined) return known
+  if (readings.size >= MAX_REMEMBERED) readings.clear()
+  const reading = read()
+  readings.set(key, reading)
+  return reading
+}

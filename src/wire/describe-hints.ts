@@ -1,0 +1,28 @@
+import { DERIVED_NAMES, type DerivedName } from '../vocabulary/names.ts'
+
+const LACKS: Readonly<Record<DerivedName, string>> = {
+  gpu: 'do not name a known GPU',
+  gpu_variant: 'do not say which variant of the GPU they have',
+  gpu_memory_gb_min: 'do not say how much GPU memory they have',
+  gpu_memory_total_gb_min: 'do not say how much GPU memory they have in all',
+  country: 'do not say in which country they are',
+  continent: 'do not say where they are',
+}
+
+/** `9 more do not say where they are.` for each derived filter that leaves listings out unjudged; empty for none. */
+export function describeUnplaced(unplaced: Readonly<Record<string, number>> = {}): string[] {
+  return DERIVED_NAMES.flatMap((name) => {
+    const count = Object.hasOwn(unplaced, name) ? unplaced[name]! : 0
+    return count === 0 ? [] : [`${count} more ${LACKS[name]}.`]
+  })
+}
+
+type Suggestion = { query: Readonly<Record<string, string>>; total: number }
+
+/** `5 listings are spelled so; 140 match gpu=A100.` */
+export function describeSuggestions(total: number, suggestions: readonly Suggestion[] = []): string[] {
+  return suggestions.map(({ query, total: more }) => {
+    const asked = Object.entries(query).map(([name, value]) => `${name}=${value}`)
+    return `${total === 1 ? '1 listing is' : `${total} listings are`} spelled so; ${more} match ${asked.join('&')}.`
+  })
+}

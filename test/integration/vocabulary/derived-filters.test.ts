@@ -1,0 +1,74 @@
+import test, { type ExecutionContext } from 'ava'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+
+type Offer = Record<string, unknown>
+type Answer = {
+  total_after_filter: number
+  items: { listing_id: string; _meta: { gpu?: object; place?: object } }[]
+  unplaced?: Record<string, number>
+  suggestions?: { query: Record<string, string>; total: number }[]
+  detail?: string
+}
+
+const OFFERS: Record<string, Offer> = {
+  plain: { gpu_model: 'A100', region: 'Frankfurt, DE' },
+  sxm: { gpu_model: 'A100-SXM4-80GB', region: 'DE' },
+  spelled: { gpu_model: 'nvidia_a100_pcie_40gb', region: 'eu-west1' },
+  other: { gpu_model: 'H100', gpu_count: 8, region: 'US-CA-1' },
+  unknown: { gpu_model: 'Hopper big', region: 'somewhere' },
+  credits: { service_name: 'tokens' },
+}
+
+for (const mode of ['live', 'snapshot'] as const) {
+  const start = async (t: ExecutionContext) => {
+    const items = Object.entries(OFFERS).map(([listing_id, offer_resource]) =>
+      listingText({ listing_id, offer_resource }),
+    )
+    const fake = await startFake(t, { items })
+    const service = await startPatientGateway(t, [
+      { name: 'up', url: fake.url, settings: `mode = "${mode}"\n` },
+    ])
+    await whenReady(service)
+    return async (query: string) => (await service.get(`/listings?${query}`)).json() as Answer
+  }
+  const idsOf = ({ items }: Answer) => items.map(({ listing_id }) => listing_id).sort()
+
+  test(`derived filters, ${mode}: a model is found whatever its spelling, and what is not judged is counted`, async (t) => {
+    const read = await start(t)
+    const found = await read('gpu=a100')
+    t.deepEqual(idsOf(found), ['plain', 'spelled', 'sxm'])
+    t.deepEqual(found.unplaced, { gpu: 1 })
+    t.deepEqual(found.items.find(({ listing_id }) => listing_id === 'sxm')?._meta.gpu, {
+      model: 'A100',
+      variant: 'SXM',
+      memory_gb: 80,
+    })
+    t.deepEqual(idsOf(await read('gpu=not_in:[A100]')), ['other'])
+    t.deepEqual(idsOf(await read('strict.gpu=false&gpu=H100')), ['other', 'unknown'])
+    t.deepEqual(idsOf(await read('gpu=exists:false')), ['credits', 'unknown'])
+  })
+
+  test(`derived filters, ${mode}: memory that a name leaves open is not judged between`, async (t) => {
+    const read = await start(t)
+    const large = await read('gpu=A100&gpu_memory_gb_min=80')
+    t.deepEqual(idsOf(large), ['sxm'])
+    t.deepEqual(large.unplaced, { gpu: 0, gpu_memory_gb_min: 1 })
+    t.deepEqual(idsOf(await read('gpu_memory_total_gb_min=640')), ['other'])
+  })
+
+  test(`derived filters, ${mode}: countries and continents`, async (t) => {
+    const read = await start(t)
+    const german = await read('country=Germany')
+    t.deepEqual([idsOf(german), german.unplaced], [['plain', 'sxm'], { country: 3 }])
+    const european = await read('continent=Europe&gpu=A100')
+    t.deepEqual([idsOf(european), european.unplaced], [['plain', 'spelled', 'sxm'], { continent: 0, gpu: 0 }])
+    t.deepEqual((await read('country=JP')).unplaced, { country: 2 })
+  })
+
+  test(`derived filters, ${mode}: an unknown value is refused with what it may mean`, async (t) => {
+    const read = await start(t)
+    t.regex((await read('gpu=A100 80GB')).detail ?? '', /gpu=A100&gpu_memory_gb_min=80/)
+    t.regex((await read('gpu=Hopper')).detail ?? '', /not a known value/)
+  })
+}

@@ -1,0 +1,132 @@
+import test, { type ExecutionContext } from 'ava'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import type { RunningService } from '../../helpers/registry.ts'
+import { temporaryFile } from '../../helpers/run-cli.ts'
+
+const SPELLINGS = ['A100', 'a100-80gb', 'NVIDIA A100-SXM4-80GB', 'H100', 'Hopper big']
+
+async function start(t: ExecutionContext, more = ''): Promise<RunningService> {
+  const items = SPELLINGS.map((gpu_model, n) =>
+    listingText({
+      listing_id: `${n}`,
+      offer_resource: { gpu_model, region: n < 3 ? 'Tokyo, Japan' : 'MON1' },
+    }),
+  )
+  const fake = await startFake(t, { items })
+  const service = await startPatientGateway(
+    t,
+    [{ name: 'up', url: fake.url, settings: 'mode = "snapshot"\n' }],
+    { more },
+  )
+  await whenReady(service)
+  return service
+}
+
+test('a search by a spelling says how many it leaves out', async (t) => {
+  const { get } = await start(t)
+  const read = async (query: string) => (await get(`/listings?${query}`)).json() as Record<string, unknown>
+  const spelled = await read('gpu_model=A100')
+  t.is(spelled.total_after_filter, 1)
+  t.deepEqual(spelled.suggestions, [{ query: { gpu: 'A100' }, total: 3 }])
+  t.deepEqual((await read('gpu_model=a100-80gb&limit=1')).suggestions, [
+    { query: { gpu: 'A100', gpu_memory_gb_min: '80' }, total: 2 },
+  ])
+  for (const query of [
+    'gpu_model=H100',
+    'gpu_model=Hopper big',
+    'gpu_model=in:[A100]',
+    'gpu=A100&gpu_model=A100',
+  ])
+    t.is((await read(query)).suggestions, undefined, query)
+})
+
+test('counts by model and country join all spellings; what is open is missing', async (t) => {
+  const { get } = await start(t)
+  const { facets, unplaced } = (await get('/facets?by=gpu,country&continent=Asia')).json() as Record<
+    string,
+    object
+  >
+  t.deepEqual(facets, {
+    gpu: { values: [{ value: 'A100', count: 3 }], other: 0, missing: 0 },
+    country: { values: [{ value: 'JP', count: 3 }], other: 0, missing: 0 },
+  })
+  t.deepEqual(unplaced, { continent: 2 })
+  const all = (await get('/facets?by=gpu')).json() as { facets: { gpu: object } }
+  t.like(all.facets.gpu, { missing: 1 })
+})
+
+test('GET /vocabulary: models as seen, countries, and what is not recognised', async (t) => {
+  const { get } = await start(t)
+  const { gpus, countries, not_recognised, complete } = (await get('/vocabulary')).json() as {
+    gpus: { gpu: string; listings: number; spellings: { text: string }[] }[]
+    countries: object[]
+    not_recognised: object[]
+    complete: boolean
+  }
+  const a100 = gpus.find(({ gpu }) => gpu === 'A100')
+  t.is(a100?.listings, 3)
+  t.deepEqual(a100?.spellings.map(({ text }) => text).sort(), SPELLINGS.slice(0, 3).sort())
+  t.deepEqual(countries, [{ country: 'JP', name: 'Japan', continent: 'AS', listings: 3 }])
+  t.deepEqual(not_recognised, [
+    { source: 'up', field: 'region', text: 'MON1', count: 2 },
+    { source: 'up', field: 'gpu_model', text: 'Hopper big', count: 1 },
+  ])
+  t.true(complete)
+})
+
+test('rows of an operator count for the source that they name', async (t) => {
+  const gpus = temporaryFile(
+    t,
+    'gpus.toml',
+    '[[names]]\nsource = "up"\ntext = "Hopper big"\nmodel = "H100"\n',
+  )
+  const places = temporaryFile(
+    t,
+    'places.toml',
+    '[[places]]\nsource = "up"\nregion = "MON1"\ncountry = "CA"\n',
+  )
+  const { get } = await start(t, `[vocabulary]\ngpus = "${gpus}"\nplaces = "${places}"\n`)
+  const read = async (query: string) =>
+    (await get(`/listings?${query}`)).json() as { total_after_filter: number }
+  t.is((await read('gpu=H100')).total_after_filter, 2)
+  t.is((await read('country=CA&continent=NA')).total_after_filter, 2)
+})
+
+test('bad rows stop the start, with file and line', async (t) => {
+  const gpus = temporaryFile(t, 'gpus.toml', '[[gpus]]\nmodel = "A 1"\naliases = ["H100"]\n')
+  const places = temporaryFile(
+    t,
+    'places.toml',
+    '\n[[places]]\nsource = "up"\nregion = "x"\ncountry = "Germany"\n',
+  )
+  const more = `[vocabulary]\ngpus = "${gpus}"\nplaces = "${places}"\n`
+  const error = await t.throwsAsync(startPatientGateway(t, [], { more }))
+  t.regex(error?.message ?? '', /gpus\.toml:3: gpus\[0\]\.aliases\[0\]: 'H100' is a name of H100/)
+  t.regex(error?.message ?? '', /places\.toml:5: places\[0\]\.country: expected a code of two letters/)
+})
+
+test('NDJSON and cursors apply derived filters; the last line counts what they cannot judge', async (t) => {
+  const { get } = await start(t)
+  const { text } = await get('/listings?gpu=A100', { Accept: 'application/x-ndjson' })
+  const lines = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.is(lines.length, 4)
+  t.deepEqual(lines[3]._meta.unplaced, { gpu: 1 })
+  const ids: string[] = []
+  for (let cursor: string | undefined, n = 0; n < 5; n++) {
+    const query = cursor === undefined ? '' : `&cursor=${cursor}`
+    const page = (await get(`/listings?gpu=A100&limit=1${query}`)).json() as {
+      items: { listing_id: string }[]
+      next_cursor?: string
+      unplaced: object
+    }
+    t.deepEqual(page.unplaced, { gpu: 1 })
+    ids.push(...page.items.map(({ listing_id }) => listing_id))
+    cursor = page.next_cursor
+    if (cursor === undefined) break
+  }
+  t.deepEqual(ids.toSorted(), ['0', '1', '2'])
+})
