@@ -43,11 +43,11 @@ export function redisPulls({ client, key, identity, maxBytes, now }: RedisPullsO
       const pull = readAbout(about)
       return { ...pull, ...shift(pull, now() - (MAX_AGE_MS - lifeMs)) }
     },
-    listings: async (wanted) => {
+    listings: async (expectedHash) => {
       const bytes = await client.hgetBuffer(key, 'listings')
       if (bytes === null) return null
       const text = await unpack(bytes, { maxOutputLength: MAX_TEXT_BYTES })
-      return hashOf(text) === wanted ? (readSnapshot(text, identity)?.listings ?? null) : null
+      return hashOf(text) === expectedHash ? (readSnapshot(text, identity)?.listings ?? null) : null
     },
     share: async ({ listings, ...about }) => {
       const text = renderSnapshot({ takenAt: 0, listings }, identity)

@@ -40,8 +40,8 @@ const claims = new WeakMap<Signer, { timestamp: number; claim: Promise<PublishCl
 
 /** Members of a publish. A Registry accepts them for one storefront only. */
 export function publishClaim(signer: Signer, timestamp: number): Promise<PublishClaim> {
-  const known = claims.get(signer)
-  if (known?.timestamp === timestamp) return known.claim
+  const latest = claims.get(signer)
+  if (latest?.timestamp === timestamp) return latest.claim
   const identifier = signer.address.toLowerCase()
   const claim = signOperation(signer, 'create_listing', identifier, timestamp).then(
     (signature) => ({ scheme: 'eip191', identifier, timestamp, signature }) as const,

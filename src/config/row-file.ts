@@ -13,7 +13,7 @@ type RowFile<Kinds extends Record<string, z.ZodObject>> = {
   /** The good ones, each with its path, such as `gpus[3]`. */
   rows: Rows<Kinds>
   /** Adds problems under the file and the line of their paths. */
-  report: (found: readonly Violation[]) => void
+  report: (violations: readonly Violation[]) => void
 }
 
 /** A TOML file of lists of tables, such as `[[gpus]]`, by their names. */
@@ -23,16 +23,16 @@ export function readRowFile<Kinds extends Record<string, z.ZodObject>>(
   maxRows: number,
   problems: Violation[],
 ): RowFile<Kinds> {
-  const found: Violation[] = []
-  const text = readText(file, found)
-  const document = parseToml(text, found)
+  const fileProblems: Violation[] = []
+  const text = readText(file, fileProblems)
+  const document = parseToml(text, fileProblems)
   for (const key of Object.keys(document))
     if (!Object.hasOwn(kinds, key))
-      found.push({ path: key, message: unknownSetting(key, Object.keys(kinds)) })
+      fileProblems.push({ path: key, message: unknownSetting(key, Object.keys(kinds)) })
   const rows = Object.fromEntries(
     Object.entries(kinds).map(([kind, schema]) => [
       kind,
-      readRows(kind, document[kind], schema, maxRows, found),
+      readRows(kind, document[kind], schema, maxRows, fileProblems),
     ]),
   ) as Rows<Kinds>
   const report = (violations: readonly Violation[]): void => {
@@ -42,28 +42,28 @@ export function readRowFile<Kinds extends Record<string, z.ZodObject>>(
       problems.push({ path: path ? `${place}: ${path}` : place, message })
     }
   }
-  report(found)
+  report(fileProblems)
   return { rows, report }
 }
 
-function readText(file: string, found: Violation[]): string {
+function readText(file: string, problems: Violation[]): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    found.push({ path: '', message: `cannot be read: ${code === 'ENOENT' ? 'no such file' : code}` })
+    problems.push({ path: '', message: `cannot be read: ${code === 'ENOENT' ? 'no such file' : code}` })
     return ''
   }
 }
 
-function parseToml(text: string, found: Violation[]): Record<string, unknown> {
+function parseToml(text: string, problems: Violation[]): Record<string, unknown> {
   try {
     return parse(text)
   } catch (cause) {
     const { message, line, column } = cause as Error & { line?: number; column?: number }
     const [first] = message.replace(/^Invalid TOML document: /, '').split('\n')
     const place = line === undefined ? '' : ` (line ${line}, column ${column})`
-    found.push({ path: '', message: `not TOML: ${first}${place}` })
+    problems.push({ path: '', message: `not TOML: ${first}${place}` })
     return {}
   }
 }
@@ -73,18 +73,18 @@ function readRows<Schema extends z.ZodObject>(
   value: unknown,
   schema: Schema,
   maxRows: number,
-  found: Violation[],
+  problems: Violation[],
 ): (z.infer<Schema> & { path: string })[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) {
-    found.push({ path: kind, message: `expected tables that begin with [[${kind}]]` })
+    problems.push({ path: kind, message: `expected tables that begin with [[${kind}]]` })
     return []
   }
-  if (value.length > maxRows) found.push({ path: kind, message: `at most ${maxRows} rows; remove some` })
+  if (value.length > maxRows) problems.push({ path: kind, message: `at most ${maxRows} rows; remove some` })
   return value.slice(0, maxRows).flatMap((row, n) => {
     const path = `${kind}[${n}]`
     const { data, error } = schema.safeParse(row)
-    if (error !== undefined) found.push(...error.issues.flatMap((issue) => describe(issue, path, schema)))
+    if (error !== undefined) problems.push(...error.issues.flatMap((issue) => describe(issue, path, schema)))
     return error === undefined ? [{ ...data, path }] : []
   })
 }
@@ -95,9 +95,9 @@ function describe(issue: z.core.$ZodIssue, row: string, { shape }: z.ZodObject):
     row,
   )
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
-  const known = issue.path.length === 0 ? Object.keys(shape) : []
-  return issue.keys.map((key) => ({ path: `${path}.${key}`, message: unknownSetting(key, known) }))
+  const settings = issue.path.length === 0 ? Object.keys(shape) : []
+  return issue.keys.map((key) => ({ path: `${path}.${key}`, message: unknownSetting(key, settings) }))
 }
 
-const unknownSetting = (key: string, known: readonly string[]): string =>
-  `unknown setting${suggestName(key, known) || '; remove it, or correct its name'}`
+const unknownSetting = (key: string, names: readonly string[]): string =>
+  `unknown setting${suggestName(key, names) || '; remove it, or correct its name'}`

@@ -9,11 +9,11 @@ export const MAX_SECRET_BYTES = 16 * 1024
 
 /** Reads secrets from `<NAME>_FILE` files. Problems (set twice, unusable) never repeat what a file holds. */
 export function withSecretFiles(environment: Environment, problems: Violation[]): Environment {
-  const found = SECRETS.flatMap((name) => {
+  const secrets = SECRETS.flatMap((name) => {
     const secret = readSecretFile(name, environment, problems)
     return secret === null ? [] : [[name, secret] as const]
   })
-  return found.length === 0 ? environment : { ...environment, ...Object.fromEntries(found) }
+  return secrets.length === 0 ? environment : { ...environment, ...Object.fromEntries(secrets) }
 }
 
 export function readSecretFile(

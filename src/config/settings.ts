@@ -70,7 +70,7 @@ export function readEnvironment(environment: Environment, problems: Violation[])
   }
   const logLevel = (): LogLevel => {
     const value = text('LOG_LEVEL') ?? 'info'
-    const level = LOG_LEVELS.find((known) => known === value.toLowerCase())
+    const level = LOG_LEVELS.find((one) => one === value.toLowerCase())
     if (level === undefined) complain('LOG_LEVEL', `expected one of ${LOG_LEVELS.join(', ')}, got '${value}'`)
     return level ?? 'info'
   }
@@ -112,11 +112,11 @@ export type TraceSampler = (typeof TRACE_SAMPLERS)[number]
 type Complain = (variable: string, message: string) => void
 
 function readTracing(environment: Environment, complain: Complain): TracingSettings | null {
-  const choice = <T extends string>(name: string, known: readonly T[], fallback: T): T => {
+  const choice = <T extends string>(name: string, choices: readonly T[], fallback: T): T => {
     const value = environment[name] || fallback
-    const found = known.find((one) => one === value)
-    if (found === undefined) complain(name, `expected one of ${known.join(', ')}, got '${value}'`)
-    return found ?? fallback
+    const match = choices.find((one) => one === value)
+    if (match === undefined) complain(name, `expected one of ${choices.join(', ')}, got '${value}'`)
+    return match ?? fallback
   }
   const endpoint = (name: string): URL | null => {
     const value = environment[name]
@@ -130,7 +130,7 @@ function readTracing(environment: Environment, complain: Complain): TracingSetti
     return url
   }
 
-  const own = endpoint('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
+  const tracesEndpoint = endpoint('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
   const common = endpoint('OTEL_EXPORTER_OTLP_ENDPOINT')
   const isDisabled = environment.OTEL_SDK_DISABLED?.toLowerCase() === 'true'
   const exporter = choice('OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'otlp')
@@ -143,7 +143,7 @@ function readTracing(environment: Environment, complain: Complain): TracingSetti
       'OTEL_TRACES_SAMPLER_ARG',
       `expected a number from 0 to 1, got '${environment.OTEL_TRACES_SAMPLER_ARG}'`,
     )
-  const url = own?.href ?? (common === null ? null : `${common.href.replace(/\/$/, '')}/v1/traces`)
+  const url = tracesEndpoint?.href ?? (common === null ? null : `${common.href.replace(/\/$/, '')}/v1/traces`)
   if (url === null || isDisabled || exporter === 'none') return null
   return { endpoint: url, serviceName: environment.OTEL_SERVICE_NAME || 'entrepot', sampler, ratio }
 }

@@ -8,8 +8,8 @@ export function shippedFile(name: string): string {
 
 /** `config/NAME` of the working directory, or else the one of the package. */
 export function ownOrShippedFile(name: string): string {
-  const own = `config/${name}`
-  return existsSync(own) ? own : shippedFile(name)
+  const path = `config/${name}`
+  return existsSync(path) ? path : shippedFile(name)
 }
 
 export const version = (): string =>

@@ -13,9 +13,10 @@ const MAX_TOKENS = 1000
 /** The tokens of `config/tokens.toml`, for files without tokens. */
 export function defaultTokens(problems: Violation[]): TokenTable {
   const file = shippedFile('tokens.toml')
-  const found: Violation[] = []
-  const table = readTokens(entriesOf(file, found), found)
-  for (const { path, message } of found) problems.push({ path: path ? `${file}: ${path}` : file, message })
+  const tokenProblems: Violation[] = []
+  const table = readTokens(entriesOf(file, tokenProblems), tokenProblems)
+  for (const { path, message } of tokenProblems)
+    problems.push({ path: path ? `${file}: ${path}` : file, message })
   return table
 }
 
@@ -34,9 +35,9 @@ export function readTokens(entries: readonly TokenEntry[], problems: Violation[]
     }
     const { chain, address, symbol, decimals } = data
     const key = `${chain}:${address.toLowerCase()}`
-    const known = decimalsOf.get(symbol.toLowerCase())
+    const otherDecimals = decimalsOf.get(symbol.toLowerCase())
     if (tokens.has(key)) complain(path, `${key} is named twice; remove one`)
-    else if (known !== undefined && known !== decimals)
+    else if (otherDecimals !== undefined && otherDecimals !== decimals)
       complain(path, `two tokens named ${symbol} have different decimals; give one another symbol`)
     else {
       tokens.set(key, { chain, address: address.toLowerCase(), symbol, decimals })

@@ -6,10 +6,10 @@ const KEY = /^\s*(?:"([^"]*)"|([\w-]+))\s*([=.])/
  * A path inside a list or an inline table has the line of the key that holds it. `null` without any.
  */
 export function lineOf(text: string, path: string): number | null {
-  const wanted = path.replace(/\[(\d+)\]/g, '.$1')
+  const target = path.replace(/\[(\d+)\]/g, '.$1')
   const entries = new Map<string, number>()
   let table = ''
-  let found: number | null = null
+  let holderLine: number | null = null
   for (const [n, line] of text.split('\n').entries()) {
     const [, brackets, name = ''] = HEADER.exec(line) ?? []
     if (brackets === '[[') {
@@ -20,10 +20,10 @@ export function lineOf(text: string, path: string): number | null {
     const [, quoted, bare, sign] = brackets === undefined ? (KEY.exec(line) ?? []) : []
     const key = quoted ?? bare
     const here = key === undefined ? table : table === '' ? key : `${table}.${key}`
-    if (here === wanted && (key !== undefined || brackets !== undefined)) return n + 1
-    if (sign === '=' && wanted.startsWith(`${here}.`)) found = n + 1
-    if (brackets !== undefined && wanted.startsWith(`${table}.`)) found ??= n + 1
-    if (brackets !== undefined && table.startsWith(`${wanted}.`)) found ??= n + 1
+    if (here === target && (key !== undefined || brackets !== undefined)) return n + 1
+    if (sign === '=' && target.startsWith(`${here}.`)) holderLine = n + 1
+    if (brackets !== undefined && target.startsWith(`${table}.`)) holderLine ??= n + 1
+    if (brackets !== undefined && table.startsWith(`${target}.`)) holderLine ??= n + 1
   }
-  return found
+  return holderLine
 }

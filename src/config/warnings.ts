@@ -103,10 +103,10 @@ type RankedName = { name: string; priority: number; visibility: Visibility }
 
 /** The best first, as the gateway ranks them: the own Registry first among equals, then the order of the file. */
 function rankedNames({ registry, upstreams }: Pick<GatewayFile, 'registry' | 'upstreams'>): RankedName[] {
-  const own: RankedName[] = registry.enabled
+  const ownRegistry: RankedName[] = registry.enabled
     ? [{ name: registry.name, priority: 0, visibility: 'public' }]
     : []
-  return [...own, ...upstreams].toSorted((a, b) => a.priority - b.priority)
+  return [...ownRegistry, ...upstreams].toSorted((a, b) => a.priority - b.priority)
 }
 
 /** `local 0, curated 1 (private)`. */

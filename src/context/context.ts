@@ -133,8 +133,8 @@ export class Context {
     const started = performance.now()
     try {
       const before = this.#current
-      const wanted = load()
-      const config = withFixed(wanted, before.config)
+      const newConfig = load()
+      const config = withFixed(newConfig, before.config)
       const reload = () => this.reload()
       const next = await openRuntime({ config, scope: this.#scope, previous: before, signal, reload })
       await this.#untilReady(next)
@@ -145,7 +145,9 @@ export class Context {
       const result: ReloadResultJson = {
         upstreams,
         changed: next.spec.etag === before.spec.etag ? changed : [...changed, 'filter_spec'],
-        restart_needed: FIXED.filter(([, key]) => wanted[key] !== config[key]).map(([variable]) => variable),
+        restart_needed: FIXED.filter(([, key]) => newConfig[key] !== config[key]).map(
+          ([variable]) => variable,
+        ),
         ms: Math.round(performance.now() - started),
       }
       log[result.restart_needed.length > 0 ? 'warn' : 'info'](result, 'reloaded')
@@ -246,14 +248,16 @@ const SETTINGS = [
 
 /** What differs between two configurations, by the names of the settings. */
 function configChanges(before: Config, after: Config): Pick<ReloadResultJson, 'upstreams' | 'changed'> {
-  const old = new Map(before.upstreams.map((one) => [one.name, one]))
-  const wanted = new Map(after.upstreams.map((one) => [one.name, one]))
-  const names = [...wanted.keys()]
+  const oldByName = new Map(before.upstreams.map((one) => [one.name, one]))
+  const newByName = new Map(after.upstreams.map((one) => [one.name, one]))
+  const names = [...newByName.keys()]
   return {
     upstreams: {
-      added: names.filter((name) => !old.has(name)),
-      removed: [...old.keys()].filter((name) => !wanted.has(name)),
-      changed: names.filter((name) => old.has(name) && !isDeepStrictEqual(old.get(name), wanted.get(name))),
+      added: names.filter((name) => !oldByName.has(name)),
+      removed: [...oldByName.keys()].filter((name) => !newByName.has(name)),
+      changed: names.filter(
+        (name) => oldByName.has(name) && !isDeepStrictEqual(oldByName.get(name), newByName.get(name)),
+      ),
     },
     changed: SETTINGS.filter(([, key]) => !isDeepStrictEqual(before[key], after[key])).map(([name]) => name),
   }

@@ -45,7 +45,7 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
   })
   const budget = new MemoryBudget(runs)
   const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
-  const known = new Map<string, UpstreamState>()
+  const states = new Map<string, UpstreamState>()
   /** Of the whole process: a pull holds the next snapshot beside the one before. */
   const inTurn = pLimit(MAX_PULLS)
 
@@ -58,8 +58,8 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
     prepare: (config) => budget.raiseTo(config),
     partsOf: (upstream) => {
       const key = keyOf(upstream)
-      const state = known.get(key) ?? new UpstreamState()
-      known.set(key, state)
+      const state = states.get(key) ?? new UpstreamState()
+      states.set(key, state)
       return {
         state,
         runs,
@@ -70,16 +70,16 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
           maxBytes: () => budget.maxSnapshotBytes(state, upstream),
           inTurn,
           onResize: (bytes) => {
-            if (known.get(key) === state) budget.setSnapshotBytes(state, bytes, upstream)
+            if (states.get(key) === state) budget.setSnapshotBytes(state, bytes, upstream)
           },
         },
       }
     },
     activate: (config) => {
-      const wanted = new Set(config.upstreams.map(keyOf))
-      for (const [key, state] of known) {
-        if (wanted.has(key)) continue
-        known.delete(key)
+      const keys = new Set(config.upstreams.map(keyOf))
+      for (const [key, state] of states) {
+        if (keys.has(key)) continue
+        states.delete(key)
         budget.dropSnapshot(state)
       }
       runs.retain(new Set(config.upstreams.map(cacheGroup)))

@@ -1,6 +1,6 @@
 /** `; did you mean X?`, or nothing. */
-export function suggestName(name: string, known: Iterable<string>): string {
-  const nearest = nearestName(name, known)
+export function suggestName(name: string, names: Iterable<string>): string {
+  const nearest = nearestName(name, names)
   return nearest === null ? '' : `; did you mean ${nearest}?`
 }
 
@@ -8,10 +8,10 @@ export function suggestName(name: string, known: Iterable<string>): string {
  * The known name that `name` is probably meant to be: it begins so, or at most a third of the characters differ. `null`:
  * none is near.
  */
-export function nearestName(name: string, known: Iterable<string>): string | null {
+export function nearestName(name: string, names: Iterable<string>): string | null {
   let nearest: string | null = null
   let least = Math.floor(name.length / 3) + 1
-  for (const candidate of known) {
+  for (const candidate of names) {
     const isBeginning = name.length > 2 && candidate.startsWith(name)
     const distance = isBeginning ? 1 : editDistance(name.toLowerCase(), candidate.toLowerCase(), least)
     if (distance >= least) continue

@@ -26,7 +26,7 @@ export class Fleet {
   readonly #options: FleetOptions
   readonly #storage: ReportStorage | null
   readonly #log = new StateLog()
-  #own: (() => OwnState) | null = null
+  #readState: (() => OwnState) | null = null
   #timers: NodeJS.Timeout[] = []
   #saving: Promise<void> | null = null
 
@@ -35,8 +35,8 @@ export class Fleet {
     this.#storage = typeof options.storage === 'string' ? null : options.storage
   }
 
-  start(own: () => OwnState): void {
-    this.#own = own
+  start(readState: () => OwnState): void {
+    this.#readState = readState
     const every = (ms: number, act: () => unknown) => setInterval(act, ms).unref()
     this.#timers = [every(OBSERVE_EVERY_MS, () => this.#observe()), every(SAVE_EVERY_MS, () => this.#save())]
     this.#observe()
@@ -47,15 +47,15 @@ export class Fleet {
   async read(): Promise<FleetJson> {
     const { id, storage, clock } = this.#options
     this.#observe()
-    const own = this.#report()
-    const others = (await this.#storage?.read(id).catch(() => null)) ?? null
+    const report = this.#report()
+    const otherReports = (await this.#storage?.read(id).catch(() => null)) ?? null
     return {
       at: new Date(clock.now()).toISOString(),
       answered_by: id,
-      scope: others === null ? 'this_process' : 'all',
-      note: others !== null ? null : typeof storage === 'string' ? storage : AWAY,
+      scope: otherReports === null ? 'this_process' : 'all',
+      note: otherReports !== null ? null : typeof storage === 'string' ? storage : AWAY,
       ...mergeReports(
-        [...(own === null ? [] : [{ report: own, ageSeconds: 0 }]), ...(others ?? [])],
+        [...(report === null ? [] : [{ report, ageSeconds: 0 }]), ...(otherReports ?? [])],
         clock.monotonic(),
       ),
     }
@@ -68,13 +68,13 @@ export class Fleet {
   }
 
   #observe(): void {
-    if (this.#own !== null) this.#log.observe(this.#own().statuses, this.#options.clock.now())
+    if (this.#readState !== null) this.#log.observe(this.#readState().statuses, this.#options.clock.now())
   }
 
   /** One at a time: while Redis hangs, reports do not pile up. */
   #save(): void {
     const storage = this.#storage
-    if (storage === null || this.#own === null || this.#saving !== null) return
+    if (storage === null || this.#readState === null || this.#saving !== null) return
     this.#saving = this.#saveTo(storage)
       .catch(ignore)
       .finally(() => {
@@ -88,14 +88,14 @@ export class Fleet {
   }
 
   #report(): ReplicaReport | null {
-    if (this.#own === null) return null
+    if (this.#readState === null) return null
     const { id, version, startedAt, describe } = this.#options
-    const { statuses, ...own } = this.#own()
+    const { statuses, ...state } = this.#readState()
     const sources = statuses.map((status) => ({
       details: describe(status),
       minutes: 'minutes' in status ? status.minutes : [],
     }))
-    return { id, version, startedAt, ...own, sources, changes: this.#log.changes }
+    return { id, version, startedAt, ...state, sources, changes: this.#log.changes }
   }
 }
 

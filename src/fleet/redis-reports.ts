@@ -47,9 +47,9 @@ export function redisReports(link: RedisLink): ReportStorage {
       link.run(async (client) => {
         const now = await client.time()
         const latest = { BY: 'SCORE', REV: true, LIMIT } as const
-        const known = await client.zRange(ids, '+inf', oldest(now), latest)
-        const others = known.filter((id) => id !== ownId)
-        const entities = await fetchEntities(new Repository(schema, client), others)
+        const allIds = await client.zRange(ids, '+inf', oldest(now), latest)
+        const otherIds = allIds.filter((id) => id !== ownId)
+        const entities = await fetchEntities(new Repository(schema, client), otherIds)
         return entities.flatMap((entity) => readEntity(entity, now))
       }),
     remove: (id) =>

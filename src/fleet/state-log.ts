@@ -17,16 +17,16 @@ export class StateLog {
   observe(statuses: readonly (SourceStatus | SourceDetails)[], now: number): void {
     const after = new Map(statuses.map((status) => [status.name, observed(status)]))
     const at = new Date(now).toISOString()
-    const found = [...after].flatMap(([registry, source]) => {
+    const changes = [...after].flatMap(([registry, source]) => {
       const before = this.#before.get(registry)
       return before === undefined
         ? []
         : changesBetween(before, source).map((change) => ({ at, registry, ...change }))
     })
     // Failures first.
-    found.sort((one, other) => Number(other.reason !== null) - Number(one.reason !== null))
+    changes.sort((one, other) => Number(other.reason !== null) - Number(one.reason !== null))
     this.#before = after
-    if (found.length > 0) this.#changes = [...found, ...this.#changes].slice(0, MAX_CHANGES)
+    if (changes.length > 0) this.#changes = [...changes, ...this.#changes].slice(0, MAX_CHANGES)
   }
 }
 

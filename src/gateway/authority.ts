@@ -24,7 +24,7 @@ type Decision<C> = {
   /** The copy of the best source that has the listing. */
   decider: C
   /** Copies of worse sources, by rank: named and never shown. */
-  others: readonly C[]
+  otherCopies: readonly C[]
   /** Whether the answer shows the decider. If not, it shows no copy of the listing. */
   isShown: boolean
   /** Whether the answer could show another publisher's listing of the same id. */
@@ -50,11 +50,11 @@ export function decide<C extends RankedCopy>(
   const competing = copies.filter((copy) => exists(copy) && competes(copy, status))
   const groups = groupByListing(competing.sort((a, b) => a.rank - b.rank))
   const listed = groups.filter(([decider]) => hasStatus(decider!, status)).length
-  return groups.map(([decider, ...others]) => {
+  return groups.map(([decider, ...otherCopies]) => {
     const isListed = hasStatus(decider!, status)
     return {
       decider: decider!,
-      others,
+      otherCopies,
       isShown: isListed && matches(decider!),
       isConflict: listed > (isListed ? 1 : 0),
     }

@@ -14,11 +14,11 @@ export class CopiesOfId<C extends RankedCopy> {
 
   constructor(copies: readonly C[], status: ListingStatus | null) {
     this.#status = status
-    for (const { decider, others, isShown } of decide(copies, { status })) {
+    for (const { decider, otherCopies, isShown } of decide(copies, { status })) {
       if (isShown) this.#listed++
       const identity = identityKey(decider.item)
       if (identity === null) this.#loose.add(decider.rank)
-      else this.#byIdentity.set(identity, firstOfEach([decider, ...others]))
+      else this.#byIdentity.set(identity, firstOfEach([decider, ...otherCopies]))
     }
   }
 

@@ -15,7 +15,7 @@ export type Copy = RankedCopy & { item: Item }
 /** About a copy that no better source is known to have. */
 export type Verdict = {
   /** Copies of the listing in worse sources, by rank. */
-  others: readonly Copy[]
+  otherCopies: readonly Copy[]
   isConflict: boolean
   /** Better sources that could not be asked whether they have the listing, by rank. */
   unchecked: readonly string[]
@@ -106,7 +106,7 @@ export class Deciders {
   learn(items: readonly Item[], rank: number): void {
     const view = this.#views[rank]!
     if (view.kind === 'looked-up')
-      for (const item of items) if (identityKey(item) !== null) view.found.set(lookUpKey(item), true)
+      for (const item of items) if (identityKey(item) !== null) view.presence.set(lookUpKey(item), true)
     if (view.kind !== 'whole') return
     for (const item of items) {
       const { listingId } = item
@@ -137,10 +137,10 @@ export class Deciders {
   /** `null` where a better source is known to have the listing. */
   judge(item: Item, rank: number): Verdict | null {
     const about = this.#betterThan(rank, item)
-    if (!this.#mayHaveCopies(item)) return { others: NO_COPIES, isConflict: false, ...about }
+    if (!this.#mayHaveCopies(item)) return { otherCopies: NO_COPIES, isConflict: false, ...about }
     if (this.isHidden(item, rank)) return null
     const copies = this.#copiesOf(item.listingId)
-    return { others: copies.openOthersOf(item, rank), isConflict: copies.hasOther(item, rank), ...about }
+    return { otherCopies: copies.openOthersOf(item, rank), isConflict: copies.hasOther(item, rank), ...about }
   }
 
   #isOwn(rank: number): boolean {
@@ -179,7 +179,7 @@ export class Deciders {
   #isLookedUp(item: Item, rank: number): boolean {
     return this.#views
       .slice(0, rank)
-      .some((view) => view.kind === 'looked-up' && view.found.get(lookUpKey(item)) === true)
+      .some((view) => view.kind === 'looked-up' && view.presence.get(lookUpKey(item)) === true)
   }
 
   #betterThan(rank: number, item: Item): Pick<Verdict, 'unchecked' | 'notIn'> {
@@ -189,7 +189,7 @@ export class Deciders {
       const source = this.#sources[n]!
       const view = this.#views[n]!
       const isUnchecked =
-        view.kind === 'looked-up' ? !view.found.has(lookUpKey(item)) : view.kind === 'unknown'
+        view.kind === 'looked-up' ? !view.presence.has(lookUpKey(item)) : view.kind === 'unknown'
       if (isUnchecked) unchecked.push(source.name)
       const isWhole = view.kind === 'held' || view.kind === 'whole'
       if (isWhole && knows(source, item)) notIn.push(source.name)

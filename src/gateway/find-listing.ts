@@ -120,29 +120,29 @@ function mergeAnswers(
   listingId: string,
   now: number,
 ): MergedItem | null {
-  const shown = answers.find(({ items }) => items.length > 0)
-  if (shown === undefined) return null
+  const bestAnswer = answers.find(({ items }) => items.length > 0)
+  if (bestAnswer === undefined) return null
   const asked = new Set(answers.map(({ rank }) => rank))
   const held = ranked.flatMap((source, rank) => (asked.has(rank) ? [] : heldCopies(source, rank, listingId)))
   const read = answers.flatMap(({ items, rank }) =>
     items.map((item): Copy => ({ item, rank, status: 'open', isOwn: false })),
   )
-  const { decider, others, isConflict } = decide([...read, ...held], { status: null })[0]!
-  const better = answers.filter(({ rank }) => rank < shown.rank)
+  const { decider, otherCopies, isConflict } = decide([...read, ...held], { status: null })[0]!
+  const better = answers.filter(({ rank }) => rank < bestAnswer.rank)
   const unchecked = better.flatMap(({ outcome: { source, result } }) =>
-    result instanceof SourceError && traitsOf(result.reason).shown !== 'skipped' ? [source.name] : [],
+    result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
   )
   const notIn = better.flatMap(({ outcome: { source, result } }) =>
     !(result instanceof SourceError) && knows(source, decider.item) ? [source.name] : [],
   )
-  const { result } = shown.outcome
+  const { result } = bestAnswer.outcome
   const isStale = !(result instanceof SourceError) && result.stale
   const ageSeconds =
     result instanceof SourceError ? undefined : Math.max(0, Math.floor((now - result.asOf) / 1000))
   const merged = mergeItem(
     decider.item,
-    { ranked, rank: shown.rank, isStale },
-    { others, isConflict, unchecked, notIn },
+    { ranked, rank: bestAnswer.rank, isStale },
+    { otherCopies, isConflict, unchecked, notIn },
   )
   return { ...merged, ageSeconds }
 }

@@ -102,8 +102,8 @@ class Scope {
   #update(listingId: string): void {
     const rows: HeldRow[] = this.#sources.flatMap((source, rank) => heldCopies(source, rank, listingId))
     const keys = this.hidden.map((): string[] => [])
-    for (const { others } of decide(rows, { status: 'open' }))
-      for (const { rank, key } of others) keys[rank]!.push(key)
+    for (const { otherCopies } of decide(rows, { status: 'open' }))
+      for (const { rank, key } of otherCopies) keys[rank]!.push(key)
     for (const [rank, hidden] of this.hidden.entries()) hidden.set(listingId, keys[rank]!)
   }
 }

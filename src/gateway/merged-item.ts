@@ -41,7 +41,7 @@ export function withMeaning(merged: MergedItem, vocabulary: Vocabulary): MergedI
 export function mergeItem(
   item: Item,
   { ranked, rank, isStale }: { ranked: readonly NamedSource[]; rank: number; isStale: boolean },
-  { others, isConflict, unchecked, notIn }: Verdict,
+  { otherCopies, isConflict, unchecked, notIn }: Verdict,
 ): MergedItem {
   const { origin } = item
   const { name: registry } = ranked[rank]!
@@ -53,9 +53,9 @@ export function mergeItem(
     item,
     bytes: item.bytes,
     registry,
-    alsoIn: others.length === 0 && origin === undefined ? NONE : alsoIn(),
+    alsoIn: otherCopies.length === 0 && origin === undefined ? NONE : alsoIn(),
     stale: isStale || origin?.stale === true,
-    differs: origin?.differs === true || others.some((other) => hasOtherTerms(item, other.item)),
+    differs: origin?.differs === true || otherCopies.some((other) => hasOtherTerms(item, other.item)),
     conflict: isConflict,
     disputed: joined(disputed, origin?.disputed),
     unchecked: joined(unchecked, origin?.unchecked),
@@ -64,7 +64,7 @@ export function mergeItem(
 
   function alsoIn(): string[] {
     const source = qualifiedName(registry, item)
-    const names = others.map((other) => qualifiedName(ranked[other.rank]!.name, other.item))
+    const names = otherCopies.map((other) => qualifiedName(ranked[other.rank]!.name, other.item))
     return [...new Set([...within(origin?.alsoIn), ...names])].filter((name) => name !== source)
   }
 }

@@ -5,12 +5,12 @@ import type { Verdict } from './deciders.ts'
 
 /** Listings of one sequence, once another copy of one may come: a gateway repeats its own, a better source was not asked. */
 export class Repeats {
-  readonly #shown = new SeenListings()
+  readonly #listings = new SeenListings()
   #mayRepeat = false
 
   /** Whether a copy of the listing was shown before. */
   add(item: Item, { mayRepeat }: Pick<NamedSource, 'mayRepeat'>, { unchecked }: Verdict): boolean {
     this.#mayRepeat ||= mayRepeat === true || unchecked.length > 0
-    return this.#mayRepeat && !this.#shown.add(item.listingId, item)
+    return this.#mayRepeat && !this.#listings.add(item.listingId, item)
   }
 }

@@ -72,7 +72,7 @@ function reportOutcome(
     return { registry, state, matched, total_is, returned, age_seconds, elapsed_ms, reason, invalid }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters
-  const state = traitsOf(result.reason).shown
+  const state = traitsOf(result.reason).state
   if (state === 'skipped') return { registry, state, reason, filters, returned: returned || undefined }
   const why = state === 'unavailable' ? { reason } : {}
   return { registry, state, ...why, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }

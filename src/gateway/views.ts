@@ -11,8 +11,8 @@ import { askSource, withBudget } from './sources.ts'
 export type View =
   | { kind: 'held'; held: Held }
   | { kind: 'whole'; whole: Whole }
-  /** `found`: whether it has the listing. */
-  | { kind: 'looked-up'; lookUp: LookUpCopies; found: Map<string, boolean>; left: number }
+  /** `presence`: whether it has the listing. */
+  | { kind: 'looked-up'; lookUp: LookUpCopies; presence: Map<string, boolean>; left: number }
   /** Away: it may have any listing. `isOutage`: a second request of the same query would fail, too. */
   | { kind: 'unknown'; error: SourceError | null; isOutage: boolean }
   /** Skipped by this query, so it decides nothing. */
@@ -57,15 +57,15 @@ async function readView(source: NamedSource, query: ListingQuery, signal: AbortS
   // What was read for a query answers that very query.
   const { result } = await askSource(() => readWhole(query, signal), signal)
   if (result instanceof SourceError) {
-    const { shown, isOutage } = traitsOf(result.reason)
-    if (shown === 'skipped') return NO_VIEW
+    const { state, isOutage } = traitsOf(result.reason)
+    if (state === 'skipped') return NO_VIEW
     // Once the signal has aborted, this query had too little time.
     return { kind: 'unknown', error: result, isOutage: isOutage && !signal.aborted }
   }
   if (result !== null) return { kind: 'whole', whole: result }
   return lookUp === undefined
     ? { kind: 'unknown', error: null, isOutage: false }
-    : { kind: 'looked-up', lookUp, found: new Map(), left: MAX_LOOKED_UP }
+    : { kind: 'looked-up', lookUp, presence: new Map(), left: MAX_LOOKED_UP }
 }
 
 function readAll({ read }: NamedSource): ReadWhole {
@@ -84,13 +84,13 @@ export async function lookUpIn(
   query: ListingQuery,
   signal: AbortSignal,
 ): Promise<void> {
-  const unknown = copies.filter((item) => !view.found.has(lookUpKey(item))).slice(0, view.left)
+  const unknown = copies.filter((item) => !view.presence.has(lookUpKey(item))).slice(0, view.left)
   if (unknown.length === 0) return
   view.left -= unknown.length
-  const found = await view.lookUp(unknown, query, signal)
+  const results = await view.lookUp(unknown, query, signal)
   for (const [n, item] of unknown.entries()) {
-    const copy = found[n]
-    if (copy !== undefined) view.found.set(lookUpKey(item), copy !== null)
+    const copy = results[n]
+    if (copy !== undefined) view.presence.set(lookUpKey(item), copy !== null)
   }
 }
 

@@ -23,8 +23,8 @@ export function objectMembers(bytes: Uint8Array, at = 0): Member[] {
 export function withoutMember(bytes: Uint8Array, name: string): Uint8Array {
   const members = objectMembers(bytes)
   if (!members.some((member) => member.name === name)) return bytes
-  const others = members.filter((member) => member.name !== name)
-  const parts = others.flatMap((member, n): Uint8Array[] => {
+  const rest = members.filter((member) => member.name !== name)
+  const parts = rest.flatMap((member, n): Uint8Array[] => {
     const part = bytes.subarray(member.start, member.end)
     return n === 0 ? [part] : [COMMA_BYTES, part]
   })

@@ -78,31 +78,31 @@ const isNumeric = (value: unknown): value is number | bigint =>
 
 /** `null` where the path leads nowhere. */
 export function at(value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue {
-  let found: JsonValue = value ?? null
+  let node: JsonValue = value ?? null
   for (const step of path) {
-    if (typeof step === 'number') found = Array.isArray(found) ? (found[step] ?? null) : null
-    else found = isJsonObject(found) && Object.hasOwn(found, step) ? (found[step] ?? null) : null
+    if (typeof step === 'number') node = Array.isArray(node) ? (node[step] ?? null) : null
+    else node = isJsonObject(node) && Object.hasOwn(node, step) ? (node[step] ?? null) : null
   }
-  return found
+  return node
 }
 
 export function textAt(value: JsonValue | undefined, ...path: readonly (string | number)[]): string | null {
-  const found = at(value, ...path)
-  return typeof found === 'string' ||
-    typeof found === 'number' ||
-    typeof found === 'bigint' ||
-    typeof found === 'boolean'
-    ? String(found)
+  const node = at(value, ...path)
+  return typeof node === 'string' ||
+    typeof node === 'number' ||
+    typeof node === 'bigint' ||
+    typeof node === 'boolean'
+    ? String(node)
     : null
 }
 
 /** Empty where there is no list. */
 export function listAt(value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue[] {
-  const found = at(value, ...path)
-  return Array.isArray(found) ? found : []
+  const node = at(value, ...path)
+  return Array.isArray(node) ? node : []
 }
 
 export function numberAt(value: JsonValue | undefined, ...path: readonly (string | number)[]): number | null {
-  const found = at(value, ...path)
-  return typeof found === 'number' ? found : null
+  const node = at(value, ...path)
+  return typeof node === 'number' ? node : null
 }

@@ -30,15 +30,15 @@ export function createLimiter(
 function counter(kind: LimitKind, points: number, shared: SharedCounters | null): RateLimiterAbstract | null {
   if (points === 0) return null
   const options = { points, duration: MINUTE_SECONDS, keyPrefix: kind }
-  const own = new RateLimiterMemory(options)
-  if (shared === null) return own
+  const inMemory = new RateLimiterMemory(options)
+  if (shared === null) return inMemory
   const { client, prefix } = shared
   return new RateLimiterRedis({
     ...options,
     keyPrefix: `${prefix}limit:${kind}`,
     storeClient: client,
     rejectIfRedisNotReady: true,
-    insuranceLimiter: own,
+    insuranceLimiter: inMemory,
   })
 }
 

@@ -10,14 +10,14 @@ export class UnpresentableError extends Error {}
  * Takes only what the Registry and the storefront show; the rest is `null`.
  * @throws UnpresentableError for a listing without an id or a valid `created_at`, or of neither kind
  */
-export function buildRecord(found: ObservedListing, storefront: StorefrontView): PresentationRecord {
-  const { listing, registry, publisher } = found
+export function buildRecord(observation: ObservedListing, storefront: StorefrontView): PresentationRecord {
+  const { listing, registry, publisher } = observation
   const offer = objectOrEmpty(listing.offer_resource)
-  const kind = kindOf(found)
+  const kind = kindOf(observation)
   const { schema, location, quantity, delivery, resource } =
     kind === 'virtual-machine' ? virtualMachineDetails(offer, storefront) : apiCreditsDetails(listing, offer)
   const pricing = pricingOf(listing, storefront, quantity)
-  const publishedAt = publicationTime(found)
+  const publishedAt = publicationTime(observation)
   const listingId = nonBlank(listing.listing_id)
   if (listingId === null) throw new UnpresentableError('it has no listing_id')
   const record = {
@@ -35,11 +35,11 @@ export function buildRecord(found: ObservedListing, storefront: StorefrontView):
     location,
     availability: {
       asserted_by: 'seller',
-      state: isAvailable(found, storefront) ? 'asserted-available' : null,
+      state: isAvailable(observation, storefront) ? 'asserted-available' : null,
     },
     pricing,
     negotiation: negotiationOf(pricing, publishedAt),
-    settlement: settlementOf(found),
+    settlement: settlementOf(observation),
     lifecycle: lifecycleOf(listing, pricing),
     delivery,
     resource,

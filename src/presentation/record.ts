@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** docs/protocol.md#11-storefronts-and-presentation-records. Texts that are not shown are `null`. */
 const text = z.string().min(1)
-const known = text.nullable()
+const textOrNull = text.nullable()
 
 const decimal = z.string().regex(/^\d+(\.\d+)?$/)
 const money = z.strictObject({ decimal, currency: text, display: text })
@@ -19,7 +19,7 @@ const negotiationEntry = z.strictObject({
   status: z.enum(['shown', 'not-applicable']),
   actor: z.enum(['seller', 'buyer']).nullable(),
   round: z.int().nullable(),
-  signature: known,
+  signature: textOrNull,
   occurred_at: timestamp.nullable(),
   amount: money.nullable(),
 })
@@ -28,22 +28,22 @@ const recordOf = <Name extends string, Resource extends z.ZodType>(kind: Name, r
   z.strictObject({
     market_data: z.boolean(),
     listing_id: text,
-    seller: known,
+    seller: textOrNull,
     publisher: text,
-    storefront: known,
+    storefront: textOrNull,
     registry: text,
     kind: z.literal(kind),
     published_at: timestamp,
     domain: z.literal(kind),
     schema: z.string().regex(/^[a-z0-9-]+\.compute\.[a-z0-9-]+@\d+\.\d+\.\d+$/),
-    location: known,
+    location: textOrNull,
     availability: z.strictObject({
       asserted_by: z.literal('seller'),
       state: z.literal('asserted-available').nullable(),
     }),
     pricing,
     negotiation: z.array(negotiationEntry),
-    settlement: z.strictObject({ asset_class: known, network: known, mechanism: known }),
+    settlement: z.strictObject({ asset_class: textOrNull, network: textOrNull, mechanism: textOrNull }),
     lifecycle,
     delivery,
     resource,
@@ -52,7 +52,7 @@ const recordOf = <Name extends string, Resource extends z.ZodType>(kind: Name, r
 const pricing = z.strictObject({
   mode: z.enum(['configured-negotiation', 'listed']),
   advertised_rate: money.nullable(),
-  advertised_unit: known,
+  advertised_unit: textOrNull,
   quantity: quantity.nullable(),
   duration: quantity.nullable(),
   constraints: z.array(text),
@@ -79,12 +79,24 @@ const delivery = z.strictObject({
 
 const virtualMachineRecord = recordOf(
   'virtual-machine',
-  z.strictObject({ hardware: known, compute: known, memory: known, network: known, access: known }),
+  z.strictObject({
+    hardware: textOrNull,
+    compute: textOrNull,
+    memory: textOrNull,
+    network: textOrNull,
+    access: textOrNull,
+  }),
 )
 
 const apiCreditsRecord = recordOf(
   'api-credits',
-  z.strictObject({ service: known, model: known, quota: known, access: known, metering: known }),
+  z.strictObject({
+    service: textOrNull,
+    model: textOrNull,
+    quota: textOrNull,
+    access: textOrNull,
+    metering: textOrNull,
+  }),
 )
 
 export const presentationRecord = z.discriminatedUnion('kind', [virtualMachineRecord, apiCreditsRecord])

@@ -78,10 +78,10 @@ export class KeyUsage {
 }
 
 function add(uses: Map<number, KeyUse>, { keyId, calls, lastUsedAt }: KeyUse): void {
-  const known = uses.get(keyId) ?? { calls: 0, lastUsedAt }
+  const sum = uses.get(keyId) ?? { calls: 0, lastUsedAt }
   uses.set(keyId, {
     keyId,
-    calls: known.calls + calls,
-    lastUsedAt: Math.max(known.lastUsedAt, lastUsedAt),
+    calls: sum.calls + calls,
+    lastUsedAt: Math.max(sum.lastUsedAt, lastUsedAt),
   })
 }

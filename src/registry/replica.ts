@@ -90,8 +90,8 @@ export class Replica {
 
   /** Catches up before it answers `null`: the store may know more. */
   async ownerOf(listingId: string): Promise<Publisher | null> {
-    const known = this.projection.ownerOf(listingId)
-    if (known !== null) return known
+    const owner = this.projection.ownerOf(listingId)
+    if (owner !== null) return owner
     await this.catchUp()
     return this.projection.ownerOf(listingId)
   }

@@ -25,14 +25,14 @@ const MAX_ATTEMPTS = 4
  * in place of that 500 is only returned if the next read fails.
  */
 export function pushDownFilters(
-  { name, spec: known, schema }: PushdownOptions,
+  { name, spec: specCache, schema }: PushdownOptions,
   source: UpstreamSource,
 ): Source {
   return async (query, range, signal) => {
     // Filters without a value have no effect, and the upstream may not know them.
     if (schema === null && query.criteria.length === 0) return source({ ...query, pushed: [] }, range, signal)
-    await raceAbort(known.loaded, signal)
-    let spec = known.current
+    await raceAbort(specCache.loaded, signal)
+    let spec = specCache.current
     let refused: ReadonlySet<string> = new Set()
     for (let attempt = 1; ; attempt++) {
       requireSchema(name, spec, schema)
@@ -48,9 +48,9 @@ export function pushDownFilters(
       } catch (error) {
         const rejection = rejectionOf(plan, error)
         if (rejection === null || attempt === MAX_ATTEMPTS) throw error
-        if (rejection === 'other spec') spec = await raceAbort(known.recheck(spec), signal)
+        if (rejection === 'other spec') spec = await raceAbort(specCache.recheck(spec), signal)
         else {
-          void known.recheck(spec)
+          void specCache.recheck(spec)
           refused = rejection === 'all' || refused.size > 0 ? namesOf(query) : rejection
         }
       }

@@ -60,19 +60,19 @@ export class FilterSpecCache {
   }
 }
 
-/** `null` after a 404, `known` after a 304. @throws SourceError */
-async function fetchFilterSpec(get: Get, known: UpstreamSpec | null): Promise<UpstreamSpec | null> {
-  const headers = known?.etag ? { 'if-none-match': `"${known.etag}"` } : {}
+/** `null` after a 404, `current` after a 304. @throws SourceError */
+async function fetchFilterSpec(get: Get, current: UpstreamSpec | null): Promise<UpstreamSpec | null> {
+  const headers = current?.etag ? { 'if-none-match': `"${current.etag}"` } : {}
   const { status, body } = await get('/filter-spec', {
     maxBytes: MAX_SPEC_BYTES,
     headers,
     expected: [304, 404],
   })
-  if (status === 304) return known
+  if (status === 304) return current
   if (status === 404) return null
   try {
     const spec = readUpstreamSpec(body)
-    return known !== null && known.etag !== null && spec.etag === known.etag ? known : spec
+    return current !== null && current.etag !== null && spec.etag === current.etag ? current : spec
   } catch (cause) {
     throw new SourceError('not_json', (cause as Error).message, { cause })
   }

@@ -45,7 +45,7 @@ export class PublisherDirectory {
   readonly #state: PublisherState
   readonly #searches = new SingleFlight(() => this.#find())
   /** Ids that the search looks for, those of readers that joined it included. */
-  readonly #wanted = new Set<number>()
+  readonly #soughtIds = new Set<number>()
   #startedAt = 0
   #pausedUntil = 0
   /** How the latest search ended. `vain`: readers that waited for it got no, or not every, publisher. */
@@ -106,13 +106,13 @@ export class PublisherDirectory {
     let isUnknown = false
     for (const { publisherId } of items) {
       if (publisherId === null) continue
-      const known = this.#state.publishers.get(publisherId)
-      if (known === undefined) isUnknown = true
+      const entry = this.#state.publishers.get(publisherId)
+      if (entry === undefined) isUnknown = true
       if (isPausing) continue
-      if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
-        this.#wanted.add(publisherId)
+      if (entry === undefined || entry.until <= now || entry.until > now + PUBLISHER_FRESH_MS)
+        this.#soughtIds.add(publisherId)
     }
-    const search = this.#wanted.size > 0 ? this.#searches.join() : null
+    const search = this.#soughtIds.size > 0 ? this.#searches.join() : null
     return isUnknown ? search : null
   }
 
@@ -128,14 +128,14 @@ export class PublisherDirectory {
   }
 
   async #find(): Promise<void> {
-    const first = [...this.#wanted]
+    const first = [...this.#soughtIds]
     this.#startedAt = this.#clock.monotonic()
     const deadline = new AbortController()
     const cancel = this.#clock.after(MAX_SEARCH_MS, () => deadline.abort())
     try {
       await this.#readPages(deadline.signal)
       // Publishers of later readers may be newer than the pages before.
-      const absent = first.filter((id) => this.#wanted.has(id))
+      const absent = first.filter((id) => this.#soughtIds.has(id))
       for (const id of absent) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
       const isPrompt = this.#clock.monotonic() - this.#startedAt < PUBLISHERS_WAIT_MS
       this.#outcome = isPrompt && absent.length === 0 ? 'useful' : 'vain'
@@ -144,20 +144,20 @@ export class PublisherDirectory {
       this.#outcome = 'failed'
     }
     cancel()
-    this.#wanted.clear()
+    this.#soughtIds.clear()
     this.#pausedUntil =
       this.#clock.monotonic() + (this.#outcome === 'failed' ? SEARCH_RETRY_MS : SEARCH_PAUSE_MS)
   }
 
   async #readPages(signal: AbortSignal): Promise<void> {
-    for (let page = 0; page < MAX_SEARCH_PAGES && this.#wanted.size > 0; page++) {
+    for (let page = 0; page < MAX_SEARCH_PAGES && this.#soughtIds.size > 0; page++) {
       const { publishers, received } = await raceAbort(
         fetchPublishers(this.#get, `offset=${page * PUBLISHERS_PAGE}`),
         signal,
       )
       for (const publisher of publishers) {
         this.add(publisher)
-        this.#wanted.delete(publisher.id)
+        this.#soughtIds.delete(publisher.id)
       }
       if (received < PUBLISHERS_PAGE) break
     }

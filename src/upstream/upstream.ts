@@ -98,8 +98,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   const wholes = new WholeRuns({ ...reads, scanLimit: upstream.scanLimit })
   const sellers = new SellerSearch({ get, publishers, freshMs: policy.freshSeconds * 1000, clock })
   const { lookUp } = new CopyLookup({ ...reads, kind, sellers, clock })
-  const pushed = pushDownFilters({ name, spec, schema: parts.schema }, liveSource({ upstream, ...reads }))
-  const live = limitSingle(name, wholes.before(pushed))
+  const pushdown = pushDownFilters({ name, spec, schema: parts.schema }, liveSource({ upstream, ...reads }))
+  const live = limitSingle(name, wholes.before(pushdown))
   const puller = openPuller(parts, { ...requests, publishers, spec, requireKnownSchema })
   const snapshot =
     puller &&
@@ -271,15 +271,15 @@ function describeLive(
   const { answeredAt, isAnswering, minutes, ...counts } = state.stats
   const ageSeconds = answeredAt === null ? null : (clock.monotonic() - answeredAt) / 1000
   const { hit, revalidating, stale, miss, bytes } = runs.counts
-  const known = spec.current
+  const currentSpec = spec.current
   return {
     name,
     mode: 'live',
     visibility,
     state: stateOf(isAnswering, ageSeconds, policy),
     ageSeconds,
-    schemaId: known?.schemaId ?? null,
-    filters: known && [...known.filters.keys()],
+    schemaId: currentSpec?.schemaId ?? null,
+    filters: currentSpec && [...currentSpec.filters.keys()],
     breaker: breaker.state,
     cache: { fresh: hit, stale: revalidating + stale, miss, bytes },
     ...structuredClone(counts),

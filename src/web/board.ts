@@ -197,8 +197,8 @@ function readAt({ registry }: ListingRow, { sources, loadedAt }: Listings): numb
 }
 
 const toggled = (picked: readonly ListingRow[], row: ListingRow): readonly ListingRow[] => {
-  const others = picked.filter(({ id, registry }) => id !== row.id || registry !== row.registry)
-  return others.length < picked.length ? others : [...picked, row]
+  const rest = picked.filter(({ id, registry }) => id !== row.id || registry !== row.registry)
+  return rest.length < picked.length ? rest : [...picked, row]
 }
 
 const showWords = ({ total, isTotalExact, isPrevious }: Listings): string =>

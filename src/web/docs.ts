@@ -22,17 +22,17 @@ for (const form of document.querySelectorAll<HTMLFormElement>('.try'))
 /** Hides what does not contain every word. */
 function find(text: string): void {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  let found = 0
+  let matches = 0
   for (const article of document.querySelectorAll('article')) {
     const content = article.textContent.toLowerCase()
     article.hidden = !words.every((word) => content.includes(word))
-    if (!article.hidden) found++
+    if (!article.hidden) matches++
     const entry = document.querySelector<HTMLElement>(`[data-of="${CSS.escape(article.id)}"]`)
     if (entry !== null) entry.hidden = article.hidden
   }
   for (const group of document.querySelectorAll<HTMLElement>('.group'))
     group.hidden = group.querySelector('article:not([hidden])') === null
-  document.querySelector('#found')!.textContent = words.length === 0 ? '' : `${found} found`
+  document.querySelector('#found')!.textContent = words.length === 0 ? '' : `${matches} found`
 }
 
 async function tryOut(form: HTMLFormElement): Promise<void> {

@@ -16,8 +16,8 @@ export function describeMissing(source: Described): string | null {
   if (state === 'not_yet_loaded') return `${registry} is not loaded yet`
   const names = Array.isArray(filters) && filters.length > 0 ? `: ${filters.join(', ')}` : ''
   const why = reason === undefined ? '' : `: it ${describeReason(reason)}${names} (${reason})`
-  const shown = typeof age === 'number' ? `, and its listings shown here are ${formatAge(age)} old` : ''
-  return `${registry} ${state === 'skipped' ? 'was skipped' : 'is unavailable'}${why}${shown}`
+  const ageWords = typeof age === 'number' ? `, and its listings shown here are ${formatAge(age)} old` : ''
+  return `${registry} ${state === 'skipped' ? 'was skipped' : 'is unavailable'}${why}${ageWords}`
 }
 
 export function hasAnswered(state: string): boolean {

@@ -46,9 +46,9 @@ export function expectedOf(
     // Of a large source only what was looked up is known.
     const known = ofId.filter((copy) => copy === decider || copy.source.kind !== 'large')
     const decisions = decide(known, { status })
-    const { others, isConflict } = decisions.find((one) => one.decider === decider)!
+    const { otherCopies, isConflict } = decisions.find((one) => one.decider === decider)!
     const isListed = (copy: ModelCopy) => status === null || copy.status === status
-    const worse = others.filter((copy) => copy.rank > rank && isListed(copy))
+    const worse = otherCopies.filter((copy) => copy.rank > rank && isListed(copy))
     const isUnchecked = ({ failure, kind, isLookedUp }: FakeSource) =>
       failure !== null || (kind === 'large' && !isLookedUp)
     const isWhole = ({ failure, kind }: FakeSource) => failure === null && kind !== 'large'

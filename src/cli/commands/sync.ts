@@ -38,22 +38,22 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
     const reads = await Promise.all(
       registries.map(async (registry) => ({
         registry,
-        own: await readOwnListings(terminal, client, registry, wallet.address),
+        answer: await readOwnListings(terminal, client, registry, wallet.address),
       })),
     )
-    const targets = reads.flatMap(({ registry, own }) => {
+    const targets = reads.flatMap(({ registry, answer }) => {
       // A listing that was not read would be published again, and none must be closed by mistake.
-      if (!own.isComplete) return []
-      const local = own.listings.filter(({ isLocal }) => isLocal)
+      if (!answer.isComplete) return []
+      const local = answer.listings.filter(({ isLocal }) => isLocal)
       return [targetOf(terminal, registry, planSync(drafts, local))]
     })
-    const missing = reads.filter(({ own }) => !own.isComplete)
+    const missing = reads.filter(({ answer }) => !answer.isComplete)
     for (const { registry } of missing)
       printWarning(
         terminal,
         `${registry.url}: nothing is written, since not all of your listings could be read`,
       )
-    const failures = missing.map(({ own }) => exitCodeOfReports(own.reports) || EXIT.noAnswer)
+    const failures = missing.map(({ answer }) => exitCodeOfReports(answer.reports) || EXIT.noAnswer)
     if (targets.length === 0) return combineExitCodes(failures, EXIT.noAnswer)
     if (!options.force) await requireValid(terminal, client, targets, discoveryTimeoutMs)
     const code = options.dryRun

@@ -92,15 +92,15 @@ async function resolveOwnId(
 ): Promise<string> {
   const beginning = withoutEllipsis(text)
   if (!BEGINNING_OF_UUID.test(beginning) || UUID.test(beginning)) return text
-  const found = await Promise.all(
+  const reads = await Promise.all(
     registries.map((registry) => readOwnListings(terminal, client, registry, address)),
   )
-  const ids = new Set(found.flatMap(({ listings }) => listings.map(({ listingId }) => listingId)))
+  const ids = new Set(reads.flatMap(({ listings }) => listings.map(({ listingId }) => listingId)))
   if (ids.has(beginning)) return beginning
   const matches = [...ids].filter((id) => UUID.test(id) && id.startsWith(beginning))
   const match = onlyMatch(terminal, beginning, matches)
   // Ids with a time begin alike.
-  if (match !== null && found.some(({ isComplete }) => !isComplete))
+  if (match !== null && reads.some(({ isComplete }) => !isComplete))
     throw usageError('not all of your listings could be read, and others may begin so: name the whole id')
   return match ?? text
 }

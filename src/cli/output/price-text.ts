@@ -46,18 +46,18 @@ export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice 
 
 /** Of one GPU; of the whole offer where the number of GPUs is unknown. */
 export function allPrices(listing: JsonObject, tokens: TokenTable): ShownPrice[] {
-  const shown = (per: PricePer): ShownPrice[] =>
+  const pricesPer = (per: PricePer): ShownPrice[] =>
     [...lowestPrices(listing, per).values()].map((price) => withToken(price, per, tokens))
-  const perGpu = shown('gpu')
-  return perGpu.length > 0 ? perGpu : shown('offer')
+  const perGpu = pricesPer('gpu')
+  return perGpu.length > 0 ? perGpu : pricesPer('offer')
 }
 
 function withToken({ key, option }: LowestPrice, per: PricePer, tokens: TokenTable): ShownPrice {
   const { chain, token, unit } = option
-  const known = tokens.find(chain, token)
+  const entry = tokens.find(chain, token)
   return {
-    amount: formatAmount(key, known?.decimals ?? null),
-    symbol: known?.symbol ?? null,
+    amount: formatAmount(key, entry?.decimals ?? null),
+    symbol: entry?.symbol ?? null,
     token,
     unit,
     per,

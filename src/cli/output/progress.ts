@@ -21,7 +21,7 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
   const frames = isUtf8Locale(terminal) ? FRAMES : ASCII_FRAMES
   const notes = new Map<string, string>()
   // Lines above the screen could not be erased.
-  const shown = names.slice(0, (stderr.rows || 24) - 1)
+  const visibleNames = names.slice(0, (stderr.rows || 24) - 1)
   let frame = 0
   let drawn = 0
   const erase = (): void => {
@@ -32,11 +32,11 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
     erase()
     const spinner = frames[frame++ % frames.length]
     const width = (stderr.columns || 80) - 1
-    for (const name of shown) {
+    for (const name of visibleNames) {
       const line = [spinner, name, notes.get(name) ?? ''].join(' ')
       stderr.write(`${forLocale(terminal, safeText(line)).slice(0, width)}\n`)
     }
-    drawn = shown.length
+    drawn = visibleNames.length
   }
   draw()
   const timer = setInterval(draw, FRAME_MS)

@@ -30,9 +30,9 @@ export async function renderTable(
     const least = Math.min(natural, Math.max(minWidth, wholeWidth))
     return { ...column, n, width: natural, least }
   })
-  const shown = width === null ? measured : fitTo(width, measured)
+  const visibleColumns = width === null ? measured : fitTo(width, measured)
   const line = (cells: readonly string[]): string =>
-    shown
+    visibleColumns
       .map((column) => fitted(cells[column.n]!, column, measure))
       .join(GAP)
       .trimEnd()
@@ -90,10 +90,10 @@ function fitTo(width: number, columns: readonly Measured[]): readonly Measured[]
 }
 
 function fitted(text: string, { width, align, keepsEnd }: Measured, measure: Measure): string {
-  const shown =
+  const cell =
     measure(text) <= width ? text : keepsEnd ? cutStart(text, width, measure) : cut(text, width, measure)
-  const padding = ' '.repeat(Math.max(0, width - measure(shown)))
-  return align === 'right' ? padding + shown : shown + padding
+  const padding = ' '.repeat(Math.max(0, width - measure(cell)))
+  return align === 'right' ? padding + cell : cell + padding
 }
 
 function cut(text: string, width: number, measure: Measure): string {

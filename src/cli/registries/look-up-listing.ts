@@ -79,8 +79,8 @@ export function onlyMatch(terminal: Terminal, beginning: string, ids: readonly s
   const [match] = matches
   if (match === undefined) return null
   if (matches.length > 1) {
-    const shown = matches.slice(0, MAX_SHOWN).join(', ') + (matches.length > MAX_SHOWN ? ', …' : '')
-    throw usageError(`${matches.length} ids begin with '${beginning}': ${shown}`)
+    const someIds = matches.slice(0, MAX_SHOWN).join(', ') + (matches.length > MAX_SHOWN ? ', …' : '')
+    throw usageError(`${matches.length} ids begin with '${beginning}': ${someIds}`)
   }
   printReport(terminal, `[listing] ${beginning} is ${match}`)
   return match

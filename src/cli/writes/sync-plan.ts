@@ -13,17 +13,17 @@ export type SyncPlan = {
   keepsDuration: readonly string[]
 }
 
-/** What makes a Registry have exactly these listings open. `own` must be complete. */
-export function planSync(drafts: readonly DraftListing[], own: readonly OwnListing[]): SyncPlan {
-  const known = new Map(own.map((one) => [one.listingId, one]))
+/** What makes a Registry have exactly these listings open. `ownListings` must be complete. */
+export function planSync(drafts: readonly DraftListing[], ownListings: readonly OwnListing[]): SyncPlan {
+  const byId = new Map(ownListings.map((one) => [one.listingId, one]))
   const named = new Set(drafts.map(({ listingId }) => listingId))
-  const due = drafts.map((draft) => compare(draft, known.get(draft.listingId)))
+  const due = drafts.map((draft) => compare(draft, byId.get(draft.listingId)))
   const oracleless = due.filter(({ clearsOracle }) => clearsOracle)
   const publish = due.filter(({ isNew, changed }) => isNew || changed.length > 0)
   return {
     publish,
     clearOracle: oracleless.map(({ draft }) => draft.listingId),
-    close: own
+    close: ownListings
       .filter(({ listingId, status }) => status === 'open' && !named.has(listingId))
       .map(({ listingId }) => listingId),
     unchanged: due.length - new Set([...publish, ...oracleless]).size,
@@ -41,17 +41,18 @@ type Compared = SyncPlan['publish'][number] & {
   keepsDuration: boolean
 }
 
-function compare(draft: DraftListing, own: OwnListing | undefined): Compared {
-  if (own === undefined) return { draft, changed: [], isNew: true, clearsOracle: false, keepsDuration: false }
+function compare(draft: DraftListing, ownListing: OwnListing | undefined): Compared {
+  if (ownListing === undefined)
+    return { draft, changed: [], isNew: true, clearsOracle: false, keepsDuration: false }
   const given = [...draft.members].filter(
     ([name, text]) => text !== 'null' && !(name === 'storefront_url' && text === '""'),
   )
   const members = new Map([...Object.entries(EMPTIED), ...given])
   const isNull = (value: JsonValue | undefined): boolean => value === null || value === undefined
-  const lacks = (name: string): boolean => !members.has(name) && !isNull(own.listing[name])
+  const lacks = (name: string): boolean => !members.has(name) && !isNull(ownListing.listing[name])
   const changed = COMPARED.filter((name) => {
     const text = members.get(name)
-    return text !== undefined && !sameJson(parseJson(text), own.listing[name])
+    return text !== undefined && !sameJson(parseJson(text), ownListing.listing[name])
   })
   return {
     draft: { ...draft, members },

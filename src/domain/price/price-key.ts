@@ -101,8 +101,9 @@ export function lowestPrices(listing: JsonValue, per: PricePer): Map<string, Low
     const key = priceKey(option, gpus, per)
     if (key === null) continue
     const basis = basisOf(option)
-    const known = prices.get(basis)
-    if (known === undefined || comparePriceKeys(key, known.key) < 0) prices.set(basis, { key, option, gpus })
+    const lowest = prices.get(basis)
+    if (lowest === undefined || comparePriceKeys(key, lowest.key) < 0)
+      prices.set(basis, { key, option, gpus })
   }
   return prices
 }

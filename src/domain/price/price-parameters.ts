@@ -32,7 +32,7 @@ type Options = {
  * would have no effect
  */
 export function parsePriceQuestion(
-  known: TokenTable,
+  table: TokenTable,
   texts: PriceTexts,
   { nameOf = (parameter) => parameter, countsPrices = false }: Options = {},
 ): PriceQuestion {
@@ -50,15 +50,15 @@ export function parsePriceQuestion(
   const sort = choice('sort', SORTS)
   const per = choice('price_per', PRICE_PERS)
   const { price_token: text } = texts
-  const tokens = text ? known.named(text) : null
-  if (tokens?.length === 0) refuse('price_token', `there is no token ${JSON.stringify(text)}: ${known.names}`)
+  const tokens = text ? table.named(text) : null
+  if (tokens?.length === 0) refuse('price_token', `there is no token ${JSON.stringify(text)}: ${table.names}`)
   const isCompared = sort === 'price' || Boolean(texts.price_max)
   const needs = `has no effect without ${nameOf('sort')}=price or ${nameOf('price_max')}`
   if (tokens !== null && !isCompared) refuse('price_token', needs)
   if (texts.price_per && !isCompared && !countsPrices) refuse('price_per', needs)
   if (!texts.price_max) return { sort, tokens, per, limit: undefined }
   if (tokens === null)
-    return refuse('price_max', `needs ${nameOf('price_token')}, the token of the amount: ${known.names}`)
+    return refuse('price_max', `needs ${nameOf('price_token')}, the token of the amount: ${table.names}`)
   const { decimals } = tokens[0]!
   const max =
     parseAmount(texts.price_max, decimals) ??

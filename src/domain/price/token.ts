@@ -35,11 +35,11 @@ export class TokenTable {
   /** Those that `text` names: `USDC` on every chain, `base:USDC`, or `base:0x8335…`. Symbols compare in any case. */
   named(text: string): readonly Token[] {
     const [, chain, name = ''] = /^(?:([^:]*):)?(.*)$/s.exec(text)!
-    const wanted = name.toLowerCase()
+    const lowerName = name.toLowerCase()
     return this.all.filter(
       (token) =>
         (chain === undefined || token.chain === chain) &&
-        (token.symbol.toLowerCase() === wanted || (chain !== undefined && token.address === wanted)),
+        (token.symbol.toLowerCase() === lowerName || (chain !== undefined && token.address === lowerName)),
     )
   }
 }

@@ -6,9 +6,9 @@ export class HeldChanges {
 
   readonly listen = (listener: Listener): (() => void) => {
     // The same function may listen twice.
-    const own: Listener = (listingIds) => listener(listingIds)
-    this.#listeners.add(own)
-    return () => void this.#listeners.delete(own)
+    const wrapper: Listener = (listingIds) => listener(listingIds)
+    this.#listeners.add(wrapper)
+    return () => void this.#listeners.delete(wrapper)
   }
 
   /** @param listingIds called only where there is a listener: all ids of a source are many */

@@ -80,14 +80,14 @@ export function describeAllMissing(missing: readonly MissingSource[]): string {
 
 /** Bounded: a hostile gateway may send any number. */
 function unanswered(sources: JsonValue | undefined): JsonValue[] {
-  const found: JsonValue[] = []
-  if (!Array.isArray(sources)) return found
+  const missing: JsonValue[] = []
+  if (!Array.isArray(sources)) return missing
   for (const source of sources) {
     if (isJsonObject(source) && typeof source.state === 'string' && hasAnswered(source.state)) continue
-    found.push(source)
-    if (found.length > MAX_MISSING * 2) break
+    missing.push(source)
+    if (missing.length > MAX_MISSING * 2) break
   }
-  return found
+  return missing
 }
 
 function isLoop(source: JsonValue): boolean {

@@ -12,11 +12,11 @@ export class OfferCounter<Publisher> {
   readonly #counts = new Map<string, BasisCounter<Publisher>>()
 
   of(basis: string): BasisCounter<Publisher> {
-    const known = this.#counts.get(basis)
-    if (known !== undefined) return known
-    const counter = new BasisCounter<Publisher>()
-    this.#counts.set(basis, counter)
-    return counter
+    const counter = this.#counts.get(basis)
+    if (counter !== undefined) return counter
+    const newCounter = new BasisCounter<Publisher>()
+    this.#counts.set(basis, newCounter)
+    return newCounter
   }
 
   get counts(): Map<string, OfferCount> {
@@ -29,10 +29,10 @@ export class OfferCounter<Publisher> {
 export class BasisCounter<Publisher> {
   offers = 0
   #first: Publisher | undefined
-  #others: Set<Publisher> | null = null
+  #furtherPublishers: Set<Publisher> | null = null
 
   get publishers(): number {
-    return (this.#first === undefined ? 0 : 1) + (this.#others?.size ?? 0)
+    return (this.#first === undefined ? 0 : 1) + (this.#furtherPublishers?.size ?? 0)
   }
 
   get isFull(): boolean {
@@ -42,7 +42,7 @@ export class BasisCounter<Publisher> {
   addPublisher(publisher: Publisher): void {
     this.#first ??= publisher
     if (publisher === this.#first) return
-    this.#others ??= new Set()
-    this.#others.add(publisher)
+    this.#furtherPublishers ??= new Set()
+    this.#furtherPublishers.add(publisher)
   }
 }

@@ -5,8 +5,8 @@ export type SourceReason = keyof typeof REASONS | `http_${number}`
 type Traits = {
   /** Words for readers that follow "it". */
   words: string
-  /** State of the source in answers. */
-  shown: 'unavailable' | 'skipped' | 'not_yet_loaded'
+  /** The state of the source in answers. */
+  state: 'unavailable' | 'skipped' | 'not_yet_loaded'
   /**
    * The `upstream` failed, which its circuit breaker counts; it works but cannot answer the `question`; it refused our
    * `credential`; or the `client`, which is this process, may not ask, or not now.
@@ -25,21 +25,21 @@ type Traits = {
 const ANSWERED = { retry: 'never', mayArrive: true, isOutage: false, splitsPage: 'never' } as const
 
 const UNANSWERED = {
-  shown: 'unavailable',
+  state: 'unavailable',
   fault: 'upstream',
   isOutage: true,
   splitsPage: 'never',
 } as const
 const BAD_ANSWER = {
-  shown: 'unavailable',
+  state: 'unavailable',
   fault: 'upstream',
   retry: 'never',
   mayArrive: true,
   isOutage: false,
 } as const
-const SKIPPED = { ...ANSWERED, shown: 'skipped', fault: 'question' } as const
-const REFUSAL = { ...ANSWERED, shown: 'unavailable', fault: 'credential' } as const
-const NOT_ALLOWED = { ...ANSWERED, shown: 'unavailable', fault: 'client' } as const
+const SKIPPED = { ...ANSWERED, state: 'skipped', fault: 'question' } as const
+const REFUSAL = { ...ANSWERED, state: 'unavailable', fault: 'credential' } as const
+const NOT_ALLOWED = { ...ANSWERED, state: 'unavailable', fault: 'client' } as const
 
 const REASONS = {
   timeout: { ...UNANSWERED, retry: 'writes', mayArrive: true, words: 'did not answer in time' },
@@ -60,7 +60,7 @@ const REASONS = {
   },
   not_yet_loaded: {
     ...UNANSWERED,
-    shown: 'not_yet_loaded',
+    state: 'not_yet_loaded',
     retry: 'never',
     mayArrive: true,
     words: 'is not loaded yet',
@@ -125,7 +125,7 @@ function traitsOfStatus(status: number): Traits {
   return {
     ...ANSWERED,
     words: `answered with status ${status}`,
-    shown: 'unavailable',
+    state: 'unavailable',
     fault: isAboutQuestion ? 'question' : isClientError ? 'client' : 'upstream',
     retry: [502, 503, 504].includes(status) ? 'always' : 'never',
     splitsPage: status === 500 ? 'any' : 'never',

@@ -94,7 +94,10 @@ function withOfferTypes(
   return mapValues(components, (schema, name) => {
     if (name !== 'Listing' && name !== 'MergedListing') return schema
     const properties = schema.properties as Record<string, JsonSchema>
-    return { ...schema, properties: mapValues(properties, (own, member) => ({ ...types[member], ...own })) }
+    return {
+      ...schema,
+      properties: mapValues(properties, (property, member) => ({ ...types[member], ...property })),
+    }
   })
 }
 

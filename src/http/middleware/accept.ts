@@ -26,9 +26,9 @@ export function gzipMinimum(acceptEncoding: string | undefined): number {
   if (acceptEncoding === undefined || acceptEncoding.length > MAX_ACCEPT_ENCODING)
     return Number.POSITIVE_INFINITY
   const qualities = new Map(acceptEncoding.split(',').map(readRange))
-  const others = qualities.get('*')
-  const gzip = qualities.get('gzip') ?? qualities.get('x-gzip') ?? others ?? 0
-  const identity = qualities.get('identity') ?? others
+  const wildcard = qualities.get('*')
+  const gzip = qualities.get('gzip') ?? qualities.get('x-gzip') ?? wildcard ?? 0
+  const identity = qualities.get('identity') ?? wildcard
   if (gzip <= 0 || (identity !== undefined && identity > gzip)) return Number.POSITIVE_INFINITY
   return identity !== undefined && identity <= 0 ? 0 : MIN_COMPRESSED_BYTES
 }

@@ -147,10 +147,10 @@ const SUMMARY_LENGTH = 40
 function joinUpTo(max: number, members: readonly string[], summary: (left: number) => string): string {
   const all = members.join(', ')
   if (all.length <= max) return all
-  let shown = 0
-  for (let length = SUMMARY_LENGTH; ; shown++) {
-    length += members[shown]!.length + 2
+  let count = 0
+  for (let length = SUMMARY_LENGTH; ; count++) {
+    length += members[count]!.length + 2
     if (length > max) break
   }
-  return [...members.slice(0, shown), summary(members.length - shown)].join(', ')
+  return [...members.slice(0, count), summary(members.length - count)].join(', ')
 }

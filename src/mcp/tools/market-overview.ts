@@ -58,7 +58,7 @@ type Counts = MergedFacets & Pick<Hints, 'unplaced'>
 
 /** Completeness comes first, since clients may cut the end. */
 function shortened({ complete, sources, total, isTotalExact, facets, prices, unplaced }: Counts): object {
-  const shown = Object.entries(facets).map(([name, { missing, ...facet }]) => [
+  const entries = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
     { ...topValues(facet, MAX_VALUES), missing },
   ])
@@ -70,6 +70,6 @@ function shortened({ complete, sources, total, isTotalExact, facets, prices, unp
     total_is,
     unplaced,
     prices: prices.slice(0, MAX_PRICES),
-    facets: Object.fromEntries(shown),
+    facets: Object.fromEntries(entries),
   }
 }

@@ -99,7 +99,7 @@ export function requireScalars(
 export function readStatus(value: JsonObject): ListingStatus | null {
   if (!Object.hasOwn(value, 'status')) return null
   if (isListingStatus(value.status)) return value.status
-  throw invalidStatus(shown(value.status))
+  throw invalidStatus(describeValue(value.status))
 }
 
 type Checked = 'scheme' | 'listing_id' | 'storefront_url' | 'max_duration_seconds' | 'oracle_address'
@@ -114,7 +114,7 @@ function check<Name extends Checked>(
   throw invalid([{ path: `body.${name}`, message }])
 }
 
-function shown(value: JsonValue | undefined): string {
+function describeValue(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return 'None'
   return isJsonObject(value) || Array.isArray(value) ? 'an object or array' : String(value).slice(0, 200)
 }

@@ -31,7 +31,7 @@ class RedisCopy implements CopyTarget {
   readonly #id = randomUUID()
   readonly #session: RedisSession
   /** The store's, over the same connection. */
-  readonly #own: RedisSession
+  readonly #storeSession: RedisSession
   #rows: ChainableCommander
   /** Publisher's id by listing. Counted here: in Redis that takes seconds for a million listings. */
   readonly #owners = new Map<string, number>()
@@ -40,20 +40,20 @@ class RedisCopy implements CopyTarget {
     this.#url = url
     this.#prefix = prefix
     this.#session = new RedisSession(loadClient(url), staged(prefix, this.#id), 0)
-    this.#own = new RedisSession(this.#session.client, prefix, 0)
+    this.#storeSession = new RedisSession(this.#session.client, prefix, 0)
     this.#rows = this.#session.client.pipeline()
   }
 
   async open(): Promise<void> {
     const { client } = this.#session
     await connected(client)
-    const { listings, publishers, apiKeys } = this.#own.keys
+    const { listings, publishers, apiKeys } = this.#storeSession.keys
     const nouns = { listing: listings, publisher: publishers, 'API key': apiKeys }
-    const found = await Promise.all(
+    const counts = await Promise.all(
       Object.entries(nouns).map(async ([noun, key]) => ({ noun, count: await client.hlen(key) })),
     )
-    if (found.some(({ count }) => count > 0))
-      throw this.#occupied(found.map(({ noun, count }) => plural(count, noun)).join(', '))
+    if (counts.some(({ count }) => count > 0))
+      throw this.#occupied(counts.map(({ noun, count }) => plural(count, noun)).join(', '))
     const other = await client.getset(latestOf(this.#prefix), this.#id)
     if (other !== null) await client.unlink(...Object.values(keysUnder(staged(this.#prefix, other))))
   }
@@ -102,7 +102,7 @@ class RedisCopy implements CopyTarget {
 
   async publish(): Promise<void> {
     const keys = [latestOf(this.#prefix), ...Object.values(this.#session.keys)]
-    const answer = await this.#own.call('adopt', [this.#id], keys)
+    const answer = await this.#storeSession.call('adopt', [this.#id], keys)
     if (answer === 'replaced')
       throw new EntrepotError(
         'unavailable',
@@ -117,10 +117,10 @@ class RedisCopy implements CopyTarget {
     await this.#session.close()
   }
 
-  #occupied(found: string): ConfigError {
+  #occupied(content: string): ConfigError {
     const where = redactCredentials(this.#url)
     const message =
-      `Redis at ${where} holds ${found}: stop the service and point STORE_URL at another Redis, ` +
+      `Redis at ${where} holds ${content}: stop the service and point STORE_URL at another Redis, ` +
       `or delete the keys there that begin with ${this.#prefix}`
     return new ConfigError([{ path: 'STORE_URL', message }])
   }

@@ -109,9 +109,9 @@ async function durabilityWarnings(client: Client): Promise<string[]> {
 async function warningsOf(node: Redis): Promise<string[]> {
   const where = `Redis at ${node.options.host}:${node.options.port}`
   try {
-    const found = await Promise.all(NEEDED.map(({ setting }) => node.config('GET', setting)))
+    const replies = await Promise.all(NEEDED.map(({ setting }) => node.config('GET', setting)))
     return NEEDED.flatMap(({ setting, values, loss }, n) => {
-      const value = settingOf(found[n])
+      const value = settingOf(replies[n])
       if (values.some((needed) => needed === value) || value.startsWith(EVICTS_EXPIRING)) return []
       return [`${where} has ${setting} ${value}: ${loss}. Set it to ${values.join(' or ')}.`]
     })

@@ -72,8 +72,8 @@ async function visitListings(
 /** A script that returned the rows would take twice as long: Lua copies every row. */
 async function* listingPages(session: RedisSession, last: string): AsyncGenerator<PackedListings, void> {
   for (let after = '0'; ; ) {
-    const found = await session.call('next_listings', [after, last, LOAD_PAGE, MAX_PAGE_BYTES])
-    const [end, ...ids] = found as string[]
+    const page = await session.call('next_listings', [after, last, LOAD_PAGE, MAX_PAGE_BYTES])
+    const [end, ...ids] = page as string[]
     if (ids.length === 0) return
     const rows = await session.run(() => session.client.hmgetBuffer(session.keys.listings, ...ids))
     yield packListings(ids, rows, Number(last))

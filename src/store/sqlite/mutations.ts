@@ -146,14 +146,14 @@ export class SqliteMutations {
     const earlier = this.#sql.get<{ body: string; answer: string }>(USE, use.signature, operation, listingId)
     const isRepeat = earlier?.body === use.body
     const receipt: Receipt = isRepeat && operation !== 'remove' ? JSON.parse(earlier.answer) : undefined
-    const known = { existing, signer, isRepeat, receipt }
+    const facts = { existing, signer, isRepeat, receipt }
     // Times rise with every mutation, so an equal time means an unchanged listing.
     if (isRepeat)
-      return { ...known, refusal: existing?.updatedAt === receipt?.updatedAt ? null : SIGNATURE_REUSED }
+      return { ...facts, refusal: existing?.updatedAt === receipt?.updatedAt ? null : SIGNATURE_REUSED }
     if (existing !== null && existing.publisherId !== signer?.publisherId)
-      return { ...known, refusal: NOT_OWNER }
+      return { ...facts, refusal: NOT_OWNER }
     const isReused = earlier !== null || this.#spent.mayHave(use)
-    return { ...known, refusal: isReused ? SIGNATURE_REUSED : null }
+    return { ...facts, refusal: isReused ? SIGNATURE_REUSED : null }
   }
 
   #hasReachedLimit({ publisherId }: Publisher, { maxListings }: PublishCommand): boolean {

@@ -35,8 +35,8 @@ export function createAgent(
 function publicOnly(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     const all: LookupAllOptions = { ...options, all: true }
-    lookup(hostname, all, (error, found) => {
-      const addresses: LookupAddress[] = error === null && Array.isArray(found) ? found : []
+    lookup(hostname, all, (error, result) => {
+      const addresses: LookupAddress[] = error === null && Array.isArray(result) ? result : []
       const [first] = addresses
       if (first === undefined) return callback(error, '')
       const hidden = addresses.find(({ address }) => isPrivateAddress(address))

@@ -8,8 +8,8 @@ import { SourceError } from '../../domain/source/source-error.ts'
 /** Errors without a system, TLS, zlib or undici code are our own faults, and returned unchanged. */
 export function toSourceError(error: unknown, upstream: string): unknown {
   if (error instanceof SourceError || !(error instanceof Error)) return error
-  const { code: own } = error as NodeJS.ErrnoException
-  const code = own ?? (error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : undefined)
+  const { code: systemCode } = error as NodeJS.ErrnoException
+  const code = systemCode ?? (error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : undefined)
   if (typeof code !== 'string') return error
   return new SourceError(reasonOf(code), `${upstream}: ${error.message || code}`, { cause: error })
 }

@@ -55,12 +55,12 @@ export class NameResolver {
       name.hung = true
       this.#hanging.add(name)
     })
-    this.#resolve(hostname, { all: true }, (error, found) => {
+    this.#resolve(hostname, { all: true }, (error, result) => {
       const wasHanging = this.#hanging.delete(name)
       cancel()
       name.isRunning = false
       if (!wasHanging || error === null) name.hung = false
-      const addresses = error === null && Array.isArray(found) ? found : []
+      const addresses = error === null && Array.isArray(result) ? result : []
       // A silent name server does not displace known addresses.
       if (error === null || error.code === 'ENOTFOUND' || name.last?.error !== null) {
         name.last = { error, addresses }

@@ -20,13 +20,13 @@ import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageOptions } from './l
 export const MAX_PAGE_BYTES = 8 * 1024 * 1024
 
 /**
- * With `query.listingId`, a page of that listing. `known`: an earlier page of the same request, which is the answer again while
- * it has the ETag of the upstream. Rejects with a `SourceError`.
+ * With `query.listingId`, a page of that listing. `earlierPage`: of the same request; it is the answer again while it
+ * has the ETag of the upstream. Rejects with a `SourceError`.
  */
 export type FetchPage = (
   query: UpstreamQuery,
   request: PageRequest,
-  known?: ListingPage,
+  earlierPage?: ListingPage,
 ) => Promise<ListingPage>
 
 type PageEndpoint = Endpoint & Pick<UpstreamOptions, 'kind'>
@@ -44,13 +44,13 @@ export function createFetchPage(
   { purpose, onPage }: FetchPageOptions = {},
 ): FetchPage {
   const send = requestsTo(upstream, dispatcher)
-  return async (query, request, known) => {
+  return async (query, request, earlierPage) => {
     const target = targetOf(query, request)
     // No Registry can serve an id that is not a path segment (RFC 3986 section 5.2.4), or not Unicode.
     if (target === null)
       return new ListingPage(NO_LISTING, { kind: upstream.kind, conditions: conditionsOf(query), offset: 0 })
     const { via = [], trace, ifMatch } = query
-    const etag = known?.about.etag
+    const etag = earlierPage?.about.etag
     return send(
       {
         path: `/listings${target}`,
@@ -65,7 +65,7 @@ export function createFetchPage(
         },
       },
       (response) => {
-        if (response.status === 304 && known !== undefined) return known
+        if (response.status === 304 && earlierPage !== undefined) return earlierPage
         const page = readPage(response, query, request, upstream)
         onPage?.(query, page)
         return page

@@ -47,7 +47,7 @@ export async function readRun(options: ReadRunOptions, query: UpstreamQuery, ran
   const reader = new RunReader(options, query, range)
   const readRest = () => reader.readUntil(() => reader.hasEnough)
   await reader.readUntil((run) => run.pages.length > 0 || reader.hasEnough)
-  const isLong = !reader.hasEnough && reader.wanted > MAX_PAGE_ITEMS
+  const isLong = !reader.hasEnough && reader.listingsLeft > MAX_PAGE_ITEMS
   return isLong && longReads ? longReads(readRest) : readRest()
 }
 
@@ -94,7 +94,7 @@ class RunReader {
   }
 
   /** How many listings are still to be read. */
-  get wanted(): number {
+  get listingsLeft(): number {
     const run = this.#run
     if (!run.isSorted) return Number.POSITIVE_INFINITY
     return Math.max(1, this.#range.count - run.select(this.#range).listings.length)
@@ -123,7 +123,7 @@ class RunReader {
     const isOfUnknownStart = this.#run.pages.length === 0 && request.resume !== undefined
     if (this.#walk.probe !== null || isOfUnknownStart) return request
     const before = Math.max(this.#walk.end, this.#run.end) - request.offset
-    return { ...request, limit: Math.min(request.limit, Math.max(this.wanted + before, MIN_LIMIT) + 1) }
+    return { ...request, limit: Math.min(request.limit, Math.max(this.listingsLeft + before, MIN_LIMIT) + 1) }
   }
 
   #check({ received, total }: RunPage): void {

@@ -199,8 +199,8 @@ function questionKey({ pushed, criteria, ...query }: UpstreamQuery): string {
   for (const { filter, onMissing } of criteria)
     if (names.has(filter.name))
       meaning += `${filter.name}\t${filter.path}\t${filter.op}\t${filter.value_type}\t${filter.alias_kind}\t${onMissing}\n`
-  const others = [status, publisher, ifMatch ?? null, via ?? null, listingId ?? null]
-  return `${JSON.stringify(others)}${JSON.stringify(sorted)}${meaning}`
+  const parts = [status, publisher, ifMatch ?? null, via ?? null, listingId ?? null]
+  return `${JSON.stringify(parts)}${JSON.stringify(sorted)}${meaning}`
 }
 
 /** A refusal is an answer: listings that the upstream no longer shows us are not served. */

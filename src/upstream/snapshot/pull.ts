@@ -63,14 +63,14 @@ const MAX_STREAM_BYTES = 2 ** 40
  * sent again. Rejects with a SourceError.
  */
 export function firstPageFetcher({ upstream, get, read, gatewayId }: PullOptions): () => Promise<FirstPage> {
-  let known: ListingPage | undefined
+  let earlierPage: ListingPage | undefined
   return async () => {
     const askedAt = read.clock.monotonic()
     const [page, counts] = await Promise.all([
-      read.fetch(allOpen(gatewayId), FIRST_PAGE, known).catch(ignoreSplittable),
+      read.fetch(allOpen(gatewayId), FIRST_PAGE, earlierPage).catch(ignoreSplittable),
       upstream.kind === 'gateway' ? null : fetchCounts(get),
     ])
-    known = page !== null && mayKeep(page) ? page : undefined
+    earlierPage = page !== null && mayKeep(page) ? page : undefined
     return { askedAt, page, counts }
   }
 }

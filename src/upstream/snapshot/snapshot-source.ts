@@ -78,8 +78,8 @@ export class SnapshotSource {
         this.#isHeld(query) &&
         this.#failureFor(query) === null &&
         !this.#mustAsk(query, { asOf: state.current!.takenAt }),
-      find: (listingId) => state.shown?.snapshot.find(listingId) ?? [],
-      ids: () => state.shown?.snapshot.listingIds ?? [],
+      find: (listingId) => state.visible?.snapshot.find(listingId) ?? [],
+      ids: () => state.visible?.snapshot.listingIds ?? [],
       refresh: async (signal) => {
         if (this.mode === 'snapshot') await puller.refresh(signal)
       },
@@ -88,11 +88,11 @@ export class SnapshotSource {
   }
 
   status(live: SourceDetails): SourceDetails {
-    const { current, shown, failure, lastError } = this.#options.state
+    const { current, visible, failure, lastError } = this.#options.state
     const liveReason = this.#liveReason
     const status = { ...live, mode: this.mode, lastError: lastError ?? live.lastError }
     if (liveReason !== undefined) return { ...status, liveReason }
-    if (current === null || shown === null) {
+    if (current === null || visible === null) {
       const state = failure === null ? 'not_yet_loaded' : 'unavailable'
       return { ...status, state, ageSeconds: null, listings: null, missing: undefined }
     }
@@ -151,14 +151,14 @@ export class SnapshotSource {
   /** Why what is held must not be shown. */
   #failureFor(query: ListingQuery): SourceError | null {
     const { upstream, state, requireSchema } = this.#options
-    const { shown, failure } = state
+    const { visible, failure } = state
     try {
       requireSchema()
     } catch (error) {
       if (error instanceof SourceError) return error
       throw error
     }
-    if (shown === null)
+    if (visible === null)
       return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
     return this.#hasPassed(query)
       ? new SourceError('loop', `${upstream.name}: the query has passed through it`)

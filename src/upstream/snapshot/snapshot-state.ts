@@ -41,20 +41,20 @@ export class SnapshotState {
   }
 
   /** `null` also while the upstream refuses our key. */
-  get shown(): HeldSnapshot | null {
+  get visible(): HeldSnapshot | null {
     return this.#failure !== null && isHiding(this.#failure) ? null : this.#current
   }
 
   /** @param listingIds whose copies are others in `current.snapshot` than in the one before, which may be the same object */
   set({ current, failure }: Content, listingIds: Iterable<string> = []): void {
-    const before = this.shown
+    const before = this.visible
     // Another object where the failure is another: responses that were made of the snapshot are not current any more.
     const isOther = failure?.reason !== this.#failure?.reason
     this.#current = isOther && current !== null ? { ...current } : current
     this.#failure = failure
-    const { shown } = this
-    const either = before ?? shown
-    if (before !== null && shown !== null) this.changes.emit(() => new Set(listingIds))
+    const { visible } = this
+    const either = before ?? visible
+    if (before !== null && visible !== null) this.changes.emit(() => new Set(listingIds))
     else if (either !== null) this.changes.emit(() => either.snapshot.listingIds)
   }
 }

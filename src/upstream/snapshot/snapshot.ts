@@ -79,11 +79,11 @@ export class Snapshot {
   }
 
   find(listingId: string): readonly HeldCopy[] {
-    const found = this.#keysOf(listingId).flatMap((key) => {
+    const copies = this.#keysOf(listingId).flatMap((key) => {
       const item = this.get(key)
       return item === undefined ? [] : [{ key, item, status: 'open' as const }]
     })
-    return found.length === 0 ? NONE : found
+    return copies.length === 0 ? NONE : copies
   }
 
   indexes(filters: readonly Filter[]): boolean {
@@ -165,8 +165,8 @@ export class Snapshot {
       return { matches, itemOf: (row) => this.#itemOf(row) }
     },
     find: ({ publisher }, listingId) => {
-      const found = this.find(listingId).map(({ item }) => item)
-      return publisher === null ? found : found.filter((item) => item.publisher === publisher)
+      const items = this.find(listingId).map(({ item }) => item)
+      return publisher === null ? items : items.filter((item) => item.publisher === publisher)
     },
   }
 
@@ -226,9 +226,9 @@ export class Snapshot {
 
   #shared(details: Details): Details {
     const text = JSON.stringify(details)
-    const known = this.#sharedDetails.get(text)
-    if (known === undefined && this.#sharedDetails.size < MAX_SHARED) this.#sharedDetails.set(text, details)
-    return known ?? details
+    const twin = this.#sharedDetails.get(text)
+    if (twin === undefined && this.#sharedDetails.size < MAX_SHARED) this.#sharedDetails.set(text, details)
+    return twin ?? details
   }
 
   #remove(key: string): void {
@@ -237,8 +237,8 @@ export class Snapshot {
     this.#bytes -= row.bytes.length
     if (this.#publishers[row.publisherId]!.publisher === null) this.#unknown--
     const listingId = listingIdOf(key)
-    const others = this.#keysOf(listingId).filter((other) => other !== key)
-    if (others.length > 0 && key !== listingId) this.#keys.set(listingId, others)
+    const otherKeys = this.#keysOf(listingId).filter((other) => other !== key)
+    if (otherKeys.length > 0 && key !== listingId) this.#keys.set(listingId, otherKeys)
     else this.#keys.delete(listingId)
     this.#details.delete(key)
     this.#index.remove(key)

@@ -163,14 +163,15 @@ function checkMeanings(
   const names = [model, ...aliases]
   for (const [n, name] of names.entries()) {
     const key = keyOf(name)
-    const own = index.byKey.get(key)
-    if (own?.model !== model) continue
+    const gpuModel = index.byKey.get(key)
+    if (gpuModel?.model !== model) continue
     index.byKey.delete(key)
-    const meaning = readName(index, name)?.model ?? own
+    const meaning = readName(index, name)?.model ?? gpuModel
     const { models, words } = scanName(nameParts(name) ?? [], index)
-    index.byKey.set(key, own)
+    index.byKey.set(key, gpuModel)
     const at = n === 0 ? `${path}.model` : `${path}.aliases[${n - 1}]`
-    if (meaning !== own) complain(at, `'${name}' reads as ${meaning.model} by its parts; choose another name`)
+    if (meaning !== gpuModel)
+      complain(at, `'${name}' reads as ${meaning.model} by its parts; choose another name`)
     else if (models.size === 0 && words.every(isCommonWord))
       complain(at, `'${name}' has only words that every name may have; choose another name`)
   }
@@ -190,14 +191,14 @@ function extendSources(
   )
   for (const { path, source, text, model } of rows) {
     const texts = sources.get(source) ?? new Map<string, GpuModel>()
-    const known = models.get(model)
-    if (known === undefined)
+    const gpuModel = models.get(model)
+    if (gpuModel === undefined)
       complain(
         `${path}.model`,
         `no model is named '${model}'${suggestName(model, models.keys()) || '; add it to [[gpus]]'}`,
       )
     else if (texts.has(text)) complain(path, `'${text}' of source ${source} has two rows; remove one`)
-    else sources.set(source, texts.set(text, known))
+    else sources.set(source, texts.set(text, gpuModel))
   }
   return sources
 }

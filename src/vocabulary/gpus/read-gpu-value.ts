@@ -42,18 +42,18 @@ function nearModels({ models, names }: GpuTable, text: string): readonly string[
   const words = parts.map((part) => part.text).filter((word) => !isCommonWord(word))
   const near = named.size > 0 || words.length === 0 ? named : modelsWith(words, names)
   if (near.size > 0) return [...near].slice(0, MAX_SUGGESTIONS).map(({ model }) => model)
-  const known = models.flatMap(({ model, aliases }) => [model, ...aliases]).slice(0, MAX_COMPARED)
-  const nearest = nearestName(text, known)
+  const spellings = models.flatMap(({ model, aliases }) => [model, ...aliases]).slice(0, MAX_COMPARED)
+  const nearest = nearestName(text, spellings)
   return nearest === null ? [] : [names.byKey.get(keyOf(nearest))!.model]
 }
 
 function modelsWith(words: readonly string[], { byKey }: NameIndex): ReadonlySet<GpuModel> {
-  const found = new Set<GpuModel>()
+  const models = new Set<GpuModel>()
   for (const [key, model] of byKey) {
-    if (words.every((word) => ` ${key} `.includes(` ${word} `))) found.add(model)
-    if (found.size === MAX_SUGGESTIONS) break
+    if (words.every((word) => ` ${key} `.includes(` ${word} `))) models.add(model)
+    if (models.size === MAX_SUGGESTIONS) break
   }
-  return found
+  return models
 }
 
 /** What a reader asks as `gpu_variant`. */

@@ -24,11 +24,11 @@ export function readName(names: NameIndex, text: string): NameReading | null {
   const { models, memoryGb, counts, words } = scanName(parts, names)
   const [model, another] = models
   if (model === undefined || another !== undefined || memoryGb.size > 1 || counts.size > 1) return null
-  const { variants, unknown, others } = sortWords(model, words)
+  const { variants, unknown, fillers } = sortWords(model, words)
   if (unknown.length > 0) return null
   const [memory = null] = memoryGb
   const [count = null] = counts
-  const isPlain = variants.length + others + memoryGb.size + counts.size === 0
+  const isPlain = variants.length + fillers + memoryGb.size + counts.size === 0
   return { model, variant: only(variants), memoryGb: memory, count, isPlain }
 }
 
@@ -42,20 +42,20 @@ export function readNameOf(model: GpuModel, text: string): NameReading {
 
 const only = <Item>(items: readonly Item[]): Item | null => (items.length === 1 ? items[0]! : null)
 
-/** `others` counts the words that say something, but nothing of the model. */
+/** `fillers` counts the words that say something, but nothing of the model. */
 function sortWords(model: GpuModel, words: readonly string[]) {
   const variants = new Set<GpuVariant>()
   const unknown: string[] = []
-  let others = 0
+  let fillers = 0
   for (let at = 0; at < words.length; ) {
     const word = words[at]!
     const variant = variantAt(model.variants, words, at)
     if (variant !== null) variants.add(variant)
-    else if (isFiller(word)) others++
+    else if (isFiller(word)) fillers++
     else if (!isSeriesOf(word, model.vendor)) unknown.push(word)
     at += variant?.words.length ?? 1
   }
-  return { variants: [...variants], unknown, others }
+  return { variants: [...variants], unknown, fillers }
 }
 
 /** The one with the most words. */

@@ -89,10 +89,10 @@ type NarrowProps = {
 /** A value that narrows the search to it. */
 export function Narrow({ navigation, name, value, text }: NarrowProps) {
   if (value === null) return html`<span>–</span>`
-  const shown = text ?? untrustedText(value)
+  const words = text ?? untrustedText(value)
   // A source of another gateway comes with that gateway.
   const isSelectable = canChoose(value) && (name !== 'sources' || !/[/,]/.test(value))
-  if (!isSelectable) return html`<bdi title=${shown}>${shown}</bdi>`
+  if (!isSelectable) return html`<bdi title=${words}>${words}</bdi>`
   const change = { query: withValue(navigation.view.query, name, value) }
-  return html`<${ViewLink} ...${{ navigation, change }} class="narrow" title=${untrustedText(value)}><bdi>${shown}</bdi><//>`
+  return html`<${ViewLink} ...${{ navigation, change }} class="narrow" title=${untrustedText(value)}><bdi>${words}</bdi><//>`
 }

@@ -58,9 +58,9 @@ export function Payments({ row, listing, tokens }: PaymentsProps) {
     const perGpu = option?.unit === 'hour' ? amountOf(option, row.gpus, 'gpu', tokens) : null
     const whole =
       option && `${amountOf(option, row.gpus, 'offer', tokens)} per ${safeUnit(option.unit, 'offer')}`
-    const tokenCell = html`<${Address} text=${token} shown=${tokenName({ chain, token }, tokens)} label="token" />`
+    const tokenCell = html`<${Address} text=${token} caption=${tokenName({ chain, token }, tokens)} label="token" />`
     const escrow =
-      address && html`<${Address} text=${address} shown=${shortAddress(address)} label="escrow" />`
+      address && html`<${Address} text=${address} caption=${shortAddress(address)} label="escrow" />`
     return { key, cells: [perGpu ?? '–', whole ?? 'on request', tokenCell, chainName(chain), escrow ?? '–'] }
   })
   return html`<${DataTable} label="Accepted payments" columns=${COLUMNS} rows=${rows} />
@@ -76,8 +76,8 @@ const COLUMNS: readonly DataColumn[] = [
   { title: 'Escrow' },
 ]
 
-const Address = ({ text, shown, label }: { text: string; shown: string; label: string }) =>
-  html`<code title=${untrustedText(text)}>${shown}</code> <${CopyButton} text=${text} label=${`${label} ${shown}`} />`
+const Address = ({ text, caption, label }: { text: string; caption: string; label: string }) =>
+  html`<code title=${untrustedText(text)}>${caption}</code> <${CopyButton} text=${text} label=${`${label} ${caption}`} />`
 
 /** A buyer picks one. */
 function Arbiters({ listing }: { listing: JsonObject }) {

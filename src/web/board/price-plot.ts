@@ -142,12 +142,12 @@ function scaleOf(least: number, most: number): Pick<Plot, 'positionOf' | 'ticks'
     const share = value <= 0 ? 0 : (Math.log10(value) - from) / (to - from)
     return MARGIN + share * (100 - 2 * MARGIN)
   }
-  const shown =
+  const tickValues =
     steps.length <= MAX_TICKS ? steps : steps.filter((value) => Number.isInteger(Math.log10(value)))
-  const every = Math.ceil(shown.length / MAX_TICKS)
+  const every = Math.ceil(tickValues.length / MAX_TICKS)
   return {
     positionOf: ({ value }) => place(value),
-    ticks: shown
+    ticks: tickValues
       .filter((_, n) => n % every === 0)
       .map((value) => ({ text: tickText(value), at: place(value) })),
   }

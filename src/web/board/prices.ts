@@ -17,8 +17,8 @@ export function shownOption(
   { options, compared, gpus }: ListingRow,
   tokens: TokenTable,
 ): PaymentOption | null {
-  const known = options.filter(({ chain, token }) => tokens.find(chain, token) !== null)
-  const candidates = known.length > 0 ? known : options
+  const inKnownTokens = options.filter(({ chain, token }) => tokens.find(chain, token) !== null)
+  const candidates = inKnownTokens.length > 0 ? inKnownTokens : options
   const [first] = candidates
   if (compared !== null || first === undefined) return compared
   const comparable = candidates.filter(

@@ -111,13 +111,13 @@ const MAX_VALUE_CHARS = 500
 function MemberList({ value }: { value: JsonObject }) {
   const members = Object.entries(value)
   if (members.length === 0) return html`<p class="hint">No details.</p>`
-  const shown = members
+  const rows = members
     .slice(0, MAX_MEMBERS)
     .map(
       ([name, member]) =>
         html`<dt>${untrustedText(labelOf(name))}</dt><dd><bdi>${untrustedText(formatMember(name, member), MAX_VALUE_CHARS)}</bdi></dd>`,
     )
-  return html`<dl>${shown}</dl>
+  return html`<dl>${rows}</dl>
     ${members.length > MAX_MEMBERS && html`<p class="hint">and ${members.length - MAX_MEMBERS} more</p>`}`
 }
 
@@ -176,8 +176,8 @@ const DELIVERY_STEPS = ['capacity', 'fulfillment', 'credential', 'service'] as c
 
 function recordOf({ registry, publisher }: ListingRow, listing: JsonObject): PresentationRecord | string {
   try {
-    const found = { listing, registry: registry ?? location.origin, publisher }
-    return buildRecord(found, NO_STOREFRONT_ANSWER)
+    const observation = { listing, registry: registry ?? location.origin, publisher }
+    return buildRecord(observation, NO_STOREFRONT_ANSWER)
   } catch (cause) {
     if (cause instanceof UnpresentableError) return cause.message
     throw cause

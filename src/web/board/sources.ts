@@ -32,14 +32,14 @@ export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLi
   })
   if (reports === null)
     return html`<p class="source-line hint">${isPlain ? 'Listings of this registry.' : ''}</p>`
-  const own = reports.filter(({ registry }) => !registry.includes('/'))
-  const answered = own.filter(({ state }) => hasAnswered(state)).length
+  const directReports = reports.filter(({ registry }) => !registry.includes('/'))
+  const answered = directReports.filter(({ state }) => hasAnswered(state)).length
   const sources = joinSources(statuses.value?.sources ?? [], reports)
   return html`<details
-    class=${answered === own.length ? 'source-line' : 'source-line partial'}
+    class=${answered === directReports.length ? 'source-line' : 'source-line partial'}
     onToggle=${({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open)}
   >
-    <summary>${answered} of ${plural(own.length, 'registry', 'registries')} answered</summary>
+    <summary>${answered} of ${plural(directReports.length, 'registry', 'registries')} answered</summary>
     <ul class="sources row" aria-label="Registries">
       ${sources.toSorted((a, b) => rank(a) - rank(b)).map((source) => html`<${SourceEntry} key=${source.registry} ...${{ source, at }} />`)}
     </ul>
@@ -150,10 +150,10 @@ type KnownSource = Pick<SourceStatusJson, 'registry'> &
 /** In the gateway's order, then those that only the answer names. */
 function joinSources(statuses: readonly SourceStatusJson[], reports: readonly SourceReport[]): KnownSource[] {
   const names = new Set(statuses.map(({ registry }) => registry))
-  const known = statuses.map((status) => ({
+  const fromStatuses = statuses.map((status) => ({
     ...status,
     report: reports.find(({ registry }) => registry === status.registry) ?? null,
   }))
-  const others = reports.filter(({ registry }) => !names.has(registry))
-  return [...known, ...others.map((report) => ({ registry: report.registry, report }))]
+  const extraReports = reports.filter(({ registry }) => !names.has(registry))
+  return [...fromStatuses, ...extraReports.map((report) => ({ registry: report.registry, report }))]
 }

@@ -34,11 +34,11 @@ type ChartProps = {
 function Chart({ title, values, part, partName, format, max, from }: ChartProps) {
   const top = topOf(values, max)
   const timeOf = (minute: number): string => clockTime(Date.parse(from) + minute * 60_000)
-  const largest = Math.max(0, ...known(values))
+  const largest = Math.max(0, ...numbersIn(values))
   const summary =
-    known(values).length === 0
+    numbersIn(values).length === 0
       ? 'nothing in 60 minutes'
-      : `highest ${format(largest)} at ${timeOf(values.indexOf(largest))}, latest ${format(known(values).at(-1)!)}`
+      : `highest ${format(largest)} at ${timeOf(values.indexOf(largest))}, latest ${format(numbersIn(values).at(-1)!)}`
   const valueText = (value: number | null, n: number): string => {
     const partText = part?.[n] == null ? '' : `, ${partName} ${format(part[n])}`
     return `${timeOf(n)}: ${value === null ? 'none' : format(value)}${partText}`
@@ -80,9 +80,9 @@ function Bars({ values, top, name }: { values: Values; top: number; name?: strin
 /** Of the 100 units of the height: a rare event has to be seen. */
 const LEAST_HEIGHT = 3
 
-const known = (values: Values): number[] => values.filter((value) => value !== null)
+const numbersIn = (values: Values): number[] => values.filter((value) => value !== null)
 
-const topOf = (values: Values, max?: number): number => max ?? Math.max(1, ...known(values))
+const topOf = (values: Values, max?: number): number => max ?? Math.max(1, ...numbersIn(values))
 
 /** Local. */
 function clockTime(ms: number): string {

@@ -124,7 +124,7 @@ type KeyRequestFormProps = {
   /** Names of active keys. */
   names: ReadonlySet<string>
   /** Whether the key was created. */
-  onSubmit: (wanted: KeyRequest) => Promise<boolean>
+  onSubmit: (request: KeyRequest) => Promise<boolean>
 }
 
 function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {

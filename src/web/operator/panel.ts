@@ -45,8 +45,8 @@ export function createAdminApi(key: string) {
       send('POST', `${sourcePath(registry)}/refresh`, signal),
     keys: async (signal: AbortSignal): Promise<readonly ApiKeyJson[]> =>
       parseAnswer(await send('GET', 'admin/api-keys', signal)),
-    mint: async (wanted: KeyRequest, signal: AbortSignal): Promise<MintedKeyJson> =>
-      parseAnswer(await send('POST', 'admin/api-keys', signal, wanted)),
+    mint: async (request: KeyRequest, signal: AbortSignal): Promise<MintedKeyJson> =>
+      parseAnswer(await send('POST', 'admin/api-keys', signal, request)),
     revoke: (id: number, signal: AbortSignal) => send('DELETE', `admin/api-keys/${id}`, signal),
   }
 }

@@ -228,8 +228,8 @@ function summaryOf(sources: readonly FleetSource[]): string {
     [count('stale'), 'with a cached copy'],
     [count('not_yet_loaded'), 'not contacted yet'],
   ] as const
-  const others = parts.filter(([number]) => number > 0).map(([number, words]) => `${number} ${words}`)
-  return [`${count('loaded')} of ${sources.length} OK`, ...others].join(' · ')
+  const exceptions = parts.filter(([number]) => number > 0).map(([number, words]) => `${number} ${words}`)
+  return [`${count('loaded')} of ${sources.length} OK`, ...exceptions].join(' · ')
 }
 
 /** `normal`, `paused, retries in 12 s`, `testing`. */

@@ -96,7 +96,7 @@ test('authority: the order in which copies come changes nothing but the order of
     fc.property(copies, wanted, (all, status) => {
       const inOrder = (decisions: ReturnType<typeof decide<Copy>>) =>
         decisions
-          .map((one) => ({ ...one, others: new Set(one.others) }))
+          .map((one) => ({ ...one, otherCopies: new Set(one.otherCopies) }))
           .sort((a, b) => all.indexOf(a.decider) - all.indexOf(b.decider))
       t.deepEqual(inOrder(decide([...all].reverse(), { status })), inOrder(decide(all, { status })))
     }),

@@ -28,12 +28,12 @@ export function FacetList({ name, label, value, facet, choices, wordsOf, onChang
   const words = wordsOf ?? ((one: string) => formatMember(name, asNumber(one)))
   const [isLong, setLong] = useState(false)
   const chosen = value === null ? [] : readChoices(value)
-  const known = facet?.values ?? choices.map((choice) => ({ value: choice, count: null }))
-  const missing = chosen.filter((one) => !known.some(({ value }) => value === one))
-  const all = [...missing.map((one) => ({ value: one, count: facet === null ? null : 0 })), ...known].filter(
+  const values = facet?.values ?? choices.map((choice) => ({ value: choice, count: null }))
+  const missing = chosen.filter((one) => !values.some(({ value }) => value === one))
+  const all = [...missing.map((one) => ({ value: one, count: facet === null ? null : 0 })), ...values].filter(
     ({ value }) => canChoose(value),
   )
-  const shown = isLong
+  const entries = isLong
     ? all.slice(0, LONG_LENGTH)
     : all.filter(({ value }, n) => n < SHORT_LENGTH || chosen.includes(value))
   if (all.length === 0) return null
@@ -46,7 +46,7 @@ export function FacetList({ name, label, value, facet, choices, wordsOf, onChang
   return html`<fieldset class="filter stack" id=${`filter-${name}`}>
     <legend>${untrustedText(label)}</legend>
     <div class=${isLong ? 'values long' : 'values'}>
-      ${shown.map(choice)}
+      ${entries.map(choice)}
     </div>
     ${
       all.length > SHORT_LENGTH &&

@@ -64,10 +64,10 @@ function Filters(props: FilterPanelProps) {
   const first = [...listingView.facets, ...listingView.ranges].flatMap((name) =>
     controls.filter((control) => control.name === name),
   )
-  const others = controls.filter((control) => !first.includes(control))
+  const furtherControls = controls.filter((control) => !first.includes(control))
   // They stay open when the last of them is removed.
   const wasOtherSet = useRef(false)
-  wasOtherSet.current ||= others.some(({ name }) => parameterOf(query, name) !== null)
+  wasOtherSet.current ||= furtherControls.some(({ name }) => parameterOf(query, name) !== null)
   return html`<form class="stack" aria-label="Filters" onSubmit=${(event: Event) => event.preventDefault()}>
     <${PriceFilter}
       ...${{ query, tokens }}
@@ -84,10 +84,10 @@ function Filters(props: FilterPanelProps) {
     ${first.map(show)}
     ${sources.length > 1 && html`<${RegistryFilter} ...${{ sources, facets, query, set }} />`}
     ${
-      others.length > 0 &&
+      furtherControls.length > 0 &&
       html`<details class="more" open=${wasOtherSet.current}>
         <summary>More filters</summary>
-        <div class="stack">${others.map(show)}</div>
+        <div class="stack">${furtherControls.map(show)}</div>
       </details>`
     }
     <${SellerAndStatus} ...${{ query, set }} refusal=${refusalOf(error, 'publisher')} />

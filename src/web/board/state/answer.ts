@@ -27,13 +27,13 @@ export function useAnswers<T>(
     setAnswers((old) => (old.key === key ? { ...old, state: 'loading' } : { ...LOADING, key }))
     const answerTo = (address: string): Promise<T | ProblemError> =>
       request(address, key, { signal: stopped.signal }).then(read).catch(toProblemError)
-    Promise.all(addresses.map(answerTo)).then((found) => {
+    Promise.all(addresses.map(answerTo)).then((results) => {
       if (stopped.signal.aborted) return
-      const state = found.some(isError) ? 'failed' : 'ready'
+      const state = results.some(isError) ? 'failed' : 'ready'
       setAnswers(({ byAddress: before }) => {
         const kept = (one: T | ProblemError, n: number) =>
           isError(one) ? (before.get(addresses[n]!) ?? one) : one
-        return { state, key, byAddress: new Map(found.map((one, n) => [addresses[n]!, kept(one, n)])) }
+        return { state, key, byAddress: new Map(results.map((one, n) => [addresses[n]!, kept(one, n)])) }
       })
     })
     return () => stopped.abort()

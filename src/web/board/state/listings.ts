@@ -73,19 +73,19 @@ function useRetryAfter(error: ProblemError | null, retry: () => unknown): void {
   }, [error])
 }
 
-/** Each wanted listing: loaded, else fetched, since views can be shared. An error is the failure; `null` is pending. */
+/** Each of the listings: loaded, else fetched, since views can be shared. An error is the failure; `null` is pending. */
 export function useOpenRows(
-  wanted: readonly OpenListing[],
+  listings: readonly OpenListing[],
   rows: readonly ListingRow[],
   options: LoadOptions,
 ): (ListingRow | ProblemError | null)[] {
   const { key } = options
-  const shown = useRef<{ key: string | null; rows: readonly ListingRow[] }>({ key, rows: [] })
-  const before = shown.current.key === key ? shown.current.rows : []
-  const loaded = wanted.map((one) => rows.find((row) => matches(row, one)))
-  const missing = wanted.filter((_, n) => loaded[n] === undefined)
+  const latest = useRef<{ key: string | null; rows: readonly ListingRow[] }>({ key, rows: [] })
+  const before = latest.current.key === key ? latest.current.rows : []
+  const loaded = listings.map((one) => rows.find((row) => matches(row, one)))
+  const missing = listings.filter((_, n) => loaded[n] === undefined)
   const { byAddress } = useAnswers(missing.map(listingAddress), readOneListing, options)
-  const found = wanted.map(
+  const openRows = listings.map(
     (one, n) =>
       loaded[n] ??
       byAddress.get(listingAddress(one)) ??
@@ -93,8 +93,8 @@ export function useOpenRows(
       before.find((row) => matches(row, one)) ??
       null,
   )
-  shown.current = { key, rows: found.flatMap((one) => (one === null || isError(one) ? [] : [one])) }
-  return found
+  latest.current = { key, rows: openRows.flatMap((one) => (one === null || isError(one) ? [] : [one])) }
+  return openRows
 }
 
 const matches = (row: ListingRow, { id, registry }: OpenListing): boolean =>

@@ -52,7 +52,7 @@ export class PageLoader {
   readonly #walk = new PageWalk()
   readonly #loads = new SingleFlight((limit: number) => this.#load(limit))
   #state = INITIAL_STATE
-  #wanted = 0
+  #target = 0
 
   constructor(options: LoaderOptions) {
     this.#options = options
@@ -67,7 +67,7 @@ export class PageLoader {
   async loadUntil(count: number): Promise<boolean> {
     await this.#loads.current
     const most = Math.min(count, MAX_ROWS)
-    this.#wanted = Math.max(this.#wanted, most)
+    this.#target = Math.max(this.#target, most)
     while (this.#isWanted()) {
       await this.loadNext(Math.min(MAX_LIMIT, Math.max(PAGE_ROWS, count - this.#state.rows.length)))
       await yieldToBrowser()
@@ -79,13 +79,13 @@ export class PageLoader {
   /** Requests the failed page again, and then what was wanted of the later ones. */
   async retry(): Promise<void> {
     await this.loadNext()
-    await this.loadUntil(this.#wanted)
+    await this.loadUntil(this.#target)
   }
 
   /** Until then the phase is `loading`, between pages as well. */
   #isWanted(): boolean {
     const { phase, isWhole, rows } = this.#state
-    return !this.#stopped.signal.aborted && phase !== 'failed' && !isWhole && rows.length < this.#wanted
+    return !this.#stopped.signal.aborted && phase !== 'failed' && !isWhole && rows.length < this.#target
   }
 
   stop(): void {
@@ -114,7 +114,7 @@ export class PageLoader {
     const { isEnd } = this.#walk
     const rows = [...this.#state.rows, ...added]
     this.#change({
-      phase: isEnd || rows.length >= MAX_ROWS ? 'end' : rows.length < this.#wanted ? 'loading' : 'more',
+      phase: isEnd || rows.length >= MAX_ROWS ? 'end' : rows.length < this.#target ? 'loading' : 'more',
       rows,
       total: this.#state.total ?? total,
       isTotalExact: this.#state.total === null ? isTotalExact : this.#state.isTotalExact,
@@ -137,12 +137,12 @@ const yieldToBrowser = (): Promise<void> => new Promise((resolve) => setTimeout(
 
 /** Keeps the counts of the first page, which cover every match; a later page may add failures. */
 function worst(before: readonly SourceReport[], now: readonly SourceReport[]): SourceReport[] {
-  const known = new Set(before.map(({ registry }) => registry))
+  const names = new Set(before.map(({ registry }) => registry))
   const updated = before.map((old) => {
     const later = now.find(({ registry }) => registry === old.registry)
     return later === undefined || rank(later) <= rank(old) ? old : { ...later, matched: old.matched }
   })
-  return [...updated, ...now.filter(({ registry }) => !known.has(registry))]
+  return [...updated, ...now.filter(({ registry }) => !names.has(registry))]
 }
 
 const rank = ({ state }: SourceReport): number => (state === 'loaded' ? 0 : state === 'stale' ? 1 : 2)

@@ -187,9 +187,9 @@ function Flags({ row, now }: Pick<CellProps, 'row' | 'now'>) {
 }
 
 function Registry({ row, navigation }: CellProps) {
-  const others = `also in ${untrustedText(row.alsoIn.join(', '))}`
+  const title = `also in ${untrustedText(row.alsoIn.join(', '))}`
   return html`<${Narrow} ...${{ navigation, name: 'sources', value: row.registry }} />
-    ${row.alsoIn.length > 0 && html`<span class="hint" title=${others}> ${others}</span>`}`
+    ${row.alsoIn.length > 0 && html`<span class="hint" title=${title}> ${title}</span>`}`
 }
 
 const Seller = ({ row, navigation }: CellProps) =>

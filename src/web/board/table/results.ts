@@ -131,10 +131,10 @@ function Facts({ facets: { prices, isExact, isComplete: isCounted }, isComplete 
 
 function factsOf(price: PriceRangeJson, isExact: boolean) {
   const { symbol, unit, gpus, offers } = price
-  const shown = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
+  const textOf = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
   const atMost = isExact ? '' : 'at most '
   return html`${unit === 'hour' && gpus > 0 ? `${atMost}${number(gpus)} GPUs · ` : ''}from
-    ${' '}<strong>${shown(price.least)}</strong>, median <strong>${shown(price.median)}</strong>, up to ${shown(price.most)}
+    ${' '}<strong>${textOf(price.least)}</strong>, median <strong>${textOf(price.median)}</strong>, up to ${textOf(price.most)}
     ${' '}${symbol ?? `base units of ${shortAddress(price.token)}`} per ${safeUnit(unit, price.price_per)}
     ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(price.chain)})</span>`
 }
