@@ -22,7 +22,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(EXIT.outputError)
 })
 
-// Reports that have no reader end no command.
+// A report without a reader does not end the command.
 process.stderr.on('error', () => {})
 
 const { stdin, stdout, stderr } = process

@@ -13,7 +13,7 @@ import {
 import { parseObject } from '../json/value.ts'
 
 const MAX_AGE_MS = 7 * 24 * 3600 * 1000
-/** Of a replica that ends without ending its turn. */
+/** Bounds the turn of a replica that stops without ending it. */
 export const TURN_MS = 60_000
 /** Bound on decompressed text, against decompression bombs. */
 const MAX_TEXT_BYTES = 2 ** 30

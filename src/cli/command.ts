@@ -13,7 +13,7 @@ export type CommandDefinition<Options = never> = {
   run: (context: CommandContext, options: Options, args: readonly string[]) => Promise<number>
 }
 
-/** A command that only has commands. */
+/** A command that only groups other commands. */
 export type CommandGroup = { summary: string; subcommands: Readonly<Record<string, CommandDefinition>> }
 
 export type CommandContext = {
@@ -52,7 +52,7 @@ export const LISTING_ARGUMENT = [
   'listing_id, or its first 8 or more characters if only one begins so',
 ] as const
 
-/** Where the seller's own listings decide. */
+/** For commands that complete an id among the seller's own listings. */
 export const OWN_LISTING_ARGUMENT = [
   '<id>',
   'listing_id; of a UUID the first 8 or more characters, if only one of your listings begins so',
@@ -100,7 +100,7 @@ export function collectUrls(value: string, before?: readonly string[]): string[]
   return collect(value, before)
 }
 
-/** Nor every listing. */
+/** An unset variable must not select every listing. */
 export function notEmpty(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('Expected a value.')
   return text

@@ -65,7 +65,7 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   422: EXIT.badData,
 }
 
-/** Of a command, from the codes of its parts. `mixed`: where all parts failed, for different reasons. */
+/** The exit code of a command from those of its parts. `mixed`: all parts failed, for different reasons. */
 export function combineExitCodes(codes: readonly ExitCode[], mixed: ExitCode): ExitCode {
   const failed = codes.filter((code) => code !== EXIT.ok)
   const [first = EXIT.ok] = failed

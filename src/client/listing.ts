@@ -1,7 +1,7 @@
 import type { ProvenanceJson } from '../wire/listing.ts'
 
 /**
- * As sellers are to publish it. A Registry that only warns of the listing shape, and an upstream, may serve other values.
+ * A listing that fits the listing shape. A Registry that only warns of the shape, and an upstream, may serve other values.
  * @typeParam Offer by default, members of both shipped vocabularies
  */
 export type Listing<Offer = Partial<GpuMachine & ApiCredits>> = {

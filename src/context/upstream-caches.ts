@@ -46,7 +46,7 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
   const budget = new MemoryBudget(runs)
   const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
   const states = new Map<string, UpstreamState>()
-  /** Of the whole process: a pull holds the next snapshot beside the one before. */
+  /** One limit for the process: a pull has the next snapshot in memory beside the current one. */
   const inTurn = pLimit(MAX_PULLS)
 
   const storageOf = (upstream: UpstreamOptions): SnapshotStorage | null =>
@@ -159,7 +159,7 @@ class MemoryBudget {
     this.#resize(true)
   }
 
-  /** What sources of its priority and better ones leave. Worse ones give way with their next pull. */
+  /** The memory that sources of its priority and better ones leave. Worse sources get less at their next pull. */
   maxSnapshotBytes(upstream: UpstreamState, { priority }: Priority): number {
     let left = this.#maxBytes * (1 - MIN_RUNS_SHARE)
     for (const [other, held] of this.#snapshots)

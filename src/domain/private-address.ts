@@ -19,13 +19,13 @@ export function isPrivateAddress(address: string): boolean {
 
 /**
  * IANA IPv4 Special-Purpose Address Registry, less what is globally reachable; multicast and class E. The last
- * is reachable inside Azure only: the host of a virtual machine.
+ * entry is the host of a virtual machine in Azure, which is reachable there only.
  */
 const IPV4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
   192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
   240.0.0.0/4 168.63.129.16/32`
 
-/** Likewise for IPv6; `::/96` holds `::`, `::1` and the IPv4-compatible addresses. */
+/** The same registry for IPv6; `::/96` holds `::`, `::1` and the IPv4-compatible addresses. */
 const IPV6 = `::/96 ::ffff:0:0:0/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20
   5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`
 

@@ -76,7 +76,7 @@ const SEVERITY = { not_yet_loaded: 0, loaded: 1, stale: 2, unavailable: 3 } as c
 
 const severity = ({ details }: Copy): number => SEVERITY[details.state]
 
-/** The more, the longer calls are kept away. */
+/** A number that is higher the longer the circuit breaker rejects calls. */
 function restraint({ breaker }: SourceDetailsJson): number {
   if (breaker === undefined) return 0
   if (breaker.state === 'open') return 3

@@ -42,7 +42,7 @@ export class Deciders {
   readonly #holdings: Holdings
   readonly #views: readonly View[]
   readonly #areAllHeld: boolean
-  /** By rank. One object for all ranges of a source, which keeps what it scanned by it. */
+  /** By rank. All ranges of a source have one object, since a source in memory caches its scan by that object. */
   readonly #queries: readonly ListingQuery[]
   /** Ids with many copies, as of `#ofVersion`: all listings of a gateway may have one id. */
   readonly #byId = new Map<string, CopiesOfId<Copy>>()
@@ -88,13 +88,13 @@ export class Deciders {
     return this.#views[rank]!.kind === 'held' && this.#sources[rank]!.held!.answers(this.#query)
   }
 
-  /** The first failure of that source in this query, where that has opened its circuit breaker. */
+  /** The first failure of that source in this query, if that failure has opened its circuit breaker; else `error`. */
   causeOf(error: SourceError, rank: number): SourceError {
     const view = this.#views[rank]!
     return error.reason === 'circuit_open' && view.kind === 'unknown' ? (view.error ?? error) : error
   }
 
-  /** Whether a source is only asked about listings that would be shown: more may be hidden, so totals are at most. */
+  /** Whether a source is only asked about listings that would be shown. More may be hidden, so totals are upper bounds. */
   get mayLookUp(): boolean {
     return this.#views.some(({ kind }) => kind === 'looked-up')
   }

@@ -7,7 +7,7 @@ import type { MergedPage } from './pages.ts'
 import { countUnchecked } from './source-report.ts'
 
 /**
- * One buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
+ * Renders into one buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
  */
 export function renderMerged(page: Omit<MergedPage, 'outcomes'> & Partial<Hints>): {
   body: Buffer
@@ -23,7 +23,7 @@ export function renderMerged(page: Omit<MergedPage, 'outcomes'> & Partial<Hints>
   const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)
-  // Each item with a comma before it or its own brace less.
+  // Each item loses its closing brace, and gets a comma before it but for the first.
   for (let n = 0; n < items.length; n++) size += items[n]!.bytes.length + Buffer.byteLength(metas[n]!)
   const body = Buffer.allocUnsafeSlow(size)
   let end = ENVELOPE_START.copy(body)

@@ -20,11 +20,11 @@ export type ResumePoint = {
 }
 
 /**
- * What one page of 200 yields: it overlaps the page before by ten, and its last listing shows where a tie
+ * New listings of one page of 200: it overlaps the page before by ten, and its last listing shows where a tie
  * ends.
  */
 export const ROUND = 189
-/** Of a source in memory, beyond twice its even share of a page. */
+/** Listings that are read of a source in memory beyond twice its even share of a page. */
 const FIRST_SPARE = 8
 
 /**

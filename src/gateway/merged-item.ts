@@ -82,10 +82,10 @@ function disputedBy(better: readonly NamedSource[], { publisher, storefrontUrl }
 }
 
 /** Whether two copies of a listing have different offers or escrows; so has an unreadable one. */
-function hasOtherTerms(shown: Item, other: Item): boolean {
+function hasOtherTerms(item: Item, other: Item): boolean {
   try {
-    if (Buffer.compare(shown.bytes, other.bytes) === 0) return false
-    const [one, two] = [readObject(shown), readObject(other)]
+    if (Buffer.compare(item.bytes, other.bytes) === 0) return false
+    const [one, two] = [readObject(item), readObject(other)]
     return (
       !sameJson(one.offer_resource, two.offer_resource) ||
       !sameJson(one.accepted_escrows, two.accepted_escrows)

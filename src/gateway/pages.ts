@@ -13,7 +13,7 @@ import { type MergeRequest, type MergeSettings, rankSources, visibleSources, wit
 
 /** Last listing for pages by offset: whether a source is live or in memory changes nothing for a reader. */
 const MAX_DEPTH = 2000
-/** Listings that are merged at once. Of a query that comes back in a ring a page may be deeper. */
+/** Listings that are merged at once. In a ring of gateways, a query that comes back may ask for a deeper page. */
 const MAX_AT_ONCE = 2000
 
 export type MergedPage = Reports & {

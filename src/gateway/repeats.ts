@@ -3,7 +3,10 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import type { Verdict } from './deciders.ts'
 
-/** Listings of one sequence, once another copy of one may come: a gateway repeats its own, a better source was not asked. */
+/**
+ * Remembers the listings of one sequence once a listing may come again: a gateway repeats its own, and a better source
+ * that was not asked may have a copy.
+ */
 export class Repeats {
   readonly #listings = new SeenListings()
   #mayRepeat = false

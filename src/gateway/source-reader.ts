@@ -100,7 +100,7 @@ export class SourceReader {
     return { ...this.#info, total: Math.max(0, total - this.#hidden), hidden: hidden + this.#hidden }
   }
 
-  /** At the first listing with the next one's position, since ties are in any order there. */
+  /** Leads to the first listing with the position of the next one, since a source has ties in any order. */
   get hint(): SourceHint {
     const { head } = this
     const last = this.#listings.at(-1)
@@ -155,7 +155,7 @@ export class SourceReader {
     this.#info = this.#info === null ? info : joinInfo(this.#info, info)
   }
 
-  /** And what a gateway repeats. Of a source in memory the Reading lacks the hidden ones already. */
+  /** Counts hidden listings, and those that a gateway repeats. The Reading of a source in memory lacks hidden ones. */
   #countHidden(all: Reading['all']): void {
     this.isWhole = all !== undefined || this.isInMemory
     if (all === undefined) return
@@ -185,7 +185,7 @@ export class SourceReader {
 
 const NONE: readonly Item[] = []
 
-/** Includes the listings of its place where some of them were passed. */
+/** A start before all listings of its place, if only some of them were passed. */
 function firstOf(start: Position | null): Position | null {
   return start !== null && (start.nth ?? 0) > 0 ? beforePlace(start) : start
 }
@@ -198,7 +198,7 @@ function behind(listings: readonly Item[], start: Position | null): readonly Ite
   return first === -1 ? NONE : listings.slice(first)
 }
 
-/** The first total, the worst of the rest. */
+/** Keeps the total of `before`, and the worse of both for the rest. */
 function joinInfo(before: ReadingInfo, more: ReadingInfo): ReadingInfo {
   const worse = more.stale || before.cache?.outcome === 'hit' ? more : before
   const { isCurrent: isBeforeCurrent } = before

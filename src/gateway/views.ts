@@ -13,17 +13,17 @@ export type View =
   | { kind: 'whole'; whole: Whole }
   /** `presence`: whether it has the listing. */
   | { kind: 'looked-up'; lookUp: LookUpCopies; presence: Map<string, boolean>; left: number }
-  /** Away: it may have any listing. `isOutage`: a second request of the same query would fail, too. */
+  /** The source could not be read, so it may have any listing. `isOutage`: another request of the query would fail, too. */
   | { kind: 'unknown'; error: SourceError | null; isOutage: boolean }
-  /** Skipped by this query, so it decides nothing. */
+  /** The query skips the source, so it decides nothing. */
   | { kind: 'none' }
 
 /** Listings of one query that are looked up at one source. */
 const MAX_LOOKED_UP = 2000
 
 /**
- * Reads the sources whole that do not answer from memory, all at once; for `no-cache`, the others look for news first. A source without an answer within half of
- * `budgetMs` is unknown.
+ * Reads the sources whole that do not answer from memory, all at once; for `no-cache`, the others look for news first. A
+ * source without an answer within half of `budgetMs` is unknown.
  */
 export async function openViews(
   { sources, query }: { sources: readonly NamedSource[]; query: ListingQuery },
@@ -77,7 +77,7 @@ function readAll({ read }: NamedSource): ReadWhole {
   }
 }
 
-/** Asks the source about those of these copies that it was not asked about yet. */
+/** Asks the source about the copies that it was not asked about before. */
 export async function lookUpIn(
   view: View & { kind: 'looked-up' },
   copies: readonly Item[],

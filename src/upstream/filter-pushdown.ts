@@ -15,14 +15,14 @@ type PushdownOptions = {
   schema: string | null
 }
 
-/** A 412, then a refused filter, then all of them refused. */
+/** The first one, and one each after a 412, a refused filter and a second refusal. */
 const MAX_ATTEMPTS = 4
 
 /**
  * Sends filters that the upstream declares identically, with its spec's etag as `If-Match`; the others are
- * evaluated here. A 412 fetches the spec again. A filter refused with 400 counts as undeclared. After a
- * second refusal, or a 500, which one odd listing can cause in a deployed Registry, all do. A stale Reading
- * in place of that 500 is only returned if the next read fails.
+ * evaluated here. A 412 fetches the spec again. A filter refused with 400 counts as undeclared. All filters
+ * count as undeclared after a second refusal, and after a 500, which one odd listing can cause in a deployed
+ * Registry. A stale Reading in place of that 500 is only returned if the next read fails.
  */
 export function pushDownFilters(
   { name, spec: specCache, schema }: PushdownOptions,

@@ -155,7 +155,7 @@ type Scanned = {
   exclusions: Exclusions
 }
 
-/** In steps of one listing. Ends when the query does: nothing reads the result then. */
+/** In steps of one listing. Ends with the query, since no reader is left for the result. */
 function* scan(
   { listings }: Run,
   criteria: readonly Criterion[],
@@ -178,7 +178,7 @@ function* scan(
   return { passing, unreadable, hasUnknown, exclusions }
 }
 
-/** Once unknown publishers are known, the answer differs. */
+/** A Reading with unknown publishers is not served again: they may be known by then. */
 function describeRun(
   { run, cache, stale, reason, isCurrent }: ServedRun,
   isAttributed: boolean,
@@ -196,7 +196,7 @@ function describeRun(
   }
 }
 
-/** In steps likewise. */
+/** In steps of one listing. */
 function* explain(
   run: Run,
   query: UpstreamQuery,

@@ -177,7 +177,10 @@ function openRuns(parts: UpstreamParts, fetch: FetchPage): RunCache {
   })
 }
 
-/** The first page is kept, so that the next reader is refused without a request; but an unsorted one answers nothing. */
+/**
+ * A first page that shows too many listings ends the read, and its run in the cache refuses the next reader without a
+ * request. An unsorted run fails instead.
+ */
 function untilTooLong(upstream: UpstreamOptions) {
   const check = refuseLongScan(upstream)
   return {
@@ -188,7 +191,7 @@ function untilTooLong(upstream: UpstreamOptions) {
   }
 }
 
-/** Pages newest first may leave a longer run in the cache than one that is read whole. */
+/** Refuses a long run to whole reads, also one that reads of pages have left in the cache. */
 function limitScans(runs: RunCache, upstream: UpstreamOptions): Pick<RunCache, 'read' | 'fresh'> {
   const check = refuseLongScan(upstream)
   const { isEnough } = untilTooLong(upstream)

@@ -89,7 +89,7 @@ async function checkUpstream(
   return [finding(state, `${name} (${url})`, `${visit.finding}${held}`)]
 }
 
-/** As far as is known before its first pull. */
+/** How the upstream will be read, as expected before its first pull. */
 function describeHolding({ mode, maxListings }: Config['upstreams'][number], listings: number): string {
   if (mode === 'live') return describeMode({ mode, live_reason: 'mode' })
   if (listings <= maxListings) return describeMode({ mode: 'snapshot' })

@@ -18,7 +18,7 @@ type ShownPrice = {
   per: PricePer
 }
 
-/** Texts of a seller: escape them. */
+/** Holds texts of a seller, which the caller has to escape. */
 export function priceText(price: ShownPrice): string {
   const basis = price.amount === '1' ? priceBasis(price).replace(/^units/, 'unit') : priceBasis(price)
   return `${readableAmount(price.amount, price.symbol !== null)} ${basis}`

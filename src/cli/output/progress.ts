@@ -1,10 +1,10 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { forLocale, isInteractive, isUtf8Locale, type Terminal } from './terminal.ts'
 
-/** Only on a terminal. */
+/** The lines of progress, which appear on a terminal only. */
 export type Progress = {
   note: (name: string, text: string) => void
-  /** Before other output. It is drawn again below that. */
+  /** Erases the lines before other output. They are drawn again below it. */
   pause: () => void
   stop: () => void
 }

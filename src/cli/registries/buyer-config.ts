@@ -11,7 +11,7 @@ import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject } from '../../json/value.ts'
 
-/** As buyers of the deployed protocol have it. */
+/** A buyer's configuration, in the files of the deployed protocol. */
 export type BuyerConfig = {
   /** Empty where no file names a Registry. */
   urls: readonly string[]

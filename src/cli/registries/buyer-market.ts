@@ -137,7 +137,7 @@ function urlOf(registries: readonly Registry[], name: string): string {
   throw new EntrepotError('bad_request', `There is no source ${JSON.stringify(name)}: see list_sources`)
 }
 
-/** Without what the report of the failure says already. */
+/** Leaves out what the report of the failure already shows. */
 function describeForBuyer(failure: SourceError, url: string): string {
   const { reason, retryAfterMs } = failure
   const text = describeSourceError(failure).replace(`${reason}: `, '').replace(`${url}: `, '')
@@ -145,7 +145,7 @@ function describeForBuyer(failure: SourceError, url: string): string {
   return reason === 'unauthorized' ? `${text}; ${keyHint(url)}` : text
 }
 
-/** Of a command: its Registries have the keys. */
+/** The request of a command. It has no key of its own, since each Registry has one. */
 export const COMMAND: MarketRequest = { reader: ANONYMOUS, signal: new AbortController().signal }
 
 export const NO_TOKENS = new TokenTable([])

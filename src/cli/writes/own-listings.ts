@@ -22,7 +22,7 @@ export type OwnListing = {
 type OwnListings = {
   listings: readonly OwnListing[]
   reports: readonly SourceReport[]
-  /** Without that, listings may be missing. */
+  /** Whether no listing can be missing. */
   isComplete: boolean
 }
 

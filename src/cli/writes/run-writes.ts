@@ -95,7 +95,7 @@ export async function runWrites<T extends Target>({
   }
 }
 
-/** Of a terminal, and of what stops a job. */
+/** A terminal sends the first at Ctrl-C, the system the second to end a job. */
 const ENDING = ['SIGINT', 'SIGTERM'] as const
 
 /** On a terminal a line as each write settles, with `--ndjson` an object a line, or else a JSON array at the end. */

@@ -46,7 +46,7 @@ export function isAfter(position: Position, after: Position | null): boolean {
   return after === null || comparePositions(position, after) > 0
 }
 
-/** Where a source of that rank goes on: ties of better sources precede a position, those of worse ones follow it. */
+/** Where a source of that rank continues: ties of better sources precede a position, those of worse ones follow it. */
 export function positionIn(rank: number, after: MergedPosition | null): Position | null {
   if (after === null) return null
   const { position, listingId, nth } = after
@@ -54,12 +54,12 @@ export function positionIn(rank: number, after: MergedPosition | null): Position
   return { position, listingId: rank < after.rank ? null : '', nth: 0 }
 }
 
-/** Before all listings of that place. */
+/** The position before all listings of that place. */
 export function beforePlace<P extends Position>(after: P): P {
   return after.listingId === null ? after : { ...after, listingId: justBefore(after.listingId) }
 }
 
-/** An id so close that hardly another one is between. */
+/** An id before `listingId` with hardly any other id between them. */
 function justBefore(listingId: string): string {
   const last = listingId.charCodeAt(listingId.length - 1)
   const start = listingId.slice(0, -1)

@@ -38,7 +38,7 @@ function requireFileOfLog(file: string): void {
     )
 }
 
-/** A new store in an empty file, to be written in one transaction: what fails is deleted. */
+/** A new store in an empty file, to be written in one transaction. The caller deletes a file that it cannot finish. */
 export function createDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file)
   // Without a file that a killed process would leave behind; Node's defensive mode ignores OFF.
@@ -61,7 +61,10 @@ export function checkDatabase(path: string): string[] {
   return []
 }
 
-/** To read a store as it is: what the file of an older version lacks is empty. @throws ConfigError as `openDatabase` does */
+/**
+ * Opens a store to be read only. What the file of an older version lacks reads as empty.
+ * @throws ConfigError as `openDatabase` does
+ */
 export function readDatabase(path: string): DatabaseSync {
   const file = databaseFile(path)
   if (!existsSync(file)) throw unusable(`${file} does not exist`)

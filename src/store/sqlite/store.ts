@@ -65,7 +65,7 @@ export function openSqliteStore(path: string, options: SqliteOptions = {}): Sqli
   return new SqliteStore(database, path === MEMORY ? null : new FileGuard(database, path), options)
 }
 
-/** To read a store as it is. @throws ConfigError for a file that is missing, damaged or not a store */
+/** Opens a store to be read only. @throws ConfigError for a file that is missing, damaged or not a store */
 export const readSqliteStore = (path: string): SqliteStore => new SqliteStore(readDatabase(path), null, {})
 
 class SqliteStore implements Store {

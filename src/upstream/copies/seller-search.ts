@@ -32,8 +32,8 @@ export class SellerSearch {
   }
 
   /**
-   * Whether listings there may have that publisher. Only an empty answer, a list that was read to its end, and a Registry
-   * without a directory, whose listings have no known publishers, are a no. @throws SourceError
+   * Whether listings there may have that publisher. `false` only after an empty answer or a list that was read to its
+   * end, and for a Registry without a directory, whose listings have no known publishers. @throws SourceError
    */
   has(address: string, caching: Caching | undefined): Promise<boolean> {
     const { publishers, freshMs, clock } = this.#options
@@ -68,7 +68,10 @@ export class SellerSearch {
     }
   }
 
-  /** A Registry that does not know `identifier` sends the list of all; a seller is not in it if that is its whole. */
+  /**
+   * A Registry that ignores `identifier` sends a page of all publishers, which proves that one is missing only if no page
+   * follows.
+   */
   async #isListed(address: string): Promise<boolean> {
     const { get, publishers } = this.#options
     const first = await fetchPublishers(get, `identifier=${address}`)

@@ -22,8 +22,8 @@ type PurposeRules = {
 }
 
 /**
- * A `proof` counts. A `hint` may fail alone: its failure starts a probe, and its answer ends a row of failures. The answer of a
- * `suspicion` proves nothing about listings.
+ * A `proof` counts. A `hint` may fail alone: its failure starts a probe, and its answer ends a series of failures. The
+ * answer of a `suspicion` proves nothing about listings.
  */
 export type Evidence = 'proof' | 'hint' | 'suspicion' | 'none'
 
@@ -37,7 +37,7 @@ export const PURPOSES = {
   listing: { lane: 'single', isCounted: true, isRetried: true, isStopped: true, evidence: 'hint' },
   /** A page for the circuit breaker. */
   probe: { lane: 'first', isCounted: true, isRetried: false, isStopped: false, evidence: 'none' },
-  /** Filter specs, publishers, counts and streams: rare, and repeated by those who need them. */
+  /** Filter specs, publishers, counts and streams: they are rare, and the parts that need them repeat them. */
   detail: { lane: 'first', isCounted: false, isRetried: false, isStopped: true, evidence: 'none' },
   /** A request of a user's command, which may be a write. */
   command: { lane: 'first', isCounted: false, isRetried: false, isStopped: true, evidence: 'suspicion' },

@@ -88,7 +88,7 @@ export function badEnvelope(what: string): SourceError {
   return new SourceError('bad_envelope', `the answer is not a listing envelope: ${what}`)
 }
 
-/** `undefined` at the end. @throws SourceError `bad_envelope` for one that cannot be sent: more would seem not to follow */
+/** `undefined` at the end. @throws SourceError `bad_envelope` for a cursor that cannot be sent, which is not an end */
 export function readCursor(cursor: JsonValue | undefined): string | undefined {
   if (cursor === undefined || cursor === null || cursor === '') return undefined
   if (typeof cursor === 'string' && cursor.length <= MAX_CURSOR_LENGTH && cursor.isWellFormed()) return cursor

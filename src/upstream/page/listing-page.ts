@@ -20,7 +20,7 @@ export const MAX_ITEM_BYTES = 65_536
 /** More deeply nested listings are unreadable. */
 const MAX_ITEM_DEPTH = 32
 const MAX_META_BYTES = 256 * 1024
-/** Of an item itself, and in its parsed form: its text and so much for each value. */
+/** Memory of an item. Its parsed form takes the bytes of its text, and those below for each value. */
 const ITEM_HEAP_BYTES = 400
 const VALUE_HEAP_BYTES = 48
 /** A larger parsed form is not kept. */
@@ -236,7 +236,7 @@ export class PageItem implements Item {
     return value
   }
 
-  /** Besides its page, with the parsed form that it may come to keep. */
+  /** Memory besides that of its page, the parsed form that it may keep included. */
   get retainedBytes(): number {
     return ITEM_HEAP_BYTES + (this.#valueBytes <= MAX_KEPT_BYTES ? this.#valueBytes : 0)
   }

@@ -32,7 +32,7 @@ export class HeldListings {
   readonly #options: HeldListingsOptions
   readonly #state: SnapshotState
   #isClosed = false
-  /** Removed during the pull that runs, which may have read them before. */
+  /** Keys that were removed during the running pull, which may have read them before. */
   #removed: string[] = []
 
   constructor(options: HeldListingsOptions) {
@@ -100,7 +100,10 @@ export class HeldListings {
     if (current?.snapshot === snapshot) current.shared = { ...pull, version }
   }
 
-  /** Without an answer of the whole, so its age stays. `totals`: `null` where they do not explain everything. */
+  /**
+   * Adds new items of a first page. The whole was not read, so its age stays. `totals`: `null` where they do not explain
+   * everything.
+   */
   add(items: readonly PageItem[], totals: Totals | null): void {
     const current = this.#state.current
     if (current === null || this.#isClosed) return
@@ -119,7 +122,7 @@ export class HeldListings {
     this.#options.onResize(current.snapshot.retainedBytes)
   }
 
-  /** By filters that became known since. */
+  /** Indexes what is held by filters that became known since. */
   async indexAgain(): Promise<void> {
     const { current } = this.#state
     if (current === null || current.snapshot.indexes(this.#options.filters())) return
@@ -133,7 +136,7 @@ export class HeldListings {
     const reason = isKnown ? err.reason : 'connection_reset'
     const { current, failure } = this.#state
     if (failure?.reason !== reason) log.warn({ upstream, reason, err }, 'snapshot pull failed')
-    // Without the missing sources of that moment.
+    // The new error leaves out the missing sources of that moment.
     const message = isKnown ? err.message : `${upstream}: the pull failed`
     const latest = new SourceError(reason, message, { cause: err })
     // A refusal hides what is held until the upstream answers again.
@@ -155,7 +158,7 @@ export class HeldListings {
         { upstream: name, reason: why, listings, ...limit },
         'upstream too large to be held, read live',
       )
-    // Bytes are known of a pull only, and matter until it fits.
+    // Only a pull shows the bytes. They count until a pull fits.
     this.#state.tooLarge = bytes > 0 ? tooLarge : (this.#state.tooLarge ?? tooLarge)
     this.#state.lastError = { reason: 'too_large', at: clock.now() }
     this.#hold(null)

@@ -40,7 +40,7 @@ export class SnapshotPuller {
   readonly #closing = new AbortController()
   readonly #pulls = new SingleFlight((isForced: boolean) => this.#pullOnce(isForced))
   #cancelTimer: () => void = () => {}
-  /** Of the periods until the next pull. */
+  /** A factor of the periods until the next pull. */
   #jitter = 1
 
   constructor(options: PullerOptions) {
@@ -71,7 +71,7 @@ export class SnapshotPuller {
     void this.#pulls.joinNext(true)
   }
 
-  /** Asks for first page and counts, or joins those who do; at most once a second. */
+  /** Asks for first page and counts, or joins a running request; at most once a second. */
   async refresh(signal: AbortSignal): Promise<void> {
     const { lookedAt } = this.#state.history
     const age = this.#options.clock.monotonic() - (lookedAt ?? Number.NEGATIVE_INFINITY)

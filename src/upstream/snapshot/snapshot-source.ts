@@ -60,7 +60,7 @@ export class SnapshotSource {
     return { ...(await snapshot.select(query)), ...info }
   }
 
-  /** Until its first pull has ended, a snapshot is not read live for this either. */
+  /** With `mode = "snapshot"`, open listings are not read live, even before the first pull has ended. */
   readonly readWhole: ReadWhole = async (query, signal) => {
     const asked = { ...ANY_STATUS, status: query.status, via: query.via ?? [] }
     if (!this.#isHeld(asked)) return this.#options.live.readWhole(query, signal)
@@ -113,8 +113,8 @@ export class SnapshotSource {
   }
 
   /**
-   * The last look at a listing is one at its upstream. A gateway is always asked: which of its copies is the best one
-   * depends on closed ones, too, and those are not in memory.
+   * The upstream answers for a single listing, unless what is held is fresh. A gateway is always asked: which of its
+   * copies is the best one depends on closed ones, too, and those are not in memory.
    */
   #mustAsk({ listingId, caching }: ListingQuery, { asOf }: Pick<ReadingInfo, 'asOf'>): boolean {
     const { upstream, freshSeconds } = this.#options
@@ -123,8 +123,8 @@ export class SnapshotSource {
   }
 
   /**
-   * What the upstream has no more, or not as an open listing, leaves the memory. The closed copy that a gateway shows does
-   * not: its pages have open copies of worse sources.
+   * Removes a listing from memory that the upstream no longer has, or has with another status. A gateway may show a
+   * closed copy while its pages have open copies of worse sources, so such a listing stays.
    */
   async #askForOne(query: ListingQuery, range: Range, signal: AbortSignal): Promise<Reading | null> {
     const { upstream, live, puller, state, clock } = this.#options

@@ -45,10 +45,10 @@ export class SnapshotState {
     return this.#failure !== null && isHiding(this.#failure) ? null : this.#current
   }
 
-  /** @param listingIds whose copies are others in `current.snapshot` than in the one before, which may be the same object */
+  /** @param listingIds ids whose copies have changed since the snapshot before, which may be the same object */
   set({ current, failure }: Content, listingIds: Iterable<string> = []): void {
     const before = this.visible
-    // Another object where the failure is another: responses that were made of the snapshot are not current any more.
+    // With another failure the object is a new one, so that responses made of the snapshot are not current any more.
     const isOther = failure?.reason !== this.#failure?.reason
     this.#current = isOther && current !== null ? { ...current } : current
     this.#failure = failure

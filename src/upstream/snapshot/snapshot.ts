@@ -14,7 +14,7 @@ import {
 } from '../../listing-index/index-source.ts'
 import { type IndexEntry, type IndexRow, ListingIndex } from '../../listing-index/listing-index.ts'
 
-/** In about 15 ms. More changes are made in a copy, in steps. */
+/** So many changes take about 15 ms. More of them are made in a copy, in steps. */
 const MOST_IN_PLACE = 1000
 /** Of a listing besides its bytes: its rows in the index, and what the index lacks. */
 export const LISTING_HEAP_BYTES = 600
@@ -25,13 +25,13 @@ export class Snapshot {
   readonly #paths: ReadonlySet<string>
   readonly #index: ListingIndex
   readonly #source: IndexSource
-  /** What rows lack, where their publisher does not tell it. */
+  /** Members that a row lacks, and that do not follow from its publisher. */
   readonly #details = new Map<string, Details>()
   /** By listing id, for keys that are not the id itself. */
   readonly #keys = new Map<string, string | readonly string[]>()
   readonly #publisherIds = new Map<string, number>()
   readonly #publishers: Publisher[] = []
-  /** Most listings of a gateway have the same ones. */
+  /** Most listings of a gateway have the same details. */
   readonly #sharedDetails = new Map<string, Details>()
   #unknown = 0
   #bytes = 0

@@ -10,7 +10,7 @@ import { filtersOf, parameterOf, type Query, queryString, withValue } from './vi
 type ChipsProps = {
   navigation: Navigation
   apiKey: string | null
-  /** Whether nothing matches: each chip then says what matches without it. */
+  /** Whether nothing matches: each chip then shows what matches without it. */
   isEmpty: boolean
 }
 

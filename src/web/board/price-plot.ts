@@ -19,7 +19,7 @@ type PricePlotProps = { listings: Listings; tokens: TokenTable; navigation: Navi
 /** Price per GPU-hour by model: a table whose last column is drawn on one logarithmic axis. */
 export function PricePlot({ listings, tokens, navigation }: PricePlotProps) {
   const { total, isTotalExact, isWhole, phase, loadUntil } = listings
-  // Not drawn for each of the pages that arrive.
+  // The plot is not drawn again for each page that arrives.
   const settled = useRef(listings.rows)
   if (phase !== 'loading') settled.current = listings.rows
   const rows = settled.current

@@ -187,7 +187,7 @@ function CreatedKey({ minted, onDone }: { minted: MintedKeyJson; onDone: () => v
   const { id, name, scope, key } = minted
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => {
-    // Selecting it takes the focus, which stays where the operator has gone meanwhile.
+    // Selecting the key takes the focus, unless the operator has moved it meanwhile.
     if (document.activeElement?.matches('[type=submit], body')) field.current?.select()
   }, [])
   return html`<div class="banner minted row" role="group" aria-labelledby=${`minted-${id}`}>

@@ -40,7 +40,7 @@ const STATUSES = [
 
 export function FilterPanel(props: FilterPanelProps) {
   const { spec, facets } = props
-  // Drawn once, when the counts are known: nothing in it moves then.
+  // The panel is drawn when the counts are known, so that nothing in it moves afterwards.
   const isDrawn = useRef(false)
   const isLoading =
     (spec.state === 'loading' && spec.value === null) ||

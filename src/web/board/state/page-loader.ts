@@ -82,7 +82,7 @@ export class PageLoader {
     await this.loadUntil(this.#target)
   }
 
-  /** Until then the phase is `loading`, between pages as well. */
+  /** Whether to load another page. While it is so, the phase is `loading`, between pages as well. */
   #isWanted(): boolean {
     const { phase, isWhole, rows } = this.#state
     return !this.#stopped.signal.aborted && phase !== 'failed' && !isWhole && rows.length < this.#target

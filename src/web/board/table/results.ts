@@ -119,7 +119,7 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
 
 type FactsProps = {
   facets: FacetCounts
-  /** Whether the listings are, so that only the counts may lack some. */
+  /** Whether the listings are complete, so that only the counts may lack some. */
   isComplete: boolean
 }
 

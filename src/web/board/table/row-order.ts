@@ -23,7 +23,7 @@ const keyOfOrder = (by: string): Order['key'] => COLUMNS.find(({ name }) => name
 
 type Sort = {
   direction: 'ascending' | 'descending' | 'none'
-  /** What a click changes: the first one the order, the next its direction. `null` where it cannot be ordered. */
+  /** The first click changes the order, the next one its direction. `null` where it cannot be ordered. */
   change: Partial<View> | null
 }
 
