@@ -98,13 +98,17 @@ export function createMarket(parts: MarketParts): Market {
     },
     vocabulary: ({ reader, signal, budgetMs }) =>
       reportVocabulary(settings, { reader, signal, ...(budgetMs !== undefined && { budgetMs }) }),
-    sources: async (request) => {
-      const notes = await Promise.all(visibleTo(request).map(({ health }) => health(request.signal)))
-      const complete = notes.flat().every(({ state }) => state === 'loaded' || state === 'stale')
-      return { complete, sources: notes.flat() }
-    },
+    sources: (request) => readHealth(visibleTo(request), request.signal),
     close: () => holdings.close(),
   }
+}
+
+async function readHealth(
+  sources: MarketParts['sources'],
+  signal: AbortSignal,
+): ReturnType<Market['sources']> {
+  const notes = (await Promise.all(sources.map(({ health }) => health(signal)))).flat()
+  return { complete: notes.every(({ state }) => state === 'loaded' || state === 'stale'), sources: notes }
 }
 
 /** `eu/curated` belongs to the source `eu`. */
