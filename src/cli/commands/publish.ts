@@ -2,6 +2,7 @@ import { isJsonObject, listAt, parseObject } from '../../json/value.ts'
 import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { type DraftListing, readListingFile, readTextFile } from '../listing-file.ts'
+import { printBuyersReading } from '../output/buyers-reading.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { readJson } from '../registries/registry-client.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
@@ -31,6 +32,7 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)
     warnOfStorefronts(terminal, file, drafts)
+    printBuyersReading(terminal, drafts)
     const { onlyFailed } = options
     const isDone = onlyFailed === undefined ? () => false : readAcceptedResults(onlyFailed)
     const wallet = await openWallet(terminal, { ...options, isStdinTaken: file === '-' })

@@ -3,6 +3,7 @@ import { safeText } from '../../domain/safe-text.ts'
 import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { readListingFile } from '../listing-file.ts'
+import { printBuyersReading } from '../output/buyers-reading.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
 import {
   escapeForTerminal,
@@ -33,6 +34,7 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
   async run({ terminal, openClient }, options, [file = '']) {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)
+    printBuyersReading(terminal, drafts)
     const wallet = await openWallet(terminal, { ...options, isStdinTaken: file === '-' })
     const client = await openClient()
     const reads = await Promise.all(

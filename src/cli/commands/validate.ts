@@ -5,6 +5,7 @@ import { formatJson, type JsonValue, listAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type DraftListing, draftJson, readListingFile } from '../listing-file.ts'
+import { printBuyersReading } from '../output/buyers-reading.ts'
 import { printData, printStatus } from '../output/terminal.ts'
 import { fetchListingCheck } from '../registries/listing-check.ts'
 import {
@@ -28,6 +29,7 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
   async run({ terminal, openClient }, options, [file = '']) {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
     const drafts = await readListingFile(terminal, file)
+    printBuyersReading(terminal, drafts)
     const client = await openClient()
     const verdicts = await Promise.all(
       registries.flatMap((registry) => {
