@@ -34,7 +34,7 @@ export type MergedItem = {
 /** An item of a source in memory has it already. */
 export function withMeaning(merged: MergedItem, vocabulary: Vocabulary): MergedItem {
   const { item, registry } = merged
-  return { ...merged, meaning: item.meaning ?? vocabulary.describe(readObject(item), registry) }
+  return { ...merged, meaning: item.meaning ?? vocabulary.describe(item, () => readObject(item), registry) }
 }
 
 /** A readable copy that no better source is known to have, with what is known of the others. */

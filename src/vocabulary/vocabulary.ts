@@ -19,6 +19,7 @@ export class Vocabulary {
   readonly version: string
   readonly #gpus = new Map<string, GpuReading>()
   readonly #places = new Map<string, PlaceReading>()
+  readonly #described = new WeakMap<object, string>()
   #latest: { listing: JsonValue; source: string; meaning: Meaning } | null = null
 
   constructor(tables: Tables) {
@@ -70,9 +71,16 @@ export class Vocabulary {
     return 'model' in value ? { gpu: value.model } : { ...value.suggestions[0] }
   }
 
-  /** JSON members for a reader: `gpu` and `place`, with what is known; empty where nothing is. */
-  describe(listing: JsonValue, source: string): string {
-    return describeMeaning(this.read(listing, source))
+  /**
+   * JSON members for a reader: `gpu` and `place`, with what is known; empty where nothing is. Remembered as long as the item,
+   * whose listing is read once.
+   */
+  describe(item: object, readListing: () => JsonValue, source: string): string {
+    const known = this.#described.get(item)
+    if (known !== undefined) return known
+    const described = describeMeaning(this.read(readListing(), source))
+    this.#described.set(item, described)
+    return described
   }
 
   /** The fields of one listing are read in a row. */
