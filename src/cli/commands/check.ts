@@ -5,10 +5,11 @@ import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
 import { specWarnings } from '../../filter-spec/parameters.ts'
+import { type JsonValue, listAt, textAt } from '../../json/value.ts'
 import { describeMode } from '../../wire/describe-mode.ts'
 import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { RegistryClient } from '../registries/registry-client.ts'
+import { getEndpoint, type RegistryClient, readJsonObject } from '../registries/registry-client.ts'
 import { type Finding, printFindings, visitRegistry } from './doctor.ts'
 
 /** Exits with 78 if the start would fail, or an upstream refuses its key. One that does not answer is a warning. */
@@ -27,7 +28,7 @@ export const checkCommand: CommandDefinition<{ json?: boolean }> = {
         findAll(async () => checkFiles(config)),
         findAll(() => checkStore(config.storeUrl, services)),
         ...config.upstreams.map((upstream) =>
-          checkUpstream(upstream.allowPrivateAddresses ? anywhere : publicOnly, upstream),
+          checkUpstream(upstream.allowPrivateAddresses ? anywhere : publicOnly, upstream, config.vocabulary),
         ),
       ])
       return parts.flat()
@@ -78,15 +79,59 @@ async function checkStore(storeUrl: string, services: CommandContext['services']
 async function checkUpstream(
   client: RegistryClient,
   upstream: Config['upstreams'][number],
+  vocabulary: Config['vocabulary'],
 ): Promise<Finding[]> {
   const { name, url, key, timeoutMs } = upstream
+  const subject = `${name} (${url})`
   const advice = 'it may need api_key_env or api_key_file'
   const visit = await visitRegistry(client, { url, key }, timeoutMs, advice)
   // The service starts without it, but a refused key is a mistake of the file.
   const state = visit.state === 'wrong' && !visit.unauthorized ? 'warning' : visit.state
   const { listings } = visit
   const held = listings === undefined ? '' : `; ${describeHolding(upstream, listings)}`
-  return [finding(state, `${name} (${url})`, `${visit.finding}${held}`)]
+  const unknown = listings === undefined ? [] : await findUnknownNames(client, upstream, vocabulary)
+  return [
+    finding(state, subject, `${visit.finding}${held}`),
+    ...unknown.map((text) => finding('warning', subject, text)),
+  ]
+}
+
+/** Listings by which an upstream is judged. */
+const JUDGED = 200
+/** Share of names that may be unknown. */
+const MAX_UNKNOWN = 0.1
+
+/** A warning for models, and one for regions, where more than a tenth is not recognised; none where it does not answer. */
+async function findUnknownNames(
+  client: RegistryClient,
+  { name, url, key, timeoutMs }: Config['upstreams'][number],
+  vocabulary: Config['vocabulary'],
+): Promise<string[]> {
+  const answer = await getEndpoint(client, { url, key }, `/listings?limit=${JUDGED}`, timeoutMs).catch(
+    () => null,
+  )
+  if (answer === null) return []
+  const items = listAt(readJsonObject(answer), 'items')
+  const read = items.map((item) => ({ item, ...vocabulary.read(item, name) }))
+  const gpus = read.filter(({ gpu }) => gpu.isGpu)
+  return [
+    unknownShare(gpus, 'gpu_model', ({ gpu }) => gpu.model === null, 'models', 'gpus'),
+    unknownShare(read, 'region', ({ place }) => place.continent === null, 'regions', 'places'),
+  ].filter((text) => text !== null)
+}
+
+function unknownShare<Read extends { item: JsonValue }>(
+  all: readonly Read[],
+  member: string,
+  isUnknown: (read: Read) => boolean,
+  what: string,
+  setting: string,
+): string | null {
+  const named = all.filter(({ item }) => textAt(item, 'offer_resource', member) !== null)
+  const unknown = named.filter(isUnknown)
+  if (unknown.length <= named.length * MAX_UNKNOWN) return null
+  const example = JSON.stringify(textAt(unknown[0]!.item, 'offer_resource', member))
+  return `${unknown.length} of ${named.length} ${what} are not known, such as ${example}: no filter by meaning finds them; add them to a file of [vocabulary] ${setting}`
 }
 
 /** How the upstream will be read, as expected before its first pull. */

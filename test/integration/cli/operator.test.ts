@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import test from 'ava'
 import { loadConfig } from '../../../src/config/config.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
-import { deadUrl, startFakeRegistry } from '../../helpers/fake-registry.ts'
+import { deadUrl, listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
+import { startFake } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import {
@@ -315,4 +316,20 @@ test.serial('check: exits with 78 for what would fail the start, and with 0 for 
   t.false(existsSync(missing))
 
   t.is((await check('[gatway]')).code, 78)
+})
+
+test.serial('check: warns of an upstream whose models or regions are not recognised', async (t) => {
+  const offer = (gpu_model: string) => ({ gpu_model, region: 'Frankfurt, DE' })
+  const items = ['H100', 'Hopper big', 'a100-80gb'].map((model, n) =>
+    listingText({ listing_id: `${n}`, offer_resource: offer(model) }),
+  )
+  const fake = await startFake(t, { items })
+  const toml = `[[upstreams]]\nname = "up"\nurl = "${fake.url}"\nallow_private_addresses = true\n`
+  const env = { ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml), STORE_URL: 'sqlite::memory:' }
+  const { code, stdout } = await runCli(['check'], { env })
+  t.is(code, 0)
+  const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
+  const warned = findings.filter(({ finding }) => finding.includes('not known'))
+  t.is(warned.length, 1)
+  t.regex(warned[0]!.finding, /^1 of 3 models are not known, such as "Hopper big": .*\[vocabulary\] gpus$/)
 })
