@@ -175,8 +175,10 @@ function isExcused(source: SourceState, sources: readonly SourceState[], plan: P
   return registry === INNER && reason === 'http_503' && isWithoutSource
 }
 
-function isTooLarge({ state, reason = '' }: SourceState, { scanLimit }: Plan): boolean {
-  return scanLimit !== null && state === 'skipped' && TOO_LARGE.includes(reason)
+/** A gateway over large Registries may have more listings than the usual limit, closed ones included. */
+function isTooLarge({ registry, state, reason = '' }: SourceState, { scanLimit }: Plan): boolean {
+  const mayBeLarge = scanLimit !== null || registry === INNER
+  return mayBeLarge && state === 'skipped' && TOO_LARGE.includes(reason)
 }
 
 const TOO_LARGE = ['scan_limit', 'unsupported_filter']
@@ -185,5 +187,7 @@ function isHealthy({ registry, state, age_seconds: age = 0 }: SourceState, paths
   const path = paths.find(({ source }) => source === registry)
   if (path === undefined) return false
   if (state === 'stale') return path.mode !== 'live' && (age + 1) * 1000 >= STALE_SNAPSHOT_MS
-  return state === 'loaded' && (path.mode !== 'live' || age * 1000 <= MAX_LIVE_AGE_MS)
+  // What a gateway reads live may be as old again.
+  const maxAgeMs = registry === INNER ? 2 * MAX_LIVE_AGE_MS : MAX_LIVE_AGE_MS
+  return state === 'loaded' && (path.mode !== 'live' || age * 1000 <= maxAgeMs)
 }
