@@ -171,7 +171,7 @@ function isExcused(source: SourceState, sources: readonly SourceState[], plan: P
   // The inner gateway had not answered whole when it was pulled first.
   if (registry === INNER && source.state === 'not_yet_loaded') return true
   // Its dates of the future are in the order of their sources, and it is too large to be sorted.
-  if (registry === INNER && reason === 'unsorted') return plan.scanLimit !== null
+  if (registry === INNER && reason === 'unsorted') return true
   return registry === INNER && reason === 'http_503' && isWithoutSource
 }
 
