@@ -68,7 +68,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { vocabulary, registry } = config
   const isSameIndex =
     previous?.spec.etag === fileSpec.etag &&
-    previous.config.vocabulary.version === vocabulary.version &&
+    previous.config.vocabulary.tables.version === vocabulary.tables.version &&
     previous.config.registry.name === registry.name
   const spec = isSameIndex ? previous.spec : fileSpec
   const filters = [...spec.filters.values(), ...vocabulary.filters(spec.filters)]

@@ -55,7 +55,8 @@ function renderMeta(merged: MergedItem): string {
   if (merged.unchecked.length > 0) meta += `,"unchecked":${JSON.stringify(merged.unchecked)}`
   if (merged.notIn.length > 0) meta += `,"not_in":${JSON.stringify(merged.notIn)}`
   if (merged.ageSeconds !== undefined) meta += `,"age_seconds":${merged.ageSeconds}`
-  if (merged.meaning) meta += `,${merged.meaning}`
+  const meaning = merged.meaning ?? item.meaning
+  if (meaning) meta += `,${meaning}`
   if (price !== undefined) meta += `,"price":${JSON.stringify(price)}`
   return `${meta}}`
 }

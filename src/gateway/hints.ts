@@ -3,6 +3,7 @@ import { endOfMs } from '../domain/timestamp.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
+import { MODEL_PATH } from '../vocabulary/names.ts'
 import { decidersOf } from './deciders.ts'
 import { MergedSequence } from './merge.ts'
 import { type MergeRequest, type MergeSettings, visibleSources, withBudget } from './sources.ts'
@@ -55,8 +56,6 @@ export async function suggestModel(
   return more > total ? [{ query: meant, total: more }] : undefined
 }
 
-const MODEL_PATH = '$.offer_resource.gpu_model'
-
 function isAsked({ criteria }: ListingQuery, name: string): boolean {
   return criteria.some(({ filter }) => filter.name === name)
 }
@@ -69,7 +68,8 @@ async function countMatches(
 ): Promise<number> {
   const { sources, holdings, clock } = settings
   const { budgetMs: ms = settings.budgetMs } = request
-  const sequence = new MergedSequence(visibleSources(sources, request), query, {
+  const counted = { ...query, explain: undefined }
+  const sequence = new MergedSequence(visibleSources(sources, request), counted, {
     cap: endOfMs(clock.now()),
     openDeciders: decidersOf(holdings, ms),
   })

@@ -20,9 +20,9 @@ export type MarketSource = {
 
 export type MarketParts = Pick<MergeSettings, 'describeFailure'> & {
   sources: readonly MarketSource[]
-  /** Of the own Registry; `null` for a buyer, who has none. */
+  /** Of the own Registry; `null` for the market of a buyer. */
   spec: FilterSpec | null
-  /** Absent for a buyer, who is no gateway. */
+  /** Absent for the market of a buyer. */
   gatewayId?: string
   tokens: TokenTable
   /** What models and places mean. */

@@ -19,7 +19,8 @@ import { reportVocabulary } from './vocabulary-report.ts'
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
 export type Market = {
   tokens: TokenTable
-  page: (query: MarketQuery & Paging, request: MarketRequest) => Promise<Page>
+  /** `suggests`: whether the answer says what a spelling leaves out, which costs a count. */
+  page: (query: MarketQuery & Paging & { suggests?: boolean }, request: MarketRequest) => Promise<Page>
   stream: (query: MarketQuery, request: MarketRequest) => Promise<ListingStream>
   /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
   find: (listingId: string, registry: string | null, request: MarketRequest) => Promise<MergedLookup>
@@ -55,15 +56,16 @@ export function createMarket(parts: MarketParts): Market {
     parts.sources.filter(({ source }) => maySee(reader, source))
   return {
     tokens: parts.tokens,
-    page: async ({ limit, offset, cursor, ...asked }, request) => {
+    page: async ({ limit, offset, cursor, suggests = true, ...asked }, request) => {
       const { query, merge, spec } = await read.query(asked, request)
       const page = await readPage(settings, query, { limit, offset, cursor }, merge)
       return {
         ...page,
         unplaced: await countUnplaced(settings, query, merge),
-        suggestions: cursor
-          ? undefined
-          : await suggestModel(settings, { query, spec, total: page.total }, merge),
+        suggestions:
+          suggests && !cursor
+            ? await suggestModel(settings, { query, spec, total: page.total }, merge)
+            : undefined,
         isCurrent: validityOf(page, asked.filters.length === 0 ? null : spec, clock),
       }
     },

@@ -27,14 +27,14 @@ export type MergedItem = {
   /** Of the answer for this id; absent in lists, where each source has one age. */
   ageSeconds?: number | undefined
   price?: ItemPrice | undefined
-  /** JSON members of `_meta`: what the listing means. */
+  /** JSON members of `_meta`: what the listing means. Absent where the item of its source has it. */
   meaning?: string
 }
 
-/** An item of a source in memory has it already. */
 export function withMeaning(merged: MergedItem, vocabulary: Vocabulary): MergedItem {
   const { item, registry } = merged
-  return { ...merged, meaning: item.meaning ?? vocabulary.describe(item, () => readObject(item), registry) }
+  if (item.meaning !== undefined) return merged
+  return { ...merged, meaning: vocabulary.describe(item, () => readObject(item), registry) }
 }
 
 /** A readable copy that no better source is known to have, with what is known of the others. */

@@ -1,6 +1,7 @@
 import { ALL_OPEN } from '../domain/query.ts'
 import { addTo, byCount } from '../domain/source/facet-counter.ts'
 import { compileFilter, type Filter } from '../filter-spec/filter.ts'
+import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { continentOfCountry, countryName } from '../vocabulary/places/place-table.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SpellingJson, VocabularyJson } from '../wire/vocabulary.ts'
@@ -11,18 +12,22 @@ import type { MergeRequest, MergeSettings } from './sources.ts'
 /** Texts that are not recognised, of all sources: sellers choose them. */
 const MAX_UNKNOWN = 500
 
-const [MODEL, REGION] = ['gpu_model', 'region'].map(
-  (name): Filter =>
-    compileFilter({
-      name,
-      path: `$.offer_resource.${name}`,
-      op: 'in',
-      value_type: 'string',
-      alias_kind: null,
-      on_missing: 'fail',
-      indexed: true,
-    }),
-) as [Filter, Filter]
+/** Of their names: a seller chooses any number of spellings, and their length. */
+const MAX_SPELLINGS = 50
+const MAX_LENGTH = 200
+
+const textAt = (path: string): Filter =>
+  compileFilter({
+    name: path,
+    path,
+    op: 'in',
+    value_type: 'string',
+    alias_kind: null,
+    on_missing: 'fail',
+    indexed: true,
+  })
+
+const TEXTS = [textAt(MODEL_PATH), textAt(REGION_PATH)]
 
 /** What open listings say, what it means, and what is not recognised, over sources in memory or within their limits. */
 export async function reportVocabulary(
@@ -30,7 +35,7 @@ export async function reportVocabulary(
   request: MergeRequest,
 ): Promise<VocabularyJson & Reports> {
   const { selected, visible } = await selectAll(settings, ALL_OPEN, request)
-  const counts = await countAll(selected, [MODEL, REGION], 'offer', request.signal)
+  const counts = await countAll(selected, TEXTS, 'offer', request.signal)
   const report = new VocabularyCounts(settings.vocabulary)
   for (const { source, values } of counts) {
     for (const [text, count] of values[0]!) report.addModel(source, text, count)
@@ -52,7 +57,7 @@ class VocabularyCounts {
 
   addModel(source: string, text: string, count: number): void {
     const { gpu } = this.#vocabulary.read({ offer_resource: { gpu_model: text } }, source)
-    if (gpu.model === null) return void this.#unknown.push({ source, field: 'gpu_model', text, count })
+    if (gpu.model === null) return this.#addUnknown({ source, field: 'gpu_model', text, count })
     const spellings = this.#models.get(gpu.model) ?? new Map<string, number>()
     this.#models.set(gpu.model, spellings)
     addTo(spellings, text, count)
@@ -61,7 +66,11 @@ class VocabularyCounts {
   addRegion(source: string, text: string, count: number): void {
     const { country, continent } = this.#vocabulary.read({ offer_resource: { region: text } }, source).place
     if (country !== null) addTo(this.#countries, country, count)
-    else if (continent === null) this.#unknown.push({ source, field: 'region', text, count })
+    else if (continent === null) this.#addUnknown({ source, field: 'region', text, count })
+  }
+
+  #addUnknown({ text, ...unknown }: SpellingJson): void {
+    this.#unknown.push({ ...unknown, text: text.slice(0, MAX_LENGTH) })
   }
 
   get json(): VocabularyJson {
@@ -74,7 +83,7 @@ class VocabularyCounts {
           ...(vendor !== null && { vendor }),
           memory_gb: [...memoryGb],
           listings: spellings.reduce((sum, [, count]) => sum + count, 0),
-          spellings: spellings.map(([text, count]) => ({ text, count })),
+          spellings: spellings.slice(0, MAX_SPELLINGS).map(([text, count]) => ({ text, count })),
         }
       }),
       countries: [...this.#countries].sort(byCount).map(([country, listings]) => ({

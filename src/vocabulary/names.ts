@@ -8,6 +8,10 @@ export const DERIVED_NAMES = [
   'continent',
 ] as const
 
+/** What models are read from, as a filter spec names it. */
+export const MODEL_PATH = '$.offer_resource.gpu_model'
+export const REGION_PATH = '$.offer_resource.region'
+
 export type DerivedName = (typeof DERIVED_NAMES)[number]
 
 export function isDerivedName(name: string): name is DerivedName {

@@ -15,8 +15,6 @@ const MAX_REMEMBERED = 10_000
 /** What models and places mean, by the tables of this process. */
 export class Vocabulary {
   readonly tables: Tables
-  /** Differs where tables may differ. */
-  readonly version: string
   readonly #gpus = new Map<string, GpuReading>()
   readonly #places = new Map<string, PlaceReading>()
   readonly #described = new WeakMap<object, string>()
@@ -24,7 +22,6 @@ export class Vocabulary {
 
   constructor(tables: Tables) {
     this.tables = tables
-    this.version = tables.version
   }
 
   /** @param source the name of the Registry, which operators' rows may name */
@@ -51,14 +48,14 @@ export class Vocabulary {
 
   #filter(name: DerivedName): Filter {
     const { path, parse, definition } = DERIVED_FIELDS[name]
-    const { version, valueIn, tables } = this
+    const { valueIn, tables } = this
     return {
       name,
       path,
       ...definition,
       on_missing: 'fail',
       indexed: true,
-      compiled: [{ kind: 'derived', field: name, version, source: '', valueIn }],
+      compiled: [{ kind: 'derived', field: name, version: tables.version, source: '', valueIn }],
       parseDerived: (raw) => parse(raw, tables, name),
     }
   }

@@ -21,14 +21,18 @@ const vocabularySchema = z
             .array(z.number())
             .describe('Of one GPU, by the data sheet; several where the name leaves it open'),
           listings: z.int(),
-          spellings: z.array(z.object({ text: z.string(), count: z.int() })),
+          spellings: z
+            .array(z.object({ text: z.string(), count: z.int() }))
+            .describe('The 50 most frequent ones'),
         }),
       )
       .describe('All known models; open listings, and how sellers write them'),
     countries: z.array(
       z.object({ country: z.string(), name: z.string(), continent: z.string(), listings: z.int() }),
     ),
-    not_recognised: z.array(spellingSchema).describe('Most listings first'),
+    not_recognised: z
+      .array(spellingSchema)
+      .describe('Most listings first, at most 500, each text up to 200 characters'),
   })
   .meta({ id: 'Vocabulary' })
 

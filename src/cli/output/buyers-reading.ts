@@ -10,7 +10,7 @@ import { printReport, printWarning, type Terminal } from './terminal.ts'
 /** Different readings that are printed. */
 const MAX_LINES = 20
 
-/** Prints how buyers who ask for a model or a place will read the listings, and what none of them finds. */
+/** Prints how filters by model and place read the listings, and which of them those filters miss. */
 export function printBuyersReading(terminal: Terminal, drafts: readonly DraftListing[]): void {
   const vocabulary = shippedVocabulary()
   const counts = new Map<string, number>()
@@ -46,11 +46,11 @@ function notFound(listing: JsonValue, { gpu, place }: Meaning): string[] {
   return [
     ...(gpu.isGpu && gpu.model === null
       ? [
-          `no buyer who asks for a model finds ${model ? `'${model}', which is not known` : 'a GPU without gpu_model'}`,
+          `filters by model miss it: ${model ? `'${model}' is not a known model` : 'it has GPUs, and no gpu_model'}`,
         ]
       : []),
     ...(place.country === null && region
-      ? [`no buyer who asks for a country finds '${region}', which names none that is known`]
+      ? [`filters by country miss it: '${region}' names no known country`]
       : []),
   ]
 }

@@ -81,7 +81,7 @@ const listPlain = (
     // In the protocol, an unknown publisher is answered before the filters are checked.
     const isUnknown = publisher !== null && replica.projection.publisherOf(publisher) === null
     const { items, total, unplaced, isCurrent } = await market.page(
-      { ...query, ...(isUnknown && { filters: [] }), limit, offset },
+      { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,
     )
     const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`

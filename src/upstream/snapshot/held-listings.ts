@@ -122,10 +122,15 @@ export class HeldListings {
     this.#options.onResize(current.snapshot.retainedBytes)
   }
 
-  /** Indexes what is held by filters that became known since. */
+  /** Whether what is held, if anything, is indexed by all filters. */
+  get isIndexed(): boolean {
+    return this.#state.current?.snapshot.indexes(this.#options.filters()) ?? true
+  }
+
+  /** Indexes what is held by filters that became known since, or that have another meaning now. */
   async indexAgain(): Promise<void> {
     const { current } = this.#state
-    if (current === null || current.snapshot.indexes(this.#options.filters())) return
+    if (current === null || this.isIndexed) return
     await this.#build(current, new Map(current.snapshot))
   }
 

@@ -54,7 +54,7 @@ export class SnapshotPuller {
     return this.#firstPull.promise
   }
 
-  /** Pulls at once, or when the next pull after those of an earlier runtime, or of another replica, is due. */
+  /** Pulls at once, or when the next pull after those of an earlier runtime with the same filters, or of another replica, is due. */
   async start(): Promise<void> {
     const { failure, isReady, current } = this.#state
     if (isReady) this.#firstPull.resolve()
@@ -62,7 +62,7 @@ export class SnapshotPuller {
       await this.#saved.restore()
       await this.#takeNewer().catch(ignoreTooLarge)
     }
-    if (isReady && failure === null && current !== null) this.#scheduleNext()
+    if (isReady && failure === null && current !== null && this.#held.isIndexed) this.#scheduleNext()
     else void this.#pulls.join(false)
   }
 

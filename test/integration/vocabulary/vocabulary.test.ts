@@ -1,10 +1,15 @@
 import test, { type ExecutionContext } from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
-import type { RunningService } from '../../helpers/registry.ts'
+import { patientToml, startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
+import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
+import { ALICE, publish } from '../../helpers/seller.ts'
 
 const SPELLINGS = ['A100', 'a100-80gb', 'NVIDIA A100-SXM4-80GB', 'H100', 'Hopper big']
+
+type Answer = { total_after_filter: number; items: { _meta: { gpu?: { model?: string } } }[] }
 
 async function start(t: ExecutionContext, more = ''): Promise<RunningService> {
   const items = SPELLINGS.map((gpu_model, n) =>
@@ -75,6 +80,29 @@ test('GET /vocabulary: models as seen, countries, and what is not recognised', a
   t.true(complete)
 })
 
+test('GET /vocabulary: the texts of one seller are bounded in number and length', async (t) => {
+  const spellings = Array.from({ length: 60 }, (_, n) => `A100${' '.repeat(n)}-SXM`)
+  const texts = [...spellings, 'x'.repeat(5000)]
+  const items = texts.map((gpu_model, n) =>
+    listingText({ listing_id: `${n}`, offer_resource: { gpu_model } }),
+  )
+  const fake = await startFake(t, { items })
+  const { get } = await startPatientGateway(t, [
+    { name: 'up', url: fake.url, settings: 'mode = "snapshot"\n' },
+  ])
+  await whenReady({ get })
+  const { gpus, not_recognised } = (await get('/vocabulary')).json() as {
+    gpus: { gpu: string; listings: number; spellings: object[] }[]
+    not_recognised: { text: string }[]
+  }
+  const a100 = gpus.find(({ gpu }) => gpu === 'A100')
+  t.deepEqual([a100?.listings, a100?.spellings.length], [60, 50])
+  t.deepEqual(
+    not_recognised.map(({ text }) => text.length),
+    [200],
+  )
+})
+
 test('rows of an operator count for the source that they name', async (t) => {
   const gpus = temporaryFile(
     t,
@@ -91,6 +119,32 @@ test('rows of an operator count for the source that they name', async (t) => {
     (await get(`/listings?${query}`)).json() as { total_after_filter: number }
   t.is((await read('gpu=H100')).total_after_filter, 2)
   t.is((await read('country=CA&continent=NA')).total_after_filter, 2)
+})
+
+test('a reload with other tables reads every listing again, also those of the own Registry', async (t) => {
+  const fake = await startFake(t, { items: [listingText({ offer_resource: { gpu_model: 'Hopper big' } })] })
+  const upstream = { name: 'up', url: fake.url, settings: 'mode = "snapshot"\n' }
+  // No period passes, so only the reload itself can be the cause.
+  const service = await startRegistry(t, { toml: patientToml([upstream]), clock: manualClock(Date.now()) })
+  await whenReady(service)
+  const fields = {
+    listing_id: 'own',
+    storefront_url: 'http://own.example/',
+    offer_resource: { gpu_model: 'Hopper big' },
+    accepted_escrows: [],
+    demands: [],
+  }
+  t.is((await publish(service.url, ALICE, fields)).status, 201)
+  const read = async () => (await service.get('/listings?gpu=H100')).json() as Answer
+  t.is((await read()).total_after_filter, 0)
+  const row = '[[gpus]]\nmodel = "H100"\naliases = ["Hopper big"]\n'
+  const more = `[vocabulary]\ngpus = "${temporaryFile(t, 'gpus.toml', row)}"\n`
+  await service.reload(patientToml([upstream], more))
+  await eventually('indexed again', async () => {
+    const { items } = await read()
+    return items.length === 2 && items.every(({ _meta }) => _meta.gpu?.model === 'H100')
+  })
+  t.is((await read()).total_after_filter, 2)
 })
 
 test('bad rows stop the start, with file and line', async (t) => {

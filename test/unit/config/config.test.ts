@@ -24,7 +24,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
   const { configPath, tokens, vocabulary, ...config } = load('')
   t.truthy(configPath)
   t.is(tokens.find('base', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')?.symbol, 'USDC')
-  t.is(vocabulary.version, shippedVocabulary().version)
+  t.is(vocabulary.tables.version, shippedVocabulary().tables.version)
   t.deepEqual(config, {
     host: '127.0.0.1',
     port: 8080,
