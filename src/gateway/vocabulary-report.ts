@@ -57,7 +57,10 @@ class VocabularyCounts {
 
   addModel(source: string, text: string, count: number): void {
     const { gpu } = this.#vocabulary.read({ offer_resource: { gpu_model: text } }, source)
-    if (gpu.model === null) return this.#addUnknown({ source, field: 'gpu_model', text, count })
+    if (gpu.model === null) {
+      this.#addUnknown({ source, field: 'gpu_model', text, count })
+      return
+    }
     const spellings = this.#models.get(gpu.model) ?? new Map<string, number>()
     this.#models.set(gpu.model, spellings)
     addTo(spellings, text, count)
