@@ -15,7 +15,8 @@ export function redisBreakerState({ client, key, now }: RedisBreakerStateOptions
       return leftMs > 0 ? now() + leftMs : null
     },
     write: async (until: number): Promise<void> => {
-      await client.set(key, 'open', 'PX', Math.max(1, Math.ceil(until - now())))
+      const leftMs = Math.ceil(until - now())
+      await (leftMs > 0 ? client.set(key, 'open', 'PX', leftMs) : client.del(key))
     },
   }
 }
