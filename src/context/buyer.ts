@@ -46,7 +46,7 @@ export function openRegistryClient({
     source: (registry, timeoutMs, spec) => {
       const { dispatcher } = requestsOf(registry, timeoutMs)
       const source = openSource(optionsOf(registry, timeoutMs), dispatcher)
-      return pushDownFilters({ name: registry.url, spec, schema: null }, source)
+      return pushDownFilters({ name: registry.url, spec, schema: null, sendsDerived: true }, source)
     },
     send: (request) => sendRequest(request, dispatcherOf(request)),
     close: async () => {

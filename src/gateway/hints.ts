@@ -2,7 +2,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
-import { parseCriteria } from '../filter-spec/parameters.ts'
+import { OVERRIDE_PREFIX, parseCriteria } from '../filter-spec/parameters.ts'
 import { MODEL_PATH } from '../vocabulary/names.ts'
 import { decidersOf } from './deciders.ts'
 import { MergedSequence } from './merge.ts'
@@ -17,21 +17,26 @@ type Suggestion = { query: Readonly<Record<string, string>>; total: number }
 /** What an answer says beside its listings; each is absent where there is nothing to say. */
 export type Hints = { unplaced: Unplaced | undefined; suggestions: readonly Suggestion[] | undefined }
 
-/** `undefined` for a query without derived filters. Over the sources that answer. */
+/**
+ * What more matches with `strict.NAME=false`, over the sources that answer. `undefined` for a query without derived filters; empty
+ * where it asks for the unplaced itself.
+ */
 export async function countUnplaced(
   settings: MergeSettings,
-  query: ListingQuery,
+  { query, spec }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> },
   request: MergeRequest,
 ): Promise<Unplaced | undefined> {
+  if (!query.criteria.some(({ filter }) => filter.parseDerived !== undefined)) return undefined
   const derived = query.criteria.filter(({ unplaced }) => unplaced !== undefined)
-  if (derived.length === 0) return undefined
-  const counts = derived.map(async (criterion) => {
-    const { filter, unplaced } = criterion
-    const others = query.criteria.filter((one) => one !== criterion)
-    const criteria = [...others, { filter, onMissing: 'fail', test: unplaced! } as const]
-    return [filter.name, await countMatches(settings, { ...query, criteria }, request)] as const
-  })
-  return Object.fromEntries(await Promise.all(counts))
+  if (derived.length === 0) return {}
+  const count = (filters: ListingQuery['filters']) =>
+    countMatches(settings, { ...query, filters, criteria: parseCriteria(spec, filters) }, request)
+  const names = derived.map(({ filter }) => filter.name)
+  const [total, ...totals] = await Promise.all([
+    count(query.filters),
+    ...names.map((name) => count([...query.filters, [`${OVERRIDE_PREFIX}${name}`, 'false']])),
+  ])
+  return Object.fromEntries(names.map((name, n) => [name, Math.max(0, totals[n]! - total)]))
 }
 
 /**

@@ -61,7 +61,7 @@ export function createMarket(parts: MarketParts): Market {
       const page = await readPage(settings, query, { limit, offset, cursor }, merge)
       return {
         ...page,
-        unplaced: await countUnplaced(settings, query, merge),
+        unplaced: await countUnplaced(settings, { query, spec }, merge),
         suggestions:
           suggests && !cursor
             ? await suggestModel(settings, { query, spec, total: page.total }, merge)
@@ -70,8 +70,8 @@ export function createMarket(parts: MarketParts): Market {
       }
     },
     stream: async (asked, request) => {
-      const { query, merge } = await read.query(asked, request)
-      return streamListings(settings, query, merge)
+      const { query, merge, spec } = await read.query(asked, request)
+      return streamListings(settings, { query, spec }, merge)
     },
     find: (listingId, registry, request) => {
       const { isLoop, ...path } = read.path(request)
@@ -84,7 +84,7 @@ export function createMarket(parts: MarketParts): Market {
       const { query, merge, spec } = await read.query(asked, request, names)
       const fields = facetFields(by, spec.filters)
       const facets = await readFacets(settings, { ...query, by: fields, per: asked.prices.per }, merge)
-      const unplaced = await countUnplaced(settings, query, merge)
+      const unplaced = await countUnplaced(settings, { query, spec }, merge)
       const hasFilters = asked.filters.length > 0 || names?.length !== 0
       return { ...facets, unplaced, isCurrent: validityOf(facets, hasFilters ? spec : null, clock) }
     },

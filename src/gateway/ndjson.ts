@@ -1,6 +1,7 @@
 import { SeenListings } from '../domain/listing-identity.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { endOfMs } from '../domain/timestamp.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
 import { decidersOf } from './deciders.ts'
 import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
@@ -20,7 +21,7 @@ export type ListingStream = { outcomes: readonly Outcome[]; lines: AsyncGenerato
  */
 export async function streamListings(
   settings: MergeSettings,
-  query: ListingQuery,
+  { query, spec }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> },
   request: MergeRequest,
 ): Promise<ListingStream> {
   const { sources, holdings, clock } = settings
@@ -51,7 +52,7 @@ export async function streamListings(
       yield* renderChunks(describeItems(items, sequence, query, settings))
     }
     const end = reportOutcomes(sequence.outcomes, returned, settings, query.explain)
-    const unplaced = await countUnplaced(settings, query, request)
+    const unplaced = await countUnplaced(settings, { query, spec }, request)
     const _meta = { ...end, outcomes: undefined, unchecked: unchecked || undefined, unplaced }
     yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
   }

@@ -13,6 +13,8 @@ type PushdownOptions = {
   spec: KnownSpec
   /** Other declared schema ids are refused; `null` accepts all. */
   schema: string | null
+  /** Whether derived filters are sent, too: an entrepot judges them by its own tables. Default: false. */
+  sendsDerived?: boolean
 }
 
 /** The first one, and one each after a 412, a refused filter and a second refusal. */
@@ -25,7 +27,7 @@ const MAX_ATTEMPTS = 4
  * Registry. A stale Reading in place of that 500 is only returned if the next read fails.
  */
 export function pushDownFilters(
-  { name, spec: specCache, schema }: PushdownOptions,
+  { name, spec: specCache, schema, sendsDerived = false }: PushdownOptions,
   source: UpstreamSource,
 ): Source {
   return async (query, range, signal) => {
@@ -36,11 +38,11 @@ export function pushDownFilters(
     let refused: ReadonlySet<string> = new Set()
     for (let attempt = 1; ; attempt++) {
       requireSchema(name, spec, schema)
-      const plan = planFor(query, spec, refused)
+      const plan = planFor(query, spec, { refused, sendsDerived })
       try {
         const reading = await source(plan, range, signal)
         if (reading.reason !== 'http_500' || plan.pushed.length === 0) return reading
-        const unfiltered = planFor(query, spec, namesOf(query))
+        const unfiltered = planFor(query, spec, { refused: namesOf(query), sendsDerived })
         return await source(unfiltered, range, signal).catch((error: unknown) => {
           if (error instanceof SourceError) return reading
           throw error
@@ -68,13 +70,16 @@ export function requireSchema(name: string, spec: UpstreamSpec | null, schema: s
 function planFor(
   query: ListingQuery,
   spec: UpstreamSpec | null,
-  refused: ReadonlySet<string>,
+  { refused, sendsDerived }: { refused: ReadonlySet<string>; sendsDerived: boolean },
 ): UpstreamQuery {
   const sent = new Set<string>()
   for (const { filter } of query.criteria) {
     const declared = spec?.filters.get(filter.name)
-    const isDeclared = declared !== undefined && isSameFilter(declared, filter)
-    if (isDeclared && filter.parseDerived === undefined && !refused.has(filter.name)) sent.add(filter.name)
+    const isDeclared =
+      filter.parseDerived === undefined
+        ? declared !== undefined && isSameFilter(declared, filter)
+        : sendsDerived && declared === undefined
+    if (isDeclared && !refused.has(filter.name)) sent.add(filter.name)
   }
   const isSent = ([parameter, value]: readonly [string, string]): boolean =>
     value !== '' && sent.has(filterNameOf(parameter))

@@ -3,6 +3,7 @@ import { TokenTable } from '../../src/domain/price/token.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import type { NamedSource } from '../../src/domain/source/named-source.ts'
 import type { Item } from '../../src/domain/source/reading.ts'
+import { EMPTY_SPEC } from '../../src/filter-spec/filter.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
 import { renderItem } from '../../src/gateway/envelope.ts'
 import { Holdings } from '../../src/gateway/holdings.ts'
@@ -67,7 +68,11 @@ export function gatewayOver(
     onChunk = (): void => {},
     query: Partial<ListingQuery> = {},
   ): Promise<Record<string, unknown>[]> => {
-    const { lines } = await streamListings(settings, listingQuery(query), askingOf(options))
+    const { lines } = await streamListings(
+      settings,
+      { query: listingQuery(query), spec: EMPTY_SPEC },
+      askingOf(options),
+    )
     const chunks: Buffer[] = []
     for await (const chunk of lines) {
       chunks.push(chunk)

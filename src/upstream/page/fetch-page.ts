@@ -109,7 +109,13 @@ function readPage(
     return new ListingPage(page, { kind, conditions, offset: 0, directives })
   }
   const about = { offset, resume, directives, etag: headers.etag, ...readVia(query, headers, kind) }
-  return new ListingPage(body, { kind, conditions, ...about })
+  const page = new ListingPage(body, { kind, conditions, ...about })
+  const filters = query.criteria.flatMap(({ filter: { name, parseDerived } }) => (parseDerived ? name : []))
+  const sent = filters.filter((name) => query.pushed.some(([parameter]) => parameter === name))
+  if (sent.length === 0 || page.isJudged) return page
+  throw new SourceError('unsupported_filter', `${upstream.name}: ignores ${sent.join(', ')}`, {
+    filters: sent,
+  })
 }
 
 /** An empty `status` selects every status. */

@@ -45,11 +45,14 @@ export type PageOptions = PageAbout & {
   missing?: MissingOptions
 }
 
-/** The status and the filters that are pushed down. */
+/** The status and the filters that are pushed down, but derived ones, which the upstream judges by tables of its own. */
 export function conditionsOf(query: UpstreamQuery): Conditions {
   if (query.listingId !== undefined) return { status: null, criteria: [] }
   const unsent = new Set(unsentFilters(query))
-  return { status: query.status, criteria: query.criteria.filter(({ filter }) => !unsent.has(filter.name)) }
+  const criteria = query.criteria.filter(
+    ({ filter }) => filter.parseDerived === undefined && !unsent.has(filter.name),
+  )
+  return { status: query.status, criteria }
 }
 
 /** An unreadable item does not affect the others. */
@@ -63,6 +66,8 @@ export class ListingPage {
   readonly total: number
   readonly missing: readonly MissingSource[] | undefined
   readonly isGateway: boolean
+  /** Whether the upstream applied derived filters. */
+  readonly isJudged: boolean
   readonly nextCursor: string | undefined
   readonly about: PageAbout
 
@@ -75,6 +80,7 @@ export class ListingPage {
     )
     this.total = Math.max(total, this.received)
     this.missing = readMissing(members, missing) ?? undefined
+    this.isJudged = isJsonObject(members.unplaced)
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
     this.nextCursor = this.isGateway ? readCursor(members.next_cursor) : undefined
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')

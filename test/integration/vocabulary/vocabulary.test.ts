@@ -4,7 +4,7 @@ import { listingText } from '../../helpers/fake-registry.ts'
 import { patientToml, startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
-import { temporaryFile } from '../../helpers/run-cli.ts'
+import { runCli, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 
 const SPELLINGS = ['A100', 'a100-80gb', 'NVIDIA A100-SXM4-80GB', 'H100', 'Hopper big']
@@ -119,6 +119,31 @@ test('rows of an operator count for the source that they name', async (t) => {
     (await get(`/listings?${query}`)).json() as { total_after_filter: number }
   t.is((await read('gpu=H100')).total_after_filter, 2)
   t.is((await read('country=CA&continent=NA')).total_after_filter, 2)
+})
+
+test('the command line sends derived filters to an entrepot, and judges by its own tables where they are refused or ignored', async (t) => {
+  const row = '[[names]]\nsource = "up"\ntext = "Hopper big"\nmodel = "H100"\n'
+  const gateway = await start(t, `[vocabulary]\ngpus = "${temporaryFile(t, 'gpus.toml', row)}"\n`)
+  const items = SPELLINGS.map((gpu_model) =>
+    listingText({ listing_id: gpu_model, offer_resource: { gpu_model } }),
+  )
+  const strict = await startFake(t, { items })
+  const lax = await startFake(t, { items, filterSpec: null })
+  const listings = async (url: string, ...options: string[]) => {
+    const { stdout, stderr } = await runCli(['listings', '-r', url, '--gpu', 'H100', ...options])
+    return { ids: JSON.parse(stdout).map((one: { listing_id: string }) => one.listing_id), stderr }
+  }
+  t.deepEqual((await listings(gateway.url)).ids, ['3', '4'])
+  for (const { url } of [strict, lax]) {
+    const { ids, stderr } = await listings(url)
+    t.deepEqual(ids, ['H100'])
+    t.regex(stderr, /1 more do not name a known GPU/)
+  }
+  t.deepEqual((await listings(gateway.url, '--country', 'JP')).ids, [])
+  t.regex(
+    (await listings(gateway.url, '--country', 'JP')).stderr,
+    /2 more do not say in which country they are/,
+  )
 })
 
 test('a reload with other tables reads every listing again, also those of the own Registry', async (t) => {
