@@ -176,7 +176,7 @@ test('lookup: what fails is not known, and a cached answer outlives the failure'
 })
 
 test('lookup: a signal that aborts, an open circuit breaker and another schema leave all unknown', async (t) => {
-  const { lookUp, read, fake, requests, status } = await openLookup(t, { items: listingTexts('a', 1) })
+  const { lookUp, fake, requests } = await openLookup(t, { items: listingTexts('a', 1) })
   const all = [sought('a-0000'), sought('a-0000', null)]
   t.deepEqual(await lookUp(all, {}, AbortSignal.abort()), [undefined, undefined])
   t.deepEqual(requests(), [0, 0, 0])
@@ -188,12 +188,14 @@ test('lookup: a signal that aborts, an open circuit breaker and another schema l
   leaving.abort()
   t.deepEqual(await pending, [undefined, undefined])
 
-  fake.script = [{ kind: 'status', status: 429, headers: { 'retry-after': '60' } }]
-  t.is((await failureOf(t, read())).reason, 'rate_limited')
-  t.truthy(status().breaker.suspended)
-  requests()
-  t.deepEqual(await lookUp([...all, sought('b', CAROL)]), [undefined, undefined, undefined])
-  t.deepEqual(requests(), [0, 0, 0])
+  const paused = await openLookup(t, {
+    script: [{ kind: 'status', status: 429, headers: { 'retry-after': '60' } }],
+  })
+  t.is((await failureOf(t, paused.read())).reason, 'rate_limited')
+  t.truthy(paused.status().breaker.suspended)
+  paused.requests()
+  t.deepEqual(await paused.lookUp([...all, sought('b', CAROL)]), [undefined, undefined, undefined])
+  t.deepEqual(paused.requests(), [0, 0, 0])
 
   const filterSpec = specBody('one', [filterOf('gpu_model')], 'vms.other')
   const other = await openLookup(t, { filterSpec }, { parts: { schema: 'vms.compute' } })
