@@ -14,7 +14,13 @@ const [questions = 0, listings = 0, maxBytes = 0] = process.argv.slice(2).map(Nu
 
 const items = Array.from(generateListings(listings), ({ bytes }) => Buffer.from(bytes).toString()).reverse()
 const body = `{"items":[${items.join(',')}],"count":${listings},"total_after_filter":${listings}}`
-const upstream = { name: 'upstream', url: 'http://registry.example', kind: 'registry', key: null } as const
+const upstream = {
+  name: 'upstream',
+  url: 'http://registry.example',
+  kind: 'registry',
+  key: null,
+  pin: null,
+} as const
 
 async function measure(count: number, most: number): Promise<{ counted: number; resident: number }> {
   const local = new LruCache<Run>({

@@ -74,11 +74,16 @@ const addRegistries = (command: Command): Command =>
 
 /** For commands that only read. */
 export const addReading = (command: Command): Command =>
-  addRegistries(command).option(
-    '--discovery-timeout <seconds>',
-    'time for each Registry (default: [registry] discovery_timeout, or 5)',
-    seconds,
-  )
+  addRegistries(command)
+    .option(
+      '--discovery-timeout <seconds>',
+      'time for each Registry (default: [registry] discovery_timeout, or 5)',
+      seconds,
+    )
+    .option(
+      '--identity <file>',
+      'key that signs requests to Registries of the signed line (default: a new one)',
+    )
 
 /** For commands that write. */
 export const addSigning = (command: Command): Command =>

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | Comman
   sync: async () => (await import('./commands/sync.ts')).syncCommand,
   mine: async () => (await import('./commands/mine.ts')).mineCommand,
   wallet: async () => (await import('./commands/wallet.ts')).walletCommand,
+  identity: async () => (await import('./commands/identity.ts')).identityCommand,
   keys: async () => (await import('./commands/keys.ts')).keysCommand,
   sources: async () => (await import('./commands/sources.ts')).sourcesCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,

@@ -7,6 +7,7 @@ import type { TokenTable } from '../domain/price/token.ts'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
+import { type GatewayIdentity, identityTable, PIN_SETTINGS, readIdentity, readPin } from './identity.ts'
 import type { Environment } from './settings.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
 import { lineOf } from './toml-lines.ts'
@@ -18,7 +19,10 @@ export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
 const MAX_UPSTREAMS = 100
 
 /** The tables of the file, with members in camel case. */
-export type GatewayFile = Omit<InCamelCase<Document>, 'tokens' | 'upstreams' | 'vocabulary'> & {
+export type GatewayFile = Omit<InCamelCase<Document>, 'gateway' | 'tokens' | 'upstreams' | 'vocabulary'> & {
+  gateway: Omit<InCamelCase<Document['gateway']>, 'identity'>
+  /** `null`: no upstream speaks the signed line. */
+  identity: GatewayIdentity | null
   /** Of the file, or else of `config/tokens.toml`. */
   tokens: TokenTable
   /** What models and places mean, with the operator's rows. */
@@ -38,8 +42,12 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
   const isGood = parsed.success && found.length === 0
   const document = isGood ? parsed.data : gatewayFile.parse({})
-  const { tokens, upstreams, vocabulary: rows, ...tables } = document
-  const opened = upstreams.map((entry, n) => upstreamOptions(entry, n, source))
+  const { gateway: general, tokens, upstreams, vocabulary: rows, ...tables } = document
+  const { identity: entry, ...gateway } = general
+  const identity = entry === undefined ? null : readIdentity(entry, dirname(file), found)
+  const opened = upstreams.map((entry, n) =>
+    upstreamOptions(entry, n, { ...source, hasIdentity: general.identity !== undefined }),
+  )
   const entries = tokens?.map((entry, n) => ({ ...entry, path: `tokens[${n}]` }))
   const table = entries === undefined ? defaultTokens(problems) : readTokens(entries, found)
   const beside = (name: string | undefined): string | null =>
@@ -50,7 +58,8 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
     const place = line === null ? file : `${file}:${line}`
     problems.push({ path: path ? `${place}: ${path}` : place, message })
   }
-  return { ...inCamelCase(tables), tokens: table, vocabulary, upstreams: opened }
+  const inCamel = { ...inCamelCase(tables), gateway: inCamelCase(gateway) }
+  return { ...inCamel, identity, tokens: table, vocabulary, upstreams: opened }
 }
 
 const text = z.string().min(1)
@@ -84,12 +93,13 @@ const upstream = z.strictObject({
   mode: z.enum(UPSTREAM_MODES).default('auto'),
   api_key_env: text.optional(),
   api_key_file: text.optional(),
+  ...PIN_SETTINGS,
   priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
   timeout_ms: count(2500, 1),
   connect_timeout_ms: count(1000, 1),
   max_in_flight: count(8, 1),
-  refresh_seconds: count(15, 1),
-  full_refresh_seconds: count(60, 1),
+  refresh_seconds: count(15, 1).removeDefault().optional(),
+  full_refresh_seconds: count(60, 1).removeDefault().optional(),
   max_age_seconds: z
     .number()
     .int()
@@ -118,6 +128,7 @@ const gatewayFile = z.strictObject({
       .default('entrepot'),
     budget_ms: count(4000, 1),
     schema: text.nullable().default(null),
+    identity: identityTable.optional(),
   }),
   registry: table({
     name: sourceName.default('local'),
@@ -276,15 +287,27 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
     })
 }
 
-function upstreamOptions(entry: z.infer<typeof upstream>, n: number, source: FileContext): UpstreamOptions {
-  const { api_key_env: _env, api_key_file: _file, priority = n + 1, max_age_seconds, ...rest } = entry
+/** Seconds of the first page, and of the whole. A signed Registry keeps each answer for good, so it is asked seldom. */
+const PERIODS = { plain: [15, 60], signed: [60, 3600] } as const
+
+function upstreamOptions(
+  entry: z.infer<typeof upstream>,
+  n: number,
+  source: FileContext & { hasIdentity: boolean },
+): UpstreamOptions {
+  const { api_key_env: _env, api_key_file: _file, protocol, authority, identities, ...rest } = entry
+  const [first, whole] = PERIODS[protocol]
+  const { priority = n + 1, refresh_seconds: refreshSeconds = first, ...others } = rest
+  const path = `upstreams[${n}]`
   return {
-    ...inCamelCase(rest),
+    ...inCamelCase(others),
     url: rest.url.replace(/\/+$/, ''),
-    key: upstreamKey(entry, `upstreams[${n}]`, source),
+    key: upstreamKey(entry, path, source),
+    pin: readPin(entry, { ...source, path }),
     priority,
-    fullRefreshSeconds: Math.max(rest.full_refresh_seconds, rest.refresh_seconds),
-    maxAgeSeconds: max_age_seconds ?? null,
+    refreshSeconds,
+    fullRefreshSeconds: Math.max(rest.full_refresh_seconds ?? whole, refreshSeconds),
+    maxAgeSeconds: rest.max_age_seconds ?? null,
   }
 }
 

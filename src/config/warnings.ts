@@ -14,6 +14,7 @@ export function configWarnings(config: Settings & GatewayFile, environment: Envi
     ...openGates(config),
     ...doubtfulUpstreams(config),
     ...betterPrivateUpstreams(config),
+    ...exposedKeys(config),
   ]
 }
 
@@ -59,6 +60,12 @@ function openGates({ host, requireWriteKey, registry }: Settings & GatewayFile):
   if (requireWriteKey || !registry.enabled || !isReachable) return []
   const message = `false, and ${host} can be reached from other machines, so any wallet can publish; set it to true if that is not intended`
   return [{ path: 'REGISTRY_REQUIRE_WRITE_API_KEY', message }]
+}
+
+function exposedKeys({ identity }: GatewayFile): Violation[] {
+  if (identity === null || !identity.isExposed) return []
+  const message = `others can read ${identity.file}, and sign as this gateway; run: chmod 600 ${identity.file}`
+  return [{ path: 'gateway.identity.key_file', message }]
 }
 
 function doubtfulUpstreams({ gateway, upstreams }: GatewayFile): Violation[] {

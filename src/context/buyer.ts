@@ -14,7 +14,7 @@ import { unsentFilters } from '../filter-spec/parameters.ts'
 import { pushDownFilters } from '../upstream/filter-pushdown.ts'
 import { createAgent } from '../upstream/http/agent.ts'
 import { createGet } from '../upstream/http/get.ts'
-import { type Endpoint, type Interceptor, requestsTo } from '../upstream/http/request.ts'
+import { type Endpoint, type Interceptor, NOT_SENT, requestsTo } from '../upstream/http/request.ts'
 import { CircuitBreaker } from '../upstream/interceptors/circuit-breaker.ts'
 import { composeRequests } from '../upstream/interceptors/compose.ts'
 import { limitConcurrency } from '../upstream/interceptors/limit-concurrency.ts'
@@ -33,7 +33,10 @@ export function openRegistryClient({
   const publicOnly = createAgent({ ...limits, allowPrivateAddresses: false }, lookup as LookupFunction)
   const opened = new Map<string, RegistryRequests>()
   const requestsOf = (registry: Registry, timeoutMs: number): RegistryRequests => {
-    const requests = opened.get(registry.url) ?? openRequests(optionsOf(registry, timeoutMs), trusted, around)
+    const interceptors = [...(around.interceptors ?? []), ...signing(registry, around.clock)]
+    const options = { ...around, interceptors }
+    const requests =
+      opened.get(registry.url) ?? openRequests(optionsOf(registry, timeoutMs), trusted, options)
     opened.set(registry.url, requests)
     return requests
   }
@@ -81,6 +84,30 @@ function openRequests(
   return { dispatcher, close: () => breaker?.close() }
 }
 
+/** Signs requests to a Registry of the signed line. Its code is loaded with the first one. */
+function signing({ url, signed }: Registry, clock: Clock = systemClock): Interceptor[] {
+  if (signed === undefined) return []
+  const { pin } = signed
+  const load = async () => {
+    const [{ signRequests }, identity] = await Promise.all([
+      import('../upstream/interceptors/sign.ts'),
+      signed.identity(),
+    ])
+    return signRequests({ identity, pin, url, clock })
+  }
+  let loaded: ReturnType<typeof load> | null = null
+  return [
+    (dispatch) => (request, handler) => {
+      loaded ??= load()
+      loaded.then(
+        (sign) => sign(dispatch)(request, handler),
+        (error: Error) => handler.onResponseError?.(NOT_SENT, error),
+      )
+      return true
+    },
+  ]
+}
+
 /** Every answer names the Registries that it lacks, with the reason. */
 const NO_LOG = { info: () => {}, warn: () => {} }
 
@@ -91,9 +118,9 @@ const SCAN_LIMIT = 2000
 
 type RegistryOptions = Endpoint & Pick<UpstreamOptions, 'kind' | 'scanLimit'>
 
-function optionsOf({ url, key }: Registry, timeoutMs: number): RegistryOptions {
+function optionsOf({ url, key, signed }: Registry, timeoutMs: number): RegistryOptions {
   // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
-  const kind = 'gateway'
+  const kind = signed === undefined ? 'gateway' : 'registry'
   return { name: url, url: url.replace(/\/+$/, ''), kind, key, timeoutMs, scanLimit: SCAN_LIMIT }
 }
 

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { createAgent } from '../upstream/http/agent.ts'
+import { signRequests } from '../upstream/interceptors/sign.ts'
 import { createUpstream, type Upstream } from '../upstream/upstream.ts'
 import type { ProcessScope } from './process.ts'
 
@@ -31,12 +32,16 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
     ...opened.flatMap(({ upstream }) => [...(upstream.spec.spec()?.filters.values() ?? [])]),
   ]
   const opened = config.upstreams.map((options) => {
+    const { pin, url } = options
     const agent = createAgent(options, resolver.lookup)
     const { snapshots, ...cached } = caches.partsOf(options)
     const upstream = createUpstream({
       upstream: options,
       agent,
-      interceptors,
+      interceptors:
+        pin === null
+          ? interceptors
+          : [...(interceptors ?? []), signRequests({ identity: config.identity!, pin, url, clock })],
       gatewayId,
       schema,
       budgetMs,

@@ -11,6 +11,7 @@ import { isCursorText } from '../gateway/cursor.ts'
 import type { Market } from '../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
 import { invalid, invalidStatus } from '../registry/errors.ts'
+import { publisherNamed } from '../signing/principal.ts'
 import {
   type IntegerParameter,
   integerParameter,
@@ -30,7 +31,11 @@ export const STATUS = parameter('query', 'status', 'Empty: every status', {
   enum: [...LISTING_STATUSES, ''],
   default: 'open',
 })
-export const PUBLISHER = parameter('query', 'publisher', 'Signing address of one publisher, in any case')
+export const PUBLISHER = parameter(
+  'query',
+  'publisher',
+  'Signing address of one publisher, in any case, or `ed25519:` and its public key',
+)
 export const LISTING_ID = parameter('path', 'id', 'The listing id, percent-encoded')
 export const IF_MATCH = parameter(
   'header',
@@ -167,7 +172,7 @@ export function readListingParameters(queryString: string, isParameter: IsParame
     texts,
     ...readPaging(texts),
     status: texts.status ?? 'open',
-    publisher: texts.publisher?.toLowerCase() || null,
+    publisher: texts.publisher ? (publisherNamed(texts.publisher) ?? texts.publisher.toLowerCase()) : null,
     filters: pairs.filter((pair) => !isParameter(...pair)),
   }
 }

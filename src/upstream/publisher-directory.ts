@@ -4,8 +4,8 @@ import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../json/value.ts'
+import { publisherOf, readPrincipal } from '../signing/principal.ts'
 import type { Get } from './http/get.ts'
-import { asAddress } from './page/envelope.ts'
 import type { PageItem } from './page/listing-page.ts'
 
 const PUBLISHERS_PAGE = 200
@@ -208,9 +208,12 @@ function readPublisher(entry: JsonValue): Publisher[] {
   return [{ id: entry.publisher_id as number, address: readAddress(entry), storefrontUrl }]
 }
 
-/** Only the signature of the first `eip191` identity counts. */
+/** Only the signature of the first `eip191` identity counts; on the signed line that of the primary principal. */
 function readAddress({ identities }: JsonObject): string | null {
   const list = Array.isArray(identities) ? identities.filter(isJsonObject) : []
-  const identifier = list.find(({ scheme }) => scheme === 'eip191')?.identifier
-  return typeof identifier === 'string' ? asAddress(identifier) : null
+  const { principal } = list.find(({ status }) => status === 'primary') ?? {}
+  const primary = isJsonObject(principal) ? readPrincipal(principal.scheme, principal.identifier) : null
+  if (primary !== null) return publisherOf(primary)
+  const wallet = list.find(({ scheme }) => scheme === 'eip191')
+  return readPrincipal('eip191', wallet?.identifier)?.identifier ?? null
 }

@@ -123,6 +123,7 @@ export function upstreamOptions(
     refreshSeconds: 15,
     fullRefreshSeconds: options.refreshSeconds ?? 60,
     maxAgeSeconds: null,
+    pin: null,
     scanLimit: 2000,
     maxListings: 20_000,
     allowPrivateAddresses: true,

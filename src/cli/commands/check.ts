@@ -10,6 +10,7 @@ import { describeMode } from '../../wire/describe-mode.ts'
 import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { getEndpoint, type RegistryClient, readJsonObject } from '../registries/registry-client.ts'
+import type { Registry } from '../registries/select-registries.ts'
 import { type Finding, printFindings, visitRegistry } from './doctor.ts'
 
 /** Exits with 78 if the start would fail, or an upstream refuses its key. One that does not answer is a warning. */
@@ -28,7 +29,7 @@ export const checkCommand: CommandDefinition<{ json?: boolean }> = {
         findAll(async () => checkFiles(config)),
         findAll(() => checkStore(config.storeUrl, services)),
         ...config.upstreams.map((upstream) =>
-          checkUpstream(upstream.allowPrivateAddresses ? anywhere : publicOnly, upstream, config.vocabulary),
+          checkUpstream(upstream.allowPrivateAddresses ? anywhere : publicOnly, upstream, config),
         ),
       ])
       return parts.flat()
@@ -79,17 +80,19 @@ async function checkStore(storeUrl: string, services: CommandContext['services']
 async function checkUpstream(
   client: RegistryClient,
   upstream: Config['upstreams'][number],
-  vocabulary: Config['vocabulary'],
+  { identity, vocabulary }: Pick<Config, 'identity' | 'vocabulary'>,
 ): Promise<Finding[]> {
-  const { name, url, key, timeoutMs } = upstream
+  const { name, url, key, pin, timeoutMs } = upstream
   const subject = `${name} (${url})`
   const advice = 'it may need api_key_env or api_key_file'
-  const visit = await visitRegistry(client, { url, key }, timeoutMs, advice)
+  const registry = { url, key, ...(pin && { signed: { pin, identity: async () => identity! } }) }
+  const visit = await visitRegistry(client, registry, timeoutMs, advice)
   // The service starts without it, but a refused key is a mistake of the file.
   const state = visit.state === 'wrong' && !visit.unauthorized ? 'warning' : visit.state
   const { listings } = visit
   const held = listings === undefined ? '' : `; ${describeHolding(upstream, listings)}`
-  const unknown = listings === undefined ? [] : await findUnknownNames(client, upstream, vocabulary)
+  const unknown =
+    listings === undefined ? [] : await findUnknownNames(client, { registry, ...upstream }, vocabulary)
   return [
     finding(state, subject, `${visit.finding}${held}`),
     ...unknown.map((text) => finding('warning', subject, text)),
@@ -104,12 +107,14 @@ const MAX_UNKNOWN = 0.1
 /** A warning for models, and one for regions, where more than a tenth is not recognised; none where it does not answer. */
 async function findUnknownNames(
   client: RegistryClient,
-  { name, url, key, timeoutMs }: Config['upstreams'][number],
+  {
+    registry,
+    name,
+    timeoutMs,
+  }: Pick<Config['upstreams'][number], 'name' | 'timeoutMs'> & { registry: Registry },
   vocabulary: Config['vocabulary'],
 ): Promise<string[]> {
-  const answer = await getEndpoint(client, { url, key }, `/listings?limit=${JUDGED}`, timeoutMs).catch(
-    () => null,
-  )
+  const answer = await getEndpoint(client, registry, `/listings?limit=${JUDGED}`, timeoutMs).catch(() => null)
   if (answer === null) return []
   const items = listAt(readJsonObject(answer), 'items')
   const read = items.map((item) => ({ item, ...vocabulary.read(item, name) }))

@@ -25,6 +25,7 @@ import {
   type Registry,
   type RegistryChoice,
   readSelection,
+  registriesOf,
   urlProblem,
 } from '../registries/select-registries.ts'
 
@@ -42,10 +43,9 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
     const { config, urls, discoveryTimeoutMs: timeoutMs } = selection
     const usable = urls.filter((url) => urlProblem(url) === null)
     const client = await openClient()
-    const visits = usable.map((url) => {
-      const registry = { url, key: config.auth.get(url) ?? null }
-      return visitRegistry(client, registry, timeoutMs, `no key is configured: ${keyHint(url)}`)
-    })
+    const visits = registriesOf({ config, urls: usable }, options).map((registry) =>
+      visitRegistry(client, registry, timeoutMs, `no key is configured: ${keyHint(registry.url)}`),
+    )
     const checks = [...checkConfig(terminal, selection, options.config), ...(await Promise.all(visits))]
     await printFindings(terminal, options.json, checks)
     return exitCodeOf(checks)

@@ -1,7 +1,8 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { type CommandDefinition, type CommandGroup, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
 import { EXIT, usageError } from '../exit-codes.ts'
 import { printData, printReport } from '../output/terminal.ts'
+import { writeNewKeyFile } from '../signing/new-key-file.ts'
 import { readAddress } from '../signing/wallet.ts'
 
 type WalletOptions = { json?: boolean; keyFile?: string }
@@ -28,7 +29,7 @@ const newCommand: CommandDefinition<WalletOptions> = {
     if (passphrase === '') throw usageError('the passphrase is empty: a keystore needs one')
     const key = generatePrivateKey()
     const address = privateKeyToAddress(key).toLowerCase()
-    writeNew(file, encryptKeystore(key, address, passphrase))
+    writeNewKeyFile(file, encryptKeystore(key, address, passphrase))
     printReport(
       terminal,
       `[wallet] ${file} is a new keystore; keep it and its passphrase: no other key can change the listings that it signs`,
@@ -36,15 +37,6 @@ const newCommand: CommandDefinition<WalletOptions> = {
     await printData(terminal, options.json, { file, address }, () => `${address}\n`)
     return EXIT.ok
   },
-}
-
-function writeNew(file: string, text: string): void {
-  try {
-    writeFileSync(file, text, { mode: 0o600, flag: 'wx' })
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    throw usageError(`cannot write ${file}: ${code === 'ENOENT' ? 'no such folder' : message}`)
-  }
 }
 
 const addressCommand: CommandDefinition<WalletOptions> = {

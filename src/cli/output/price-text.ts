@@ -64,6 +64,6 @@ function withToken({ key, option }: LowestPrice, per: PricePer, tokens: TokenTab
   }
 }
 
-/** `0x8335…2913`; any other text as it is. */
+/** `0x8335…2913`, `ed25519:A6EH…VMbg`; any other text as it is. */
 export const abbreviateAddress = (text: string): string =>
-  /^0x[0-9a-f]{40}$/i.test(text) ? `${text.slice(0, 6)}…${text.slice(-4)}` : text
+  text.replace(/^(0x[0-9a-f]{4})[0-9a-f]{32}([0-9a-f]{4})$|^(ed25519:.{4}).{35}(.{4})$/i, '$1$3…$2$4')

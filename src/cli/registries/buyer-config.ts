@@ -2,12 +2,15 @@ import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
+import { z } from 'zod'
+import { readKeys } from '../../config/identity.ts'
 import type { Environment } from '../../config/settings.ts'
 import { defaultTokens, readTokens } from '../../config/tokens.ts'
 import { lineOf } from '../../config/toml-lines.ts'
 import { suggestName } from '../../domain/nearest-name.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
+import type { Pin } from '../../domain/source/upstream.ts'
 import type { Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject } from '../../json/value.ts'
 
@@ -17,6 +20,8 @@ export type BuyerConfig = {
   urls: readonly string[]
   /** `[registry.auth]`: exact URL → key. Never shown. */
   auth: ReadonlyMap<string, string>
+  /** `[registry.authorities]`: URL without a slash at its end → who may sign its answers. */
+  authorities: ReadonlyMap<string, Pin>
   discoveryTimeoutMs: number
   /** `[tokens]`, or else those of `config/tokens.toml`. */
   tokens: TokenTable
@@ -58,6 +63,7 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
   return {
     urls: registry.urls ?? [],
     auth: new Map(Object.entries(registry.auth ?? {})),
+    authorities: new Map(Object.entries(registry.authorities ?? {})),
     discoveryTimeoutMs: (registry.discovery_timeout ?? DEFAULT_DISCOVERY_TIMEOUT_SECONDS) * 1000,
     tokens: readTokenNames(merged.tokens, files, problems),
     files: files.map(({ name }) => name),
@@ -106,7 +112,7 @@ function complain({ name, text }: ConfigFile, path: string, message: string, to:
 const SECTIONS = ['registry', 'tokens']
 /** Of the deployed protocol's other programs. */
 const OTHER_SECTIONS = ['aggregation', 'negotiation', 'wallet', 'chains', 'seller']
-const SETTINGS = ['urls', 'auth', 'discovery_timeout']
+const SETTINGS = ['urls', 'auth', 'authorities', 'discovery_timeout']
 
 /** Of a file that other programs share, only names that resemble a known one. */
 function checkNames(file: ConfigFile, problems: Violation[], isOurs: boolean): void {
@@ -125,7 +131,12 @@ function checkNames(file: ConfigFile, problems: Violation[], isOurs: boolean): v
     if (!SETTINGS.includes(name)) check(name, `registry.${name}`, SETTINGS, 'setting')
 }
 
-type RegistryTable = { urls?: string[]; auth?: Record<string, string>; discovery_timeout?: number }
+type RegistryTable = {
+  urls?: string[]
+  auth?: Record<string, string>
+  authorities?: Record<string, Pin>
+  discovery_timeout?: number
+}
 
 /** Without what is not set or cannot be used. */
 function readRegistry(file: ConfigFile, registry: Table, problems: Violation[]): RegistryTable {
@@ -133,10 +144,12 @@ function readRegistry(file: ConfigFile, registry: Table, problems: Violation[]):
     void complain(file, `registry.${name}`, message, problems)
   const urls = readUrls(registry.urls, refuse)
   const auth = readAuth(registry.auth, refuse)
+  const authorities = readAuthorities(registry.authorities, refuse)
   const seconds = readTimeout(registry.discovery_timeout, refuse)
   return {
     ...(urls !== undefined && { urls }),
     ...(auth !== undefined && { auth }),
+    ...(authorities !== undefined && { authorities }),
     ...(seconds !== undefined && { discovery_timeout: seconds }),
   }
 }
@@ -162,6 +175,37 @@ function readAuth(auth: unknown, refuse: Refuse): Record<string, string> | undef
   })
   return Object.fromEntries(keys)
 }
+
+/** As the public buyers of the signed line have it: each entry has exactly `authority` and `identities`. */
+function readAuthorities(authorities: unknown, refuse: Refuse): Record<string, Pin> | undefined {
+  if (authorities === undefined) return undefined
+  if (!isJsonObject(authorities))
+    return refuse('authorities', 'must be tables: [registry.authorities."URL"] with authority and identities')
+  const pins = Object.entries(authorities).flatMap(([url, entry]) => {
+    const path = `authorities."${redactCredentials(url)}"`
+    const pin = pinEntry.safeParse(entry)
+    if (!pin.success) {
+      refuse(
+        path,
+        'must have exactly authority = "NAME" and identities = [{ scheme = "…", identifier = "…" }], one or two',
+      )
+      return []
+    }
+    const keys = readKeys(pin.data.identities, (member, message) => refuse(`${path}.${member}`, message))
+    return keys === null ? [] : [[withoutSlash(url.trim()), { authority: pin.data.authority, keys }] as const]
+  })
+  return Object.fromEntries(pins)
+}
+
+const pinEntry = z.strictObject({
+  authority: z.string().min(1),
+  identities: z
+    .array(z.strictObject({ scheme: z.string(), identifier: z.string() }))
+    .min(1)
+    .max(2),
+})
+
+export const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
 
 function readTimeout(value: unknown, refuse: Refuse): number | undefined {
   if (value === undefined) return undefined

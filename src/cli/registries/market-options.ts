@@ -7,6 +7,7 @@ import { describeUnknownValues } from '../../filter-spec/allowed-values.ts'
 import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
 import type { Report } from '../../gateway/source-report.ts'
+import { publisherNamed } from '../../signing/principal.ts'
 import type { DerivedName } from '../../vocabulary/names.ts'
 import { addReading, type CommandContext, collect, notEmpty, seconds } from '../command.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
@@ -135,8 +136,11 @@ function readFilter(text: string): [name: string, value: string] {
 
 function readPublisher(text: string | undefined): string | null {
   if (text === undefined) return null
-  if (/^0x[0-9a-f]{40}$/i.test(text)) return text.toLowerCase()
-  throw usageError(`--publisher must be an address, 0x and 40 hex digits, not '${text}'`)
+  const publisher = publisherNamed(text)
+  if (publisher !== null) return publisher
+  throw usageError(
+    `--publisher must be an address, 0x and 40 hex digits, or ed25519: and a public key, not '${text}'`,
+  )
 }
 
 function readStatus(status: string): ListingStatus | null {

@@ -1,12 +1,21 @@
+import { randomBytes } from 'node:crypto'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
+import type { Pin } from '../../domain/source/upstream.ts'
 import { ConfigError } from '../../errors.ts'
+import type { Identity } from '../../signing/exchange.ts'
+import { KEY_BYTES } from '../../signing/principal.ts'
+import { readSecret } from '../../signing/secret.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
-import { type BuyerConfig, readBuyerConfig } from './buyer-config.ts'
+import { readKeyFile } from '../signing/passphrase.ts'
+import { type BuyerConfig, readBuyerConfig, withoutSlash } from './buyer-config.ts'
 
-/** `url` is as the user wrote it, since keys are for exact URLs. */
-export type Registry = { url: string; key: string | null }
+/** `url` is as the user wrote it, since keys are for exact URLs. `signed`: it speaks the signed line. */
+export type Registry = { url: string; key: string | null; signed?: Signed | undefined }
+
+/** Who answers, and who asks. */
+type Signed = { pin: Pin; identity: () => Promise<Identity> }
 
 export type RegistryOptions = {
   /** Each with one or more URLs between commas. Overrides the configuration. */
@@ -14,6 +23,8 @@ export type RegistryOptions = {
   config?: string
   /** Seconds. */
   discoveryTimeout?: number
+  /** File of the key that signs requests to Registries of the signed line. */
+  identity?: string
 }
 
 export type JsonOptions = RegistryOptions & { json?: boolean }
@@ -60,10 +71,46 @@ export function selectRegistries(
       `${urls.length} Registries are named, and at most ${MAX_REGISTRIES} are allowed: leave some out`,
     )
   for (const miss of nearMisses(urls, config.auth)) printWarning(terminal, describeNearMiss(miss))
-  return {
-    registries: urls.map((url) => ({ url, key: config.auth.get(url) ?? null })),
-    discoveryTimeoutMs,
-    tokens: config.tokens,
+  const registries = registriesOf({ config, urls }, options)
+  const signed =
+    purpose === 'write' ? registries.find((registry) => registry.signed !== undefined) : undefined
+  if (signed !== undefined)
+    throw new CliError(
+      EXIT.badConfig,
+      `${signed.url} speaks the signed line, which is read and not written here`,
+    )
+  return { registries, discoveryTimeoutMs, tokens: config.tokens }
+}
+
+/** Each with its key, and its pin. @throws CliError for a pin of a URL that nothing names, as in the deployed command line */
+export function registriesOf(
+  { config: { auth, authorities, urls: configured }, urls }: Pick<RegistryChoice, 'config' | 'urls'>,
+  options: RegistryOptions,
+): Registry[] {
+  const named = new Set([...urls, ...configured].map(withoutSlash))
+  const unnamed = [...authorities.keys()].find((url) => !named.has(url))
+  if (unnamed !== undefined)
+    throw new CliError(
+      EXIT.badConfig,
+      `[registry.authorities] ${redactCredentials(unnamed)}: no Registry of urls has this URL; add it there, or remove its authority`,
+    )
+  const identity = identityOf(options)
+  return urls.map((url) => {
+    const pin = authorities.get(withoutSlash(url))
+    return { url, key: auth.get(url) ?? null, ...(pin && { signed: { pin, identity } }) }
+  })
+}
+
+/** The key of the file, or one for this command: reads need some key, and no certain one. */
+function identityOf({ identity: file }: RegistryOptions): () => Promise<Identity> {
+  const text = file === undefined ? null : readKeyFile(file, 'key file', () => true)
+  const secret =
+    text === null ? { scheme: 'ed25519' as const, key: randomBytes(KEY_BYTES) } : readSecret(text)
+  return async () => {
+    const { openSigner } = await import('../../signing/proof.ts')
+    const signer = secret && openSigner(secret)
+    if (signer !== null) return { signer, role: 'buyer' }
+    throw new CliError(EXIT.badConfig, `${file} holds neither a seed in base64url nor a private key in hex`)
   }
 }
 

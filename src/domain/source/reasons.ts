@@ -80,6 +80,11 @@ const REASONS = {
     splitsPage: 'any',
     words: 'sent an answer that is too large',
   },
+  bad_signature: {
+    ...BAD_ANSWER,
+    splitsPage: 'never',
+    words: 'sent an answer that its key has not signed',
+  },
   unstable: {
     ...BAD_ANSWER,
     splitsPage: 'never',

@@ -1,3 +1,4 @@
+import type { Principal } from '../../signing/principal.ts'
 import type { Visibility } from './reading.ts'
 
 export const UPSTREAM_KINDS = ['registry', 'gateway'] as const
@@ -11,6 +12,9 @@ export type UpstreamKind = (typeof UPSTREAM_KINDS)[number]
  */
 type UpstreamMode = (typeof UPSTREAM_MODES)[number]
 
+/** A Registry of the signed line: its name there, and the keys that may sign its answers, two while it changes its key. */
+export type Pin = { authority: string; keys: readonly Principal[] }
+
 /** One `[[upstreams]]` table of the gateway file, with defaults. */
 export type UpstreamOptions = {
   /** `[a-z0-9-]`, unique; shown to readers. */
@@ -22,6 +26,8 @@ export type UpstreamOptions = {
   mode: UpstreamMode
   /** Bearer key, sent only to the origin of `url`. Never shown. */
   key: string | null
+  /** `null`: it speaks the plain line. */
+  pin: Pin | null
   /** The lowest wins; the local Registry has 0. */
   priority: number
   /** One attempt, headers and body. Default 2500. */
@@ -30,9 +36,9 @@ export type UpstreamOptions = {
   connectTimeoutMs: number
   /** Default 8. */
   maxInFlight: number
-  /** Period of the first page and the counts. Default 15. */
+  /** Period of the first page and the counts. Default 15, of a signed Registry 60. */
   refreshSeconds: number
-  /** Least period of whole pulls, at least `refreshSeconds`. Default 60. */
+  /** Least period of whole pulls, at least `refreshSeconds`. Default 60, of a signed Registry 3600. */
   fullRefreshSeconds: number
   /** Age at which what is held is stale; `null`: four times the period of whole pulls in effect. */
   maxAgeSeconds: number | null

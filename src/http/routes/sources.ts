@@ -142,6 +142,8 @@ const settingsOf = (options: UpstreamOptions): SourceDetailsJson['settings'] => 
   visibility: options.visibility,
   priority: options.priority,
   api_key: options.key !== null,
+  protocol: options.pin === null ? 'plain' : 'signed',
+  ...(options.pin !== null && { authority: options.pin.authority }),
   timeout_ms: options.timeoutMs,
   connect_timeout_ms: options.connectTimeoutMs,
   max_in_flight: options.maxInFlight,

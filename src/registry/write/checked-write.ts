@@ -6,7 +6,7 @@ import { type JsonObject, parseJson } from '../../json/value.ts'
 import type { Expected, PublisherIdentity, Store } from '../../store/store.ts'
 import { invalid, notOwner } from '../errors.ts'
 import type { Replica } from '../replica.ts'
-import type { Verifier } from '../signature/verify-claim.ts'
+import type { Verifier } from '../verify-claim.ts'
 import { candidateOf, type ShapeCheck } from './listing-shape.ts'
 
 /** Each failed try means that another write succeeded. */

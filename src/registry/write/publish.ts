@@ -4,7 +4,7 @@ import type { Violation } from '../../errors.ts'
 import type { PublishCommand } from '../../store/store.ts'
 import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } from '../errors.ts'
 import { interruptible } from '../projection.ts'
-import { countMutation, type Verified, verifyClaim } from '../signature/verify-claim.ts'
+import { countMutation, type Verified, verifyClaim } from '../verify-claim.ts'
 import { type WriteContext, writeChecked } from './checked-write.ts'
 import {
   type JsonBody,

@@ -3,7 +3,7 @@ import type { EntrepotError } from '../../errors.ts'
 import { objectMembers } from '../../json/members.ts'
 import type { UpdateReceipt } from '../../store/store.ts'
 import { invalidSignature, listingTooLarge, notFound, signatureReused } from '../errors.ts'
-import { type Claim, countMutation, type Verified, verifyClaim } from '../signature/verify-claim.ts'
+import { type Claim, countMutation, type Verified, verifyClaim } from '../verify-claim.ts'
 import { type WriteContext, writeChecked } from './checked-write.ts'
 import { type JsonBody, publishRequest, readStatus, requireScalars } from './request.ts'
 

@@ -6,6 +6,7 @@ import { SourceError } from '../../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { CLOSE_BRACE, COMMA, JsonScanner, OPEN_BRACE, QUOTE, type Slice } from '../../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
+import { publisherNamed } from '../../signing/principal.ts'
 
 /** Limits of an envelope, without its items. */
 const MAX_MEMBERS = 256
@@ -106,7 +107,7 @@ export function readMeta(meta: JsonValue | undefined): Meta {
   const { registry, publisher, also_in: alsoIn, disputed, unchecked, not_in: notIn } = meta
   const { stale, differs, position } = meta
   return {
-    publisher: typeof publisher === 'string' ? asAddress(publisher) : null,
+    publisher: typeof publisher === 'string' ? publisherNamed(publisher) : null,
     position: typeof position === 'string' ? parseTimestamp(position) : null,
     origin: {
       registry,
@@ -125,7 +126,3 @@ function namesIn(value: JsonValue | undefined): readonly string[] {
 }
 
 const NO_NAMES: readonly string[] = []
-
-export function asAddress(text: string): string | null {
-  return /^0x[0-9a-f]{40}$/i.test(text) ? text.toLowerCase() : null
-}

@@ -183,12 +183,13 @@ function validityOf(
   return (now = clock.monotonic()) => generation.value === value && now < staleAt
 }
 
-/** Listings that one credential is shown must not be served to another, or after their address was forbidden. */
-export function cacheGroup({ url, kind, key, allowPrivateAddresses }: Identity): string {
-  return hash('sha256', JSON.stringify([url, kind, key ?? '', allowPrivateAddresses]), 'base64url')
+/** Listings that one credential is shown, or one key has signed, must not be served to another, or after their address was forbidden. */
+export function cacheGroup({ url, kind, key, pin, allowPrivateAddresses }: Identity): string {
+  const identity = [url, kind, key ?? '', allowPrivateAddresses, ...(pin === null ? [] : [pin])]
+  return hash('sha256', JSON.stringify(identity), 'base64url')
 }
 
-type Identity = Pick<UpstreamOptions, 'url' | 'kind' | 'key' | 'allowPrivateAddresses'>
+type Identity = Pick<UpstreamOptions, 'url' | 'kind' | 'key' | 'pin' | 'allowPrivateAddresses'>
 
 /** Filters that are evaluated here do not count. The order of filters matters only within one name. */
 function questionKey({ pushed, criteria, ...query }: UpstreamQuery): string {

@@ -113,7 +113,10 @@ test.serial(
       [['--token', 'USDC', '--max-price', '2,1'], /--max-price: expected an amount such as 2\.10/],
       [['--sort', 'cheapest'], /Allowed choices are newest, price/],
       [['--all', '-l', '3'], /cannot be used with/],
-      [['--publisher', '0x12'], /--publisher must be an address, 0x and 40 hex digits, not '0x12'/],
+      [
+        ['--publisher', '0x12'],
+        /--publisher must be an address, 0x and 40 hex digits, or ed25519: and a public key, not '0x12'/,
+      ],
       [['--status', 'opne'], /Allowed choices are open, closed, expired, all/],
       [['--filter', 'gpu_modle=H200'], /unknown filter: 'gpu_modle'; did you mean gpu_model\?/],
     ]

@@ -62,6 +62,7 @@ export async function startFailingUpstream(
     },
     tls: () => fake.hangUp(UNTRUSTED),
     private: () => {},
+    signed: () => {},
   }
   const fail = async (): Promise<void> => {
     if (behaviour !== undefined) fake.script = [behaviour]

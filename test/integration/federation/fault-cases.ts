@@ -28,8 +28,8 @@ export type Fault = {
   outlasts?: true
   /** What happens to its listings. */
   change?: (fake: FakeRegistry) => void
-  /** Nothing listens; its name is unknown; its certificate is not trusted; its name leads to a private address. */
-  way?: 'refused' | 'dns' | 'tls' | 'private'
+  /** Nothing listens; its name, certificate or address is bad; it signs nothing though its key is pinned. */
+  way?: 'refused' | 'dns' | 'tls' | 'private' | 'signed'
   /** Why it cannot be read. `null`: it can, but for one listing. */
   reason: string | null
   /** Requests for listings until the answer, live and for a snapshot. `null`: they cannot be counted. */
@@ -122,6 +122,7 @@ export const FAULTS = new Map<string, Fault>([
   ['repeated pages', answers({ kind: 'same_page', total: 900 }, 'bad_envelope', { calls: [4, 4] })],
   ['DNS failure', { way: 'dns', reason: 'dns', calls: null }],
   ['TLS failure', { way: 'tls', reason: 'tls', calls: null }],
+  ['answers without a signature', { way: 'signed', reason: 'bad_signature', calls: ONCE }],
   ['private address', { way: 'private', reason: 'private_address', calls: null }],
 ])
 
@@ -133,9 +134,9 @@ export type FaultCase = readonly [mode: 'live' | 'snapshot', kept: Kept, fault: 
 
 export const FAULT_CASES: readonly FaultCase[] = (['live', 'snapshot'] as const).flatMap((mode) =>
   (['none', 'fresh', 'stale'] as const).flatMap((kept) =>
-    // Nothing is kept of a private address.
+    // Nothing is kept of a private address, or without a signature.
     [...FAULTS]
-      .filter(([, { way }]) => kept === 'none' || way !== 'private')
+      .filter(([, { way }]) => kept === 'none' || (way !== 'private' && way !== 'signed'))
       .map(([name, fault]) => [mode, kept, name, ...answerTo(mode, kept, fault)] as const),
   ),
 )

@@ -8,6 +8,7 @@ import { startGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { temporaryStore } from '../../helpers/run-cli.ts'
+import { identityToml } from '../../helpers/signed-registry.ts'
 import { type FailingUpstream, startFailingUpstream, TestDns } from './failing-upstream.ts'
 import { BUDGET_MS, FAULT_CASES, FAULTS, type FaultCase, TIMEOUT_MS } from './fault-cases.ts'
 
@@ -94,7 +95,7 @@ async function stage(
       clock: pulls.clock,
       lookup: directory.lookup,
       random: () => 0.5,
-      more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n`,
+      more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n${identityToml(t)}`,
       environment: { STORE_URL: temporaryStore(t) },
     },
   )
@@ -144,8 +145,11 @@ function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {
 function upstreamEntry({ name, url, fault }: FailingUpstream, mode: Mode): UpstreamEntry {
   const { timeoutMs = TIMEOUT_MS, way } = FAULTS.get(fault)!
   const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\nfull_refresh_seconds = ${REFRESH_MS / 1000}\n`
-  return { name, url, settings, allowPrivateAddresses: way !== 'private' }
+  const pin = way === 'signed' ? PIN : ''
+  return { name, url, settings: `${settings}${pin}`, allowPrivateAddresses: way !== 'private' }
 }
+
+const PIN = `protocol = "signed"\nauthority = "one"\nidentities = [{ scheme = "eip191", identifier = "0x${'a'.repeat(40)}" }]\n`
 
 type Answer = {
   status: number

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { recover } from 'tiny-secp256k1'
+import { pointFromScalar, recover, signRecoverable } from 'tiny-secp256k1'
 import { hashMessage, keccak256 } from 'viem/utils'
 
 /** 32-byte numbers, and the parity that picks the public key. */
@@ -29,16 +29,34 @@ function parity(v: number): 0 | 1 | null {
  * Gives the lower-cased signer of an EIP-191 personal message; `null` if no key fits. libsecp256k1 as WebAssembly takes
  * about 0.3 ms, so requests check their signatures themselves.
  */
-export function recoverAddress(message: string, { r, s, yParity }: Signature): string | null {
+export function recoverAddress(message: string | Uint8Array, { r, s, yParity }: Signature): string | null {
   const signature = Buffer.from(`${toHex(r)}${toHex(s)}`, 'hex')
   try {
-    const publicKey = recover(hashMessage(message, 'bytes'), signature, yParity, false)
-    // The first byte names the format of the key.
-    return publicKey && `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
+    const publicKey = recover(hashOf(message), signature, yParity, false)
+    return publicKey && addressOf(publicKey)
   } catch {
     return null // r is not on the curve
   }
 }
+
+/** Signs a message as 65 bytes r‖s‖v in hex, without `0x`; v is 27 or 28. */
+export function signMessage(message: Uint8Array, key: Uint8Array): string {
+  const { signature, recoveryId } = signRecoverable(hashOf(message), key)
+  return `${Buffer.from(signature).toString('hex')}${(27 + recoveryId).toString(16)}`
+}
+
+/** The lower-cased address of a private key of 32 bytes. @throws TypeError for a number that is no key */
+export function addressOfKey(key: Uint8Array): string {
+  const publicKey = pointFromScalar(key, false)
+  if (publicKey === null) throw new TypeError('not a private key')
+  return addressOf(publicKey)
+}
+
+const hashOf = (message: string | Uint8Array): Uint8Array =>
+  hashMessage(typeof message === 'string' ? message : { raw: message }, 'bytes')
+
+/** The first byte names the format of the key. */
+const addressOf = (publicKey: Uint8Array): string => `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
 
 const toHex = (value: bigint): string => value.toString(16).padStart(64, '0')
 

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
-import type { Limiter } from '../../domain/limiter.ts'
+import type { Limiter } from '../domain/limiter.ts'
 import {
   type ClaimOperation,
   MAX_TIMESTAMP_SKEW_SECONDS,
   signedMessage,
   USE_SECONDS,
-} from '../../domain/listing.ts'
-import { EntrepotError } from '../../errors.ts'
-import type { JsonValue } from '../../json/value.ts'
-import type { PublisherIdentity, UsedSignature } from '../../store/store.ts'
-import { rateLimited } from '../errors.ts'
-import { fingerprint, readSignature, recoverAddress } from './signature.ts'
+} from '../domain/listing.ts'
+import { EntrepotError } from '../errors.ts'
+import type { JsonValue } from '../json/value.ts'
+import { fingerprint, readSignature, recoverAddress } from '../signing/eip191.ts'
+import type { PublisherIdentity, UsedSignature } from '../store/store.ts'
+import { rateLimited } from './errors.ts'
 
 export type Claim = {
   operation: ClaimOperation

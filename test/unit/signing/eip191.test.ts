@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { hashMessage, recoverAddress as recoverByViem } from 'viem/utils'
-import { readSignature, recoverAddress } from '../../../src/registry/signature/signature.ts'
+import { readSignature, recoverAddress } from '../../../src/signing/eip191.ts'
 import { ALICE } from '../../helpers/seller.ts'
 
 const MESSAGE = 'update_listing:L1:1767225600'

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { Option } from 'commander'
+import { KEY_BYTES, type Principal, SCHEMES, type Scheme } from '../../signing/principal.ts'
+import { readSecret } from '../../signing/secret.ts'
+import { type CommandDefinition, type CommandGroup, JSON_OPTION } from '../command.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
+import { print, printJson, printReport, type Terminal } from '../output/terminal.ts'
+import { writeNewKeyFile } from '../signing/new-key-file.ts'
+import { readKeyFile } from '../signing/passphrase.ts'
+
+type IdentityOptions = { json?: boolean }
+
+const newCommand: CommandDefinition<IdentityOptions & { scheme: Scheme }> = {
+  summary: 'create a key of the signed line: what a gateway signs its requests with',
+  define: (command) =>
+    command
+      .argument('<file>', 'the file to create; an existing file is never overwritten')
+      .addOption(new Option('--scheme <name>', 'kind of the key').choices(SCHEMES).default('ed25519'))
+      .option(...JSON_OPTION),
+  example: 'entrepot identity new gateway.key',
+  async run({ terminal }, { json, scheme }, [file = '']) {
+    const secret = randomBytes(KEY_BYTES).toString(scheme === 'ed25519' ? 'base64url' : 'hex')
+    const principal = await principalOf(secret, file)
+    writeNewKeyFile(file, `${secret}\n`)
+    printReport(
+      terminal,
+      `[identity] ${file} is a new key of ${scheme}; a gateway file names it under [gateway.identity]`,
+    )
+    await printPrincipal(terminal, principal, json)
+    return EXIT.ok
+  },
+}
+
+const showCommand: CommandDefinition<IdentityOptions> = {
+  summary: 'print the identifier of a key, which others pin',
+  define: (command) => command.argument('<file>').option(...JSON_OPTION),
+  example: 'entrepot identity show gateway.key',
+  async run({ terminal }, { json }, [file = '']) {
+    const text = readKeyFile(file, 'key file', () => true)
+    await printPrincipal(terminal, await principalOf(text, file), json)
+    return EXIT.ok
+  },
+}
+
+async function principalOf(text: string, file: string): Promise<Principal> {
+  const { openSigner } = await import('../../signing/proof.ts')
+  const secret = readSecret(text)
+  const signer = secret && openSigner(secret)
+  if (signer !== null) return signer.principal
+  throw new CliError(EXIT.badConfig, `${file} holds neither a seed in base64url nor a private key in hex`)
+}
+
+function printPrincipal(terminal: Terminal, principal: Principal, json: boolean | undefined): Promise<void> {
+  return json ? printJson(terminal, principal) : print(terminal, `${principal.identifier}\n`)
+}
+
+export const identityCommand: CommandGroup = {
+  summary: 'create a key of the signed line, or print its identifier',
+  subcommands: { new: newCommand, show: showCommand },
+}

@@ -1,0 +1,195 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import type { Overrides } from '../../../src/context/process.ts'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { startFake, startPatientGateway, type UpstreamEntry, whenReady } from '../../helpers/gateway.ts'
+import { runCli, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
+import { ALICE } from '../../helpers/seller.ts'
+import {
+  type Fault,
+  identityToml,
+  type SignedListing,
+  startSignedRegistry,
+} from '../../helpers/signed-registry.ts'
+
+const WALLET = ALICE.address.toLowerCase()
+const KEY = 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg'
+const LISTINGS: readonly SignedListing[] = [
+  { listing_id: 'of-wallet', seller: WALLET, created_at: '2026-11-21T00:00:00' },
+  { listing_id: 'of key', seller: KEY },
+]
+
+const UNCACHED =
+  '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
+const REYKJAVIK = 'region=Reykjavik,+IS'
+
+type Source = { registry: string; state: string; reason?: string }
+type Answer = {
+  total_after_filter: number
+  complete: boolean
+  items: { listing_id: string; _meta: { registry: string; publisher: string | null; also_in: string[] } }[]
+  sources: Source[]
+}
+
+type Options = Overrides & {
+  mode?: string
+  more?: readonly UpstreamEntry[]
+  /** Pinned of the Registry, whose own key comes first. */
+  keys?: (own: string, next: string) => string[]
+}
+
+async function start(t: ExecutionContext, options: Options = {}) {
+  const { mode = 'live', more = [], keys: pinned = (own) => [own], ...overrides } = options
+  const registry = await startSignedRegistry(t, LISTINGS)
+  const keys = pinned(registry.identifier, registry.foreign).map(
+    (identifier) => `{ scheme = "ed25519", identifier = "${identifier}" }`,
+  )
+  const settings = `mode = "${mode}"\nprotocol = "signed"\nauthority = "registry-a"\nidentities = [${keys.join()}]`
+  const service = await startPatientGateway(t, [{ name: 'market', url: registry.url, settings }, ...more], {
+    ...overrides,
+    more: `${identityToml(t)}${UNCACHED}`,
+  })
+  const listings = async (query = '') => (await service.get(`/listings?${query}`)).json() as Answer
+  return { ...service, registry, listings }
+}
+
+async function plainUpstream(t: ExecutionContext): Promise<UpstreamEntry> {
+  const item = listingText({ listing_id: 'plain', created_at: '2026-11-01T00:00:00' })
+  return { name: 'plain', url: (await startFake(t, { items: [item] })).url }
+}
+
+const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id)
+
+for (const mode of ['live', 'snapshot'])
+  test(`signed upstream, ${mode}: pages, filters, publishers and single listings are read`, async (t) => {
+    const service = await start(t, { mode })
+    await whenReady(service)
+    const { listings, get } = service
+    const all = await listings()
+    t.deepEqual(idsOf(all), ['of-wallet', 'of key'])
+    t.true(all.complete)
+    t.deepEqual(
+      all.items.map(({ _meta }) => _meta.publisher),
+      [WALLET, `ed25519:${KEY}`],
+    )
+    t.deepEqual(idsOf(await listings(`publisher=${WALLET}`)), ['of-wallet'])
+    t.deepEqual(idsOf(await listings(`${REYKJAVIK}&limit=1`)), ['of-wallet'])
+    t.deepEqual(idsOf(await listings('region=Oslo,+NO')), [])
+    t.is((await get('/listings/of%20key')).status, 200)
+    t.is((await get('/listings/absent')).status, 404)
+  })
+
+const FAULTS: readonly [Fault, reason: string][] = [
+  ['foreign key', 'bad_signature'],
+  ['unsigned', 'bad_signature'],
+  ['changed body', 'bad_signature'],
+  ['changed status', 'bad_signature'],
+  ['other request', 'bad_signature'],
+  ['old', 'bad_signature'],
+  ['unsigned 500', 'http_500'],
+  ['unsigned 429', 'rate_limited'],
+]
+
+for (const [fault, reason] of FAULTS)
+  test(`signed upstream: what its key has not signed as this answer is never used: ${fault}`, async (t) => {
+    const { listings, registry, get } = await start(t, { more: [await plainUpstream(t)] })
+    t.deepEqual(idsOf(await listings()), ['of-wallet', 'of key', 'plain'])
+    registry.state.fault = fault
+    const answer = await listings(REYKJAVIK)
+    t.false(answer.complete)
+    t.like(
+      answer.sources.find(({ registry: name }) => name === 'market'),
+      { state: 'unavailable', reason },
+    )
+    t.is((await get('/listings/absent')).status, 502)
+  })
+
+test('signed upstream: a second pinned key answers while the Registry changes its key', async (t) => {
+  const { listings, registry } = await start(t, { keys: (own, next) => [own, next] })
+  t.true((await listings()).complete)
+  registry.state.fault = 'foreign key'
+  t.deepEqual(idsOf(await listings(REYKJAVIK)), ['of-wallet', 'of key'])
+})
+
+test('signed upstream: a row that its Registry cannot serve is stepped over', async (t) => {
+  const { listings, registry } = await start(t)
+  registry.state.poisoned = 'of-wallet'
+  const answer = await listings()
+  t.deepEqual(idsOf(answer), ['of key'])
+  t.true(answer.complete)
+  t.like(answer.sources[1], { registry: 'market', invalid: 1 })
+})
+
+test('signed upstream: the same listing of a plain Registry is one with it', async (t) => {
+  const plain = await startFake(t, {
+    items: [
+      listingText({ listing_id: 'of-wallet', publisher_id: 9, storefront_url: 'http://storefront.example/' }),
+    ],
+    publishers: [[9, WALLET, 'http://storefront.example/']],
+  })
+  const { listings } = await start(t, { more: [{ name: 'plain', url: plain.url }] })
+  const { items } = await listings()
+  t.deepEqual(
+    items.map(({ listing_id, _meta: { registry, also_in } }) => [listing_id, registry, also_in]),
+    [
+      ['of-wallet', 'market', ['plain']],
+      ['of key', 'market', []],
+    ],
+  )
+})
+
+test('signed Registry: the command line reads one that the buyer file pins, and no answer of another key', async (t) => {
+  const { url, identifier, state } = await startSignedRegistry(t, LISTINGS)
+  const configOf = (key: string, urls = `"${url}/"`): string =>
+    temporaryFile(
+      t,
+      'buyer.toml',
+      `[registry]\nurls = [${urls}]\n[registry.authorities."${url}"]\nauthority = "registry-a"\n` +
+        `identities = [{ scheme = "ed25519", identifier = "${key}" }]\n`,
+    )
+  const run = (command: string[], ...of: Parameters<typeof configOf>) =>
+    runCli([...command, '--config', configOf(...of)])
+  const { code, stdout } = await run(['listings', '--gpu', 'H200'], identifier)
+  t.is(code, 0)
+  t.deepEqual(
+    JSON.parse(stdout).map(({ listing_id }: { listing_id: string }) => listing_id),
+    ['of-wallet', 'of key'],
+  )
+  const key = temporaryFile(t, 'buyer.key', Buffer.alloc(32, 9).toString('base64url'))
+  t.is((await run(['listing', 'of key', '--identity', key], identifier)).code, 0)
+  t.is((await run(['doctor'], identifier)).code, 0)
+  state.skewSeconds = 600
+  t.regex(
+    (await run(['doctor'], identifier)).stdout,
+    /our clock is (599|600|601) s behind theirs; at most 300 s are allowed/,
+  )
+  state.skewSeconds = 0
+  const other = await run(['listings'], KEY)
+  t.is(other.code, 4)
+  t.regex(other.stderr, /bad_signature/)
+  const unnamed = await run(['listings'], identifier, '"http://other.example"')
+  t.is(unnamed.code, 78)
+  t.regex(
+    unnamed.stderr,
+    /\[registry\.authorities\] http:\/\/127\.0\.0\.1:\d+: no Registry of urls has this URL/,
+  )
+  const write = await run(['publish', temporaryFile(t, 'l.json', '{}')], identifier)
+  t.regex(write.stderr, /speaks the signed line, which is read and not written here/)
+})
+
+test('identity: a new key is written for its owner only, and shown', async (t) => {
+  const file = join(temporaryFolder(t), 'gateway.key')
+  for (const scheme of ['ed25519', 'eip191']) {
+    const { code, stdout } = await runCli(['identity', 'new', `${file}.${scheme}`, '--scheme', scheme])
+    t.is(code, 0)
+    t.is(statSync(`${file}.${scheme}`).mode & 0o777, 0o600)
+    t.is((await runCli(['identity', 'show', `${file}.${scheme}`])).stdout, stdout)
+    t.like(JSON.parse((await runCli(['identity', 'show', `${file}.${scheme}`, '--json'])).stdout), {
+      scheme,
+      identifier: stdout.trim(),
+    })
+  }
+  t.regex((await runCli(['identity', 'new', `${file}.eip191`])).stderr, /exists, and is not overwritten/)
+  t.is((await runCli(['identity', 'show', temporaryFile(t, 'k', 'seed')])).code, 78)
+})
