@@ -5,7 +5,7 @@ import { type Token, TokenTable } from '../domain/price/token.ts'
 import type { JsonValue } from '../json/value.ts'
 import { Chips, titleOf } from './board/chips.ts'
 import { curlListing, curlListings, listingCommandLine, listingsCommandLine } from './board/commands.ts'
-import { type Control, controlsOf } from './board/filters/controls.ts'
+import { type Control, controlsOf, withDerived } from './board/filters/controls.ts'
 import { FilterPanel } from './board/filters/filter-panel.ts'
 import { defaultToken } from './board/filters/price-filter.ts'
 import { type ListingView, viewOfSpec } from './board/listing-view.ts'
@@ -41,8 +41,11 @@ function useBoard() {
   const spec = useAnswer<JsonValue>('filter-spec', options)
   const tokenList = useAnswer<{ tokens: Token[] }>('tokens', options)
   const tokens = useMemo(() => new TokenTable(tokenList.value?.tokens ?? []), [tokenList.value])
-  const controls = useMemo(() => controlsOf(spec.value), [spec.value])
   const listingView = viewOfSpec(spec.value)
+  const controls = useMemo(() => {
+    const declared = controlsOf(spec.value)
+    return listingView.hasRegion ? withDerived(declared) : declared
+  }, [spec.value])
   const facets = useFacets(query, isKnown(spec) ? facetNames(listingView, controls) : null, options)
   const refresh = (): void => setRefreshes((count) => count + 1)
   const changeKey = (next: string | null): void => {
@@ -181,8 +184,9 @@ function Comparison({ navigation, tokens, opened }: Board & Opened) {
 }
 
 /** Those that the filter spec declares. */
-const facetNames = ({ facets }: ListingView, controls: readonly Control[]): string[] => [
+const facetNames = ({ facets, hasRegion }: ListingView, controls: readonly Control[]): string[] => [
   ...facets.filter((facet) => controls.some(({ name }) => name === facet)),
+  ...(hasRegion ? ['continent'] : []),
   'registry',
 ]
 

@@ -148,6 +148,7 @@ const PURE = [
   'filter-spec/allowed-values.ts',
   'filter-spec/path.ts',
   'json/',
+  'vocabulary/names.ts',
   'wire/',
 ]
 

@@ -2,7 +2,7 @@ import { parseAnswer } from '../common/gateway.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { readChoices, readExclusions, readRange } from './filters/controls.ts'
-import { formatMember, inputUnit, labelOf } from './members.ts'
+import { filterLabel, formatMember, inputUnit } from './members.ts'
 import type { Navigation } from './navigation.ts'
 import { useAnswers } from './state/answer.ts'
 import { filtersOf, parameterOf, type Query, queryString, withValue } from './view.ts'
@@ -48,7 +48,7 @@ const readTotal = (bytes: Uint8Array): number => parseAnswer(bytes).total_after_
 /** `GPU model: H100, H200`, `RAM: at least 64 GB`. */
 export function filterWords(query: Query, name: string): string {
   const value = parameterOf(query, name) ?? ''
-  const label = labelOf(name)
+  const label = filterLabel(name)
   if (name === 'price_max')
     return `At most ${value} ${parameterOf(query, 'price_token') ?? ''}${parameterOf(query, 'price_per') === 'offer' ? ' for the offer' : ' per GPU'}`
   if (name === 'status') return `${label}: ${value === '' ? 'any' : value}`
@@ -83,8 +83,8 @@ export function titleOf(query: Query): string {
   const words = filtersOf(query).map(([name, value]) => {
     const range = readRange(value, boundOf(name))
     if (range !== null && /^\d+$/.test(range.low) && range.high === '')
-      return `${range.low}+ ${inputUnit(name) ?? ''} ${labelOf(name)}`.replace('  ', ' ')
-    return filterWords(query, name).replace(/^(GPU model|Region|Service): /, '')
+      return `${range.low}+ ${inputUnit(name) ?? ''} ${filterLabel(name)}`.replace('  ', ' ')
+    return filterWords(query, name).replace(/^(GPU model( as written)?|Place|Country|Region|Service): /, '')
   })
   return untrustedText(
     [...(words.length === 0 ? [] : [words.join(', ')]), 'entrepot'].join(' · '),

@@ -7,9 +7,10 @@ export type ListingView = {
   pricePer: PricePer
   priceTitle: string
   hasRegion: boolean
-  /** Filters that are shown first: as values with counts, and as ranges. */
+  /** Filters that are shown first, in this order; `continent` is the one of places. */
+  filters: readonly string[]
+  /** Those of them that are shown as values with counts. */
   facets: readonly string[]
-  ranges: readonly string[]
 }
 
 /** By the schema of the filter spec; machines before it is known. */
@@ -20,8 +21,11 @@ const MACHINES: ListingView = {
   pricePer: 'gpu',
   priceTitle: 'Price per GPU-hour',
   hasRegion: true,
-  facets: ['gpu_model', 'region', 'sla', 'virtualization_type', 'gpu_interconnect', 'token'],
-  ranges: ['gpu_count_min', 'vcpu_count_min', 'ram_gb_min', 'disk_gb_min'],
+  filters: [
+    ...['gpu', 'gpu_count_min', 'continent', 'gpu_memory_gb_min', 'gpu_variant', 'gpu_interconnect'],
+    ...['virtualization_type', 'sla', 'token', 'vcpu_count_min', 'ram_gb_min', 'disk_gb_min'],
+  ],
+  facets: ['gpu', 'gpu_variant', 'gpu_interconnect', 'virtualization_type', 'sla', 'token'],
 }
 
 /** Of any other kind. */
@@ -29,8 +33,8 @@ const OFFERS: ListingView = {
   pricePer: 'offer',
   priceTitle: 'Price',
   hasRegion: false,
+  filters: ['service_name', 'token'],
   facets: ['service_name', 'token'],
-  ranges: [],
 }
 
 const CREDITS: ListingView = { ...OFFERS, priceTitle: 'Price per credit' }

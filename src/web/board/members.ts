@@ -17,13 +17,18 @@ const gigabits: Unit = (value) => `${short(value)} Gbit/s`
 const short = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 1 })
 
 /** `input`: the unit in which a filter takes a value. */
-type Member = { label: string; unit?: Unit; input?: string }
+type Member = { label: string; unit?: Unit; input?: string; words?: (value: string) => string }
 
 const MEMBERS: Readonly<Record<string, Member>> = {
+  gpu: { label: 'GPU model' },
+  gpu_variant: { label: 'GPU variant' },
+  gpu_memory_gb: { label: 'GPU memory', unit: memory, input: 'GB' },
   gpu_model: { label: 'GPU model' },
   gpu_count: { label: 'GPUs' },
   gpu_interconnect: { label: 'GPU interconnect' },
   total_gpu_count: { label: 'GPUs in the host' },
+  country: { label: 'Country', words: countryName },
+  continent: { label: 'Place', words: continentName },
   sla: { label: 'SLA', unit: percent, input: '%' },
   vcpu_count: { label: 'vCPUs' },
   ram_gb: { label: 'RAM', unit: memory, input: 'GB' },
@@ -63,6 +68,10 @@ export function labelOf(filter: string): string {
   return memberOf(name)?.label ?? plain.charAt(0).toUpperCase() + plain.slice(1)
 }
 
+/** A filter of what sellers wrote has another label than one of what it means. */
+export const filterLabel = (filter: string): string =>
+  filter === 'gpu_model' ? 'GPU model as written' : labelOf(filter)
+
 export const inputUnit = (filter: string): string | null =>
   memberOf(filter.replace(/_(min|max)$/, ''))?.input ?? null
 
@@ -71,7 +80,8 @@ export const MAX_MEMBERS = 100
 
 /** `1.5 TB`, `99.5 %`, `yes`; other values as they are. */
 export function formatMember(name: string, value: JsonValue): string {
-  const unit = memberOf(name)?.unit
+  const { unit, words } = memberOf(name) ?? {}
+  if (words !== undefined && typeof value === 'string') return words(value)
   if (unit !== undefined && typeof value === 'number') return unit(value)
   if (value === null) return '–'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
@@ -112,3 +122,26 @@ const DURATIONS: readonly (readonly [name: string, seconds: number])[] = [
   ['hour', 3600],
   ['minute', 60],
 ]
+
+/** `Germany` for `DE`. Safe text where the gateway reads the country, else as it is. */
+function countryName(code: string): string {
+  return /^[A-Z]{2}$/.test(code) ? (COUNTRY_NAMES.of(code) ?? code) : code
+}
+
+const COUNTRY_NAMES = new Intl.DisplayNames('en', { type: 'region' })
+
+/** `Europe (continent)`: many read EU as the European Union. */
+function continentName(code: string): string {
+  const name = CONTINENT_NAMES.get(code)
+  return name === undefined ? code : `${name} (continent)`
+}
+
+const CONTINENT_NAMES: ReadonlyMap<string, string> = new Map([
+  ['AF', 'Africa'],
+  ['AN', 'Antarctica'],
+  ['AS', 'Asia'],
+  ['EU', 'Europe'],
+  ['NA', 'North America'],
+  ['OC', 'Oceania'],
+  ['SA', 'South America'],
+])

@@ -1,5 +1,6 @@
 // One file, so that one Chromium serves them all.
 import './board/browsing.ts'
+import './board/meaning.ts'
 import './board/prices.ts'
 import './board/gaps.ts'
 import './board/places.ts'

@@ -110,10 +110,13 @@ test('controls: a value that cannot be sent has a reason', (t) => {
   t.regex(rangeFault({ low: '8', high: '2' }, 'high', 'integer') ?? '', /above the upper end/)
 })
 
-test('controls: choices with a comma replace each other, the others are listed', (t) => {
+test('controls: choices combine, as a JSON array where one of them has a comma', (t) => {
   t.is(toggleChoice(['H100'], 'H200'), 'in:[H100,H200]')
   t.is(toggleChoice(['H100', 'H200'], 'H100'), 'H200')
   t.is(toggleChoice(['H200'], 'H200'), null)
-  t.is(toggleChoice(['Berlin, DE'], 'Tokyo, JP'), 'Tokyo, JP')
+  const both = toggleChoice(['Berlin, DE'], 'Tokyo, JP')!
+  t.is(both, 'in:["Berlin, DE","Tokyo, JP"]')
+  t.deepEqual(readChoices(both), ['Berlin, DE', 'Tokyo, JP'])
+  t.is(toggleChoice(readChoices(both), 'Berlin, DE'), 'Tokyo, JP')
   t.false(canChoose('exists:true'))
 })

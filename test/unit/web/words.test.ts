@@ -187,7 +187,9 @@ test('words: members of listings have labels and units for people', (t) => {
 
 test('words: filters and the title say what is searched', (t) => {
   const query = [
-    ['gpu_model', 'in:[H100,H200]'],
+    ['gpu', 'in:[H100,H200]'],
+    ['country', 'in:[DE,GB]'],
+    ['continent', 'EU'],
     ['gpu_count_min', '8'],
     ['ram_gb_min', 'range:[64,128]'],
     ['price_max', '2.10'],
@@ -195,9 +197,19 @@ test('words: filters and the title say what is searched', (t) => {
   ] as const
   t.deepEqual(
     filtersOf(query).map(([name]) => filterWords(query, name)),
-    ['GPU model: H100, H200', 'GPUs: at least 8', 'RAM: 64 to 128 GB', 'At most 2.10 USDC per GPU'],
+    [
+      'GPU model: H100, H200',
+      'Country: Germany, United Kingdom',
+      'Place: Europe (continent)',
+      'GPUs: at least 8',
+      'RAM: 64 to 128 GB',
+      'At most 2.10 USDC per GPU',
+    ],
   )
-  t.is(titleOf(query.slice(0, 2)), 'H100, H200, 8+ GPUs · entrepot')
+  t.is(
+    titleOf(query.slice(0, 4)),
+    'H100, H200, Germany, United Kingdom, Europe (continent), 8+ GPUs · entrepot',
+  )
   t.is(titleOf([]), 'entrepot')
 })
 

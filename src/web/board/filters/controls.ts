@@ -3,7 +3,8 @@ import type { Operation } from '../../../filter-spec/operations/operation.ts'
 import { isOp, OPERATIONS, setFormOf } from '../../../filter-spec/operations/operations.ts'
 import { compilePath } from '../../../filter-spec/path.ts'
 import { at, type JsonValue, listAt, textAt } from '../../../json/value.ts'
-import { labelOf } from '../members.ts'
+import type { DerivedName } from '../../../vocabulary/names.ts'
+import { filterLabel } from '../members.ts'
 
 export type Control = {
   name: string
@@ -25,10 +26,36 @@ type ControlKind = Exclude<Operation<never>['control'], 'values'> | 'choice' | '
 
 const MAX_CONTROLS = 200
 
+/** Those of the filter spec. */
 export const controlsOf = (spec: JsonValue): Control[] =>
   listAt(spec, 'filters')
     .slice(0, MAX_CONTROLS)
     .map((filter) => controlOf(filter, spec))
+
+/** With the derived filters, which no filter spec declares; one that does has the name for itself. */
+export const withDerived = (declared: readonly Control[]): Control[] => [
+  ...DERIVED_CONTROLS.filter(({ name }) => declared.every((control) => control.name !== name)),
+  ...declared,
+]
+
+const derived = (name: DerivedName, more: Partial<Control> = {}): Control => ({
+  name,
+  label: filterLabel(name),
+  choices: [],
+  kind: 'text',
+  valueType: 'string',
+  bound: null,
+  keepsMissing: false,
+  registries: null,
+  ...more,
+})
+const AT_LEAST = { kind: 'range', valueType: 'number', bound: 'lower_bound' } as const
+
+const DERIVED_CONTROLS: readonly Control[] = [
+  derived('gpu'),
+  derived('gpu_variant'),
+  derived('gpu_memory_gb_min', AT_LEAST),
+]
 
 function controlOf(filter: JsonValue, spec: JsonValue): Control {
   const name = textAt(filter, 'name') ?? ''
@@ -37,7 +64,7 @@ function controlOf(filter: JsonValue, spec: JsonValue): Control {
   const isBoolean = textAt(filter, 'value_type') === 'boolean'
   return {
     name,
-    label: labelOf(name),
+    label: filterLabel(name),
     choices,
     kind: kindOf(textAt(filter, 'op'), { isBoolean, hasChoices: choices.length > 0 }),
     valueType: textAt(filter, 'value_type') ?? '',
@@ -67,7 +94,7 @@ function choicesAt(spec: JsonValue, path: string): readonly string[] {
   }
 }
 
-/** The set form has no escape for commas and brackets. */
+/** Whether the plain set form can hold it, which has no escape for commas and brackets. */
 const isListable = (value: string): boolean => !/[,[\]]/.test(value) && value.trim() === value && value !== ''
 
 export type RangeEnds = { low: string; high: string }
@@ -76,7 +103,8 @@ export type RangeEnds = { low: string; high: string }
 
 export function writeChoices(values: readonly string[]): string | null {
   if (values.length === 0) return null
-  return values.length === 1 ? values[0]! : `in:[${values.join(',')}]`
+  if (values.length === 1) return values[0]!
+  return `in:${values.every(isListable) ? `[${values.join(',')}]` : JSON.stringify(values)}`
 }
 
 export const readChoices = (value: string): string[] => readItems('in', value) ?? [value]
@@ -128,8 +156,21 @@ export function canShow({ kind, choices, bound }: Control, value: string): boole
   }
 }
 
-const readItems = (op: string, value: string): string[] | null =>
-  value.startsWith(`${op}:[`) && value.endsWith(']') ? split(value.slice(op.length + 2, -1)) : null
+/** Of both set forms: `in:[a,b]`, and the JSON array that values with a comma need. */
+function readItems(op: string, value: string): string[] | null {
+  if (!value.startsWith(`${op}:[`) || !value.endsWith(']')) return null
+  const payload = value.slice(op.length + 1)
+  return readTexts(payload) ?? split(payload.slice(1, -1))
+}
+
+function readTexts(json: string): string[] | null {
+  try {
+    const values: unknown = JSON.parse(json)
+    return Array.isArray(values) && values.every((one) => typeof one === 'string') ? values : null
+  } catch {
+    return null
+  }
+}
 
 const split = (text: string): string[] =>
   text
@@ -157,12 +198,8 @@ const FORMS: ReadonlyMap<string, { pattern: RegExp; fault: string }> = new Map([
   ['address', { pattern: /^0x[\da-f]{40}$/i, fault: 'Enter an address: 0x and 40 hexadecimal digits.' }],
 ])
 
-/** Toggles a value. Values with a comma cannot be listed together, so one of them replaces the others. */
-export function toggleChoice(chosen: readonly string[], value: string): string | null {
-  if (chosen.includes(value)) return writeChoices(chosen.filter((one) => one !== value))
-  const both = [...chosen, value]
-  return writeChoices(both.every(isListable) ? both : [value])
-}
+export const toggleChoice = (chosen: readonly string[], value: string): string | null =>
+  writeChoices(chosen.includes(value) ? chosen.filter((one) => one !== value) : [...chosen, value])
 
 /** Whether a bare value would be read as a set form (docs/protocol.md#61-plain-form-and-set-form). */
 export const canChoose = (value: string): boolean => value.trim() !== '' && setFormOf(value) === null

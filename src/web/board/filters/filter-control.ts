@@ -117,8 +117,12 @@ const INPUTS = {
   text: PlainInput,
 }
 
+type MissingChoiceProps = Pick<FilterControlProps, 'query' | 'onChange'> & {
+  control: Pick<Control, 'name' | 'keepsMissing'>
+}
+
 /** The filter's default, or the reader's `strict.` parameter. */
-function MissingChoice(props: Pick<FilterControlProps, 'control' | 'query' | 'onChange'>) {
+export function MissingChoice(props: MissingChoiceProps) {
   const { control, query, onChange } = props
   const name = `strict.${control.name}`
   const strict = parameterOf(query, name)
@@ -126,6 +130,6 @@ function MissingChoice(props: Pick<FilterControlProps, 'control' | 'query' | 'on
   const toggle = (): void =>
     onChange(withValue(query, name, !keeps === control.keepsMissing ? null : String(keeps)))
   return html`<label class="choice hint">
-    <input type="checkbox" checked=${keeps} onChange=${toggle} /> <span>include listings without this value</span>
+    <input type="checkbox" checked=${keeps} onChange=${toggle} /> <span>also listings that do not state it</span>
   </label>`
 }

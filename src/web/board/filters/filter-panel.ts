@@ -9,12 +9,13 @@ import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
 import { chainName } from '../prices.ts'
 import type { Answer } from '../state/answer.ts'
-import type { FacetCounts } from '../state/facets.ts'
+import { type FacetCounts, PLACES } from '../state/facets.ts'
 import { parameterOf, type Query, withValue } from '../view.ts'
 import { type Control, faultIn } from './controls.ts'
 import { FacetList } from './facet-list.ts'
 import { Field } from './field.ts'
 import { FilterControl } from './filter-control.ts'
+import { PlaceFilter } from './place-filter.ts'
 import { PriceFilter } from './price-filter.ts'
 
 type FilterPanelProps = {
@@ -27,6 +28,7 @@ type FilterPanelProps = {
   /** Names of sources that can be chosen. */
   sources: readonly string[]
   query: Query
+  options: { key: string | null; refreshes: number }
   error: ProblemError | null
   onChange: (query: Query, control: string) => void
 }
@@ -50,7 +52,8 @@ export function FilterPanel(props: FilterPanelProps) {
 }
 
 function Filters(props: FilterPanelProps) {
-  const { spec, onRetry, controls, listingView, facets, tokens, sources, query, error, onChange } = props
+  const { spec, onRetry, controls, listingView, facets, tokens, sources, query, options, error, onChange } =
+    props
   const set = (name: string, value: string | null): void => onChange(withValue(query, name, value), name)
   const show = (control: Control) =>
     html`<${FilterControl}
@@ -61,10 +64,10 @@ function Filters(props: FilterPanelProps) {
       refusal=${refusalOf(error, control.name)}
       onChange=${(next: Query) => onChange(next, control.name)}
     />`
-  const first = [...listingView.facets, ...listingView.ranges].flatMap((name) =>
-    controls.filter((control) => control.name === name),
-  )
-  const furtherControls = controls.filter((control) => !first.includes(control))
+  const { filters, hasRegion } = listingView
+  const isFurther = ({ name }: Control): boolean =>
+    !filters.includes(name) && !(hasRegion && PLACES.some((place) => place === name))
+  const furtherControls = controls.filter(isFurther)
   // They stay open when the last of them is removed.
   const wasOtherSet = useRef(false)
   wasOtherSet.current ||= furtherControls.some(({ name }) => parameterOf(query, name) !== null)
@@ -81,7 +84,11 @@ function Filters(props: FilterPanelProps) {
       html`<p class="fault" role="alert">Filters could not be loaded.</p>
         <button type="button" onClick=${onRetry}>Load the filters again</button>`
     }
-    ${first.map(show)}
+    ${filters.map((name) =>
+      name === 'continent'
+        ? html`<${PlaceFilter} ...${{ query, options }} facet=${facets.byName.get(name) ?? null} onChange=${(next: Query) => onChange(next, name)} />`
+        : controls.filter((control) => control.name === name).map(show),
+    )}
     ${sources.length > 1 && html`<${RegistryFilter} ...${{ sources, facets, query, set }} />`}
     ${
       furtherControls.length > 0 &&

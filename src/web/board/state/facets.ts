@@ -25,27 +25,58 @@ export function useFacets(
 ): FacetCounts {
   const addresses = names === null ? [] : addressesFor(query, names)
   const answers = useAnswers<FacetsJson>(addresses, parseAnswer, options)
-  return useMemo(() => readFacets(answers), [answers])
+  const counts = useMemo(() => readFacets(answers), [answers])
+  const all = useAnswers<FacetsJson>(
+    counts.total === 0 && names !== null ? [`facets?by=${names.join(',')}`] : [],
+    parseAnswer,
+    options,
+  )
+  return useMemo(() => withAllValues(counts, readFacets(all)), [counts, all])
 }
+
+/** Where nothing matches, a filter shows the values of the whole market, which match nothing either. */
+function withAllValues(counts: FacetCounts, all: FacetCounts): FacetCounts {
+  if (counts.total !== 0) return counts
+  const byName = [...counts.byName].map(([name, facet]) => {
+    const values = all.byName.get(name)?.values.map(({ value }) => ({ value, count: 0 })) ?? []
+    return [name, facet.values.length > 0 ? facet : { ...facet, values }] as const
+  })
+  return { ...counts, byName: new Map(byName) }
+}
+
+/** From the widest to the narrowest. They are one filter to a reader, and are left out together. */
+export const PLACES = ['continent', 'country', 'region'] as const
+
+const isPlace = (name: string): boolean => PLACES.some((one) => one === name)
+
+export const withoutPlaces = (query: Query): Query =>
+  query.filter(([name]) => !isPlace(name.replace(/^strict\./, '')))
 
 /** The first covers the whole query; the others have one filter less. */
 function addressesFor(query: Query, names: readonly string[]): string[] {
-  const asked = query.filter(([name]) => name !== 'sort' && name !== 'require')
-  const active = names.filter((name) => parameterOf(filtersOf(query), parameterFor(name)) !== null)
+  const asked = countedQuery(query)
+  const isActive = (name: string): boolean => parameterOf(filtersOf(query), parameterFor(name)) !== null
+  const active = names.filter((name) => (isPlace(name) ? PLACES.some(isActive) : isActive(name)))
   const addressOf = (by: readonly string[], narrowed: Query): string =>
-    `facets?${queryString([['by', by.join(',')], ...withoutTokenOnly(narrowed)])}`
+    `facets?${queryString([['by', by.join(',')], ...narrowed])}`
   return [
     addressOf(
       names.filter((name) => !active.includes(name)),
       asked,
     ),
-    ...active.map((name) => addressOf([name], withValue(asked, parameterFor(name), null))),
+    ...active.map((name) =>
+      addressOf([name], isPlace(name) ? withoutPlaces(asked) : withValue(asked, parameterFor(name), null)),
+    ),
   ]
 }
 
-/** A token without a ceiling only orders. */
-const withoutTokenOnly = (query: Query): Query =>
-  parameterOf(query, 'price_max') === null ? query.filter(([name]) => name !== 'price_token') : query
+/** What is counted: without an order, and a token without a ceiling only orders. */
+export function countedQuery(query: Query): Query {
+  const isLimited = parameterOf(query, 'price_max') !== null
+  return query.filter(
+    ([name]) => name !== 'sort' && name !== 'require' && (isLimited || name !== 'price_token'),
+  )
+}
 
 const parameterFor = (name: string): string => (name === 'registry' ? 'sources' : name)
 

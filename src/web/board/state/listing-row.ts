@@ -17,10 +17,16 @@ export type ListingRow = {
   id: string
   /** `null` at a plain Registry. */
   registry: string | null
+  /** By what the gateway reads, and as the seller wrote it. */
   offer: string
+  written: string
   details: string
+  /** What the gateway reads: `null` where it knows no model, and at a plain Registry. */
+  gpu: string | null
+  /** As written. */
   model: string | null
   region: string | null
+  country: string | null
   options: readonly PaymentOption[]
   /** `null` where the listing's count is not valid. */
   gpus: number | null
@@ -63,10 +69,13 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
   return {
     id: textAt(listing, 'listing_id') ?? '',
     registry: textAt(meta, 'registry'),
-    offer: offerOf(listing),
+    offer: offerOf(listing, readGpu(meta)),
+    written: offerOf(listing, null),
     details: detailsOf(listing),
+    gpu: textAt(meta, 'gpu', 'model'),
     model: textAt(listing, 'offer_resource', 'gpu_model'),
     region: textAt(listing, 'offer_resource', 'region'),
+    country: textAt(meta, 'place', 'country'),
     options,
     gpus: gpuCount(listing),
     ram: numberAt(listing, 'offer_resource', 'ram_gb'),
@@ -116,9 +125,15 @@ export const parseListing = (bytes: Uint8Array): JsonValue => parseJson(decodeUt
 
 export const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-function offerOf(listing: JsonValue): string {
+/** `H100 SXM`. */
+function readGpu(meta: JsonValue): string | null {
+  const [model, variant] = [textAt(meta, 'gpu', 'model'), textAt(meta, 'gpu', 'variant')]
+  return model === null || variant === null ? model : `${model} ${variant}`
+}
+
+function offerOf(listing: JsonValue, gpu: string | null): string {
   const member = (name: string): string | null => textAt(listing, 'offer_resource', name)
-  const model = member('gpu_model')
+  const model = gpu ?? member('gpu_model')
   const count = member('gpu_count')
   if (model !== null) return count === null ? model : `${count} × ${model}`
   return member('service_name') ?? member('resource_id') ?? 'unnamed offer'

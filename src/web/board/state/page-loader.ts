@@ -4,6 +4,7 @@ import { SingleFlight } from '../../../domain/single-flight.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
 import { parseJson } from '../../../json/value.ts'
 import type { SourceReport } from '../../../wire/source.ts'
+import { type Hints, NO_HINTS, readHints } from './hints.ts'
 import { decodeUtf8, type ListingRow, readListingRow } from './listing-row.ts'
 
 /** Of the table, and of a request. */
@@ -23,6 +24,8 @@ export type LoaderState = {
   isWhole: boolean
   /** The worst report of each source; `null` at a plain Registry, and before the first answer. */
   sources: readonly SourceReport[] | null
+  /** Of the first answer. */
+  hints: Hints
   error: ProblemError | null
   /** When the first page arrived, in milliseconds since the Unix epoch. */
   loadedAt: number | null
@@ -36,6 +39,7 @@ export const INITIAL_STATE: LoaderState = {
   isComplete: true,
   isWhole: false,
   sources: null,
+  hints: NO_HINTS,
   error: null,
   loadedAt: null,
 }
@@ -119,6 +123,7 @@ export class PageLoader {
       total: this.#state.total ?? total,
       isTotalExact: this.#state.total === null ? isTotalExact : this.#state.isTotalExact,
       isWhole: isEnd,
+      hints: this.#state.loadedAt === null ? envelope.hints : this.#state.hints,
       loadedAt: this.#state.loadedAt ?? Date.now(),
       isComplete: this.#state.isComplete && isComplete,
       sources: sources === null ? null : worst(this.#state.sources ?? [], sources),
@@ -148,7 +153,7 @@ function worst(before: readonly SourceReport[], now: readonly SourceReport[]): S
 const rank = ({ state }: SourceReport): number => (state === 'loaded' ? 0 : state === 'stale' ? 1 : 2)
 
 /** Listings are the bytes that were published. */
-type Envelope = PageReport & { items: readonly Uint8Array[] }
+type Envelope = PageReport & { items: readonly Uint8Array[]; hints: Hints }
 
 const OPENING = '{"items":'
 
@@ -157,9 +162,10 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
   const isEnvelope = decodeUtf8(bytes.subarray(0, OPENING.length)) === OPENING
   const array = isEnvelope ? new JsonScanner(bytes).arrayAt(OPENING.length) : null
   if (array === null) throw new SyntaxError('not a list of listings')
-  const rest = parseJson(`${OPENING}[]${decodeUtf8(bytes.subarray(array.end))}`)
+  const rest = `${OPENING}[]${decodeUtf8(bytes.subarray(array.end))}`
   return {
-    ...readPageReport(rest),
+    ...readPageReport(parseJson(rest)),
+    hints: readHints(rest),
     items: array.elements.map(({ start, end }) => bytes.subarray(start, end)),
   }
 }

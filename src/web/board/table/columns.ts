@@ -173,7 +173,7 @@ function PaidIn({ row, tokens }: Pick<CellProps, 'row' | 'tokens'>) {
 function Offer({ row, navigation, now }: CellProps) {
   const offer = untrustedText(row.offer)
   const details = untrustedText(row.details)
-  return html`<${ViewLink} ...${{ navigation, change: { open: row } }} class="open" title=${offer}><bdi>${offer}</bdi><//>
+  return html`<${ViewLink} ...${{ navigation, change: { open: row } }} class="open" title=${untrustedText(row.written)}><bdi>${offer}</bdi><//>
     <${Flags} ...${{ row, now }} />
     <span class="hint details" title=${details}><bdi>${details}</bdi></span>`
 }

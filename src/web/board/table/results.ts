@@ -17,6 +17,7 @@ import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
 import { parameterOf, queryString } from '../view.ts'
 import { listingsCsv } from './columns.ts'
+import { HintLines } from './hint-lines.ts'
 import { ARROWS, ListingTable, type ListingTableProps, NARROW_TO_SORT } from './listing-table.ts'
 import { inOrder, type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
 
@@ -35,7 +36,7 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorti
 export function Results(props: ResultsProps) {
   const { listings, apiKey, facets, isAutomatic, setAutomatic, navigation, listingView, priceToken, tokens } =
     props
-  const { total, phase, sources, loadedAt, isComplete, isPrevious, loadUntil } = listings
+  const { total, phase, sources, hints, loadedAt, isComplete, isPrevious, loadUntil } = listings
   const { view, go } = navigation
   const isWhole = listings.isWhole && listings.rows.length <= PAGE_ROWS
   const sorting = { view, listingView, isMerged: sources !== null, priceToken, isWhole }
@@ -66,6 +67,7 @@ export function Results(props: ResultsProps) {
       <span class="hint updated">
         ${newCount > 0 && html`<strong>${number(newCount)} new</strong> · `}${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt} />`}</span>
     </div>
+    ${!isLoading && html`<${HintLines} ...${{ hints, navigation }} total=${total ?? 0} />`}
     <div class="tools row">
       <${SortChoice} ...${{ navigation, sorting }} />
       <${CopyButton} text=${() => location.href} label="link of this search">Copy link<//>

@@ -1,0 +1,35 @@
+import type { JsonObject } from '../../../json/value.ts'
+import { type ListingRow, readListingRow } from './listing-row.ts'
+
+/** A query that finds more, or other listings, than what was asked. */
+export type Suggestion = { query: Readonly<Record<string, string>>; total: number }
+
+/** A listing that differs from what was asked in one filter. All text is untrusted. */
+type NearMiss = { filter: string; has: string; row: ListingRow }
+
+/** What an answer says about listings that it does not have. */
+export type Hints = {
+  /** By derived filter. */
+  unplaced: Readonly<Record<string, number>>
+  suggestions: readonly Suggestion[]
+  nearMisses: readonly NearMiss[]
+}
+
+export const NO_HINTS: Hints = { unplaced: {}, suggestions: [], nearMisses: [] }
+
+type Members = {
+  unplaced?: Hints['unplaced']
+  suggestions?: Hints['suggestions']
+  near_misses?: readonly { differs: { filter: string; has: unknown }; listing: JsonObject }[]
+}
+
+/** Unchecked: the gateway's own answer. @param rest the members of a page beside its items */
+export function readHints(rest: string): Hints {
+  const { unplaced = {}, suggestions = [], near_misses = [] }: Members = JSON.parse(rest)
+  const nearMisses = near_misses.map(({ differs, listing }) => ({
+    filter: differs.filter,
+    has: String(differs.has ?? ''),
+    row: readListingRow(new TextEncoder().encode(JSON.stringify(listing))),
+  }))
+  return { unplaced, suggestions, nearMisses }
+}
