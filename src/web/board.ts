@@ -20,6 +20,7 @@ import { type Listings, useListings, useOpenRows } from './board/state/listings.
 import { CompareBar, CompareDialog } from './board/table/compare.ts'
 import { Results } from './board/table/results.ts'
 import { filtersOf, type Query, queryString } from './board/view.ts'
+import { request, toProblemError } from './common/gateway.ts'
 import { KeyForm, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
 
@@ -33,7 +34,7 @@ type Board = ReturnType<typeof useBoard>
 function useBoard() {
   const navigation = useNavigation()
   const { query, page } = navigation.view
-  const [apiKey, setKey] = useState(() => readKey(KEY_NAME))
+  const { apiKey, changeKey, keyRefusal, refuseKey } = useKey()
   const [refreshes, setRefreshes] = useState(0)
   const [picked, setPicked] = useState<readonly ListingRow[]>([])
   const options = { key: apiKey, refreshes }
@@ -48,13 +49,12 @@ function useBoard() {
   }, [spec.value])
   const facets = useFacets(query, isKnown(spec) ? facetNames(listingView, controls) : null, options)
   const refresh = (): void => setRefreshes((count) => count + 1)
-  const changeKey = (next: string | null): void => {
-    writeKey(KEY_NAME, next)
-    setPicked([])
-    setKey(next)
-  }
+  useEffect(() => setPicked([]), [apiKey])
+  useEffect(() => {
+    if (apiKey !== null && listings.error?.status === 401) refuseKey()
+  }, [listings.error])
   return {
-    ...{ navigation, apiKey, changeKey, refreshes, picked, setPicked, options },
+    ...{ navigation, apiKey, changeKey, keyRefusal, refreshes, picked, setPicked, options },
     ...{ listings, spec, tokens, controls, listingView, facets },
     refresh,
     automatic: useAutomatic(refresh),
@@ -62,6 +62,30 @@ function useBoard() {
     isReady: isKnown(tokenList) && (listings.total !== null || listings.error !== null),
   }
 }
+
+/** The reader's key. One that the gateway rejects is not used: the page shows what is public. */
+function useKey() {
+  const [apiKey, setKey] = useState(() => readKey(KEY_NAME))
+  const [keyRefusal, setRefusal] = useState<string | null>(null)
+  const keep = (next: string | null, refusal: string | null = null): void => {
+    writeKey(KEY_NAME, next)
+    setKey(next)
+    setRefusal(refusal)
+  }
+  const refuseKey = (): void => keep(null, KEY_REJECTED)
+  const changeKey = async (next: string | null): Promise<void> => {
+    if (next === null) return keep(null)
+    const status = await request('listings?limit=1', next, {}).then(
+      () => 200,
+      (cause) => toProblemError(cause).status,
+    )
+    if (status === 401) refuseKey()
+    else keep(next)
+  }
+  return { apiKey, keyRefusal, refuseKey, changeKey }
+}
+
+const KEY_REJECTED = 'Key rejected. Showing public listings.'
 
 /** Refreshes every minute while it is set. */
 function useAutomatic(refresh: () => void): [isAutomatic: boolean, set: (isAutomatic: boolean) => void] {
@@ -103,11 +127,11 @@ function App() {
     ${isReady && html`<${view.open === null ? Comparison : OpenListing} ...${board} opened=${opened} />`}`
 }
 
-const Header = ({ apiKey, changeKey, refresh }: Board) =>
+const Header = ({ apiKey, changeKey, keyRefusal, refresh }: Board) =>
   html`<header class="top row">
     <h1>entrepot</h1>
     <nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>
-    <${KeyForm} label="API key" isSet=${apiKey !== null} onChange=${changeKey} />
+    <${KeyForm} label="API key" isSet=${apiKey !== null} refusal=${keyRefusal} onChange=${changeKey} />
     <button type="button" onClick=${refresh}>Refresh</button>
     <p class="tagline">
       Machines and API credits for rent, from independent registries. Sellers are paid through on-chain escrow; entrepot
@@ -237,7 +261,7 @@ const TERMS: readonly (readonly [term: string, meaning: string])[] = [
 
 const Glossary = () =>
   html`<details>
-    <summary>Words of this page</summary>
+    <summary>Glossary</summary>
     <dl>${TERMS.map(([term, meaning]) => html`<dt>${term}</dt><dd>${meaning}</dd>`)}</dl>
   </details>`
 

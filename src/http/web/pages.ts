@@ -8,7 +8,7 @@ const BOARD: Page = {
   title: 'entrepot',
   header:
     '<h1>entrepot</h1><nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>' +
-    '<div class="key row"><label class="row"><span>API key</span><input disabled></label><button disabled>Use</button></div>' +
+    '<div class="key row"><label class="row"><span>API key</span><input disabled></label><button disabled>Apply</button></div>' +
     '<button disabled>Refresh</button>' +
     '<p class="tagline">Machines and API credits for rent, from independent registries. Sellers are paid through on-chain escrow; ' +
     'entrepot only lists them.</p>',

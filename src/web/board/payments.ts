@@ -6,7 +6,16 @@ import { CopyButton } from '../common/copy-button.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
 import { shortAddress, untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import { amountOf, chainName, safeUnit, shortAmount, shownOption, tokenName } from './prices.ts'
+import {
+  amountOf,
+  chainName,
+  isTestnet,
+  safeUnit,
+  shortAmount,
+  shownOption,
+  TestChip,
+  tokenName,
+} from './prices.ts'
 import type { ListingRow } from './state/listing-row.ts'
 
 type PriceLinesProps = { row: ListingRow; tokens: TokenTable; isShort?: boolean }
@@ -14,21 +23,24 @@ type PriceLinesProps = { row: ListingRow; tokens: TokenTable; isShort?: boolean 
 /** The price per GPU and of the whole offer. Its unit is an element of its own, which no long value can cut off. */
 export function PriceLines({ row, tokens, isShort }: PriceLinesProps) {
   const option = shownOption(row, tokens)
-  if (option === null) return html`<p class="big-price">Price on request</p>`
-  const isPerGpu = option.unit === 'hour' && row.gpus !== null && row.model !== null
+  if (option === null) return html`<p class="big-price">${capitalised(row.noPrice)}</p>`
+  const isPerGpu = row.gpus !== null && option.unit === 'hour'
   const amountPer = (per: 'gpu' | 'offer'): string => amountOf(option, row.gpus, per, tokens) ?? '–'
   const line = (per: 'gpu' | 'offer') =>
     html`<strong>${isShort ? shortAmount(amountPer(per)) : amountPer(per)}</strong> <span class="unit">${tokenName(option, tokens)} per ${safeUnit(option.unit, per)}</span>`
-  return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}</p>
+  return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}${isTestnet(option, tokens) && html` <${TestChip} />`}</p>
     ${isPerGpu && html`<p>${line('offer')} <span class="hint">for the whole offer</span></p>`}`
 }
 
-/** Of the whole offer, for as many hours as the reader likes. */
+const capitalised = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)
+
+/** Of the whole offer, for as many hours as the reader likes and the seller allows. */
 export function Total({ row, tokens }: PriceLinesProps) {
-  const [hours, setHours] = useState('24')
+  const most = row.longestRent === null ? null : Math.max(1, Math.floor(row.longestRent / 3600))
+  const [hours, setHours] = useState(String(Math.min(24, most ?? 24)))
   const option = shownOption(row, tokens)
   if (option === null || option.unit !== 'hour') return null
-  const isCount = /^[1-9]\d{0,5}$/.test(hours)
+  const isCount = /^[1-9]\d{0,5}$/.test(hours) && Number(hours) <= (most ?? Number.POSITIVE_INFINITY)
   const total = isCount
     ? amountOf({ ...option, value: option.value * BigInt(hours) }, row.gpus, 'offer', tokens)
     : '–'
@@ -37,6 +49,7 @@ export function Total({ row, tokens }: PriceLinesProps) {
       For <input inputmode="numeric" autocomplete="off" value=${hours} aria-invalid=${isCount ? undefined : 'true'} onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setHours(currentTarget.value.trim())} /> hours:
     </label>
     ${' '}<output>${total} ${tokenName(option, tokens)}</output>
+    ${most !== null && html` <span class=${isCount ? 'hint' : 'fault'}>longest rent ${most.toLocaleString('en')} h</span>`}
   </p>`
 }
 
@@ -55,15 +68,18 @@ export function Payments({ row, listing, tokens }: PaymentsProps) {
   })
   if (payments.length === 0) return html`<p class="hint">The listing names no escrow.</p>`
   const rows = payments.slice(0, MAX_ROWS).map(({ option, address, chain, token }, key) => {
-    const perGpu = option?.unit === 'hour' ? amountOf(option, row.gpus, 'gpu', tokens) : null
+    const perGpu =
+      option?.unit === 'hour' && row.gpus !== null ? amountOf(option, row.gpus, 'gpu', tokens) : null
     const whole =
       option && `${amountOf(option, row.gpus, 'offer', tokens)} per ${safeUnit(option.unit, 'offer')}`
-    const tokenCell = html`<${Address} text=${token} caption=${tokenName({ chain, token }, tokens)} label="token" />`
+    const isTest = option !== null && isTestnet(option, tokens)
+    const tokenCell = html`${isTest && html`<${TestChip} /> `}<${Address} text=${token} caption=${tokenName({ chain, token }, tokens)} label="token" />`
     const escrow =
       address && html`<${Address} text=${address} caption=${shortAddress(address)} label="escrow" />`
-    return { key, cells: [perGpu ?? '–', whole ?? 'on request', tokenCell, chainName(chain), escrow ?? '–'] }
+    const cells = [whole ?? row.noPrice, tokenCell, chainName(chain), escrow ?? '–']
+    return { key, cells: row.gpus === null ? cells : [perGpu ?? '–', ...cells] }
   })
-  return html`<${DataTable} label="Accepted payments" columns=${COLUMNS} rows=${rows} />
+  return html`<${DataTable} label="Accepted payments" columns=${row.gpus === null ? COLUMNS.slice(1) : COLUMNS} rows=${rows} />
     ${payments.length > MAX_ROWS && html`<p class="hint">and ${payments.length - MAX_ROWS} more</p>`}
     <${Arbiters} listing=${listing} />`
 }
@@ -94,6 +110,6 @@ function Arbiters({ listing }: { listing: JsonObject }) {
       ({ arbiter, chain }, n) =>
         html`${n > 0 && ' or '}${code(arbiter)} on ${chain === null ? 'any chain' : chainName(chain)}`,
     )
-  return html`${arbiters.length > 0 && html`<p>Release is decided by arbiter ${names}.</p>`}
+  return html`${arbiters.length > 0 && html`<p>Arbiter: ${names}.</p>`}
   ${oracle !== null && html`<p>Oracle: ${code(oracle)}</p>`}`
 }

@@ -8,8 +8,9 @@ import {
   readableAmount,
   unitName,
 } from '../../domain/price/price-key.ts'
-import type { TokenTable } from '../../domain/price/token.ts'
+import type { Token, TokenTable } from '../../domain/price/token.ts'
 import { shortAddress, untrustedText } from '../common/untrusted-text.ts'
+import { html } from '../html.ts'
 import type { ListingRow } from './state/listing-row.ts'
 
 /** Of the options, the one that the gateway compared; else the lowest in the first token that the gateway knows. */
@@ -18,7 +19,8 @@ export function shownOption(
   tokens: TokenTable,
 ): PaymentOption | null {
   const inKnownTokens = options.filter(({ chain, token }) => tokens.find(chain, token) !== null)
-  const candidates = inKnownTokens.length > 0 ? inKnownTokens : options
+  const inMoney = inKnownTokens.filter((one) => !isTestnet(one, tokens))
+  const candidates = [inMoney, inKnownTokens, options].find((some) => some.length > 0) ?? []
   const [first] = candidates
   if (compared !== null || first === undefined) return compared
   const comparable = candidates.filter(
@@ -27,6 +29,15 @@ export function shownOption(
   const keyOf = (one: PaymentOption): PriceKey => priceKey(one, gpus ?? 1, 'offer')!
   return comparable.reduce((best, one) => (comparePriceKeys(keyOf(one), keyOf(best)) < 0 ? one : best))
 }
+
+/** Whether the token is worth nothing. */
+export function isTestnet({ chain, token }: PaymentOption, tokens: TokenTable): boolean {
+  const known: (Token & { testnet?: boolean }) | null = tokens.find(chain, token)
+  return known?.testnet === true
+}
+
+export const TestChip = () =>
+  html`<span class="flag" title="Tokens of a test network are worth nothing">test network</span>`
 
 const symbolOf = ({ chain, token }: PaymentOption, tokens: TokenTable): string =>
   tokens.find(chain, token)?.symbol ?? `${chain} ${token}`
@@ -55,7 +66,7 @@ export function tokenName(
   { chain, token }: Pick<PaymentOption, 'chain' | 'token'>,
   tokens: TokenTable,
 ): string {
-  return tokens.find(chain, token)?.symbol ?? `base units of ${shortAddress(token)}`
+  return tokens.find(chain, token)?.symbol ?? `units of ${shortAddress(token)}`
 }
 
 /** `Base Sepolia` for `base_sepolia`. Safe text. */

@@ -29,6 +29,7 @@ type SheetProps = {
 export function Sheet({ row, asOf, tokens, commands, review, navigation }: SheetProps) {
   const dialog = useModal()
   const listing = objectOrEmpty(parseListing(row.bytes))
+  const isRent = row.options.length === 0 || row.options.some(({ unit }) => unit === 'hour')
   // A click beside the dialog has the dialog itself as its target.
   const closeBeside = (event: MouseEvent): void => {
     if (event.target === dialog.current) dialog.current?.close()
@@ -53,11 +54,11 @@ export function Sheet({ row, asOf, tokens, commands, review, navigation }: Sheet
         ${warningsOf(row).map(([title, why]) => html`<li><strong>${title}</strong>: ${untrustedText(why)}.</li>`)}
       </ul>
       <details open>
-        <summary>How to rent</summary>
+        <summary>How to ${isRent ? 'rent' : 'buy'}</summary>
         <ol class="bullets">
-          <li>Check the offer with its seller${review === null ? '.' : ': '}${review !== null && html`<${CommandList} commands=${[{ label: 'review', text: review }]} />`}</li>
-          <li>Open the storefront and agree on a duration. The price and the escrows below are the seller's terms.</li>
-          <li>Pay into the escrow. It releases the money when the arbiter accepts the delivery.</li>
+          <li>Ask the seller whether it is still free${review === null ? '.' : ': '}${review !== null && html`<${CommandList} commands=${[{ label: 'review', text: review }]} />`}</li>
+          <li>Open the storefront and agree on ${isRent ? 'a duration' : 'an amount'}. The price and the escrows below are the seller's terms.</li>
+          <li>Pay into the escrow; the seller gets it once the arbiter below confirms delivery.</li>
         </ol>
       </details>
       <h3>Accepted payments</h3>
@@ -99,7 +100,7 @@ function Facts({
         : html`${narrow('publisher', address)} <${CopyButton} text=${address} label="the seller's address" />`,
     )}
     ${fact('Storefront', html`<code>${untrustedText(storefrontUrl ?? 'not stated')}</code>`)}
-    ${fact('Longest rent', typeof seconds === 'number' ? `up to ${formatDuration(seconds)}` : 'not limited by the listing')}
+    ${typeof seconds === 'number' && fact('Longest rent', `up to ${formatDuration(seconds)}`)}
     ${fact('Status', untrustedText(status))}
     ${fact('Listed', createdAt === null ? 'publication date unknown' : html`<${TimeAgo} at=${createdAt} />`)}
     ${asOf !== null && fact('Read from its registry', html`<${TimeAgo} at=${asOf} />`)}
@@ -162,7 +163,7 @@ function DealStatus({ row, listing }: { row: ListingRow; listing: JsonObject }) 
     ...DELIVERY_STEPS.map((name) => [name, delivery[name]] as const),
   ]
   return html`<details>
-    <summary>Deal status: ${lifecycle.advertised.status === 'current' ? 'advertised' : 'no longer advertised'}; the rest is not checked</summary>
+    <summary>${lifecycle.advertised.status === 'current' ? 'No deal yet' : 'No longer advertised'}</summary>
     <dl>
       ${steps.filter(([, { status }]) => status !== 'not-applicable').map(([name, step]) => html`<${Step} ...${{ name, step }} />`)}
     </dl>

@@ -112,7 +112,7 @@ export function Banner({ listings, hasKey }: BannerProps) {
   return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
     <h2>${error === null ? 'Some registries did not answer. Results are incomplete.' : headline(rows.length, total, isPrevious)}</h2>
     ${error !== null && html`<p>${untrustedText(error.message, MAX_DETAIL_CHARS)}</p>`}
-    ${error?.status === 401 && html`<p>${hasKey ? KEY_REFUSED : KEY_REQUIRED}</p>`}
+    ${error?.status === 401 && !hasKey && html`<p>${KEY_REQUIRED}</p>`}
     ${error?.status === 429 && html`<p>The search is sent again ${error.retryAfter === null ? 'shortly' : `in ${error.retryAfter} s`}.</p>`}
     <${MissingSources} reports=${reports} />
     ${error !== null && canRetry(error.status) && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
@@ -120,7 +120,6 @@ export function Banner({ listings, hasKey }: BannerProps) {
 }
 
 const KEY_REQUIRED = 'This gateway requires an API key. Enter one above, or ask its operator for one.'
-const KEY_REFUSED = 'This key was rejected. Forget it above, and enter another.'
 const MAX_DETAIL_CHARS = 1000
 const MAX_MISSING = 50
 

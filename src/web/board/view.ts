@@ -46,7 +46,7 @@ function readCompared(text: string): OpenListing {
   return { id: text.slice(registry.length + 1), registry: registry || null }
 }
 
-/** Never empty: an empty URL would keep the old search. */
+/** Relative to the page's folder: an empty URL would keep the old search. */
 export function writeView({ query, page, order, open, compared }: View): string {
   const fragment = new URLSearchParams([
     ...(page === 1 ? [] : [['page', String(page)]]),
@@ -55,7 +55,7 @@ export function writeView({ query, page, order, open, compared }: View): string 
     ...(open === null || open.registry === null ? [] : [['registry', open.registry]]),
     ...compared.map(({ id, registry }) => ['compare', `${registry ?? ''}:${id}`]),
   ])
-  return `?${queryString(query)}${fragment.size === 0 ? '' : `#${fragment}`}`
+  return `${query.length === 0 ? './' : `?${queryString(query)}`}${fragment.size === 0 ? '' : `#${fragment}`}`
 }
 
 export const queryString = (query: Query): string =>

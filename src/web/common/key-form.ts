@@ -5,13 +5,16 @@ import { html } from '../html.ts'
 type KeyFormProps = {
   label: string
   isSet: boolean
+  /** Why the last key is not in use. */
+  refusal?: string | null
   onChange: (key: string | null) => void
 }
 
 /** Never shows a key after it was entered. */
-export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
+export function KeyForm({ label, isSet, refusal = null, onChange }: KeyFormProps) {
   const [typed, setTyped] = useState('')
-  const [error, setError] = useState<string | null>(null)
+  const [fault, setFault] = useState<string | null>(null)
+  const error = fault ?? refusal
   const focus = useRef<HTMLElement>(null)
   const wasSet = useRef(isSet)
   useEffect(() => {
@@ -23,7 +26,7 @@ export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
     event.preventDefault()
     const key = typed.trim()
     const isSendable = isSendableKey(key)
-    setError(isSendable ? null : key === '' ? 'Enter a key.' : 'A key has no spaces or special characters.')
+    setFault(isSendable ? null : key === '' ? 'Enter a key.' : 'A key has no spaces or special characters.')
     if (!isSendable) return
     setTyped('')
     onChange(key)
@@ -31,7 +34,7 @@ export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
   if (isSet)
     return html`<div class="key row">
       <span>${label} in use (this tab only)</span>
-      <button type="button" ref=${focus} onClick=${() => onChange(null)}>Forget key</button>
+      <button type="button" ref=${focus} onClick=${() => onChange(null)}>Remove key</button>
     </div>`
   return html`<form class="key row" onSubmit=${submit}>
     <label class="row">
@@ -46,7 +49,7 @@ export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
         onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setTyped(currentTarget.value)}
       />
     </label>
-    <button type="submit">Use</button>
+    <button type="submit">Apply</button>
     ${error !== null && html`<span class="fault" id="key-error" role="alert">${error}</span>`}
   </form>`
 }

@@ -26,15 +26,18 @@ type TimeAgoProps = {
   at: number | null
   /** The browser's clock by default. */
   now?: number
+  /** `3 min`, where the heading says that it is past. */
+  isShort?: boolean
 }
 
 /** `3 min ago`, with the exact time as its title. */
-export function TimeAgo({ at, now }: TimeAgoProps) {
+export function TimeAgo({ at, now, isShort = false }: TimeAgoProps) {
   useNow()
   if (at === null) return html`<span>unknown</span>`
   const iso = new Date(at).toISOString()
   const title = `${new Date(at).toLocaleString('en', EXACT)} (${iso.slice(0, 19).replace('T', ' ')} UTC)`
-  return html`<time datetime=${iso} title=${title}>${timeAgo(at, now ?? Date.now())}</time>`
+  const words = timeAgo(at, now ?? Date.now())
+  return html`<time datetime=${iso} title=${title}>${isShort ? words.replace(/^just | ago$/, '') : words}</time>`
 }
 
 /** `15:04:05`, local. @param at ISO 8601 */

@@ -1,6 +1,7 @@
 // One file, so that one Chromium serves them all.
 import './board/browsing.ts'
 import './board/meaning.ts'
+import './board/numbers.ts'
 import './board/prices.ts'
 import './board/gaps.ts'
 import './board/places.ts'

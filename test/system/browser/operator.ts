@@ -18,7 +18,7 @@ const openPage = (t: InBrowser, url: string): Promise<WatchedPage> =>
 
 async function unlock(page: Page, key = ADMIN_KEY): Promise<void> {
   await page.getByLabel('Admin key').fill(key)
-  await page.getByRole('button', { name: 'Use' }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
 }
 
 async function open(t: InBrowser, url: string): Promise<WatchedPage> {
@@ -249,7 +249,7 @@ test.serial('operator page: of two keys that are tried at once the latest one co
   )
   await unlock(page)
   await unlock(page)
-  await page.getByRole('button', { name: 'Forget key' }).click()
+  await page.getByRole('button', { name: 'Remove key' }).click()
   const late = page.waitForResponse('**/admin/api-keys')
   held.resolve()
   await late
@@ -281,7 +281,7 @@ test.serial('operator page: its key stays in the tab until it is forgotten', asy
   const page = await open(t, service.url)
   const other = await page.context().newPage()
   await other.goto(`${service.url}/operator`)
-  await other.getByRole('button', { name: 'Use' }).waitFor()
+  await other.getByRole('button', { name: 'Apply' }).waitFor()
   await page.reload()
   await page.getByRole('heading', { name: 'API keys' }).waitFor()
   t.false(page.url().includes(ADMIN_KEY))
@@ -297,12 +297,12 @@ test.serial('operator page: its key stays in the tab until it is forgotten', asy
   await page.getByRole('row', { name: /bob/ }).waitFor()
   t.false(await holds(page, raw))
 
-  await page.getByRole('button', { name: 'Forget key' }).click()
-  await page.getByRole('button', { name: 'Use' }).waitFor()
+  await page.getByRole('button', { name: 'Remove key' }).click()
+  await page.getByRole('button', { name: 'Apply' }).waitFor()
   t.is(await page.evaluate('document.activeElement.tagName'), 'MAIN')
   t.false(await holds(page, ADMIN_KEY))
   await page.reload()
-  await page.getByRole('button', { name: 'Use' }).waitFor()
+  await page.getByRole('button', { name: 'Apply' }).waitFor()
 })
 
 test.serial('operator page: shows what is wrong first, in words, and acts on a source', async (t) => {
@@ -401,7 +401,7 @@ const OVERFLOWING = `[...document.querySelectorAll('body *')]
 test.serial('operator page: axe finds nothing, light and wide, dark and narrow', async (t) => {
   const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }], { environment })
   const page = await openPage(t, gateway.url)
-  await page.getByRole('button', { name: 'Use' }).waitFor()
+  await page.getByRole('button', { name: 'Apply' }).waitFor()
   t.deepEqual(await axeFindings(page), [])
   await unlock(page, 'wrong')
   await page.getByText(/Wrong key/).waitFor()

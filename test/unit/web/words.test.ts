@@ -229,10 +229,11 @@ test('times: in the largest unit that fits, marked where they lie in the future'
 test('CSV: cells are quoted, and no cell is run as a formula', (t) => {
   const row = rowOf({
     listing_id: '=1+1',
-    offer_resource: { gpu_model: 'a "b", c' },
+    offer_resource: { gpu_model: 'a "b", c', gpu_count: 1 },
     accepted_escrows: [escrow('base', '0xa', '2500000')],
   })
-  const [head, cells] = listingsCsv([row], TOKENS).split('\r\n')
-  t.is(head!.split(',').length, 14)
-  t.true(cells!.startsWith(`"'=1+1","2.50","2.50","hour","USDC","0xa","base","a ""b"", c","1"`), cells)
+  const [note, head, cells] = listingsCsv([row], TOKENS, ['all that match']).split('\r\n')
+  t.is(note, '# all that match')
+  t.is(head!.split(',').length, 24)
+  t.true(cells!.startsWith(`"'=1+1","2.50","2.50","hour","USDC","0xa","base","","1 × a ""b"", c"`), cells)
 })

@@ -61,7 +61,7 @@ export function FacetList({ name, label, value, facet, choices, wordsOf, onChang
   </fieldset>`
 }
 
-type Counted = { value: string; count: number | null; isAtLeast?: boolean }
+export type Counted = { value: string; count: number | null; isAtLeast?: boolean }
 
 type ChoiceProps = Counted & { words: string; isChosen: boolean; onToggle: () => void }
 

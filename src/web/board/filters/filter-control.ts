@@ -1,8 +1,9 @@
 import type { FacetJson } from '../../../wire/facets.ts'
+import { parseAnswer, request } from '../../common/gateway.ts'
 import { SelectBox } from '../../common/select-box.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import { inputUnit } from '../members.ts'
+import { formatMember, inputUnit } from '../members.ts'
 import { parameterOf, type Query, withValue } from '../view.ts'
 import {
   type Control,
@@ -10,18 +11,21 @@ import {
   faultIn,
   type RangeEnds,
   rangeFault,
+  readChoices,
   readExclusions,
   readRange,
+  writeChoices,
   writeExclusions,
   writeRange,
 } from './controls.ts'
-import { FacetList } from './facet-list.ts'
+import { type Counted, FacetList, useSteadyCounts } from './facet-list.ts'
 import { Field } from './field.ts'
 
 type FilterControlProps = {
   control: Control
   query: Query
   facet: FacetJson | null
+  apiKey: string | null
   /** What the gateway refused about it. */
   refusal: string | null
   /** Of a value, for people. */
@@ -29,7 +33,8 @@ type FilterControlProps = {
   onChange: (query: Query) => void
 }
 
-export function FilterControl({ control, query, facet, refusal, wordsOf, onChange }: FilterControlProps) {
+export function FilterControl(props: FilterControlProps) {
+  const { control, query, facet, refusal, wordsOf, apiKey, onChange } = props
   const { name, label, registries, kind } = control
   const value = parameterOf(query, name)
   const set = (next: string | null): void => onChange(withValue(query, name, next))
@@ -38,10 +43,11 @@ export function FilterControl({ control, query, facet, refusal, wordsOf, onChang
     unit === null || facet !== null || kind === 'choice' ? label : `${label} (${unit})`,
   )
   const isList = facet !== null && (kind === 'text' || kind === 'choice')
+  const isLevel = isList && name === 'sla'
   const isShown = value === null || canShow(control, value)
-  const Input = isList ? ChoiceInput : isShown ? INPUTS[kind] : PlainInput
+  const Input = isLevel ? AtLeastInput : isList ? ChoiceInput : isShown ? INPUTS[kind] : PlainInput
   return html`<div class="filter stack">
-    <${Input} ...${{ id: `filter-${name}`, label: title, control, facet, refusal, wordsOf, value, set }} />
+    <${Input} ...${{ id: `filter-${name}`, label: title, control, facet, refusal, wordsOf, value, set, apiKey }} />
     ${registries !== null && html`<p class="hint">from ${registries.map((one) => untrustedText(one)).join(', ')}</p>`}
     ${value !== null && facet?.missing !== 0 && html`<${MissingChoice} ...${{ control, query, onChange }} />`}
   </div>`
@@ -56,6 +62,33 @@ type InputProps = Omit<FilterControlProps, 'query' | 'onChange'> & {
 
 const ChoiceInput = ({ label, control, facet, wordsOf, value, set }: InputProps) =>
   html`<${FacetList} name=${control.name} choices=${control.choices} onChange=${set} ...${{ label, value, facet, wordsOf }} />`
+
+/** Of a number whose filter takes single values: those of the whole market from a least one on. */
+function AtLeastInput({ id, label, control: { name }, facet, value, set, apiKey }: InputProps) {
+  const counts = useSteadyCounts(facet).toSorted((a, b) => Number(a.value) - Number(b.value))
+  const chosen = value === null ? [] : readChoices(value)
+  const options = counts.map(({ value: least }, n) => {
+    const total = counts.slice(n).reduce((sum, { count }) => sum + (count ?? 0), 0)
+    return [least, `at least ${formatMember(name, Number(least))} (${total.toLocaleString('en')})`] as const
+  })
+  const least = counts.find((_, n) => counts.slice(n).every(({ value }) => chosen.includes(value)))?.value
+  const words = chosen.map((one) => formatMember(name, Number(one))).join(', ')
+  const choose = async (from: string): Promise<void> => {
+    if (from === '') return set(null)
+    const all = await request(`facets?by=${name}`, apiKey, {})
+      .then(parseAnswer)
+      .catch(() => ({}))
+    const values: Counted[] = all.facets?.[name]?.values ?? counts
+    set(writeChoices(values.map(({ value }) => value).filter((one) => Number(one) >= Number(from))))
+  }
+  return html`<label for=${id}>${label}</label>
+    <${SelectBox}
+      id=${id}
+      value=${value === null ? '' : (least ?? value)}
+      options=${[['', 'any'], ...(value !== null && least === undefined ? [[value, words]] : []), ...options]}
+      onChange=${choose}
+    />`
+}
 
 const PlainInput = ({ id, label, control, refusal, value, set }: InputProps) =>
   html`<label for=${id}>${label}</label>

@@ -59,6 +59,7 @@ function Filters(props: FilterPanelProps) {
     html`<${FilterControl}
       key=${control.name}
       ...${{ control, query }}
+      apiKey=${options.key}
       facet=${facets.byName.get(control.name) ?? null}
       wordsOf=${control.name === 'token' ? (address: string) => tokenWords(address, tokens) : undefined}
       refusal=${refusalOf(error, control.name)}

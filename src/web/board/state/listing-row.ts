@@ -28,12 +28,19 @@ export type ListingRow = {
   region: string | null
   country: string | null
   options: readonly PaymentOption[]
-  /** `null` where the listing's count is not valid. */
+  /** Why there is no option. */
+  noPrice: 'price on request' | 'price not readable'
+  /** `null` where the listing states no valid count: it has no price per GPU. */
   gpus: number | null
+  vcpus: number | null
   /** In GB. */
   ram: number | null
+  /** In GB. */
+  disk: number | null
   /** In per cent. */
   sla: number | null
+  /** In seconds. */
+  longestRent: number | null
   /** The option by which the gateway ordered or limited. */
   compared: PaymentOption | null
   /** Signing address, else the Registry's number. */
@@ -77,9 +84,13 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
     region: textAt(listing, 'offer_resource', 'region'),
     country: textAt(meta, 'place', 'country'),
     options,
-    gpus: gpuCount(listing),
+    noPrice: hasRates(listing) ? 'price not readable' : 'price on request',
+    gpus: at(listing, 'offer_resource', 'gpu_count') === null ? null : gpuCount(listing),
+    vcpus: numberAt(listing, 'offer_resource', 'vcpu_count'),
     ram: numberAt(listing, 'offer_resource', 'ram_gb'),
+    disk: numberAt(listing, 'offer_resource', 'disk_gb'),
     sla: numberAt(listing, 'offer_resource', 'sla'),
+    longestRent: numberAt(listing, 'max_duration_seconds'),
     compared: comparedOption(options, at(meta, 'price')),
     address: textAt(meta, 'publisher'),
     storefrontUrl: textAt(listing, 'storefront_url'),
@@ -124,6 +135,9 @@ export function readOneListing(bytes: Uint8Array): ListingRow {
 export const parseListing = (bytes: Uint8Array): JsonValue => parseJson(decodeUtf8(bytes))
 
 export const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+
+const hasRates = (listing: JsonValue): boolean =>
+  listAt(listing, 'accepted_escrows').some((escrow) => listAt(escrow, 'rates').length > 0)
 
 /** `H100 SXM`. */
 function readGpu(meta: JsonValue): string | null {

@@ -8,7 +8,7 @@ import { linkTarget, shortAddress, untrustedText } from '../../common/untrusted-
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
 import { Narrow, type Navigation, ViewLink } from '../navigation.ts'
-import { amountOf, chainName, safeUnit, shortAmount, shownOption } from '../prices.ts'
+import { amountOf, chainName, isTestnet, safeUnit, shortAmount, shownOption, TestChip } from '../prices.ts'
 import { type ListingRow, warningsOf } from '../state/listing-row.ts'
 
 /** All that the board knows of a column. */
@@ -50,7 +50,7 @@ export const COLUMNS: readonly Column[] = [
     title: ({ priceTitle }) => priceTitle,
     key: null,
     cell: ({ pricePer, ...props }) =>
-      html`<${Price} ...${props} per=${pricePer} none="price on request" /> <${PaidIn} ...${props} />`,
+      html`<${Price} ...${props} per=${pricePer} none=${props.row.noPrice} /> <${PaidIn} ...${props} />`,
     csv: [
       ['price_per_gpu', (priced) => amountPer('gpu', priced)],
       ['price', (priced) => amountPer('offer', priced)],
@@ -58,6 +58,7 @@ export const COLUMNS: readonly Column[] = [
       ['token', ({ option, tokens }) => option && (symbolOf(option, tokens) ?? 'base units')],
       ['token_address', ({ option }) => option?.token],
       ['chain', ({ option }) => option?.chain],
+      ['other_prices', (priced) => otherPrices(priced)],
     ],
     width: '11.6rem',
     isShown: always,
@@ -67,7 +68,14 @@ export const COLUMNS: readonly Column[] = [
     title: () => 'Offer',
     key: { of: ({ model, offer }) => model ?? offer, isNumber: false },
     cell: (props) => html`<${Offer} ...${props} />`,
-    csv: [['offer', ({ row }) => row.offer]],
+    csv: [
+      ['offer', ({ row }) => row.offer],
+      ['gpu_model', ({ row }) => row.gpu ?? row.model],
+      ['gpu_model_written', ({ row }) => row.model],
+      ['vcpus', ({ row }) => row.vcpus],
+      ['disk_gb', ({ row }) => row.disk],
+      ['longest_rent_seconds', ({ row }) => row.longestRent],
+    ],
     width: 'auto',
     isShown: always,
   },
@@ -85,7 +93,7 @@ export const COLUMNS: readonly Column[] = [
     title: () => 'RAM',
     key: { of: ({ ram }) => ram, isNumber: true },
     cell: null,
-    csv: [],
+    csv: [['ram_gb', ({ row }) => row.ram]],
     width: 'auto',
     isShown: isOfGpus,
   },
@@ -94,7 +102,7 @@ export const COLUMNS: readonly Column[] = [
     title: () => 'SLA',
     key: { of: ({ sla }) => sla, isNumber: true },
     cell: null,
-    csv: [],
+    csv: [['sla', ({ row }) => row.sla]],
     width: 'auto',
     isShown: isOfGpus,
   },
@@ -113,8 +121,11 @@ export const COLUMNS: readonly Column[] = [
     key: { of: ({ region }) => region, isNumber: false },
     cell: ({ row, navigation }) =>
       html`<${Narrow} ...${{ navigation, name: 'region', value: row.region }} />`,
-    csv: [['region', ({ row }) => row.region]],
-    width: '12%',
+    csv: [
+      ['region', ({ row }) => row.region],
+      ['country', ({ row }) => row.country],
+    ],
+    width: '9.6rem',
     isShown: ({ listingView }) => listingView.hasRegion,
   },
   {
@@ -122,8 +133,11 @@ export const COLUMNS: readonly Column[] = [
     title: () => 'Registry',
     key: { of: ({ registry }) => registry, isNumber: false },
     cell: (props) => html`<${Registry} ...${props} />`,
-    csv: [['registry', ({ row }) => row.registry]],
-    width: '10%',
+    csv: [
+      ['registry', ({ row }) => row.registry],
+      ['copy', ({ row }) => (row.isStale ? 'yes' : 'no')],
+    ],
+    width: '8.6rem',
     isShown: ({ isMerged }) => isMerged,
   },
   {
@@ -142,11 +156,11 @@ export const COLUMNS: readonly Column[] = [
     name: 'listed',
     title: () => 'Listed',
     key: null,
-    cell: ({ row }) => html`<${TimeAgo} at=${row.createdAt} />`,
+    cell: ({ row }) => html`<${TimeAgo} at=${row.createdAt} isShort />`,
     csv: [
       ['created_at', ({ row }) => (row.createdAt === null ? null : new Date(row.createdAt).toISOString())],
     ],
-    width: '6.8rem',
+    width: '5.2rem',
     isShown: always,
   },
 ]
@@ -157,8 +171,9 @@ function Price({ row, tokens, per, none }: PriceProps) {
   const option = shownOption(row, tokens)
   if (option === null) return html`<span class="hint">${none}</span>`
   const amount = amountOf(option, row.gpus, per, tokens)
-  if (amount === null) return html`<span class="hint">GPU count unknown</span>`
-  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? 'base units'}/${safeUnit(option.unit, per)}</span>`
+  if (amount === null)
+    return html`<span class="hint">${row.model === null ? 'no GPUs' : 'GPU count unknown'}</span>`
+  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? 'units'}/${safeUnit(option.unit, per)}</span>`
 }
 
 /** What the price is paid in, and how many other options there are. */
@@ -167,7 +182,7 @@ function PaidIn({ row, tokens }: Pick<CellProps, 'row' | 'tokens'>) {
   if (option === null) return null
   const token = symbolOf(option, tokens) === undefined ? `${shortAddress(option.token)} on ` : ''
   const more = row.options.length > 1 ? `, +${row.options.length - 1} more` : ''
-  return html`<span class="hint" title=${untrustedText(option.token)}>${token}${chainName(option.chain)}${more}</span>`
+  return html`${isTestnet(option, tokens) && html`<${TestChip} />`}<span class="hint" title=${untrustedText(option.token)}>${token}${chainName(option.chain)}${more}</span>`
 }
 
 function Offer({ row, navigation, now }: CellProps) {
@@ -204,15 +219,21 @@ export function Storefront({ url, class: name }: { url: string | null; class?: s
   return html`<a class=${name} href=${target} title=${untrustedText(target)} target="_blank" rel="noopener noreferrer nofollow ugc">Storefront ↗</a>`
 }
 
-/** RFC 4180. Columns that are not shown count, too. */
-export function listingsCsv(rows: readonly ListingRow[], tokens: TokenTable): string {
+/** RFC 4180. Columns that are not shown count, too. @param notes lines before the header */
+export function listingsCsv(
+  rows: readonly ListingRow[],
+  tokens: TokenTable,
+  notes: readonly string[] = [],
+): string {
   const fields: Column['csv'] = [['listing_id', ({ row }) => row.id], ...COLUMNS.flatMap(({ csv }) => csv)]
   const lines = rows.map((row) => {
     const option = shownOption(row, tokens)
     return fields.map(([, of]) => String(of({ row, option, tokens }) ?? ''))
   })
   const head = fields.map(([name]) => name)
-  return [head, ...lines].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('')
+  const comments = notes.map((note) => `# ${note}\r\n`)
+  const cells = [head, ...lines].map((one) => `${one.map(csvCell).join(',')}\r\n`)
+  return [...comments, ...cells].join('')
 }
 
 /** Spreadsheets run a cell that begins like a formula. */
@@ -221,6 +242,16 @@ const csvCell = (text: string): string =>
 
 const amountPer = (per: PricePer, { row, option, tokens }: Priced) =>
   option && amountOf(option, row.gpus, per, tokens)?.replaceAll(',', '')
+
+/** `2.1875 USDC/h on Ethereum; …`. */
+const otherPrices = ({ row, option, tokens }: Priced): string =>
+  row.options
+    .filter((one) => one !== option)
+    .map((one) => {
+      const amount = amountOf(one, row.gpus, 'offer', tokens)
+      return `${amount} ${symbolOf(one, tokens) ?? 'base units'}/${safeUnit(one.unit, 'offer')} on ${chainName(one.chain)}`
+    })
+    .join('; ')
 
 const symbolOf = ({ chain, token }: PaymentOption, tokens: TokenTable): string | undefined =>
   tokens.find(chain, token)?.symbol

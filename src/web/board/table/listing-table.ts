@@ -4,7 +4,6 @@ import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
 import type { ListingRow } from '../state/listing-row.ts'
-import { PAGE_ROWS } from '../state/page-loader.ts'
 import { MAX_COMPARED } from '../view.ts'
 import { Storefront } from './columns.ts'
 import { type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
@@ -53,14 +52,14 @@ function SortHead({ navigation, sorting, column }: SortHeadProps) {
     class=${column.name}
     style=${{ width: column.width }}
     aria-sort=${direction}
-    title=${change === null ? NARROW_TO_SORT : undefined}
+    title=${change === null ? LOAD_TO_SORT : undefined}
   >
     ${change === null ? title : html`<${ViewLink} ...${{ navigation, change }} control="sort">${title}${arrow}<//>`}
   </th>`
 }
 
 export const ARROWS = { ascending: ' ▴', descending: ' ▾', none: '' }
-export const NARROW_TO_SORT = `Narrow to ${PAGE_ROWS} or fewer listings to sort by other columns.`
+export const LOAD_TO_SORT = 'Sorting by RAM, SLA… needs all listings loaded.'
 
 type TableRowProps = ListingTableProps & {
   row: ListingRow
@@ -85,7 +84,6 @@ function TableRow({ row, columns, index, now, sorting, tokens, navigation, picke
     })}
     <td role="cell" class="links">
       <${Storefront} url=${row.storefrontUrl} />
-      <${ViewLink} ...${{ navigation, change: { open: row } }} label=${`How to rent ${offer}`}>How to rent<//>
     </td>
   </tr>`
 }

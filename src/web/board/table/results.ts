@@ -1,11 +1,12 @@
 import { useRef } from 'preact/hooks'
 import { plural } from '../../../domain/plural.ts'
 import { readableAmount } from '../../../domain/price/price-key.ts'
+import { describeMissing } from '../../../wire/describe-missing.ts'
 import type { PriceRangeJson } from '../../../wire/facets.ts'
 import { CopyButton } from '../../common/copy-button.ts'
 import { SelectBox } from '../../common/select-box.ts'
 import { TimeAgo } from '../../common/time.ts'
-import { shortAddress } from '../../common/untrusted-text.ts'
+import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
 import type { Navigation } from '../navigation.ts'
@@ -18,7 +19,7 @@ import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
 import { parameterOf, queryString } from '../view.ts'
 import { listingsCsv } from './columns.ts'
 import { HintLines } from './hint-lines.ts'
-import { ARROWS, ListingTable, type ListingTableProps, NARROW_TO_SORT } from './listing-table.ts'
+import { ARROWS, ListingTable, type ListingTableProps, LOAD_TO_SORT } from './listing-table.ts'
 import { inOrder, type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
 
 type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorting'> & {
@@ -38,7 +39,7 @@ export function Results(props: ResultsProps) {
     props
   const { total, phase, sources, hints, loadedAt, isComplete, isPrevious, loadUntil } = listings
   const { view, go } = navigation
-  const isWhole = listings.isWhole && listings.rows.length <= PAGE_ROWS
+  const { isWhole } = listings
   const sorting = { view, listingView, isMerged: sources !== null, priceToken, isWhole }
   const rows = inOrder(listings.rows, sorting)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -71,7 +72,7 @@ export function Results(props: ResultsProps) {
     <div class="tools row">
       <${SortChoice} ...${{ navigation, sorting }} />
       <${CopyButton} text=${() => location.href} label="link of this search">Copy link<//>
-      <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens))}>CSV</button>
+      <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens, csvNotes(listings)))}>CSV</button>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('json', listingsJson)}>JSON</button>
       <label class="choice"><input type="checkbox" checked=${isAutomatic} onChange=${() => setAutomatic(!isAutomatic)} /> refresh every minute</label>
     </div>
@@ -115,7 +116,7 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
     ${
       sorting.isWhole
         ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`
-        : html`<span class="hint">${NARROW_TO_SORT}</span>`
+        : html`<span class="hint">${LOAD_TO_SORT}</span>`
     }`
 }
 
@@ -137,7 +138,7 @@ function factsOf(price: PriceRangeJson, isExact: boolean) {
   const atMost = isExact ? '' : 'at most '
   return html`${unit === 'hour' && gpus > 0 ? `${atMost}${number(gpus)} GPUs · ` : ''}from
     ${' '}<strong>${textOf(price.least)}</strong>, median <strong>${textOf(price.median)}</strong>, up to ${textOf(price.most)}
-    ${' '}${symbol ?? `base units of ${shortAddress(price.token)}`} per ${safeUnit(unit, price.price_per)}
+    ${' '}${symbol ?? `units of ${shortAddress(price.token)}`} per ${safeUnit(unit, price.price_per)}
     ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(price.chain)})</span>`
 }
 
@@ -204,6 +205,18 @@ function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
 }
 
 const number = (value: number): string => value.toLocaleString('en')
+
+/** What the file is of, when it was read, and what it lacks. */
+function csvNotes({ rows, isWhole, isComplete, sources, loadedAt }: Listings): string[] {
+  const missing = (sources ?? []).map(describeMissing).filter((words) => words !== null)
+  return [
+    `${location.href.replace(/#.*/, '')}, read ${new Date(loadedAt ?? Date.now()).toISOString()}`,
+    `${number(rows.length)} listings, ${isWhole && isComplete ? 'all that match' : 'not all that match'}`,
+    ...missing.map((words) => untrustedText(words, MAX_NOTE_CHARS)),
+  ]
+}
+
+const MAX_NOTE_CHARS = 300
 
 /** The bytes of each listing as they came. */
 const listingsJson = (rows: readonly ListingRow[]): string =>

@@ -100,7 +100,7 @@ test.serial('board: after a failure the page that is wanted is loaded, and a fil
   const saved = page.waitForEvent('download')
   await page.getByRole('button', { name: 'CSV' }).click()
   const lines = (await readFile(await (await saved).path(), 'utf8')).trimEnd().split('\r\n')
-  t.is(lines.length, 331)
+  t.is(lines.filter((line) => !line.startsWith('# ')).length, 331)
   t.deepEqual(files, ['listings.csv'])
   t.deepEqual(page.faults, [])
 })

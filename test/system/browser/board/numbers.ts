@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises'
+import { openWatched } from '../../../helpers/browser-page.ts'
+import { listingText } from '../../../helpers/fake-registry.ts'
+import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { test } from '../in-chromium.ts'
+import { escrow, machine, rowsOf, waitForCount } from './federation.ts'
+
+const rent = { accepted_escrows: [escrow('2000000')], max_duration_seconds: 86_400 }
+
+const items = [
+  listingText({ ...machine('day', { gpu_count: 1, sla: 99.5, ram_gb: 64 }), ...rent }),
+  listingText({ ...machine('more', { gpu_count: 1, sla: 99 }), ...rent }),
+  listingText({ ...machine('less', { gpu_count: 1, sla: 95 }), ...rent }),
+  listingText({ ...machine('plain', {}), ...rent, offer_resource: { service_name: 'storage' } }),
+  listingText({ ...machine('odd', { gpu_model: 'T4' }), accepted_escrows: [escrow('-5')] }),
+  listingText({ ...machine('asked', { gpu_model: 'T4' }), accepted_escrows: [escrow('1', { rates: [] })] }),
+]
+
+test.serial('board: a number is of what its label says', async (t) => {
+  const fake = await startFake(t, { items })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
+  await whenReady(gateway)
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/#listing=day`)
+  const sheet = page.getByRole('dialog')
+  t.is(await sheet.locator('output').textContent(), '48.00 USDC')
+  await sheet.getByLabel('hours').fill('1000')
+  await sheet.locator('.fault', { hasText: 'longest rent 24 h' }).waitFor()
+  t.is(await sheet.locator('output').textContent(), '– USDC')
+  await page.keyboard.press('Escape')
+  await waitForCount(page, '6 listings')
+
+  const plain = rowsOf(page).filter({ hasText: 'storage' })
+  t.regex((await plain.locator('.price').textContent()) ?? '', /^no GPUs/)
+  t.is(await plain.locator('.whole').textContent(), '2.00 USDC/h')
+  t.is(await rowsOf(page).filter({ hasText: 'price not readable' }).count(), 1)
+  t.is(await rowsOf(page).filter({ hasText: 'price on request' }).count(), 1)
+
+  await page.getByLabel('SLA', { exact: true }).selectOption('at least 99 % (2)')
+  await waitForCount(page, '2 listings')
+  t.is(new URL(page.url()).search, '?sla=in%3A%5B99%2C99.5%5D')
+  t.is(await page.getByLabel('SLA', { exact: true }).inputValue(), '99')
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'CSV' }).click()
+  const lines = (await readFile(await (await saved).path(), 'utf8')).split('\r\n')
+  t.regex(lines[0] ?? '', /^# http:.*\?sla=in.*, read 20/)
+  t.is(lines[1], '# 2 listings, all that match')
+  for (const column of ['ram_gb', 'sla', 'copy', 'longest_rent_seconds', 'other_prices'])
+    t.true(lines[2]!.split(',').includes(`"${column}"`), column)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: on a phone the button to the listings stays in reach', async (t) => {
+  const fake = await startFake(t, { items })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`, {
+    viewport: { width: 390, height: 844 },
+  })
+  await waitForCount(page, '6 listings')
+  await page.getByRole('button', { name: /^Filters/ }).click()
+  await page.getByRole('checkbox', { name: /^H200/ }).check()
+  const button = page.getByRole('button', { name: 'Show 3 listings' })
+  await button.waitFor()
+  const { y, height } = (await button.boundingBox())!
+  t.true(y >= 0 && y + height <= 844, `${y}`)
+  t.deepEqual(page.faults, [])
+})
