@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Violation } from '../errors.ts'
 import { type GatewayFile, parseGatewayFile } from './gateway-file.ts'
+import { type Authority, readAuthority } from './identity.ts'
 import { withSecretFiles } from './secret-files.ts'
 import {
   type Environment,
@@ -14,6 +15,8 @@ import { configWarnings } from './warnings.ts'
 export type Config = Readonly<
   Settings &
     GatewayFile & {
+      /** `null`: the service speaks the plain line only. */
+      authority: Authority | null
       /** What is valid and probably not intended. */
       warnings: readonly Violation[]
     }
@@ -25,8 +28,9 @@ export function loadConfig(environment: Environment = processEnvironment): Confi
   const settings = readEnvironment(withSecretFiles(environment, problems), problems)
   const file = settings.configPath
   const gateway = parseGatewayFile(readText(file, problems), { file, environment, problems })
+  const authority = readAuthority(environment, problems)
   if (problems.length > 0) throw new ConfigError(problems)
-  const config = { ...settings, ...gateway }
+  const config = { ...settings, ...gateway, authority }
   return Object.freeze({ ...config, warnings: configWarnings(config, environment) })
 }
 

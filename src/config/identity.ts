@@ -4,9 +4,10 @@ import { z } from 'zod'
 import type { Pin } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
 import type { Identity } from '../signing/exchange.ts'
-import { isSamePrincipal, type Principal, readPrincipal, SCHEMES } from '../signing/principal.ts'
-import { openSigner } from '../signing/proof.ts'
+import { isSamePrincipal, type Principal, readPrincipal, SCHEMES, type Scheme } from '../signing/principal.ts'
+import { openSigner, type Signer } from '../signing/proof.ts'
 import { readSecret } from '../signing/secret.ts'
+import type { Environment } from './settings.ts'
 
 /** Who asks Registries of the signed line. */
 export type GatewayIdentity = Identity & {
@@ -44,20 +45,23 @@ export function readIdentity(
   problems: Violation[],
 ): GatewayIdentity | null {
   const file = resolve(folder, key_file)
-  const fail = (message: string): null => {
+  const signer = readKey(file, scheme, (message) => {
     problems.push({ path: 'gateway.identity.key_file', message })
     return null
-  }
+  })
+  return signer && { signer, role, file, isExposed: isReadableByOthers(file) }
+}
+
+const isReadableByOthers = (file: string): boolean =>
+  (statSync(file).mode & READABLE_BY_OTHERS) !== 0 && !file.startsWith(SECRETS_FOLDER)
+
+function readKey(file: string, scheme: Scheme, fail: (message: string) => null): Signer | null {
   try {
-    const { mode } = statSync(file)
-    if ((mode & WRITABLE_BY_OTHERS) !== 0)
+    if ((statSync(file).mode & WRITABLE_BY_OTHERS) !== 0)
       return fail(`others can write ${file}, and so replace the key; run: chmod 600 ${file}`)
     const secret = readSecret(readFileSync(file, 'utf8'))
     const signer = secret?.scheme === scheme ? openSigner(secret) : null
-    if (signer === null)
-      return fail(`${file} holds no key of ${scheme}; entrepot identity new FILE writes one`)
-    const isExposed = (mode & READABLE_BY_OTHERS) !== 0 && !file.startsWith(SECRETS_FOLDER)
-    return { signer, role, file, isExposed }
+    return signer ?? fail(`${file} holds no key of ${scheme}; entrepot identity new FILE writes one`)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     return fail(
@@ -66,6 +70,34 @@ export function readIdentity(
         : `cannot read ${file}: ${code}`,
     )
   }
+}
+
+/** Who answers on the signed line. */
+export type Authority = { id: string; signer: Signer }
+
+/** Variables of the public implementation, all or none of which are set. */
+export const AUTHORITY_VARIABLES = ['ID', 'SCHEME', 'IDENTIFIER', 'CREDENTIAL_FILE'].map(
+  (name) => `REGISTRY_AUTHORITY_${name}`,
+)
+
+/** `null`: the service speaks the plain line only. Also where the key cannot be used, which is a problem. */
+export function readAuthority(environment: Environment, problems: Violation[]): Authority | null {
+  const values = AUTHORITY_VARIABLES.map((name) => environment[name] ?? '')
+  const missing = AUTHORITY_VARIABLES.filter((_name, n) => values[n] === '')
+  if (missing.length === AUTHORITY_VARIABLES.length) return null
+  const fail = (path: string, message: string): null => {
+    problems.push({ path, message })
+    return null
+  }
+  const [id = '', scheme, identifier, file = ''] = values
+  if (missing.length > 0)
+    return fail(missing.join(', '), 'missing; the four REGISTRY_AUTHORITY_… go together')
+  const [, , identifierName = '', fileName = ''] = AUTHORITY_VARIABLES
+  const principal = readPrincipal(scheme, identifier)
+  if (principal === null) return fail(identifierName, `is no identifier of the scheme '${scheme}'`)
+  const signer = readKey(file, principal.scheme, (message) => fail(fileName, message))
+  if (signer === null || isSamePrincipal(signer.principal, principal)) return signer && { id, signer }
+  return fail(fileName, `${file} holds the key of another identifier, ${signer.principal.identifier}`)
 }
 
 type PinSettings = {

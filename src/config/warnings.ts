@@ -3,6 +3,7 @@ import { isLocalHost, isLocalUrl } from '../domain/private-address.ts'
 import type { Visibility } from '../domain/source/reading.ts'
 import type { Violation } from '../errors.ts'
 import type { GatewayFile } from './gateway-file.ts'
+import { AUTHORITY_VARIABLES } from './identity.ts'
 import { SECRETS } from './secret-files.ts'
 import type { Environment, Settings } from './settings.ts'
 
@@ -22,6 +23,7 @@ const OWN_PREFIX = /^(ENTREPOT|REGISTRY|METRICS)_/
 /** Those of the service, and of the command line. */
 const OWN_VARIABLES: readonly string[] = [
   ...SECRETS.flatMap((name) => [name, `${name}_FILE`]),
+  ...AUTHORITY_VARIABLES,
   'ENTREPOT_CONFIG',
   'ENTREPOT_KEY_PASSPHRASE_FILE',
   'ENTREPOT_PRIVATE_KEY',

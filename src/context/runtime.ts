@@ -25,6 +25,7 @@ import type { McpHandler } from '../http/routes/mcp.ts'
 import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createRoutes } from '../http/routes.ts'
+import type { SignedLine } from '../http/signed-line/answer-signed.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
@@ -288,6 +289,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     whenVerifiable: () => (replica.isCurrent() ? null : keys.areVerifiable()),
     rateLimit,
     clientAddress,
+    signedLine: signedLineOf(options),
     metrics: requests,
     inFlight,
     tracer,
@@ -296,6 +298,25 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
   })
   return { routes, listener: app.callback(), idle: () => inFlight.idle() }
 }
+
+function signedLineOf({ config, spec, replica, scope }: ListenerOptions): SignedLine | null {
+  const { authority } = config
+  if (authority === null) return null
+  return {
+    signer: authority.signer,
+    localName: config.registry.name,
+    publisherWith: (id) => replica.projection.publisher(id)?.identifier ?? null,
+    etagOf: (etag) => (etag === spec.etag ? spec.signedEtag : `${SIGNED_ETAG}${etag}`),
+    plainEtagOf: (etag) => {
+      if (etag === spec.signedEtag) return spec.etag
+      return etag.startsWith(SIGNED_ETAG) ? etag.slice(SIGNED_ETAG.length) : null
+    },
+    nowSeconds: scope.nowSeconds,
+  }
+}
+
+/** Before the etag of a federated spec, which no other service computes. */
+const SIGNED_ETAG = 'signed.'
 
 /** The agents' tools over what a reader sees. Loads the protocol with the first request. */
 export function createMcpHandler(market: Market, log: Logger): McpHandler {

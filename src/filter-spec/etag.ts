@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { EntrepotError } from '../errors.ts'
-import { definitionOf, type FilterDefinition, type FilterSpec } from './filter.ts'
+import type { FilterSpec } from './filter.ts'
 
 /** The listing shape must still distinguish floats from integers. */
 type EtagSource = Pick<FilterSpec, 'version' | 'schema'> & {
   listingShape: CanonicalValue
   /** Their order counts. */
-  filters: readonly FilterDefinition[]
+  filters: readonly CanonicalValue[]
 }
 
 /** Lower-case hex SHA-256 of the canonical form: docs/protocol.md#72-the-response-and-its-etag. */
@@ -18,7 +18,7 @@ export const canonicalForm = ({ version, schema, listingShape, filters }: EtagSo
     version,
     ...(schema === null ? {} : { schema }),
     listing_shape: listingShape,
-    filters: filters.map(definitionOf),
+    filters,
   })
 
 /** A number written as a float: `1.0` is not `1` in the canonical form. Always finite. */

@@ -39,6 +39,8 @@ export type Criterion = {
 export type FilterSpec = {
   version: number
   etag: string
+  /** On the signed line, whose filters have names for a query language. */
+  signedEtag: string
   schema: { id: string; version: number } | null
   /** JSON Schema 2020-12. */
   listingShape: Readonly<Record<string, unknown>>
@@ -50,6 +52,7 @@ export type FilterSpec = {
 export const EMPTY_SPEC: FilterSpec = {
   version: 1,
   etag: '',
+  signedEtag: '',
   schema: null,
   listingShape: {},
   filters: new Map(),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { ConfigError, type Violation } from '../errors.ts'
 import { type CanonicalValue, Float, filterSpecEtag } from './etag.ts'
-import { compileFilter, type FilterDefinition, type FilterSpec } from './filter.ts'
+import { compileFilter, definitionOf, type FilterDefinition, type FilterSpec } from './filter.ts'
 import { compileListingShape } from './listing-shape.ts'
 import { quote } from './literals.ts'
 import { filterEntry, MAX_FILTERS, specFile } from './spec-file.ts'
@@ -24,9 +24,14 @@ export function parseFilterSpec(text: string, file: string): FilterSpec {
 
   const { version } = head
   const schema = head.schema ?? head.schema_identity ?? null
+  const source = { version, schema, listingShape: content.listing_shape ?? null }
   return {
     version,
-    etag: filterSpecEtag({ version, schema, listingShape: content.listing_shape ?? null, filters }),
+    etag: filterSpecEtag({ ...source, filters: filters.map(definitionOf) }),
+    signedEtag: filterSpecEtag({
+      ...source,
+      filters: filters.map((filter) => ({ ...definitionOf(filter), query_name: null, query_aliases: [] })),
+    }),
     schema,
     listingShape,
     filters: new Map(filters.map((filter) => [filter.name, compileFilter(filter)])),

@@ -19,6 +19,7 @@ import { type OnAnswered, reportRequests } from './middleware/request-log.ts'
 import { findRoute } from './middleware/router.ts'
 import { traceRequests } from './middleware/tracing.ts'
 import type { Route } from './route.ts'
+import { answerSigned, type SignedLine } from './signed-line/answer-signed.ts'
 
 type AppOptions = {
   routes: readonly Route[]
@@ -27,6 +28,8 @@ type AppOptions = {
   whenVerifiable?: () => Promise<unknown> | null
   rateLimit: RateLimit
   clientAddress: (request: IncomingMessage) => string
+  /** `null`, the default: requests of the signed line are refused. */
+  signedLine?: SignedLine | null
   metrics: RequestMetrics
   inFlight?: InFlightRequests
   tracer?: Tracer | null
@@ -45,8 +48,9 @@ export function createApp(options: AppOptions): Koa {
     countRequests(metrics, options.inFlight),
     reportRequests(options.onAnswered),
     respond(unsent),
-    answerErrors(),
     setHeaders(),
+    answerSigned(options.signedLine ?? null),
+    answerErrors(),
     findRoute(options.routes),
     checkGate(options.authorize, whenVerifiable),
     limitRate(options.rateLimit),

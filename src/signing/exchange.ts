@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { bodyHash } from './canonical-json.ts'
 import { frame } from './frame.ts'
 import type { Operation } from './operations.ts'
 import { isSamePrincipal, type Principal, readPrincipal } from './principal.ts'
-import { isProof, type Signer } from './proof.ts'
+import { isProof, isProofText, type Signer } from './proof.ts'
 
 const REQUEST_VERSION = 'arkhai.market-request-signature.v2'
 export const ANSWER_VERSION = 'arkhai.market-response-signature.v2'
@@ -23,28 +24,138 @@ export function signRequest(
   { principal, sign }: Signer,
   { role, timestamp, body, ...exchange }: Exchange & { role: Role; timestamp: number; body: Buffer },
 ): Record<string, string> {
-  const message = frame([
-    REQUEST_VERSION,
-    role,
-    principal.scheme,
-    principal.identifier,
-    exchange.method,
-    exchange.operation,
-    exchange.resource,
-    exchange.requestId,
-    String(timestamp),
-    bodyHash(body),
-  ])
-  return {
-    'x-market-signature-version': REQUEST_VERSION,
-    'x-market-identity-scheme': principal.scheme,
-    'x-market-identity-identifier': principal.identifier,
-    'x-market-role': role,
-    'x-market-request-id': exchange.requestId,
-    'x-market-timestamp': String(timestamp),
-    'x-market-signature': sign(message),
-  }
+  const about = { version: REQUEST_VERSION, role, principal, exchange, timestamp: String(timestamp) }
+  return { ...headersOf(about), 'x-market-signature': sign(messageOf(about, [bodyHash(body)])) }
 }
+
+/** The seven headers of an answer to that exchange. @param body as JSON; empty for none. @throws SyntaxError as above */
+export function signAnswer(
+  { principal, sign }: Signer,
+  {
+    status,
+    body,
+    timestamp,
+    exchange,
+  }: { status: number; body: Buffer; timestamp: number; exchange: Exchange },
+): Record<string, string> {
+  const about = {
+    version: ANSWER_VERSION,
+    role: 'registry',
+    principal,
+    exchange,
+    timestamp: String(timestamp),
+  }
+  const message = messageOf(about, [String(status), bodyHash(body)])
+  return { ...headersOf(about), 'x-market-signature': sign(message) }
+}
+
+/** What each of the seven headers says, but the signature. */
+type About = { version: string; role: string; principal: Principal; exchange: Exchange; timestamp: string }
+
+const headersOf = ({ version, role, principal, exchange, timestamp }: About): Record<string, string> => ({
+  'x-market-signature-version': version,
+  'x-market-identity-scheme': principal.scheme,
+  'x-market-identity-identifier': principal.identifier,
+  'x-market-role': role,
+  'x-market-request-id': exchange.requestId,
+  'x-market-timestamp': timestamp,
+})
+
+function messageOf(
+  { version, role, principal, exchange, timestamp }: About,
+  rest: readonly string[],
+): Buffer {
+  const { method, operation, resource, requestId } = exchange
+  const { scheme, identifier } = principal
+  return frame([
+    version,
+    role,
+    scheme,
+    identifier,
+    method,
+    operation,
+    resource,
+    requestId,
+    timestamp,
+    ...rest,
+  ])
+}
+
+const SIGNED_HEADERS = [
+  'signature-version',
+  'identity-scheme',
+  'identity-identifier',
+  'role',
+  'request-id',
+  'timestamp',
+  'signature',
+].map((name) => `x-market-${name}`)
+
+/** Whether a request is of the signed line: one of the seven headers is enough. */
+export const isSigned = (headers: IncomingHttpHeaders): boolean =>
+  SIGNED_HEADERS.some((name) => headers[name] !== undefined)
+
+const ROLES: readonly string[] = ['buyer', 'seller', 'service'] satisfies Role[]
+const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/
+const MAX_TIMESTAMP = 2n ** 63n - 1n
+const MAX_RESOURCE = 1024
+
+type RequestFault = Exclude<AnswerFault, 'wrong_principal' | 'not_canonical'>
+export type SignedRequest = { principal: Principal; role: string; exchange: Exchange }
+
+/**
+ * Who has signed a request. Checks in the order of the public implementation, whose words the faults are.
+ * @param question as its path and body say. @param now Unix seconds
+ */
+export function readRequest(
+  headers: IncomingHttpHeaders,
+  { method, operation, resource, body }: Operation & { method: string; body: Buffer },
+  now: number,
+): { fault: RequestFault } | SignedRequest {
+  const read = (name: string): string => headers[`x-market-${name}`]?.toString() ?? ''
+  const role = read('role')
+  if (!ROLES.includes(role)) return { fault: 'context_mismatch' }
+  const principal = readPrincipal(read('identity-scheme'), read('identity-identifier'))
+  if (principal === null) return { fault: 'malformed_envelope' }
+  if (read('signature-version') !== REQUEST_VERSION) return { fault: 'unsupported_version' }
+  const requestId = read('request-id')
+  const timestamp = readTimestamp(read('timestamp'))
+  const isFormed = REQUEST_ID.test(requestId) && timestamp !== null && isResource(resource)
+  if (!isFormed || !isProofText(principal.scheme, read('signature'))) return { fault: 'malformed_envelope' }
+  if (Math.abs(now - Number(timestamp)) > MAX_SKEW_SECONDS) return { fault: 'timestamp_skew' }
+  const exchange = { method, operation, resource, requestId }
+  const about = { version: REQUEST_VERSION, role, principal, exchange, timestamp }
+  const message = messageOf(about, [bodyHash(body)])
+  return isProof(principal, message, read('signature'))
+    ? { principal, role, exchange }
+    : { fault: 'invalid_proof' }
+}
+
+const isResource = (resource: string): boolean =>
+  !resource.includes('\0') && [...resource].length <= MAX_RESOURCE
+
+/** As Python reads an integer: `+5`, `005` and `1_000` are numbers. */
+function readTimestamp(text: string): string | null {
+  if (!/^\+?\d+(?:_\d+)*$/.test(text)) return null
+  const value = BigInt(text.replace(/[+_]/g, ''))
+  return value > MAX_TIMESTAMP ? null : String(value)
+}
+
+/** Equal for the same request, whatever its id and time. */
+export const replayHash = ({ principal, role, exchange }: SignedRequest, body: Buffer): string =>
+  hash(
+    'sha256',
+    frame([
+      REQUEST_VERSION,
+      principal.scheme,
+      principal.identifier,
+      role,
+      exchange.method,
+      exchange.operation,
+      exchange.resource,
+      bodyHash(body),
+    ]),
+  )
 
 type SignedAnswer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
@@ -76,16 +187,7 @@ export function faultOf(
   if (Math.abs(now - Number(timestamp)) > MAX_SKEW_SECONDS) return 'timestamp_skew'
   const content = hashOrNull(body)
   if (content === null) return 'not_canonical'
-  const message = frame([
-    ANSWER_VERSION,
-    'registry',
-    principal.scheme,
-    principal.identifier,
-    exchange.method,
-    exchange.operation,
-    exchange.resource,
-    exchange.requestId,
-    timestamp,
+  const message = messageOf({ version: ANSWER_VERSION, role: 'registry', principal, exchange, timestamp }, [
     String(status),
     content,
   ])

@@ -1,22 +1,45 @@
 /** What a request is about, in the words of the signed line. */
 export type Operation = { operation: string; resource: string }
 
-/** Of the paths that a gateway and a buyer read. `null` for another path. */
+/** Of a GET of that path. `null` for a path that is not signed, and for escapes that are no text. */
 export function operationOf(path: string): Operation | null {
-  for (const [pattern, operation, resource] of READS) {
-    const match = pattern.exec(path)
-    if (match !== null) return { operation, resource: resource ?? decodeURIComponent(match[1]!) }
+  const exact = PATHS.get(path)
+  if (exact !== undefined) return exact
+  for (const [pattern, operation] of PATTERNS) {
+    const resource = textOf(pattern.exec(path)?.[1])
+    if (resource !== null) return { operation, resource }
   }
   return null
 }
 
-/** `resource`: where the path has none. */
-const READS: readonly (readonly [path: RegExp, operation: string, resource?: string])[] = [
-  [/^\/listings$/, 'listing.list', 'listings'],
+const PATHS: ReadonlyMap<string, Operation> = new Map(
+  [
+    ['/listings', 'listing.list', 'listings'],
+    ['/publishers', 'publisher.list', 'publishers'],
+    ['/filter-spec', 'filter.get', 'filter-spec'],
+    ['/api/v1/system/health', 'health.read', 'health'],
+    ['/api/v1/system/stats', 'system.stats.read', 'system'],
+    // The public implementation does not have these.
+    ['/facets', 'facet.list', 'facets'],
+    ['/sources', 'source.list', 'sources'],
+    ['/tokens', 'token.list', 'tokens'],
+    ['/vocabulary', 'vocabulary.get', 'vocabulary'],
+  ].map(([path = '', operation = '', resource = '']) => [path, { operation, resource }]),
+)
+
+const PATTERNS: readonly (readonly [path: RegExp, operation: string])[] = [
   [/^\/listings\/([^/]+)$/, 'listing.get'],
-  [/^\/publishers$/, 'publisher.list', 'publishers'],
-  [/^\/filter-spec$/, 'filter.get', 'filter-spec'],
+  [/^\/publishers\/0*(\d+)$/, 'publisher.get'],
 ]
+
+function textOf(segment: string | undefined): string | null {
+  if (segment === undefined) return null
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
+  }
+}
 
 /** The body that a GET signs in place of its query, as JSON text. */
 export function queryBody(query: string, ifMatch: string | undefined): string {

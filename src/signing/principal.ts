@@ -11,7 +11,7 @@ export const KEY_BYTES = 32
 export function readPrincipal(scheme: unknown, identifier: unknown): Principal | null {
   if (typeof identifier !== 'string') return null
   if (scheme === 'ed25519') return decodeBase64Url(identifier, KEY_BYTES) && { scheme, identifier }
-  if (scheme !== 'eip191' || !/^0x[0-9a-f]{40}$/i.test(identifier)) return null
+  if (scheme !== 'eip191' || !/^0x[0-9a-fA-F]{40}$/.test(identifier)) return null
   return { scheme, identifier: identifier.toLowerCase() }
 }
 

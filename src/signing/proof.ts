@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { addressOfKey, readSignature, recoverAddress, signMessage } from './eip191.ts'
-import { decodeBase64Url, type Principal } from './principal.ts'
+import { decodeBase64Url, type Principal, type Scheme } from './principal.ts'
 import type { Secret } from './secret.ts'
 
 /** Signs with one private key, which never leaves it. */
@@ -31,13 +31,17 @@ function openEd25519(seed: Buffer): Signer {
   return { principal, sign: (message) => sign(null, message, key).toString('base64url') }
 }
 
+/** Whether a text has the form of a proof of that scheme. */
+export const isProofText = (scheme: Scheme, proof: string): boolean =>
+  scheme === 'eip191' ? /^0x[0-9a-f]{130}$/.test(proof) : decodeBase64Url(proof, PROOF_BYTES) !== null
+
 export function isProof({ scheme, identifier }: Principal, message: Uint8Array, proof: string): boolean {
+  if (!isProofText(scheme, proof)) return false
   if (scheme === 'eip191') {
-    const signature = /^0x[0-9a-f]{130}$/.test(proof) ? readSignature(proof) : null
+    const signature = readSignature(proof)
     return signature !== null && recoverAddress(message, signature) === identifier
   }
-  const signature = decodeBase64Url(proof, PROOF_BYTES)
-  if (signature === null) return false
+  const signature = Buffer.from(proof, 'base64url')
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: identifier }, format: 'jwk' })
   return verify(null, message, key, signature)
 }

@@ -183,12 +183,19 @@ const FILTER = {
 const nowOf = ({ skewSeconds }: { skewSeconds: number }): number =>
   Math.floor(Date.now() / 1000) + skewSeconds
 
-function questionOf(path: string): [operation: string, resource: string] {
-  if (path === '/listings') return ['listing.list', 'listings']
-  if (path === '/publishers') return ['publisher.list', 'publishers']
-  if (path === '/filter-spec') return ['filter.get', 'filter-spec']
-  return ['listing.get', decodeURIComponent(path.replace('/listings/', ''))]
+export function questionOf(path: string): [operation: string, resource: string] {
+  const [, publisher] = /^\/publishers\/0*(\d+)$/.exec(path) ?? []
+  if (publisher !== undefined) return ['publisher.get', publisher]
+  return QUESTIONS.get(path) ?? ['listing.get', decodeURIComponent(path.replace('/listings/', ''))]
 }
+
+const QUESTIONS = new Map<string, [operation: string, resource: string]>([
+  ['/listings', ['listing.list', 'listings']],
+  ['/publishers', ['publisher.list', 'publishers']],
+  ['/filter-spec', ['filter.get', 'filter-spec']],
+  ['/api/v1/system/health', ['health.read', 'health']],
+  ['/api/v1/system/stats', ['system.stats.read', 'system']],
+])
 
 function rowOf({ seller, ...item }: SignedListing, publisher_id: number) {
   return {
@@ -241,9 +248,9 @@ const wantedBy =
     })
   }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-const framed = (fields: readonly string[]): Buffer =>
+export const framed = (fields: readonly string[]): Buffer =>
   Buffer.concat(
     fields.map((field) => {
       const bytes = Buffer.from(field)
@@ -254,11 +261,11 @@ const framed = (fields: readonly string[]): Buffer =>
     }),
   )
 
-const keyOf = (seed: Buffer) =>
+export const keyOf = (seed: Buffer) =>
   createPrivateKey({
     key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]),
     format: 'der',
     type: 'pkcs8',
   })
 
-const publicKeyOf = (seed: Buffer): string => createPublicKey(keyOf(seed)).export({ format: 'jwk' }).x!
+export const publicKeyOf = (seed: Buffer): string => createPublicKey(keyOf(seed)).export({ format: 'jwk' }).x!

@@ -45,6 +45,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
       staleIfErrorSeconds: 900,
       maxBytes: 536_870_912,
     },
+    authority: null,
     identity: null,
     limits: {
       anonymousPerMinute: 0,

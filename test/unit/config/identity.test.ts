@@ -1,7 +1,9 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { loadConfig } from '../../../src/config/config.ts'
+import { openSigner } from '../../../src/signing/proof.ts'
+import { readSecret } from '../../../src/signing/secret.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 
 const KEY = 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg'
@@ -90,3 +92,39 @@ test('identity: a key that others can read is a warning; a missing one stops the
   )
   t.truthy(file)
 })
+
+test('authority: four variables, whose file holds exactly that key', (t) => {
+  const file = temporaryFile(t, 'authority.key', SEED)
+  const good = {
+    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', ''),
+    REGISTRY_AUTHORITY_ID: 'registry-a',
+    REGISTRY_AUTHORITY_SCHEME: 'ed25519',
+    REGISTRY_AUTHORITY_IDENTIFIER: KEY,
+    REGISTRY_AUTHORITY_CREDENTIAL_FILE: file,
+  }
+  const { authority } = loadConfig({ ...good, REGISTRY_AUTHORITY_IDENTIFIER: identifierOf(file) })
+  t.is(authority?.id, 'registry-a')
+  const cases: [Record<string, string>, RegExp][] = [
+    [
+      { REGISTRY_AUTHORITY_ID: '' },
+      /^REGISTRY_AUTHORITY_ID: missing; the four REGISTRY_AUTHORITY_… go together$/m,
+    ],
+    [
+      { REGISTRY_AUTHORITY_IDENTIFIER: '0x1' },
+      /^REGISTRY_AUTHORITY_IDENTIFIER: is no identifier of the scheme 'ed25519'$/m,
+    ],
+    [
+      { REGISTRY_AUTHORITY_IDENTIFIER: KEY },
+      /^REGISTRY_AUTHORITY_CREDENTIAL_FILE: .* holds the key of another identifier, /m,
+    ],
+    [
+      { REGISTRY_AUTHORITY_CREDENTIAL_FILE: '/gone' },
+      /^REGISTRY_AUTHORITY_CREDENTIAL_FILE: cannot read \/gone: no such file/m,
+    ],
+  ]
+  for (const [change, message] of cases)
+    t.regex(t.throws(() => loadConfig({ ...good, ...change }))?.message ?? '', message)
+})
+
+const identifierOf = (file: string): string =>
+  openSigner(readSecret(readFileSync(file, 'utf8'))!)!.principal.identifier

@@ -1,0 +1,161 @@
+import test, { type ExecutionContext } from 'ava'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { patientToml, startFake } from '../../helpers/gateway.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, publish, publishBody } from '../../helpers/seller.ts'
+import { authorityEnvironment, readSigned, type SignedReply } from '../../helpers/signed-reader.ts'
+
+const [WALLET, OTHER] = [ALICE, BOB].map(({ address }) => address.toLowerCase()) as [string, string]
+const STOREFRONT = 'http://storefront.example/'
+const FIELDS = {
+  storefront_url: STOREFRONT,
+  offer_resource: { gpu_model: 'H200', region: 'Reykjavik, IS' },
+  accepted_escrows: [],
+  demands: [],
+}
+
+/** A gateway with a listing of its own, over a Registry with listings of a known and an unknown publisher. */
+async function start(t: ExecutionContext, environment: Record<string, string> = {}) {
+  const row = (listing_id: string, publisher_id: number, more = {}) =>
+    listingText({ listing_id, publisher_id, storefront_url: STOREFRONT, ...more })
+  const fake = await startFake(t, {
+    items: [
+      row('of-bob', 7),
+      row('unknown', 8),
+      row('own', 7),
+      row('large', 7).replace('"gpu_count":1', '"gpu_count":9007199254740993'),
+    ],
+    publishers: [[7, OTHER, STOREFRONT]],
+  })
+  const service = await startRegistry(t, {
+    toml: patientToml([{ name: 'up', url: fake.url }]),
+    environment: { ...authorityEnvironment(t), ...environment },
+  })
+  await publish(service.url, ALICE, { listing_id: 'own', ...FIELDS })
+  const read = (path: string, changes = {}) => readSigned(service.url, path, changes)
+  return { ...service, read }
+}
+
+const idsOf = ({ body }: SignedReply): string[] => body.items.map(({ listing_id }) => listing_id)
+
+test('signed reads: the items of the plain line, signed, with who publishes them', async (t) => {
+  const { read, get } = await start(t)
+  const page = await read('/listings?status=open')
+  t.is(page.status, 200)
+  t.true(page.isSigned)
+  t.deepEqual(idsOf(page), ['own', 'of-bob'])
+  t.like(page.body, { count: 2, left_out: 3, total_after_filter: 2, complete: true })
+  const [own, upstreams] = page.body.items
+  t.like(own, {
+    publisher_id: 1,
+    publisher_principals: { identities: [{ scheme: 'eip191', identifier: WALLET }] },
+  })
+  t.like(upstreams, { publisher_id: OTHER, settlement_options: [] })
+  t.is(page.headers.get('cache-control'), 'no-store')
+  const one = await read('/listings/of-bob')
+  t.true(one.isSigned)
+  t.is(one.body.listing.publisher_id, OTHER)
+  t.is((await read('/listings/unknown')).status, 404)
+  const filter = `publisher_scheme=eip191&publisher_identifier=${WALLET}`
+  t.deepEqual(idsOf(await read(`/listings?${filter}`)), ['own'])
+  const plain = await get('/listings')
+  t.is((plain.json() as { items: unknown[] }).items.length, 5)
+  t.regex(plain.headers.get('vary') ?? '', /X-Market-Signature-Version/)
+})
+
+test('signed reads: publishers, health, statistics and the filter spec have the forms of the signed line', async (t) => {
+  const { read, get } = await start(t)
+  const { body: publishers } = await read(`/publishers?scheme=eip191&identifier=${WALLET}`)
+  t.deepEqual(publishers.items[0]?.identities, [
+    {
+      principal: { scheme: 'eip191', identifier: WALLET },
+      status: 'primary',
+      active_until: null,
+      retired_at: null,
+      disabled_at: null,
+    },
+  ])
+  t.like((await read('/publishers/01')).body, { publisher_id: 1 })
+  t.like((await read('/api/v1/system/health')).body, { status: 'ok' })
+  t.true((await read('/api/v1/system/stats')).isSigned)
+  const spec = await read('/filter-spec')
+  t.like(spec.body.filters[0], { query_name: null, query_aliases: [] })
+  t.not(spec.body.etag, (await get('/filter-spec')).json().etag)
+  t.is(spec.headers.get('etag'), `"${spec.body.etag}"`)
+  const pinned = await read('/listings', { headers: { 'if-match': `"${spec.body.etag}"` } })
+  t.is(pinned.status, 200)
+  const stale = await read('/listings', { headers: { 'if-match': '"other"' } })
+  t.is(stale.status, 412)
+  t.is(stale.body.current_etag, spec.body.etag)
+})
+
+test('signed reads: what is not signed well is refused in the order and words of the public implementation', async (t) => {
+  const { read } = await start(t)
+  const now = Math.floor(Date.now() / 1000)
+  const header = (name: string, value: string | null) => ({ headers: { [`x-market-${name}`]: value } })
+  const cases: [string, object][] = [
+    ['context_mismatch', header('role', 'Buyer')],
+    ['context_mismatch', header('role', null)],
+    ['malformed_envelope', header('identity-scheme', 'rsa')],
+    ['malformed_envelope', header('identity-identifier', 'A'.repeat(44))],
+    ['unsupported_version', header('signature-version', 'v1')],
+    ['malformed_envelope', header('request-id', '-a')],
+    ['malformed_envelope', header('timestamp', '1.5')],
+    ['malformed_envelope', header('signature', null)],
+    ['timestamp_skew', { timestamp: String(now - 400) }],
+    ['timestamp_skew', { timestamp: String(now + 400) }],
+    ['invalid_proof', { path: '/listings?limit=2' }],
+    ['invalid_proof', { path: '/filter-spec' }],
+    ['invalid_proof', header('role', 'seller')],
+    ['invalid_proof', header('request-id', 'another')],
+  ]
+  for (const [detail, changes] of cases) {
+    const reply = await read('/listings?limit=1', changes)
+    t.like(reply, { status: 401, body: { detail }, isSigned: false }, JSON.stringify(changes))
+  }
+  for (const timestamp of [`+${now}`, `00${now}`]) {
+    const reply = await read('/listings', {
+      headers: { 'x-market-timestamp': timestamp },
+      timestamp: String(now),
+    })
+    t.is(reply.status, 200, timestamp)
+  }
+})
+
+test('signed reads: every answer to a reader who is known is signed, refusals too', async (t) => {
+  const { read } = await start(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' })
+  const closed = await read('/listings')
+  t.deepEqual([closed.status, closed.isSigned], [401, true])
+  const headers = { authorization: 'Bearer admin' }
+  const open = await start(t)
+  for (const [status, path, changes] of [
+    [404, '/listings/absent', {}],
+    [400, '/listings?colour=red', {}],
+    [400, `/listings?publisher=${WALLET}`, {}],
+    [400, '/listings?publisher_scheme=eip191', {}],
+    [400, '/listings?publisher_scheme=eip191&publisher_identifier=0x1', {}],
+    [422, '/listings?limit=x', {}],
+    [200, '/listings', { headers: { ...headers, accept: 'application/x-ndjson' } }],
+  ] as const) {
+    const reply = await open.read(path, changes)
+    t.deepEqual([reply.status, reply.isSigned], [status, true], path)
+  }
+  const requestId = 'once'
+  t.is((await open.read('/listings', { requestId })).status, 200)
+  t.is((await open.read('/listings', { requestId })).status, 200)
+  const other = await open.read('/filter-spec', { requestId })
+  t.like(other, { status: 409, body: { detail: 'changed_reuse' }, isSigned: true })
+})
+
+test('signed reads: without a key of its own the service speaks the plain line only; signed writes are refused', async (t) => {
+  const plain = await startRegistry(t)
+  t.like(await readSigned(plain.url, '/listings'), {
+    status: 503,
+    body: { detail: 'Registry authority unavailable' },
+  })
+  t.notRegex((await plain.get('/listings')).headers.get('vary') ?? '', /X-Market/)
+  const { url } = await start(t)
+  const headers = { 'Content-Type': 'application/json', 'X-Market-Role': 'seller' }
+  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'a', ...FIELDS }))
+  t.is((await fetch(`${url}/listings`, { method: 'POST', headers, body })).status, 501)
+})
