@@ -58,8 +58,11 @@ function useBoard() {
     ...{ listings, spec, tokens, controls, listingView, facets },
     refresh,
     automatic: useAutomatic(refresh),
-    // Drawn once: without the tokens, prices would change under the reader.
-    isReady: isKnown(tokenList) && (listings.total !== null || listings.error !== null),
+    // Drawn once: without tokens and counts, prices would change under the reader, and rows move.
+    isReady:
+      isKnown(tokenList) &&
+      (facets.state !== 'loading' || facets.total !== null || spec.state === 'failed') &&
+      (listings.total !== null || listings.error !== null),
   }
 }
 
@@ -174,9 +177,10 @@ function Content(board: Board) {
     { label: 'command line', text: listingsCommandLine(BASE, query) },
   ]
   return html`<${Banner} listings=${listings} hasKey=${apiKey !== null} />
-    <${Results} ...${board} ...${{ isAutomatic, setAutomatic, onPick }} priceToken=${defaultToken(tokens, facets.prices)} />
+    <${Results} ...${board} ...${{ isAutomatic, setAutomatic, onPick }} priceToken=${defaultToken(tokens, facets.market.rows)}>
+      <${PricePlot} ...${{ facets, listings, tokens, navigation }} />
+    <//>
     <${CompareBar} ...${{ picked, navigation }} onClear=${() => setPicked([])} />
-    <${PricePlot} ...${{ listings, tokens, navigation }} />
     <details class="elsewhere">
       <summary>Run this search in a terminal</summary>
       <${CommandList} commands=${commands} />

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
+import { describeAnswered, haveAllAnswered } from '../../wire/describe-answered.ts'
 import { describeMissing, describeReason, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport, SourceStatusJson } from '../../wire/source.ts'
 import { TimeAgo } from '../common/time.ts'
@@ -23,7 +24,7 @@ type SourceLineProps = {
 
 type Statuses = { sources: readonly SourceStatusJson[] }
 
-/** `28 of 31 registries answered`, which opens the list of all. */
+/** How many answered, which opens the list of all. */
 export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLineProps) {
   const [isOpen, setOpen] = useState(false)
   const statuses = useAnswer<Statuses>(isOpen ? 'sources' : null, {
@@ -32,14 +33,12 @@ export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLi
   })
   if (reports === null)
     return html`<p class="source-line hint">${isPlain ? 'Listings of this registry.' : ''}</p>`
-  const directReports = reports.filter(({ registry }) => !registry.includes('/'))
-  const answered = directReports.filter(({ state }) => hasAnswered(state)).length
   const sources = joinSources(statuses.value?.sources ?? [], reports)
   return html`<details
-    class=${answered === directReports.length ? 'source-line' : 'source-line partial'}
+    class=${haveAllAnswered(reports) ? 'source-line' : 'source-line partial'}
     onToggle=${({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open)}
   >
-    <summary>${answered} of ${plural(directReports.length, 'registry', 'registries')} answered</summary>
+    <summary>${untrustedText(describeAnswered(reports), MAX_DETAIL_CHARS)}</summary>
     <ul class="sources row" aria-label="Registries">
       ${sources.toSorted((a, b) => rank(a) - rank(b)).map((source) => html`<${SourceEntry} key=${source.registry} ...${{ source, at }} />`)}
     </ul>

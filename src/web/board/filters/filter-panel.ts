@@ -75,7 +75,7 @@ function Filters(props: FilterPanelProps) {
   return html`<form class="stack" aria-label="Filters" onSubmit=${(event: Event) => event.preventDefault()}>
     <${PriceFilter}
       ...${{ query, tokens }}
-      prices=${facets.prices}
+      prices=${facets.market.rows}
       hasGpus=${listingView.pricePer === 'gpu'}
       refusal=${refusalOf(error, 'price_')}
       onChange=${(next: Query) => onChange(next, 'price')}

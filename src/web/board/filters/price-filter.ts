@@ -1,16 +1,16 @@
 import { parseAmount } from '../../../domain/price/price-key.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
-import type { PriceRangeJson } from '../../../wire/facets.ts'
 import { SelectBox } from '../../common/select-box.ts'
 import { html } from '../../html.ts'
 import { chainName } from '../prices.ts'
+import type { PriceRow } from '../state/market-prices.ts'
 import { parameterOf, type Query, withValues } from '../view.ts'
 import { Field } from './field.ts'
 
 type PriceFilterProps = {
   query: Query
   tokens: TokenTable
-  prices: readonly PriceRangeJson[]
+  prices: readonly PriceRow[]
   hasGpus: boolean
   refusal: string | null
   onChange: (query: Query) => void
@@ -61,17 +61,17 @@ export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange 
 }
 
 /** The symbol with most offers, in which prices of several chains are one order. */
-export const defaultToken = (tokens: TokenTable, prices: readonly PriceRangeJson[]): string | null =>
+export const defaultToken = (tokens: TokenTable, prices: readonly PriceRow[]): string | null =>
   tokenOptions(tokens, prices)[0]?.value ?? null
 
 type TokenOption = { value: string; text: string }
 
 /** Each symbol, and its chains where it has offers on several; those with most offers first. */
-function tokenOptions(tokens: TokenTable, prices: readonly PriceRangeJson[]): TokenOption[] {
+function tokenOptions(tokens: TokenTable, prices: readonly PriceRow[]): TokenOption[] {
   const priced = prices.filter(({ symbol }) => symbol !== undefined)
   const symbols = new Set([...priced, ...tokens.all].map(({ symbol }) => symbol!))
   return [...symbols].flatMap((symbol) => {
-    const chains = new Set(priced.filter((one) => one.symbol === symbol).map(({ chain }) => chain))
+    const chains = new Set(priced.filter((one) => one.symbol === symbol).flatMap(({ chains }) => chains))
     const onChains = [...chains].map((chain) => ({
       value: `${chain}:${symbol}`,
       text: `${symbol} on ${chainName(chain)}`,

@@ -1,8 +1,9 @@
 import { useMemo } from 'preact/hooks'
-import type { FacetJson, FacetsJson, PriceRangeJson } from '../../../wire/facets.ts'
+import type { FacetJson, FacetsJson } from '../../../wire/facets.ts'
 import { parseAnswer } from '../../common/gateway.ts'
 import { filtersOf, parameterOf, type Query, queryString, withValue } from '../view.ts'
 import { type Answers, isError, useAnswers } from './answer.ts'
+import { type MarketPrices, NO_PRICES, readMarketPrices } from './market-prices.ts'
 
 export type FacetCounts = {
   state: Answers<never>['state']
@@ -11,8 +12,9 @@ export type FacetCounts = {
   isExact: boolean
   /** By the parameter that chooses its values. */
   byName: ReadonlyMap<string, FacetJson>
-  prices: readonly PriceRangeJson[]
-  isComplete: boolean
+  market: MarketPrices
+  /** Sources that are not counted. */
+  uncounted: readonly string[]
 }
 
 type FacetsOptions = { key: string | null; refreshes: number }
@@ -84,14 +86,14 @@ function readFacets({ state, byAddress }: Answers<FacetsJson>): FacetCounts {
   const bodies = [...byAddress.values()].flatMap((body) => (isError(body) ? [] : [body]))
   const [whole] = bodies
   if (whole === undefined || bodies.length < byAddress.size)
-    return { state, total: null, isExact: true, byName: new Map(), prices: [], isComplete: true }
+    return { state, total: null, isExact: true, byName: new Map(), market: NO_PRICES, uncounted: [] }
   const facets = bodies.flatMap((body) => Object.entries(body.facets))
   return {
     state,
     total: whole.total,
     isExact: whole.total_is === undefined,
-    isComplete: whole.complete,
+    uncounted: whole.sources.filter(({ state }) => state === 'skipped').map(({ registry }) => registry),
     byName: new Map(facets.map(([name, facet]) => [parameterFor(name), facet])),
-    prices: whole.prices,
+    market: readMarketPrices(whole, bodies.find((body) => Object.hasOwn(body.facets, 'gpu')) ?? whole),
   }
 }

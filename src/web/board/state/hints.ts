@@ -5,7 +5,7 @@ import { type ListingRow, readListingRow } from './listing-row.ts'
 export type Suggestion = { query: Readonly<Record<string, string>>; total: number }
 
 /** A listing that differs from what was asked in one filter. All text is untrusted. */
-type NearMiss = { filter: string; has: string; row: ListingRow }
+export type NearMiss = { filter: string; has: string; row: ListingRow }
 
 /** What an answer says about listings that it does not have. */
 export type Hints = {

@@ -1,16 +1,15 @@
+import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import { plural } from '../../../domain/plural.ts'
-import { readableAmount } from '../../../domain/price/price-key.ts'
+import { describeAnswered } from '../../../wire/describe-answered.ts'
 import { describeMissing } from '../../../wire/describe-missing.ts'
-import type { PriceRangeJson } from '../../../wire/facets.ts'
 import { CopyButton } from '../../common/copy-button.ts'
 import { SelectBox } from '../../common/select-box.ts'
 import { TimeAgo } from '../../common/time.ts'
-import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
+import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
 import type { Navigation } from '../navigation.ts'
-import { chainName, safeUnit, shortAmount } from '../prices.ts'
 import { Waiting } from '../sources.ts'
 import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
@@ -18,8 +17,10 @@ import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
 import { parameterOf, queryString } from '../view.ts'
 import { listingsCsv } from './columns.ts'
+import { AgentCopy, Facts, Sentence } from './facts-line.ts'
 import { HintLines } from './hint-lines.ts'
 import { ARROWS, ListingTable, type ListingTableProps, LOAD_TO_SORT } from './listing-table.ts'
+import { NearMisses } from './near-misses.ts'
 import { inOrder, type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
 
 type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorting'> & {
@@ -32,6 +33,8 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorti
   /** Whether the search is repeated every minute. */
   isAutomatic: boolean
   setAutomatic: (isAutomatic: boolean) => void
+  /** Between the facts and the table. */
+  children: ComponentChildren
 }
 
 export function Results(props: ResultsProps) {
@@ -66,12 +69,15 @@ export function Results(props: ResultsProps) {
       </h2>
       <${Waiting} isWaiting=${isLoading} query=${view.query} apiKey=${apiKey}><${Facts} ...${{ facets, isComplete }} /><//>
       <span class="hint updated">
-        ${newCount > 0 && html`<strong>${number(newCount)} new</strong> · `}${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt} />`}</span>
+        ${newCount > 0 && html`<strong>${number(newCount)} new</strong> · `}${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt - oldestAge(sources) * 1000} />`}</span>
     </div>
+    <${Sentence} facets=${facets} />
     ${!isLoading && html`<${HintLines} ...${{ hints, navigation }} total=${total ?? 0} />`}
+    ${props.children}
     <div class="tools row">
       <${SortChoice} ...${{ navigation, sorting }} />
       <${CopyButton} text=${() => location.href} label="link of this search">Copy link<//>
+      <${AgentCopy} ...${{ facets, loadedAt }} />
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens, csvNotes(listings)))}>CSV</button>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('json', listingsJson)}>JSON</button>
       <label class="choice"><input type="checkbox" checked=${isAutomatic} onChange=${() => setAutomatic(!isAutomatic)} /> refresh every minute</label>
@@ -88,6 +94,7 @@ export function Results(props: ResultsProps) {
         />`
       }
     </div>
+    ${rows.length === 0 && !isLoading && html`<${NearMisses} ...${{ tokens, navigation }} misses=${hints.nearMisses} />`}
     ${rows.length > 0 && html`<${Pager} ...${{ listings, page, lastPage, onTurn: turnTo }} />`}
   </section>`
 }
@@ -118,28 +125,6 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
         ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`
         : html`<span class="hint">${LOAD_TO_SORT}</span>`
     }`
-}
-
-type FactsProps = {
-  facets: FacetCounts
-  /** Whether the listings are complete, so that only the counts may lack some. */
-  isComplete: boolean
-}
-
-/** `412 GPUs · from 0.01, median 0.43, up to 2.10 USDC per GPU·h`: of the token with most offers. */
-function Facts({ facets: { prices, isExact, isComplete: isCounted }, isComplete }: FactsProps) {
-  const price = prices.find(({ symbol }) => symbol !== undefined) ?? prices[0]
-  return html`<p class="facts-line">${price !== undefined && factsOf(price, isExact)}${isComplete && !isCounted && html` <span class="hint">Some registries are too large to count.</span>`}</p>`
-}
-
-function factsOf(price: PriceRangeJson, isExact: boolean) {
-  const { symbol, unit, gpus, offers } = price
-  const textOf = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
-  const atMost = isExact ? '' : 'at most '
-  return html`${unit === 'hour' && gpus > 0 ? `${atMost}${number(gpus)} GPUs · ` : ''}from
-    ${' '}<strong>${textOf(price.least)}</strong>, median <strong>${textOf(price.median)}</strong>, up to ${textOf(price.most)}
-    ${' '}${symbol ?? `units of ${shortAddress(price.token)}`} per ${safeUnit(unit, price.price_per)}
-    ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(price.chain)})</span>`
 }
 
 /** How many loaded listings are newer than those of the answer before, to the same query. */
@@ -206,12 +191,17 @@ function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
 
 const number = (value: number): string => value.toLocaleString('en')
 
+/** Of the listings that are shown, in seconds. */
+const oldestAge = (sources: Listings['sources']): number =>
+  Math.max(0, ...(sources ?? []).map(({ age_seconds: age }) => age ?? 0))
+
 /** What the file is of, when it was read, and what it lacks. */
 function csvNotes({ rows, isWhole, isComplete, sources, loadedAt }: Listings): string[] {
   const missing = (sources ?? []).map(describeMissing).filter((words) => words !== null)
   return [
     `${location.href.replace(/#.*/, '')}, read ${new Date(loadedAt ?? Date.now()).toISOString()}`,
-    `${number(rows.length)} listings, ${isWhole && isComplete ? 'all that match' : 'not all that match'}`,
+    `${plural(rows.length, 'listing')}, ${isWhole && isComplete ? 'all that match' : 'not all that match'}`,
+    ...(sources === null ? [] : [untrustedText(describeAnswered(sources), MAX_NOTE_CHARS)]),
     ...missing.map((words) => untrustedText(words, MAX_NOTE_CHARS)),
   ]
 }

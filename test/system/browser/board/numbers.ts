@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { Route } from 'playwright-core'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
@@ -44,8 +45,9 @@ test.serial('board: a number is of what its label says', async (t) => {
   const lines = (await readFile(await (await saved).path(), 'utf8')).split('\r\n')
   t.regex(lines[0] ?? '', /^# http:.*\?sla=in.*, read 20/)
   t.is(lines[1], '# 2 listings, all that match')
+  t.is(lines[2], '# 1 of 1 answered')
   for (const column of ['ram_gb', 'sla', 'copy', 'longest_rent_seconds', 'other_prices'])
-    t.true(lines[2]!.split(',').includes(`"${column}"`), column)
+    t.true(lines[3]!.split(',').includes(`"${column}"`), column)
   t.deepEqual(page.faults, [])
 })
 
@@ -62,5 +64,65 @@ test.serial('board: on a phone the button to the listings stays in reach', async
   await button.waitFor()
   const { y, height } = (await button.boundingBox())!
   t.true(y >= 0 && y + height <= 844, `${y}`)
+  t.deepEqual(page.faults, [])
+})
+
+const PRICE = { symbol: 'USDC', unit: 'hour', price_per: 'gpu', chains: ['base', 'ethereum'] }
+const USDC = { ...PRICE, offers: 3, gpus: 3, least: '1.75', median: '2', most: '3.73' }
+
+test.serial('board: money is by symbol, GPUs are of all, models have prices of all', async (t) => {
+  const fake = await startFake(t, { items })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
+  await whenReady(gateway)
+  const withPrices = async (route: Route): Promise<void> => {
+    const response = await route.fetch()
+    const body = await response.json()
+    const test = { ...USDC, testnet: true, chains: ['base_sepolia'], least: '0.01' }
+    for (const value of body.facets.gpu?.values ?? []) value.prices = [test, USDC]
+    const json = { ...body, gpus: 59, summary: 'Cheapest now: 1.75 USDC.', prices: [test, USDC] }
+    await route.fulfill({ response, json })
+  }
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`, {
+    prepare: (page) => page.route('**/facets?*', withPrices),
+  })
+  await page
+    .locator('.facts-line', {
+      hasText: /59 GPUs · *1\.75 – 3\.73 USDC per GPU·h,\s+median 2\.00\s+\(3 offers\)/,
+    })
+    .waitFor()
+  await page.getByText('Cheapest now: 1.75 USDC.').waitFor()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Copy for my agent' }).click()
+  await page.getByText('Copied').waitFor()
+  const copied = String(await page.evaluate('navigator.clipboard.readText()'))
+  t.regex(copied, /^Cheapest now: 1\.75 USDC\.\nhttp:.*\nRead at 20/)
+  const line = page.locator('.prices').getByRole('row', { name: /^H200/ })
+  t.deepEqual((await line.getByRole('cell').allTextContents()).slice(0, 4), ['3', '1.75', '2.00', '3.73'])
+  await page.locator('.prices').getByRole('row', { name: 'not stated 1' }).waitFor()
+  await line.getByRole('link').click()
+  await waitForCount(page, '3 listings')
+  t.is(new URL(page.url()).search, '?gpu=H200')
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: in place of an empty page the closest listings, with what differs', async (t) => {
+  const fake = await startFake(t, { items })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const withMisses = async (route: Route): Promise<void> => {
+    const response = await route.fetch()
+    const body = await response.json()
+    const differs = { filter: 'gpu_count_min', asked: '8', has: '1' }
+    const near_misses = [{ differs, listing: { ...JSON.parse(items[0]!), _meta: { registry: 'far' } } }]
+    await route.fulfill({ response, json: { ...body, near_misses } })
+  }
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/?gpu_count_min=9`, {
+    prepare: (page) => page.route('**/listings?*', withMisses),
+  })
+  await waitForCount(page, 'No listing matches.')
+  const near = page.getByRole('region', { name: 'Closest' })
+  t.regex((await near.textContent()) ?? '', /1 × H200 Tokyo, JP\s*GPUs: 1\s*2\.00 USDC per GPU·h/)
+  t.is(await near.locator('p strong').first().textContent(), '1')
+  await near.getByRole('link').click()
+  await page.getByRole('dialog').waitFor()
   t.deepEqual(page.faults, [])
 })

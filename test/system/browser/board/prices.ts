@@ -19,9 +19,7 @@ test.serial('board: price order is that of all matches, per GPU, with disjoint p
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   await waitForCount(page, '230 listings')
-  await page
-    .locator('.facts-line', { hasText: 'from 1.71, median 2.85, up to 4.00 USDC per GPU·h' })
-    .waitFor()
+  await page.locator('.facts-line', { hasText: /1\.71 – 4\.00 USDC per GPU·h,\s+median 2\.85/ }).waitFor()
   const offerHead = page.getByRole('columnheader', { name: 'Offer' }).first()
   t.is(await offerHead.getByRole('link').count(), 0, 'what is loaded would be ordered, not what matches')
   await page.getByText('Sorting by RAM, SLA… needs all listings loaded.').waitFor()
@@ -90,9 +88,9 @@ test.serial('board: prices by model are drawn per GPU, and a model narrows', asy
   const fake = await startFake(t, { items: offers })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await page.getByText('Based on 100 of 230 listings.').waitFor()
-  await page.getByRole('button', { name: 'Load all for the prices' }).click()
-  await page.getByText('All 230 listings.').waitFor()
+  await page.getByText('of 100 of 230 listings').waitFor()
+  await page.getByRole('button', { name: 'Use all 230' }).click()
+  await page.getByText('of 100 of 230 listings').waitFor({ state: 'detached' })
   const row = page.locator('.prices').getByRole('row', { name: /^T4/ })
   t.deepEqual(
     await row
@@ -104,7 +102,7 @@ test.serial('board: prices by model are drawn per GPU, and a model narrows', asy
   t.true((await page.locator('.axis text').allTextContents()).includes('2'))
   await row.getByRole('link').click()
   await waitForCount(page, '115 listings')
-  t.is(new URL(page.url()).search, '?gpu_model=T4')
+  t.is(new URL(page.url()).search, '?gpu=T4')
   t.deepEqual(page.faults, [])
 })
 

@@ -1,0 +1,55 @@
+import { readableAmount } from '../../../domain/price/price-key.ts'
+import { CopyButton } from '../../common/copy-button.ts'
+import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import { chainName, safeUnit, shortAmount } from '../prices.ts'
+import type { FacetCounts } from '../state/facets.ts'
+import { leadingRow, type PriceRow } from '../state/market-prices.ts'
+
+type FactsProps = {
+  facets: FacetCounts
+  /** Whether the listings are complete, so that only the counts may lack some. */
+  isComplete: boolean
+}
+
+/** `59 GPUs · 1.75 – 3.73 USDC per GPU·h, median 2.58 (22 offers)`: prices are of the token with most offers. */
+export function Facts({ facets, isComplete }: FactsProps) {
+  const { market, isExact, uncounted } = facets
+  const price = leadingRow(market.rows)
+  const atMost = isExact ? '' : 'at most '
+  return html`<p class="facts-line">
+    ${market.gpus !== null && market.gpus > 0 && `${atMost}${number(market.gpus)} GPUs${price === undefined ? '' : ' · '}`}
+    ${price !== undefined && pricesOf(price, atMost)}
+    ${isComplete && uncounted.length > 0 && html` <span class="hint">Counts leave out ${untrustedText(uncounted.join(', '))}.</span>`}
+  </p>`
+}
+
+function pricesOf(price: PriceRow, atMost: string) {
+  const { symbol, unit, offers, least, median, most, chains } = price
+  const text = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
+  const where = chains.length === 1 ? ` on ${chainName(chains[0]!)}` : ''
+  return html`<strong>${text(least)}</strong> – ${text(most)} ${symbol ?? `units of ${shortAddress(price.token ?? '')}`} per ${safeUnit(unit, price.price_per)},
+    ${' '}median <strong>${text(median)}</strong>
+    ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'}${where})</span>`
+}
+
+const number = (value: number): string => value.toLocaleString('en')
+
+/** The answer in a sentence with what it rests on. */
+export const Sentence = ({ facets: { market } }: Pick<FactsProps, 'facets'>) =>
+  market.summary !== null &&
+  html`<p class="sentence"><bdi>${untrustedText(market.summary, MAX_CHARS)}</bdi></p>`
+
+const MAX_CHARS = 1000
+
+type AgentCopyProps = Pick<FactsProps, 'facets'> & { loadedAt: number | null }
+
+/** The answer in words, with all that another reader needs to ask it again. */
+export function AgentCopy({ facets, loadedAt }: AgentCopyProps) {
+  const copied = (): string => {
+    const facts = document.querySelector('.summary')?.textContent ?? ''
+    const at = new Date(loadedAt ?? Date.now()).toISOString()
+    return `${facets.market.summary ?? facts.replace(/\s+/g, ' ').trim()}\n${location.href}\nRead at ${at}`
+  }
+  return html`<${CopyButton} text=${copied} label="for my agent">Copy for my agent<//>`
+}

@@ -1,0 +1,32 @@
+import { formatAge } from '../domain/timestamp.ts'
+import { hasAnswered } from './describe-missing.ts'
+import type { SourceReport } from './source.ts'
+
+type Described = Pick<SourceReport, 'registry' | 'state' | 'matched' | 'age_seconds'>
+
+/**
+ * `1 of 2 answered · open-market: copy from 6 min ago`. Sources of upstream gateways do not count, and the gateway's own
+ * Registry only where it has listings.
+ */
+export function describeAnswered(sources: readonly Described[]): string {
+  const counted = countedSources(sources)
+  const copies = counted
+    .filter(({ state }) => hasAnswered(state) && state !== 'loaded')
+    .map(({ registry, age_seconds: age }) =>
+      age === undefined ? `${registry}: copy` : `${registry}: copy from ${formatAge(age)} ago`,
+    )
+  const answered = counted.filter(({ state }) => state === 'loaded').length
+  return [`${answered} of ${counted.length} answered`, ...copies].join(' · ')
+}
+
+export const haveAllAnswered = (sources: readonly Described[]): boolean =>
+  countedSources(sources).every(({ state }) => state === 'loaded')
+
+function countedSources(sources: readonly Described[]): readonly Described[] {
+  const direct = sources.filter(({ registry }) => !registry.includes('/'))
+  const others = direct.filter(({ registry, matched }) => registry !== OWN || matched !== 0)
+  return others.length > 0 ? others : direct
+}
+
+/** The default name of the gateway's own Registry. */
+const OWN = 'local'
