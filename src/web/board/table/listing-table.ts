@@ -1,9 +1,12 @@
+import { useMemo, useState } from 'preact/hooks'
 import type { TokenTable } from '../../../domain/price/token.ts'
+import { objectOrEmpty } from '../../../json/value.ts'
+import { groupFamilies } from '../../../presentation/families.ts'
 import { useNow } from '../../common/time.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
-import type { ListingRow } from '../state/listing-row.ts'
+import { type ListingRow, parseListing, warningsOf } from '../state/listing-row.ts'
 import { MAX_COMPARED } from '../view.ts'
 import { Storefront } from './columns.ts'
 import { type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
@@ -25,6 +28,16 @@ export function ListingTable(props: ListingTableProps) {
   const { rows, offset, total, sorting } = props
   const now = useNow()
   const columns = ordersOf(sorting).filter(({ cell }) => cell !== null)
+  const [open, setOpen] = useState<readonly string[]>([])
+  const families = useMemo(() => groupFamilies(rows, readOffered), [...rows])
+  const lines = families.flatMap((family): Line[] => {
+    const [first, ...others] = family as [ListingRow, ...ListingRow[]]
+    const key = `${first.registry} ${first.id}`
+    const isOpen = open.includes(key)
+    const toggle = (): void => setOpen(isOpen ? open.filter((one) => one !== key) : [...open, key])
+    const line = { row: first, places: family.length, isOpen, toggle }
+    return [line, ...(isOpen ? others.map((row) => ({ row, places: 0, isOpen, toggle })) : [])]
+  })
   return html`<table role="table" class="listings cards box" aria-rowcount=${total + 1}>
     <caption class="unseen">Listings</caption>
     <thead role="rowgroup">
@@ -35,10 +48,19 @@ export function ListingTable(props: ListingTableProps) {
       </tr>
     </thead>
     <tbody role="rowgroup">
-      ${rows.map((row, n) => html`<${TableRow} key=${n} ...${props} ...${{ row, columns, now }} index=${offset + n + 2} />`)}
+      ${lines.map((line, n) => html`<${TableRow} key=${n} ...${props} ...${{ ...line, columns, now }} index=${offset + n + 2} />`)}
     </tbody>
   </table>`
 }
+
+/** A row with the number of its family; 0 for the further ones of an unfolded family. */
+type Line = { row: ListingRow; places: number; isOpen: boolean; toggle: () => void }
+
+/** What a reader is warned of is not hidden in a family. */
+const readOffered = (row: ListingRow) => ({
+  listing: objectOrEmpty(parseListing(row.bytes)),
+  publisher: JSON.stringify([row.publisher, row.registry, row.alsoIn, warningsOf(row)]),
+})
 
 type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'sorting'> & { column: Order }
 
@@ -61,29 +83,35 @@ function SortHead({ navigation, sorting, column }: SortHeadProps) {
 export const ARROWS = { ascending: ' ▴', descending: ' ▾', none: '' }
 export const LOAD_TO_SORT = 'Sorting by RAM, SLA… needs all listings loaded.'
 
-type TableRowProps = ListingTableProps & {
-  row: ListingRow
-  columns: readonly Order[]
-  index: number
-  now: number
-}
+type TableRowProps = ListingTableProps &
+  Line & {
+    columns: readonly Order[]
+    index: number
+    now: number
+  }
 
-function TableRow({ row, columns, index, now, sorting, tokens, navigation, picked, onPick }: TableRowProps) {
+function TableRow(props: TableRowProps) {
+  const { row, columns, index, now, sorting, tokens, navigation, picked, onPick, places, isOpen } = props
   const isPicked = picked.some(({ id, registry }) => id === row.id && registry === row.registry)
   const offer = untrustedText(row.offer)
   const { pricePer } = sorting.listingView
-  return html`<tr role="row" aria-rowindex=${index}>
+  return html`<tr role="row" aria-rowindex=${index} class=${places === 0 && 'member'}>
     <td role="cell" class="pick">
       <label class="choice"><input type="checkbox" checked=${isPicked} disabled=${!isPicked && picked.length === MAX_COMPARED} onChange=${() => onPick(row)} /> <span>Compare<span class="unseen"> ${offer}</span></span></label>
     </td>
     ${columns.map(({ name, title, cell }) => {
       const content = cell!({ row, pricePer, tokens, navigation, now })
       return name === 'offer'
-        ? html`<th role="rowheader" scope="row" class=${name}>${content}</th>`
-        : html`<td role="cell" class=${name} data-label=${title(sorting.listingView)}>${content}</td>`
+        ? html`<th role="rowheader" scope="row" class=${name}>${content}${places > 1 && html`<${Unfold} ...${props} />`}</th>`
+        : html`<td role="cell" class=${name} data-label=${title(sorting.listingView)}>${name === 'region' && places > 1 && !isOpen ? html`<strong>${places} places</strong>` : content}</td>`
     })}
     <td role="cell" class="links">
       <${Storefront} url=${row.storefrontUrl} />
     </td>
   </tr>`
 }
+
+const Unfold = ({ row, places, isOpen, toggle }: Line) =>
+  html`<button type="button" class="quiet unfold" aria-expanded=${isOpen} onClick=${toggle}>
+    ${isOpen ? '▾' : '▸'} same terms in ${places} places<span class="unseen">: ${untrustedText(row.offer)}</span>
+  </button>`

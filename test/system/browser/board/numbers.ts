@@ -126,3 +126,21 @@ test.serial('board: in place of an empty page the closest listings, with what di
   await page.getByRole('dialog').waitFor()
   t.deepEqual(page.faults, [])
 })
+
+test.serial('board: offers of one seller that differ in their place alone are one line', async (t) => {
+  const places = ['Tokyo, JP', 'Frankfurt, DE', 'Reykjavik, IS']
+  const family = places.map((region, n) =>
+    listingText({ ...machine(`f-${n}`, { region }), ...rent, created_at: `2026-11-20T15:33:1${n}.000000` }),
+  )
+  const other = listingText({ ...machine('other', { ram_gb: 64 }), ...rent })
+  const fake = await startFake(t, { items: [other, ...family.toReversed()] })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await waitForCount(page, '4 listings')
+  t.is(await rowsOf(page).count(), 2)
+  t.is(await rowsOf(page).nth(1).locator('.region').textContent(), '3 places')
+  await page.getByRole('button', { name: /same terms in 3 places/ }).click()
+  t.is(await rowsOf(page).count(), 4)
+  t.deepEqual((await rowsOf(page).locator('.region').allTextContents()).slice(1), [...places].reverse())
+  t.deepEqual(page.faults, [])
+})
