@@ -12,13 +12,28 @@ export function parseValue({ name, value_type: type }: Typed, text: string): Sca
   return value === null ? refuseParameter(name, `expected ${type}, got ${quote(text)}`) : toScalar(value)
 }
 
-/** The values of `[a,b]`, trimmed. Empty ones count, but blanks alone are an empty list. @throws as `parseValue` */
+/**
+ * The values of a JSON array of texts, where one of them has a comma: `["Frankfurt, DE"]`. The deployed protocol has no such
+ * set, and would read its pieces. `null` for any other text.
+ */
+export function readJsonSet(payload: string): readonly string[] | null {
+  if (!payload.startsWith('["') || !payload.includes(',')) return null
+  try {
+    const values: unknown = JSON.parse(payload)
+    const isSet = Array.isArray(values) && values.every((one) => typeof one === 'string')
+    return isSet && values.some((one) => one.includes(',')) ? values : null
+  } catch {
+    return null
+  }
+}
+
+/** The values of `[a,b]`, trimmed, or of a JSON array. Empty ones count, but blanks alone are an empty list. @throws as `parseValue` */
 export function parseValues(filter: Typed, payload: string): ReadonlySet<Scalar> {
   if (!payload.endsWith(']')) {
     return refuseParameter(filter.name, `set form must be enclosed in '[ ]' — got ${quote(payload)}`)
   }
   const inside = trim(payload.slice(1, -1))
-  const items = inside === '' ? [] : inside.split(',').map(trim)
+  const items = readJsonSet(payload) ?? (inside === '' ? [] : inside.split(',').map(trim))
   return valueSet(items.map((item) => parseValue(filter, item)))
 }
 

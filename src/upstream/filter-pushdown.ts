@@ -3,6 +3,8 @@ import type { ListingQuery } from '../domain/query.ts'
 import type { Source } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { isSameFilter } from '../filter-spec/filter.ts'
+import { readJsonSet, trim } from '../filter-spec/literals.ts'
+import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { KnownSpec, UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { UpstreamSource } from './live-source.ts'
@@ -81,11 +83,18 @@ function planFor(
         : sendsDerived && declared === undefined
     if (isDeclared && !refused.has(filter.name)) sent.add(filter.name)
   }
+  for (const [parameter, value] of query.filters) if (isJsonSet(value)) sent.delete(filterNameOf(parameter))
   const isSent = ([parameter, value]: readonly [string, string]): boolean =>
     value !== '' && sent.has(filterNameOf(parameter))
   const pushed = query.filters.filter(isSent)
   const ifMatch = pushed.length > 0 ? spec?.etag : null
   return { ...query, pushed, ...(ifMatch ? { ifMatch } : {}) }
+}
+
+/** A deployed Registry would read pieces of its values. */
+function isJsonSet(value: string): boolean {
+  const form = setFormOf(value)
+  return form !== null && readJsonSet(trim(value.slice(form.length + 1))) !== null
 }
 
 function namesOf({ criteria }: ListingQuery): ReadonlySet<string> {

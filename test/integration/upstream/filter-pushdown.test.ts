@@ -63,6 +63,17 @@ test('a filter of the same name with another meaning is not sent', async (t) => 
   }
 })
 
+test('a set of values with commas is applied here, since a deployed Registry would read its pieces', async (t) => {
+  const items = ['Paris, FR', 'Tokyo, JP', 'Paris', '"Paris'].map((region, n) =>
+    listingText({ listing_id: String(n), offer_resource: { region } }),
+  )
+  const { fake, read } = await openUpstream(t, { items, filterSpec: BOTH })
+  t.deepEqual(idsOf(await read(asking(['region', 'in:["Paris, FR","Tokyo, JP"]']))), ['0', '1'])
+  t.deepEqual(idsOf(await read(asking(['region', 'in:["Paris, FR"]']))), ['0'])
+  t.deepEqual(fake.requests.map(sent), [{}])
+  t.deepEqual(idsOf(await read(asking(['region', 'in:["Paris,Paris]']))), ['2', '3'], 'no JSON: as deployed')
+})
+
 test('without a filter nothing is sent, and no etag', async (t) => {
   const { fake, read } = await openUpstream(t, { items: OFFERS, filterSpec: SPEC })
   t.is((await read(asking(['region', '']))).total, 3)

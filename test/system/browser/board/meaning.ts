@@ -71,5 +71,13 @@ test.serial('board: models and places are what is meant, whatever a seller write
   await page.getByRole('checkbox', { name: /^moonbase/ }).check()
   await waitForCount(page, 'One listing')
   t.is(new URL(page.url()).search, '?region=moonbase')
+
+  await page.goto(`${gateway.url}/?region=Tokyo%2C+JP`)
+  await waitForCount(page, 'One listing')
+  await page.getByRole('button', { name: 'Countries in Europe (continent)' }).click()
+  await page.getByRole('button', { name: 'Regions in Germany' }).click()
+  await box(/^Frankfurt, DE 2$/).check()
+  await waitForCount(page, '3 listings')
+  t.is(new URL(page.url()).searchParams.get('region'), 'in:["Tokyo, JP","Frankfurt, DE"]')
   t.deepEqual(page.faults, [])
 })
