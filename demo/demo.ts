@@ -14,7 +14,7 @@ async function main(): Promise<number> {
         process.stdout.write(`${await answer.text()}\n`)
         return answer.ok ? 0 : 1
       }
-      process.stdout.write(tour(market))
+      process.stdout.write(await tour(market))
       await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
       return 0
     } finally {

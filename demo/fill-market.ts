@@ -25,8 +25,8 @@ export async function fillMarket(
     for (const offer of offers) await client.publish(offer, seller)
   }
   const generated: Stall[] = [
-    [newSeller(), open, generateOffers('spot', 170)],
-    [newSeller(), curated, generateOffers('vetted', 100)],
+    [newSeller(), open, generateOffers('spot', 170, 'cloud')],
+    [newSeller(), curated, generateOffers('vetted', 100, 'data sheet')],
     [newSeller(), colocated, generateOffers('house', 40)],
   ]
   await Promise.all(generated.map(publishAll))

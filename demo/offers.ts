@@ -180,11 +180,43 @@ const REGIONS = [
   'Singapore, SG',
   'Reykjavik, IS',
 ]
+
+/** The ways in which sellers write models and places: as the protocol does, as clouds do, as data sheets do. */
+export type Spelling = 'protocol' | 'cloud' | 'data sheet'
+
+type Written = readonly [cloud: string, dataSheet: string]
+
+const MODELS_WRITTEN: Readonly<Record<string, Written>> = {
+  H200: ['h200-141gb-sxm5', 'NVIDIA H200 SXM'],
+  H100: ['H100-80GB-SXM5', 'NVIDIA H100 PCIe'],
+  A100: ['A100-80GB', 'NVIDIA A100-SXM4-80GB'],
+  L40S: ['l40s-48gb', 'NVIDIA L40S'],
+  L4: ['l4', 'NVIDIA L4'],
+  'RTX 4090': ['RTX4090', 'NVIDIA GeForce RTX 4090'],
+  'RTX 5090': ['RTX5090', 'NVIDIA GeForce RTX 5090'],
+  'RTX 3090': ['RTX3090', 'NVIDIA GeForce RTX 3090'],
+  'RTX A6000': ['A6000', 'NVIDIA RTX A6000'],
+  T4: ['t4-16gb', 'Tesla T4'],
+}
+const REGIONS_WRITTEN: Readonly<Record<string, Written>> = {
+  'California, US': ['sanjose-usa-1', 'US-CA-1'],
+  'New York, US': ['newyork-usa-1', 'US-NY-1'],
+  'Tokyo, JP': ['tokyo-japan-2', 'AP-JP-1'],
+  'Frankfurt, DE': ['frankfurt-germany-1', 'EU-DE-1'],
+  'Singapore, SG': ['singapore-1', 'AP-SG-1'],
+  'Reykjavik, IS': ['reykjavik-iceland-1', 'EU-IS-1'],
+}
+
+function written(name: string, spelling: Spelling, ways: Readonly<Record<string, Written>>): string {
+  const [cloud, dataSheet] = ways[name]!
+  return { protocol: name, cloud, 'data sheet': dataSheet }[spelling]
+}
+
 const COUNTS = [1, 2, 4, 8]
 const KINDS = ['vm', 'container', 'bare_metal']
 
 /** `count` different machines, always the same. */
-export const generateOffers = (prefix: string, count: number): Offer[] =>
+export const generateOffers = (prefix: string, count: number, spelling: Spelling = 'protocol'): Offer[] =>
   Array.from({ length: count }, (_, n) => {
     const gpus = COUNTS[n % COUNTS.length]!
     const model = MODELS[(n * 7) % MODELS.length]!
@@ -193,9 +225,9 @@ export const generateOffers = (prefix: string, count: number): Offer[] =>
       storefront_url: `https://${prefix}.compute.example/`,
       offer_resource: {
         resource_id: `${prefix}-${n}`,
-        gpu_model: model,
+        gpu_model: written(model, spelling, MODELS_WRITTEN),
         gpu_count: gpus,
-        region: REGIONS[(n * 5) % REGIONS.length],
+        region: written(REGIONS[(n * 5) % REGIONS.length]!, spelling, REGIONS_WRITTEN),
         sla: 95 + (n % 5),
         vcpu_count: gpus * 16,
         ram_gb: gpus * 128,

@@ -1,9 +1,15 @@
 import type { DemoMarket } from './market.ts'
 
-/** Commands to try, ready to paste. */
-export function tour({ gateway, registries, readerKey, operatorKey, published }: DemoMarket): string {
+/** What the spellings of sellers cost a reader, and commands to try, ready to paste. */
+export async function tour(market: DemoMarket): Promise<string> {
+  const { gateway, registries, readerKey, operatorKey, published } = market
   const names = Object.keys(registries)
-  return `A market on loopback, ${published} signed listings in three Registries:
+  const [meant, spelled] = await Promise.all(
+    ['gpu=H100', 'gpu_model=H100'].map((query) => count(market, query)),
+  )
+  return `Its sellers write one model in three ways: the filter gpu_model=H100 finds ${spelled} listings, gpu=H100 all ${meant}.
+
+A market on loopback, ${published} signed listings in three Registries:
 ${Object.entries(registries)
   .map(
     ([name, url]) =>
@@ -20,15 +26,21 @@ In a browser:
 
 Try:
   curl -s '${gateway}/listings?limit=3'
-  curl -s '${gateway}/listings?gpu_model=H200&sort=price&price_token=USDC&limit=3'   # the cheapest per GPU-hour
-  curl -s '${gateway}/facets?by=gpu_model,region'
+  curl -s '${gateway}/listings?gpu=H200&sort=price&price_token=USDC&limit=3'   # the cheapest per GPU-hour
+  curl -s '${gateway}/facets?by=gpu,country'
   curl -s '${gateway}/listings?limit=3' -H 'Authorization: Bearer ${readerKey}'   # sees the private Registry, too
   curl -s '${gateway}/filter-spec'
-  npm run -s entrepot -- listings -r ${gateway} --filter gpu_model=H200 --sort price --limit 10 --table
+  npm run -s entrepot -- listings -r ${gateway} --gpu H200 --continent Europe --sort price --limit 10 --table
   npm run -s entrepot -- listings -r ${registries['open-market']},${registries['co-located']} --table
 
 For agents (MCP): ${gateway}/mcp, or on stdin and stdout: npm run -s entrepot -- mcp -r ${gateway}
 
 Ctrl-C stops all.
 `
+}
+
+async function count({ gateway, readerKey }: DemoMarket, query: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${readerKey}` }
+  const answer = await fetch(`${gateway}/listings?limit=1&${query}`, { headers })
+  return ((await answer.json()) as { total_after_filter: number }).total_after_filter
 }
