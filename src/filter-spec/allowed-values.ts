@@ -17,25 +17,38 @@ export function allowedValues(shape: JsonValue, path: Path): readonly string[] {
   return texts.length === values.length ? (texts as string[]) : []
 }
 
-type WithValues = FilterDefinition & { allowed?: readonly string[] | undefined }
+type WithValues = FilterDefinition & {
+  /** The only values that the listing shapes name. */
+  allowed?: readonly string[] | undefined
+  /** Of open listings; `other`: how many more have a value that is not here. */
+  counts?: { values: readonly { value: string }[]; other: number } | undefined
+}
 
-/** Explains an answer without a match: the values of valid filters that the listing shapes do not name. */
+/** Explains an answer without a match: the values of valid filters that the listing shapes do not name, or no listing has. */
 export function describeUnknownValues(
   known: readonly WithValues[],
   pairs: readonly (readonly [name: string, value: string])[],
 ): string[] {
   return pairs.flatMap(([name, text]) => {
     const filter = known.find((one) => one.name === name)
-    if (!filter?.allowed?.length) return []
-    const { allowed } = filter
+    if (filter === undefined || !OPERATIONS[filter.op].isByValue) return []
+    const { allowed, counts } = filter
+    const present = counts?.values.map(({ value }) => value) ?? []
+    const names = allowed ?? present
+    if (names.length === 0) return []
     const test = parseTest(filter, text)
-    const values = OPERATIONS[test.op].isByValue && 'values' in test ? [...test.values].map(String) : []
+    const values = 'values' in test ? [...test.values].map(String) : []
     return values
-      .filter((value) => !allowed.includes(value))
-      .map((value) =>
-        value.includes(',')
-          ? `${name}: ${quote(value)} is one value; for any of several, write in:[${value}]`
-          : `${name}: ${quote(value)} is not a known value${suggestName(value, allowed) || `; known are ${listNames(allowed)}`}`,
-      )
+      .filter((value) => !names.includes(value))
+      .flatMap((value) => {
+        const parts = value.split(',').map((part) => part.trim())
+        if (parts.length > 1 && (allowed || parts.every((part) => names.includes(part))))
+          return `${name}: ${quote(value)} is one value; for any of several, write in:[${value}]`
+        const suggestion = suggestName(value, names)
+        if (allowed)
+          return `${name}: ${quote(value)} is not a known value${suggestion || `; known are ${listNames(allowed)}`}`
+        if (suggestion === '' && counts!.other > 0) return []
+        return `${name}: no listing has ${quote(value)}${suggestion || `; there are ${listNames(present)}`}`
+      })
   })
 }

@@ -76,7 +76,7 @@ export async function describeMatches(
   const where = answer.complete ? '' : ' in the sources that answered'
   const completeness = describeCompleteness(answer)
   if (total > 0) return `${completeness} ${count}${where}.`
-  const descriptions = filters.length === 0 ? [] : (await market.filters(request, false)).filters
+  const descriptions = filters.length === 0 ? [] : (await market.filters(request, true)).filters
   const notes = describeUnknownValues(descriptions, filters).map((note) => note.replace(/[^?]$/, '$&.'))
   return [completeness, `No listing matches${where}.`, ...notes].join(' ')
 }

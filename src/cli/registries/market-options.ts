@@ -172,7 +172,7 @@ export async function askMarket<A extends Answer>(
   printSourceReports(terminal, reports)
   if (answer !== null) printBounds(terminal, answer)
   if (answer?.total === 0 && filters.length > 0) {
-    const descriptions = await market.filters(COMMAND, false)
+    const descriptions = await market.filters(COMMAND, true)
     for (const note of describeUnknownValues(descriptions.filters, filters)) printWarning(terminal, note)
   }
   return { answer, exitCode: exitCodeOfReports(reports) }

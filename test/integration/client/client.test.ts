@@ -125,7 +125,7 @@ test('client: a refusal is a problem with its type, errors and seconds to wait',
     retryAfter: null,
   })
   const client = createClient({ url: `${url}/`, apiKey: KEY })
-  t.like(await client.filterSpec(), { version: 4, schema: { id: 'vms.compute' } })
+  t.like(await client.filterSpec(), { version: 5, schema: { id: 'vms.compute' } })
   t.like(await problemOf(client.listing('none')), { status: 404, sources: [] })
   t.like(await problemOf(client.facets({ banana: 1 })), { status: 400, detail: "unknown filter: 'banana'" })
   const limited = await problemOf(client.filterSpec())

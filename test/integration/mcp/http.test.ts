@@ -423,10 +423,13 @@ test('search_listings: an unknown filter is refused by name', async (t) => {
   t.regex(wrong.notice, /unknown filter: .?nonsense.*known are region, /)
   const near = await agent.call('search_listings', { filters: { gpu_modle: 'H200' } })
   t.regex(near.notice, /did you mean gpu_model\?$/)
-  const none = await agent.call('market_overview', { filters: { gpu_model: 'h200' } })
-  t.regex(none.notice, /No listing matches\. gpu_model: 'h200' is not a known value; did you mean H200\?$/)
-  const several = await agent.call('search_listings', { filters: { gpu_model: 'H100,H200' } })
-  t.regex(several.notice, /'H100,H200' is one value; for any of several, write in:\[H100,H200\]\.$/)
+  const none = await agent.call('market_overview', { filters: { gpu_interconnect: 'nvlnk' } })
+  t.regex(
+    none.notice,
+    /No listing matches\. gpu_interconnect: 'nvlnk' is not a known value; did you mean nvlink\?$/,
+  )
+  const several = await agent.call('search_listings', { filters: { gpu_interconnect: 'a,b' } })
+  t.regex(several.notice, /'a,b' is one value; for any of several, write in:\[a,b\]\.$/)
   const { value } = await agent.call('describe_filters')
   t.true(value.filters.some(({ name, meaning }) => name === 'gpu_model' && /in:\[a,b\]/.test(meaning)))
   t.true((await agent.call('search_listings', { filters: { vcpu_count_min: 64 } })).value.complete)
@@ -500,7 +503,7 @@ test('agents: cheapest first, a ceiling, an overview and counts, over every sour
 
     const { filters } = (await agent.call('describe_filters')).value
     const model = filters.find(({ name }) => name === 'gpu_model')
-    t.true(model?.allowed?.includes('RTX 4090'))
+    t.true(filters.find(({ name }) => name === 'gpu_interconnect')?.allowed?.includes('nvlink'))
     t.deepEqual(model?.values?.[0], { value: 'H200', count: 2 })
     t.is(filters.find(({ name }) => name === 'vcpu_count_min')?.values, undefined)
 

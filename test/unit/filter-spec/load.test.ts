@@ -262,7 +262,7 @@ test('filter spec: the filters of virtual machines are those of the deployed mar
   const spec = configured('filter-spec.yaml')
   const minimums =
     'gpu_count vcpu_count ram_gb disk_gb host_cpu_cores host_ram_gb host_disk_gb total_gpu_count nic_speed_gbps internet_download_mbps internet_upload_mbps open_ports_count'
-  t.is(spec.version, 4)
+  t.is(spec.version, 5)
   t.deepEqual(spec.schema, { id: 'vms.compute', version: 1 })
   t.deepEqual(
     [...spec.filters.keys()],
@@ -305,7 +305,7 @@ test('listing shape: virtual machines accept what sellers send and nothing else'
     { storefront_url: '' },
     { max_duration_seconds: 0 },
     { accepted_escrows: [{ ...escrow, literal_fields: { token: 5 } }] },
-    { offer_resource: { ...machine.offer_resource, gpu_model: 'rtx 4070' } },
+    { offer_resource: { ...machine.offer_resource, gpu_model: 4070 } },
     { offer_resource: { ...machine.offer_resource, open_ports_count: -1 } },
     { offer_resource: { gpu_model: 'H100' } },
   ]) {

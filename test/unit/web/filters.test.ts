@@ -29,8 +29,8 @@ test('controls: every filter of our vocabulary has one of the right kind', (t) =
     controls.map(({ name }) => name),
     [...spec.filters.keys()],
   )
-  t.like(control('gpu_model'), { kind: 'choice' })
-  t.true(control('gpu_model').choices.includes('RTX 4070 Ti Super'))
+  t.like(control('gpu_interconnect'), { kind: 'choice' })
+  t.true(control('gpu_interconnect').choices.includes('nvlink'))
   t.like(control('region'), { kind: 'text', choices: [] })
   t.like(control('static_ip'), { kind: 'flag' })
   t.like(control('vcpu_count_min'), {
@@ -61,14 +61,14 @@ test('controls: name the Registries of foreign filters, accept a malformed spec'
 })
 
 test('controls: the vocabulary reads what they write, and they show it again', (t) => {
-  const choices = control('gpu_model').choices
+  const choices = control('gpu_interconnect').choices
   fc.assert(
     fc.property(fc.subarray([...choices], { minLength: 1 }), (chosen) => {
       const value = writeChoices(chosen)!
-      const parsed = parseTest(spec.filters.get('gpu_model')!, value)
+      const parsed = parseTest(spec.filters.get('gpu_interconnect')!, value)
       t.deepEqual(parsed, { op: 'in', values: new Set(chosen) })
       t.deepEqual(readChoices(value), chosen)
-      t.true(canShow(control('gpu_model'), value))
+      t.true(canShow(control('gpu_interconnect'), value))
     }),
   )
   const end = fc.option(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String), { nil: '' })
@@ -91,7 +91,7 @@ test('controls: the vocabulary reads what they write, and they show it again', (
 })
 
 test('controls: recognise values that they cannot show', (t) => {
-  t.false(canShow(control('gpu_model'), 'Unheard Of'))
+  t.false(canShow(control('gpu_interconnect'), 'Unheard Of'))
   t.false(canShow(control('vcpu_count_min'), 'range:(1,2)'))
   t.true(canShow(control('vcpu_count_min'), 'range:(,2]'))
   t.false(canShow(control('static_ip'), 'yes'))
