@@ -46,12 +46,19 @@ export function modelsOfMarket(market: MarketPrices): PricedModels | null {
   return { models, unit: symbol ?? `units of ${shortAddress(token)}`, basedOn: null }
 }
 
-/** Of the token in which most rows have a price per hour; `null` without any. Models with most listings first. */
-export function modelsOfRows(rows: readonly ListingRow[], tokens: TokenTable): PricedModels | null {
+/**
+ * Of the token in which most rows have a price per hour; `null` without any. Models with most listings first.
+ * @param nameOf what rows are grouped by
+ */
+export function modelsOfRows(
+  rows: readonly ListingRow[],
+  tokens: TokenTable,
+  nameOf = ({ gpu, model }: ListingRow): string | null => gpu ?? model,
+): PricedModels | null {
   const priced = rows.flatMap((row) => {
     const option = shownOption(row, tokens)
     const key = option?.unit === 'hour' && row.gpus !== null ? priceKey(option, row.gpus, 'gpu') : null
-    const model = row.gpu ?? row.model
+    const model = nameOf(row)
     const filter = row.gpu === null ? ('gpu_model' as const) : ('gpu' as const)
     return option === null || key === null || model === null ? [] : [{ model, filter, option, key }]
   })

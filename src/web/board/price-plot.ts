@@ -37,7 +37,8 @@ export function PricePlot({ facets, listings, tokens, navigation }: PricePlotPro
   const scale = priced && scaleOfModels(priced.models)
   if (priced === null || scale === null) return null
   const { models, unit } = priced
-  const chosen = readChoices(parameterOf(navigation.view.query, 'gpu') ?? '')
+  const value = parameterOf(navigation.view.query, 'gpu')
+  const chosen = value === null ? [] : readChoices(value)
   const shown = models
     .toSorted((a, b) => Number(chosen.includes(b.model)) - Number(chosen.includes(a.model)))
     .slice(0, isLong ? MAX_MODELS : SHORT_LENGTH)
@@ -54,7 +55,7 @@ export function PricePlot({ facets, listings, tokens, navigation }: PricePlotPro
       </thead>
       <tbody>
         ${shown.map((prices) => html`<${ModelRow} key=${prices.model} ...${{ prices, scale, navigation }} isChosen=${chosen.includes(prices.model)} />`)}
-        ${unknownModels > 0 && html`<tr><th scope="row" class="hint">not stated</th><td class="number">${unknownModels.toLocaleString('en')}</td><td colspan="4"></td></tr>`}
+        ${unknownModels > 0 && chosen.length === 0 && html`<tr><th scope="row" class="hint">not stated</th><td class="number">${unknownModels.toLocaleString('en')}</td><td colspan="4"></td></tr>`}
       </tbody>
     </table>
     ${models.length > SHORT_LENGTH && html`<button type="button" class="quiet" aria-expanded=${isLong} onClick=${() => setLong(!isLong)}>${isLong ? 'Show fewer models' : `Show all ${models.length} models`}</button>`}

@@ -1,4 +1,5 @@
 import { plural } from '../../../domain/plural.ts'
+import { comparePriceKeys, priceKey } from '../../../domain/price/price-key.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { type JsonObject, objectOrEmpty } from '../../../json/value.ts'
 import { useModal } from '../../common/modal.ts'
@@ -7,8 +8,10 @@ import { html } from '../../html.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
 import { PriceLines } from '../payments.ts'
+import { chainName, shownOption, tokenName } from '../prices.ts'
 import { type ListingRow, parseListing } from '../state/listing-row.ts'
 import { MAX_COMPARED } from '../view.ts'
+import { Storefront } from './columns.ts'
 
 type CompareBarProps = { picked: readonly ListingRow[]; navigation: Navigation; onClear: () => void }
 
@@ -44,7 +47,16 @@ export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogP
     (row) =>
       html`<th scope="col"><${ViewLink} ...${{ navigation, change: { open: row } }}><bdi>${untrustedText(row.offer)}</bdi><//></th>`,
   )
-  const prices = rows.map((row) => html`<td><${PriceLines} ...${{ row, tokens }} isShort /></td>`)
+  const lowest = lowestOf(rows, tokens)
+  const prices = rows.map(
+    (row) =>
+      html`<td><${PriceLines} ...${{ row, tokens }} isShort />${row === lowest && html`<span class="tone" data-tone="good" style=${{ '--tone': 'var(--good)' }}>lowest</span>`}</td>`,
+  )
+  const chains = rows.map((row) => {
+    const option = shownOption(row, tokens)
+    return option === null ? '–' : chainName(option.chain)
+  })
+  const storefronts = rows.map(({ storefrontUrl: url }) => html`<td><${Storefront} url=${url} /></td>`)
   const registries = rows.map(({ registry }) => untrustedText(registry ?? '–'))
   const sellers = rows.map(({ publisher }) => shortAddress(publisher ?? '–'))
   return html`<dialog ref=${dialog} class="compare" aria-labelledby="compare-title" onClose=${navigation.close}>
@@ -58,12 +70,29 @@ export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogP
         <thead><tr><td></td>${head}</tr></thead>
         <tbody>
           <tr class="differs"><th scope="row">Price</th>${prices}</tr>
+          ${line('Chain', chains)}
+          <tr><th scope="row">Storefront</th>${storefronts}</tr>
           ${line('Registry', registries)} ${line('Seller', sellers)}
           ${names.map((name) => line(untrustedText(labelOf(name)), offers.map(memberOf(name))))}
         </tbody>
       </table>
     </div>
   </dialog>`
+}
+
+/** By the price per GPU, or of the whole offer where one has no GPUs; `null` where the prices do not compare. */
+function lowestOf(rows: readonly ListingRow[], tokens: TokenTable): ListingRow | null {
+  const per = rows.some(({ gpus }) => gpus === null) ? 'offer' : 'gpu'
+  const priced = rows.flatMap((row) => {
+    const option = shownOption(row, tokens)
+    const key = option && priceKey(option, row.gpus ?? 1, per)
+    return option === null || key === null
+      ? []
+      : [{ row, key, kind: `${tokenName(option, tokens)} ${option.unit}` }]
+  })
+  if (priced.length < 2 || new Set(priced.map(({ kind }) => kind)).size > 1) return null
+  const [first, second] = priced.toSorted((a, b) => comparePriceKeys(a.key, b.key))
+  return comparePriceKeys(first!.key, second!.key) === 0 ? null : first!.row
 }
 
 const offerOf = (bytes: Uint8Array): JsonObject =>

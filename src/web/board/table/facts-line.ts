@@ -1,25 +1,32 @@
 import { readableAmount } from '../../../domain/price/price-key.ts'
+import type { TokenTable } from '../../../domain/price/token.ts'
 import { CopyButton } from '../../common/copy-button.ts'
 import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
+import { modelsOfRows, type PricedModels } from '../model-prices.ts'
 import { chainName, safeUnit, shortAmount } from '../prices.ts'
 import type { FacetCounts } from '../state/facets.ts'
+import type { Listings } from '../state/listings.ts'
 import { leadingRow, type PriceRow } from '../state/market-prices.ts'
 
 type FactsProps = {
   facets: FacetCounts
-  /** Whether the listings are complete, so that only the counts may lack some. */
-  isComplete: boolean
+  listings: Listings
+  tokens: TokenTable
 }
 
 /** `59 GPUs · 1.75 – 3.73 USDC per GPU·h, median 2.58 (22 offers)`: prices are of the token with most offers. */
-export function Facts({ facets, isComplete }: FactsProps) {
+export function Facts({ facets, listings, tokens }: FactsProps) {
   const { market, isExact, uncounted } = facets
+  const { rows, isComplete } = listings
   const price = leadingRow(market.rows)
   const atMost = isExact ? '' : 'at most '
+  // Of a gateway that counts by token and chain: once all listings are loaded, each counts once, at its lowest price.
+  const loaded = market.gpus === null && listings.isWhole ? modelsOfRows(rows, tokens, () => '') : null
+  const gpus = loaded === null ? market.gpus : rows.reduce((sum, row) => sum + (row.gpus ?? 0), 0)
   return html`<p class="facts-line">
-    ${market.gpus !== null && market.gpus > 0 && `${atMost}${number(market.gpus)} GPUs${price === undefined ? '' : ' · '}`}
-    ${price !== undefined && pricesOf(price, atMost)}
+    ${gpus !== null && gpus > 0 && `${atMost}${number(gpus)} GPUs${price === undefined ? '' : ' · '}`}
+    ${loaded === null ? price !== undefined && pricesOf(price, atMost) : loadedPricesOf(loaded)}
     ${isComplete && uncounted.length > 0 && html` <span class="hint">Counts leave out ${untrustedText(uncounted.join(', '))}.</span>`}
   </p>`
 }
@@ -31,6 +38,13 @@ function pricesOf(price: PriceRow, atMost: string) {
   return html`<strong>${text(least)}</strong> – ${text(most)} ${symbol ?? `units of ${shortAddress(price.token ?? '')}`} per ${safeUnit(unit, price.price_per)},
     ${' '}median <strong>${text(median)}</strong>
     ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'}${where})</span>`
+}
+
+function loadedPricesOf({ unit, models }: PricedModels) {
+  const { amounts, count } = models[0]!
+  const [least, median, most] = amounts
+  return html`<strong>${least.text}</strong> – ${most.text} ${unit} per GPU·h, median <strong>${median.text}</strong>
+    ${' '}<span class="hint">(${number(count)} ${count === 1 ? 'offer' : 'offers'})</span>`
 }
 
 const number = (value: number): string => value.toLocaleString('en')

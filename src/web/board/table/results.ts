@@ -40,7 +40,7 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorti
 export function Results(props: ResultsProps) {
   const { listings, apiKey, facets, isAutomatic, setAutomatic, navigation, listingView, priceToken, tokens } =
     props
-  const { total, phase, sources, hints, loadedAt, isComplete, isPrevious, loadUntil } = listings
+  const { total, phase, sources, hints, loadedAt, isPrevious, loadUntil } = listings
   const { view, go } = navigation
   const { isWhole } = listings
   const sorting = { view, listingView, isMerged: sources !== null, priceToken, isWhole }
@@ -67,7 +67,7 @@ export function Results(props: ResultsProps) {
       <h2 id="count" tabindex="-1" ref=${heading}>
         <span role="status">${isLoading ? 'Loading…' : countWords(listings)}</span>
       </h2>
-      <${Waiting} isWaiting=${isLoading} query=${view.query} apiKey=${apiKey}><${Facts} ...${{ facets, isComplete }} /><//>
+      <${Waiting} isWaiting=${isLoading} query=${view.query} apiKey=${apiKey}><${Facts} ...${{ facets, listings, tokens }} /><//>
       <span class="hint updated">
         ${newCount > 0 && html`<strong>${number(newCount)} new</strong> · `}${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt - oldestAge(sources) * 1000} />`}</span>
     </div>

@@ -30,6 +30,11 @@ test.serial('board: a number is of what its label says', async (t) => {
   await page.keyboard.press('Escape')
   await waitForCount(page, '6 listings')
 
+  await page
+    .locator('.facts-line', {
+      hasText: /19 GPUs · *2\.00 – 2\.00 USDC per GPU·h, median 2\.00\s+\(3 offers\)/,
+    })
+    .waitFor()
   const plain = rowsOf(page).filter({ hasText: 'storage' })
   t.regex((await plain.locator('.price').textContent()) ?? '', /^no GPUs/)
   t.is(await plain.locator('.whole').textContent(), '2.00 USDC/h')
@@ -48,6 +53,33 @@ test.serial('board: a number is of what its label says', async (t) => {
   t.is(lines[2], '# 1 of 1 answered')
   for (const column of ['ram_gb', 'sla', 'copy', 'longest_rent_seconds', 'other_prices'])
     t.true(lines[3]!.split(',').includes(`"${column}"`), column)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: a comparison marks the lowest price, and leads to the storefronts', async (t) => {
+  const dear = { ...rent, accepted_escrows: [escrow('3000000')] }
+  const compared = [
+    listingText({ ...machine('cheap', { gpu_count: 1 }), ...rent }),
+    listingText({ ...machine('dear', { gpu_count: 1 }), ...dear }),
+  ]
+  const fake = await startFake(t, { items: compared })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const address = `${gateway.url}/#compare=far%3Adear&compare=far%3Acheap`
+  const page = await openWatched(t, t.context.browser, address)
+  const prices = page
+    .getByRole('dialog')
+    .getByRole('row', { name: /^Price/ })
+    .getByRole('cell')
+  await prices.nth(1).getByText('lowest').waitFor()
+  t.is(await prices.nth(0).getByText('lowest').count(), 0)
+  await page.getByRole('dialog').getByRole('row', { name: 'Chain Base Base' }).waitFor()
+  t.is(
+    await page
+      .getByRole('dialog')
+      .getByRole('link', { name: /^Storefront/ })
+      .count(),
+    2,
+  )
   t.deepEqual(page.faults, [])
 })
 
