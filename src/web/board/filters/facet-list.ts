@@ -31,7 +31,10 @@ export function FacetList({ name, label, value, facet, choices, wordsOf, onChang
   const chosen = value === null ? [] : readChoices(value)
   const values = facet === null ? choices.map((choice) => ({ value: choice, count: null })) : counted
   const added = chosen.filter((one) => !values.some(({ value }) => value === one))
-  const all = [...added.map((one) => ({ value: one, count: facet === null ? null : 0 })), ...values]
+  const all: Counted[] = [
+    ...added.map((one) => ({ value: one, count: facet === null ? null : 0 })),
+    ...values,
+  ]
     .filter(({ value }) => canChoose(value))
     .toSorted((a, b) => rank(a, chosen) - rank(b, chosen))
   const entries = isLong
@@ -42,10 +45,10 @@ export function FacetList({ name, label, value, facet, choices, wordsOf, onChang
     <legend>${untrustedText(label)}</legend>
     <div class=${isLong ? 'values long' : 'values'}>
       ${entries.map(
-        ({ value, count }) =>
+        ({ value, count, at_least }) =>
           html`<${Choice}
             key=${value}
-            ...${{ value, count, words: words(value) }}
+            ...${{ value, count, at_least, words: words(value) }}
             isChosen=${chosen.includes(value)}
             onToggle=${() => onChange(toggleChoice(chosen, value))}
           />`,
@@ -61,12 +64,12 @@ export function FacetList({ name, label, value, facet, choices, wordsOf, onChang
   </fieldset>`
 }
 
-export type Counted = { value: string; count: number | null; isAtLeast?: boolean }
+export type Counted = { value: string; count: number | null; at_least?: boolean | undefined }
 
 type ChoiceProps = Counted & { words: string; isChosen: boolean; onToggle: () => void }
 
 /** A box with its count. */
-export const Choice = ({ value, count, isAtLeast, words, isChosen, onToggle }: ChoiceProps) =>
+export const Choice = ({ value, count, at_least: isAtLeast, words, isChosen, onToggle }: ChoiceProps) =>
   html`<label class=${count === 0 ? 'choice none' : 'choice'}>
     <input type="checkbox" checked=${isChosen} onChange=${onToggle} />
     <span title=${untrustedText(value)}>${untrustedText(words, MAX_VALUE_CHARS)}</span>

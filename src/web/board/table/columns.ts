@@ -112,7 +112,7 @@ export const COLUMNS: readonly Column[] = [
     key: null,
     cell: (props) => html`<${Price} ...${props} per="offer" none="–" />`,
     csv: [],
-    width: '8.6rem',
+    width: '9.6rem',
     isShown: isOfGpus,
   },
   {

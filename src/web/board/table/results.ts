@@ -40,9 +40,8 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorti
 export function Results(props: ResultsProps) {
   const { listings, apiKey, facets, isAutomatic, setAutomatic, navigation, listingView, priceToken, tokens } =
     props
-  const { total, phase, sources, hints, loadedAt, isPrevious, loadUntil } = listings
+  const { total, phase, sources, hints, loadedAt, isPrevious, isWhole, loadUntil } = listings
   const { view, go } = navigation
-  const { isWhole } = listings
   const sorting = { view, listingView, isMerged: sources !== null, priceToken, isWhole }
   const rows = inOrder(listings.rows, sorting)
   const heading = useRef<HTMLHeadingElement>(null)
