@@ -50,7 +50,7 @@ export function filterWords(query: Query, name: string): string {
   const value = parameterOf(query, name) ?? ''
   const label = filterLabel(name)
   if (name === 'price_max')
-    return `At most ${value} ${parameterOf(query, 'price_token') ?? ''}${parameterOf(query, 'price_per') === 'offer' ? ' for the offer' : ' per GPU'}`
+    return `≤ ${value} ${parameterOf(query, 'price_token') ?? ''} ${parameterOf(query, 'price_per') === 'offer' ? 'for the offer' : 'per GPU-hour'}`
   if (name === 'status') return `${label}: ${value === '' ? 'any' : value}`
   if (value.startsWith('exists:')) return `${label}: ${value === 'exists:true' ? 'yes' : 'no'}`
   const excluded = readExclusions(value)

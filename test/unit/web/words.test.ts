@@ -203,7 +203,7 @@ test('words: filters and the title say what is searched', (t) => {
       'Place: Europe (continent)',
       'GPUs: at least 8',
       'RAM: 64 to 128 GB',
-      'At most 2.10 USDC per GPU',
+      '≤ 2.10 USDC per GPU-hour',
     ],
   )
   t.is(

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import { plural } from '../../../domain/plural.ts'
 import { describeAnswered } from '../../../wire/describe-answered.ts'
-import { describeMissing } from '../../../wire/describe-missing.ts'
+import { describeMissing, hasAnswered } from '../../../wire/describe-missing.ts'
 import { CopyButton } from '../../common/copy-button.ts'
 import { SelectBox } from '../../common/select-box.ts'
 import { TimeAgo } from '../../common/time.ts'
@@ -109,7 +109,7 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
   const wordsOf = ({ name, title }: Order): string => {
     if (name === 'listed') return 'newest first'
     const isByToken = name === 'price' && parameterOf(view.query, 'price_token') === null
-    return `${title(sorting.listingView)}${isByToken ? ' (by token)' : ''}`
+    return `${title(sorting.listingView)}${isByToken ? ', lowest first' : ''}`
   }
   return html`<label class="row">
       <span class="hint">Sort</span>
@@ -149,8 +149,12 @@ function countWords({ rows, total, isTotalExact, isComplete, error, sources, isP
   const exact = total === 1 ? 'One listing' : `${number(total)} listings`
   const count = isTotalExact ? exact : `At most ${exact.toLowerCase()}`
   if (isComplete) return count
-  const missing = sources?.filter(({ state }) => state !== 'loaded' && state !== 'stale').length ?? 0
-  return `${count} (${missing === 0 ? 'incomplete' : `${plural(missing, 'registry', 'registries')} missing`})`
+  const missing = (sources ?? []).filter(({ state }) => !hasAnswered(state))
+  const [first] = missing
+  if (first === undefined) return `${count} found; not complete`
+  const names = missing.length === 1 ? untrustedText(first.registry) : `${missing.length} registries`
+  const isLeftOut = missing.every(({ state }) => state === 'skipped')
+  return `${count} found; ${names} ${isLeftOut ? 'left out' : 'did not answer'}`
 }
 
 type PagerProps = {

@@ -40,7 +40,7 @@ test.serial('board: names a lost source and marks the answer as incomplete', asy
     (await banner.textContent()) ?? '',
     /Results are incomplete\..*far is unavailable: it refused the connection \(connection_refused\)\./s,
   )
-  await waitForCount(page, '3 listings (1 registry missing)')
+  await waitForCount(page, '3 listings found; far did not answer')
   await page.getByText('1 of 2 answered').click()
   await page.locator('.source[data-state=unavailable]', { hasText: 'far' }).waitFor()
 

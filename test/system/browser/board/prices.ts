@@ -75,7 +75,7 @@ test.serial('board: price order is that of all matches, per GPU, with disjoint p
   await rowsOf(page).first().getByText('1.75').waitFor()
   await page.getByRole('button', { name: 'Reverse the order' }).click()
   await rowsOf(page).first().getByText('1.71').waitFor()
-  await page.getByRole('button', { name: /At most 1.75 USDC per GPU/ }).waitFor()
+  await page.getByRole('button', { name: /≤ 1.75 USDC per GPU-hour/ }).waitFor()
   t.deepEqual(await prices(), [1.71, 1.72, 1.73, 1.74, 1.75])
   await page.getByLabel('Price, at most').fill('1,75')
   await page.keyboard.press('Enter')
