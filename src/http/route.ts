@@ -33,6 +33,8 @@ export type RouteParameter = {
   name: string
   in: 'path' | 'query' | 'header'
   description: string
+  /** Path parameters always are. */
+  required?: true
   /** JSON Schema 2020-12. */
   schema: Readonly<Record<string, unknown>>
 }

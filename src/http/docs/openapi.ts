@@ -70,11 +70,7 @@ function convertSchemas(routes: readonly Route[]): {
   const schemas = [problemSchema, ...routes.flatMap(schemasOf)]
   const converted = z.toJSONSchema(z.object({ ...schemas }), { io: 'input', unrepresentable: 'any' })
   const { properties, $defs } = JSON.parse(
-    // The default. Generators of clients forget the known members of an object that states it.
-    JSON.stringify(converted, (name, value) => (isAnything(name, value) ? undefined : value)).replaceAll(
-      '"#/$defs/',
-      '"#/components/schemas/',
-    ),
+    JSON.stringify(converted, toDocumented).replaceAll('"#/$defs/', '"#/components/schemas/'),
   )
   return { schemaOf: (schema) => properties[schemas.indexOf(schema)], components: $defs }
 }
@@ -82,8 +78,12 @@ function convertSchemas(routes: readonly Route[]): {
 const schemasOf = ({ body, responses }: Route): z.ZodType[] =>
   [body, ...Object.values(responses).map(({ schema }) => schema)].filter((schema) => schema !== undefined)
 
-const isAnything = (name: string, value: unknown): boolean =>
-  name === 'additionalProperties' && JSON.stringify(value) === '{}'
+function toDocumented(name: string, value: unknown): unknown {
+  // The default. Generators of clients forget the known members of an object that states it.
+  if (name === 'additionalProperties' && JSON.stringify(value) === '{}') return undefined
+  // Integers count, or are times.
+  return name === 'minimum' && value === Number.MIN_SAFE_INTEGER ? 0 : value
+}
 
 /** Adds the types of the listing shape to listings that are read, which may lack what the shape requires. */
 function withOfferTypes(
@@ -163,7 +163,10 @@ function operation(route: Route, schemaOf: SchemaOf, example: RouteExample) {
       ...Object.fromEntries(
         Object.entries(route.responses).map(([status, answer], n) => [
           status,
-          response(answer, schemaOf, n === 0 ? example.answer : undefined),
+          {
+            ...response(answer, schemaOf, n === 0 ? example.answer : undefined),
+            ...(n === 0 && { links: LINKS[`${route.method} ${route.path}`] }),
+          },
         ]),
       ),
       ...Object.fromEntries(
@@ -243,9 +246,33 @@ const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
   admin: [{ adminKey: [] }],
 }
 
+type Link = { operationId: string; parameters: Readonly<Record<string, string>>; description: string }
+
+/** From a first success to the operations that take its ids: testing tools and consoles follow them. */
+const LINKS: Readonly<Record<string, Readonly<Record<string, Link>>>> = {
+  'POST /listings': Object.fromEntries(
+    ['get', 'patch', 'delete'].map((method) => [
+      method,
+      {
+        operationId: `${method}ListingsById`,
+        parameters: { id: '$response.body#/listing_id' },
+        description: 'The listing that was published',
+      },
+    ]),
+  ),
+  'GET /publishers': {
+    publisher: {
+      operationId: 'getPublishersByPublisherId',
+      parameters: { publisher_id: '$response.body#/items/0/publisher_id' },
+      description: 'The first publisher of the page',
+    },
+  },
+}
+
 type Answer = {
   description: string
   content?: Record<string, { schema: JsonSchema; example?: unknown }> | undefined
+  links?: Readonly<Record<string, Link>> | undefined
 }
 
 const response = (

@@ -11,11 +11,11 @@ export type McpHandler = (
 const message = z
   .looseObject({
     jsonrpc: z.literal('2.0'),
-    id: z.union([z.string(), z.int()]).optional(),
+    id: z.union([z.string(), z.number()]).optional(),
     method: z.string().optional(),
     params: z.looseObject({}).optional(),
     result: z.looseObject({}).optional(),
-    error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+    error: z.looseObject({ code: z.number(), message: z.string() }).optional(),
   })
   .meta({ id: 'McpMessage', description: 'JSON-RPC 2.0, one message; there are no batches' })
 
@@ -31,6 +31,15 @@ export const mcpRoutes = (handler: McpHandler): Route[] => [
       'and `text/event-stream`, as the protocol demands. Tools: `search_listings`, `get_listing`, `market_overview`, ' +
       '`describe_filters`, `list_sources`. 403 for a request with an `Origin`, so that no page reaches a gateway on its reader’s network by ' +
       'DNS rebinding; pages use the other routes.',
+    parameters: [
+      {
+        name: 'Accept',
+        in: 'header',
+        required: true,
+        description: 'Both types',
+        schema: { type: 'string', enum: ['application/json, text/event-stream'] },
+      },
+    ],
     body: message,
     responses: {
       200: { description: 'The response to a request', schema: message },

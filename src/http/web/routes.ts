@@ -11,10 +11,11 @@ type ReadSite = () => Promise<Site>
 
 export const webRoutes = (site: ReadSite): Route[] => [
   ...PAGES.map((page) => pageRoute(page, site)),
+  ADMIN,
   assetRoute(site),
 ]
 
-/** Only for an `Accept` that names HTML (RFC 9110 section 12.1): for programs, `/` stays a 404. */
+/** Only for an `Accept` that names HTML (RFC 9110 section 12.1): for programs it is a 404. */
 function pageRoute(page: Page, site: ReadSite): Route {
   const { path, summary } = page
   const shell = lazy(async () => {
@@ -36,13 +37,29 @@ function pageRoute(page: Page, site: ReadSite): Route {
     problems: [404],
     handle: async (request) => {
       if (!prefersToJson('text/html', request.listHeader('accept')))
-        throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
+        throw new EntrepotError('not_found', path === '/' ? 'Not Found' : PAGE_ONLY, { headers: VARY_ACCEPT })
       // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
       if (path !== '/' && request.path.endsWith('/'))
         return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
       return shell()
     },
   }
+}
+
+const PAGE_ONLY = 'This is a page: open it in a browser'
+
+/** Operators guess the address from the routes below it. */
+const ADMIN: Route = {
+  method: 'GET',
+  path: '/admin',
+  gate: 'none',
+  summary: 'The page of the operator',
+  responses: { 308: { description: 'The page of the operator' } },
+  isUnlisted: true,
+  handle: ({ path }) => ({
+    status: 308,
+    headers: { Location: path.endsWith('/') ? '../operator' : 'operator' },
+  }),
 }
 
 const VARY_ACCEPT = { Vary: 'Accept' }

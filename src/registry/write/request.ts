@@ -46,6 +46,9 @@ const scalar = (expected: string) =>
 
 const NULL_KEEPS = 'Omitted or null: unchanged'
 
+/** Without `\p{…}`: readers of JSON Schema often compile patterns without the `u` flag. */
+const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/
+
 export const publishRequest = z
   .looseObject({
     identifier: z.string().min(1).describe('The signing address; case does not matter'),
@@ -54,7 +57,7 @@ export const publishRequest = z
     scheme: z.string('Input should be a valid string').nullable().default('eip191'),
     listing_id: text(MAX_LISTING_ID_LENGTH)
       .min(1)
-      .regex(/^\P{Cc}*$/u, 'String should have no control characters')
+      .regex(NO_CONTROL_CHARACTERS, 'String should have no control characters')
       .refine((id) => id !== '.' && id !== '..', 'String should not be . or .., which no URL can name'),
     storefront_url: text(MAX_STOREFRONT_URL_LENGTH)
       .refine(isStorefrontUrl, 'Input should be an http or https URL without credentials')

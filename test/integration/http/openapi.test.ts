@@ -36,6 +36,26 @@ test('OpenAPI: every reference resolves', async (t) => {
   t.false(JSON.stringify(document).includes('$defs'))
 })
 
+test('OpenAPI: tools of others read its patterns, counts, links and the headers of POST /mcp', async (t) => {
+  const document = await documentOf(await startRegistry(t))
+  const text = JSON.stringify(document)
+  t.false(/"pattern":"[^"]*\\\\[pP]\{/.test(text), 'patterns need no u flag')
+  t.false(text.includes(String(Number.MIN_SAFE_INTEGER)))
+  const operations = Object.values(document.paths).flatMap((one) => Object.values(one))
+  const links = operations.flatMap(({ responses }) =>
+    Object.values(responses).flatMap((one) => Object.values(one.links ?? {})),
+  )
+  t.deepEqual(links.map(({ operationId }) => operationId).sort(), [
+    'deleteListingsById',
+    'getListingsById',
+    'getPublishersByPublisherId',
+    'patchListingsById',
+  ])
+  for (const { operationId } of links) t.true(operations.some((one) => one.operationId === operationId))
+  const [accept] = document.paths['/mcp']?.post?.parameters ?? []
+  t.like(accept, { name: 'Accept', in: 'header', required: true })
+})
+
 test('OpenAPI: the filters of the filter spec are parameters of GET /listings', async (t) => {
   const service = await startRegistry(t, {
     environment: { REGISTRY_FILTER_SPEC_PATH: 'config/filter-spec.apicredits.yaml' },

@@ -33,6 +33,16 @@ test('pages: a trailing slash redirects, so that relative URLs resolve', async (
   t.is((await service.get('/operator', HTML)).status, 200)
 })
 
+test('pages: /operator is a page, as its 404 for programs says, and /admin leads to it', async (t) => {
+  const service = await startRegistry(t)
+  t.is((await service.get('/operator')).json().detail, 'This is a page: open it in a browser')
+  for (const path of ['/admin', '/admin/']) {
+    const reply = await service.get(path)
+    t.is(reply.status, 308)
+    t.is(new URL(reply.headers.get('location') ?? '', `${service.url}${path}`).pathname, '/operator')
+  }
+})
+
 test('pages: every file of the board is served with its type, and no other file', async (t) => {
   const service = await startRegistry(t)
   const page = await service.get('/', HTML)
