@@ -251,7 +251,7 @@ type Link = { operationId: string; parameters: Readonly<Record<string, string>>;
 /** From a first success to the operations that take its ids: testing tools and consoles follow them. */
 const LINKS: Readonly<Record<string, Readonly<Record<string, Link>>>> = {
   'POST /listings': Object.fromEntries(
-    ['get', 'patch', 'delete'].map((method) => [
+    ['get', 'put', 'delete'].map((method) => [
       method,
       {
         operationId: `${method}ListingsById`,

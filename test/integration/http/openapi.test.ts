@@ -49,7 +49,7 @@ test('OpenAPI: tools of others read its patterns, counts, links and the headers 
     'deleteListingsById',
     'getListingsById',
     'getPublishersByPublisherId',
-    'patchListingsById',
+    'putListingsById',
   ])
   for (const { operationId } of links) t.true(operations.some((one) => one.operationId === operationId))
   const [accept] = document.paths['/mcp']?.post?.parameters ?? []
