@@ -92,12 +92,17 @@ export function ConfirmRevoke({ keys, onRevoke, onCancel }: ConfirmRevokeProps) 
   const dialog = useModal()
   const isOne = keys.length === 1
   return html`<dialog class="confirm" ref=${dialog} aria-labelledby="revoke-title" onClose=${onCancel}>
-    <h3 id="revoke-title">Revoke ${isOne ? `key ${keys[0]!.id}` : `${keys.length} keys`}?</h3>
-    <ul class="bullets">
-      ${keys.map(({ id, name, scope }) => html`<li key=${id}>${id}: ${untrustedText(name)} (${scope})</li>`)}
-    </ul>
+    <h3 id="revoke-title">Revoke ${isOne ? `key ${keys[0]!.id}, ${untrustedText(keys[0]!.name)} (${keys[0]!.scope})` : `${keys.length} keys`}?</h3>
+    ${
+      !isOne &&
+      html`<ul class="bullets">
+        ${keys.map(({ id, name, scope }) => html`<li key=${id}>${id}: ${untrustedText(name)} (${scope})</li>`)}
+      </ul>`
+    }
     <p>Requests with ${isOne ? 'this key' : 'these keys'} will be rejected at once. This cannot be undone.</p>
-    <button type="button" autofocus onClick=${onCancel}>Cancel</button>
-    <button type="button" class="danger" onClick=${onRevoke}>Revoke ${isOne ? 'key' : 'keys'}</button>
+    <div class="row">
+      <button type="button" autofocus onClick=${onCancel}>Cancel</button>
+      <button type="button" class="danger" onClick=${onRevoke}>Revoke ${isOne ? 'key' : 'keys'}</button>
+    </div>
   </dialog>`
 }

@@ -131,6 +131,8 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
   const [name, setName] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState('')
+  /** A name in use that was submitted once. */
+  const confirmed = useRef('')
   const type = ({ currentTarget }: { currentTarget: HTMLInputElement }): void => {
     setName(currentTarget.value)
     setProblem('')
@@ -142,6 +144,12 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     const days = Number(data.get('days'))
     setProblem(name.trim() === '' ? 'Enter a name.' : '')
     if (name.trim() === '') return
+    if (names.has(name.trim()) && confirmed.current !== name) {
+      confirmed.current = name
+      setProblem(`${SAME_NAME} Create key again makes a second one.`)
+      return
+    }
+    confirmed.current = ''
     setBusy(true)
     const isCreated = await onSubmit({
       name: name.trim(),
@@ -175,10 +183,12 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     </select>
     <button type="submit" aria-disabled=${isBusy ? 'true' : undefined}>Create key</button>
     <span id="key-name-hint" role="alert" class=${problem === '' ? 'hint' : 'fault'}>
-      ${problem || (names.has(name.trim()) ? 'An active key has this name already.' : '')}
+      ${problem || (names.has(name.trim()) ? SAME_NAME : '')}
     </span>
   </form>`
 }
+
+const SAME_NAME = 'An active key has this name already.'
 
 const EXPIRY_DAYS = [7, 30, 90, 365]
 
@@ -186,15 +196,29 @@ const EXPIRY_DAYS = [7, 30, 90, 365]
 function CreatedKey({ minted, onDone }: { minted: MintedKeyJson; onDone: () => void }) {
   const { id, name, scope, key } = minted
   const field = useRef<HTMLInputElement>(null)
+  const [isCopied, setCopied] = useState(false)
+  const [asks, setAsks] = useState(false)
+  const copied = (): string => {
+    setCopied(true)
+    return key
+  }
+  const done = (): void => (isCopied || asks ? onDone() : setAsks(true))
   useEffect(() => {
     // Selecting the key takes the focus, unless the operator has moved it meanwhile.
     if (document.activeElement?.matches('[type=submit], body')) field.current?.select()
   }, [])
   return html`<div class="banner minted row" role="group" aria-labelledby=${`minted-${id}`}>
     <h3 id=${`minted-${id}`}>New key for ${untrustedText(name)} (${scope})</h3>
-    <p>Copy it now. It will not be shown again.</p>
-    <input ref=${field} readonly aria-label=${`The raw key ${id}`} value=${key} spellcheck=${false} />
-    <${CopyButton} text=${key} label=${`key ${id}`} />
-    <button type="button" onClick=${onDone}>Done <span class="unseen">with key ${id}</span></button>
+    <p role="status">${asks ? 'It was not copied. Done again drops it for good.' : 'Copy it now. It will not be shown again.'}</p>
+    <input
+      ref=${field}
+      readonly
+      aria-label=${`The raw key ${id}`}
+      value=${key}
+      spellcheck=${false}
+      onCopy=${() => setCopied(true)}
+    />
+    <${CopyButton} text=${copied} label=${`key ${id}`} />
+    <button type="button" onClick=${done}>Done <span class="unseen">with key ${id}</span></button>
   </div>`
 }

@@ -1,14 +1,15 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
+import { plural } from '../../domain/plural.ts'
 import { timeAgo } from '../../domain/timestamp.ts'
 import { describeReason } from '../../wire/describe-missing.ts'
-import type { FleetJson } from '../../wire/fleet.ts'
+import type { FleetJson, ReloadResultJson } from '../../wire/fleet.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
 import { ClockTime, clockTime, TimeAgo } from '../common/time.ts'
 import { stateWords, Tone } from '../common/tone.ts'
 import { html } from '../html.ts'
 import { formatCount, formatMs, formatShare, TrafficCharts } from './chart.ts'
 import { KeysPanel } from './keys-panel.ts'
-import { type PanelProps, Section } from './panel.ts'
+import { type PanelProps, Section, useAction, useLifetime } from './panel.ts'
 import { BREAKER_WORDS, SourcesPanel } from './sources-panel.ts'
 
 const POLL_MS = 3000
@@ -43,7 +44,7 @@ export function Overview({ api, onError }: PanelProps) {
       html`<div class=${isLost ? 'stack live lost' : 'stack live'}>
         <${SourcesPanel} ...${{ fleet, api, onError }} onChange=${pollNow} />
         <${TrafficPanel} fleet=${fleet} />
-        <${ReplicasPanel} fleet=${fleet} />
+        <${ReplicasPanel} ...${{ fleet, api, onError }} onChange=${pollNow} />
         <${ChangesPanel} fleet=${fleet} />
       </div>`
     }
@@ -77,14 +78,14 @@ function TrafficPanel({ fleet: { traffic } }: { fleet: FleetJson }) {
   const { requests, errors, hits, lookups, p50_ms, p95_ms } = traffic.total
   return html`<${Section} id="traffic" title="Traffic of the last 60 minutes">
     <p>
-      ${formatCount(requests)} requests · ${formatCount(errors)} errors
+      ${plural(requests, 'request')} · ${plural(errors, 'error')}
       ${p50_ms !== null && ` · p50 ${formatMs(p50_ms)} · p95 ${formatMs(p95_ms!)}`}
       ${lookups > 0 && ` · ${formatShare(hits / lookups)} from the response cache`}
     </p>
     <${TrafficCharts} traffic=${traffic} words=${CHART_WORDS} />
     <p class="hint">
-      Routes with a read or write gate, of all replicas shown below. Errors are status 500 and above. Latencies are rounded
-      up by at most a fifth.
+      Listing and publish requests of all replicas. Errors are status 500 and above. Latencies are approximate (up to 20 %
+      high): p95 in blue, p50 in front of it.
     </p>
   <//>`
 }
@@ -116,9 +117,24 @@ function changeLine(change: FleetJson['changes'][number], hasReplicas: boolean) 
 const wordsOf = (part: 'state' | 'breaker', value: string): string =>
   part === 'state' ? stateWords(value) : `calls ${BREAKER_WORDS[value] ?? value}`
 
-const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
-  html`<${Section} id="replicas" title="Replicas">
-    ${fleet.note !== null && html`<p class="hint">Only the process that answered is shown. ${fleet.note}</p>`}
+type ReplicasPanelProps = PanelProps & { fleet: FleetJson; onChange: () => void }
+
+function ReplicasPanel({ fleet, api, onError, onChange }: ReplicasPanelProps) {
+  const { news, act } = useAction(onError)
+  const lifetime = useLifetime()
+  const reload = (): Promise<void> =>
+    act('Reloading the configuration', async () => {
+      const result = await api.reload(lifetime)
+      onChange()
+      return describeReload(result)
+    })
+  return html`<${Section} id="replicas" title="Replicas">
+    <p class="row">
+      <button type="button" onClick=${reload}>Reload configuration</button>
+      ${fleet.replicas.length > 1 && html`<span class="hint">of ${fleet.answered_by}; every replica reloads by itself</span>`}
+    </p>
+    <p role="status">${news}</p>
+    ${fleet.note !== null && html`<p class="hint">This process only. ${fleet.note}</p>`}
     <${DataTable}
       label="Replicas of this gateway"
       name="replicas"
@@ -126,6 +142,18 @@ const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
       rows=${fleet.replicas.map((replica) => ({ key: replica.id, cells: cellsOf(replica, fleet) }))}
     />
   <//>`
+}
+
+function describeReload({ upstreams, changed, restart_needed, ms }: ReloadResultJson): string {
+  const parts = [
+    ['added', upstreams.added],
+    ['removed', upstreams.removed],
+    ['changed', [...upstreams.changed, ...changed]],
+    ['takes effect after a restart', restart_needed],
+  ] as const
+  const words = parts.filter(([, all]) => all.length > 0).map(([what, all]) => `${what}: ${all.join(', ')}`)
+  return `Reloaded in ${formatMs(ms)}: ${words.length === 0 ? 'nothing has changed' : words.join('; ')}.`
+}
 
 const COLUMNS: readonly DataColumn[] = [
   { title: 'Replica', isHeader: true },

@@ -2,7 +2,7 @@ import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { KeyScope } from '../../domain/api-key.ts'
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
-import type { FleetJson } from '../../wire/fleet.ts'
+import type { FleetJson, ReloadResultJson } from '../../wire/fleet.ts'
 import type { SourceDetailsJson } from '../../wire/source.ts'
 import { parseAnswer, request } from '../common/gateway.ts'
 import { html } from '../html.ts'
@@ -43,6 +43,8 @@ export function createAdminApi(key: string) {
       parseAnswer(await send('POST', `${sourcePath(registry)}/probe`, signal)),
     refresh: (registry: string, signal: AbortSignal) =>
       send('POST', `${sourcePath(registry)}/refresh`, signal),
+    reload: async (signal: AbortSignal): Promise<ReloadResultJson> =>
+      parseAnswer(await send('POST', 'admin/reload', signal)),
     keys: async (signal: AbortSignal): Promise<readonly ApiKeyJson[]> =>
       parseAnswer(await send('GET', 'admin/api-keys', signal)),
     mint: async (request: KeyRequest, signal: AbortSignal): Promise<MintedKeyJson> =>
@@ -68,4 +70,19 @@ export function useNews(): [news: string, setNews: (news: string) => void] {
     return () => clearTimeout(timer)
   }, [news])
   return [news, setNews]
+}
+
+/** Runs actions and gives what the last one has done, or why it failed. */
+export function useAction(onError: PanelProps['onError']) {
+  const [news, setNews] = useNews()
+  const lifetime = useLifetime()
+  const act = async (what: string, action: () => Promise<string>): Promise<void> => {
+    setNews('') // the same words again are news
+    try {
+      setNews(await action())
+    } catch (error) {
+      if (!lifetime.aborted) setNews(`${what} failed: ${onError(error)}`)
+    }
+  }
+  return { news, act }
 }

@@ -9,7 +9,7 @@ import { TimeAgo } from '../common/time.ts'
 import { SourceState, stateWords, Tone, type ToneName } from '../common/tone.ts'
 import { html } from '../html.ts'
 import { formatCount, formatMs, formatShare, Sparkbars } from './chart.ts'
-import { type FleetSource, type PanelProps, Section, useLifetime, useNews } from './panel.ts'
+import { type FleetSource, type PanelProps, Section, useAction, useLifetime } from './panel.ts'
 import { SourceDetailsView } from './source-details.ts'
 
 type SourcesPanelProps = PanelProps & { fleet: FleetJson; onChange: () => void }
@@ -71,22 +71,27 @@ function SourceList(props: SourcesPanelProps) {
 }
 
 function useSourceActions({ api, onError, onChange }: SourcesPanelProps) {
-  const [news, setNews] = useNews()
+  const { news, act } = useAction(onError)
   const lifetime = useLifetime()
-  const act = async (what: string, action: () => Promise<string>): Promise<void> => {
-    setNews('') // the same words again are news
-    try {
-      setNews(await action())
-      onChange()
-    } catch (error) {
-      if (!lifetime.aborted) setNews(`${what} failed: ${onError(error)}`)
-    }
-  }
   const refresh = (registry: string) =>
     act(`Refreshing ${registry}`, async () => {
+      const before = await callsNow(registry)
       await api.refresh(registry, lifetime)
-      return `${registry}: cache cleared, fetching…`
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, TRY_MS))
+        const now = await callsNow(registry)
+        if (now.ended === before.ended) continue
+        onChange()
+        return describeFetch(registry, now, now.elapsed_ms - before.elapsed_ms)
+      }
+      onChange()
+      return `${registry}: its cache is empty, and it has not answered yet`
     })
+  const callsNow = async (registry: string): Promise<SourceCalls> => {
+    const { sources } = await api.fleet(lifetime)
+    const source = sources.find((one) => one.registry === registry)
+    return { ended: 0, elapsed_ms: 0, ...source?.calls, source }
+  }
   const probe = (registry: string) =>
     act(`Probing ${registry}`, async () => {
       const { state, last_error } = await api.probe(registry, lifetime)
@@ -95,6 +100,18 @@ function useSourceActions({ api, onError, onChange }: SourcesPanelProps) {
     })
   return { news, refresh, probe }
 }
+
+type SourceCalls = { ended: number; elapsed_ms: number; source: FleetSource | undefined }
+
+function describeFetch(registry: string, { source }: SourceCalls, ms: number): string {
+  if (source?.state !== 'loaded')
+    return `${registry}: ${source?.last_error ? `it ${describeReason(source.last_error.reason)}` : 'no answer yet'}`
+  const { listings } = source
+  return `${registry}: fetched${listings === null ? '' : ` ${plural(listings, 'listing')}`} in ${formatMs(Math.round(ms))}`
+}
+
+const TRY_MS = 250
+const MAX_TRIES = 40
 
 const SHOWN_AT_FIRST = 12
 
@@ -224,12 +241,23 @@ function summaryOf(sources: readonly FleetSource[]): string {
   const count = (state: FleetSource['state']): number =>
     sources.filter((source) => source.state === state).length
   const parts = [
-    [count('unavailable'), 'down'],
+    [count('unavailable'), `down${atSome(sources)}`],
     [count('stale'), 'with a cached copy'],
     [count('not_yet_loaded'), 'not contacted yet'],
   ] as const
   const exceptions = parts.filter(([number]) => number > 0).map(([number, words]) => `${number} ${words}`)
   return [`${count('loaded')} of ${sources.length} OK`, ...exceptions].join(' · ')
+}
+
+/** ` at 1 of 2 replicas`, where every source that is down is up elsewhere. */
+function atSome(sources: readonly FleetSource[]): string {
+  const down = sources.filter(({ state }) => state === 'unavailable')
+  const counts = down.map(({ replicas }) => {
+    const states = Object.values(replicas)
+    return [states.filter((state) => state === 'unavailable').length, states.length] as const
+  })
+  const [most = 0, all = 0] = counts.toSorted(([one], [other]) => other - one)[0] ?? []
+  return most < all ? ` at ${most} of ${all} replicas` : ''
 }
 
 /** `normal`, `paused, retries in 12 s`, `testing`. */

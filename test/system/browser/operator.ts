@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import type { Browser, Locator, Page, Route } from 'playwright-core'
+import type { FleetJson } from '../../../src/wire/fleet.ts'
 import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../../helpers/browser-page.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
@@ -100,12 +101,23 @@ test.serial('operator page: keeps every new key until Done, and revokes several 
   const raws = await Promise.all([1, 2].map((id) => page.getByLabel(`The raw key ${id}`).inputValue()))
   await page.getByLabel('Name', { exact: true }).fill('bob')
   await page.getByText('An active key has this name already.').waitFor()
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('Create key again makes a second one.').waitFor()
+  t.is(await page.getByLabel('The raw key 4').count(), 0)
+  await page.getByRole('button', { name: 'Done with key 1' }).click()
+  await page.getByText('It was not copied.').waitFor()
+  t.is(await page.getByLabel('The raw key 1').inputValue(), raws[0]!)
   await page.getByRole('button', { name: 'Done with key 1' }).click()
   await page.getByLabel('The raw key 1').waitFor({ state: 'detached' })
   t.is(await page.evaluate('document.activeElement.id'), 'keys-title')
   t.is(await page.getByLabel('The raw key 2').inputValue(), raws[1]!)
   const frame = page.getByLabel('Active keys, scrollable')
   t.is(await frame.evaluate((element) => element.scrollWidth - element.clientWidth), 0, 'a long name wraps')
+  const size = page.viewportSize()!
+  await page.setViewportSize({ width: 390, height: 844 })
+  t.is(await page.evaluate('document.documentElement.scrollWidth'), 390)
+  await shoot(page, 'operator-key-390')
+  await page.setViewportSize(size)
 
   for (const name of ['alice', 'bob']) await page.getByLabel(new RegExp(`^Select key \\d, ${name}`)).check()
   await page.getByRole('button', { name: 'Revoke selected (2)' }).click()
@@ -269,6 +281,8 @@ test.serial('operator page: names a wrong key and closed admin routes', async (t
   t.is(await page.getByText('Invalid admin token').count(), 0)
 
   await page.getByText('This is a plain Registry: it has no upstreams.').waitFor()
+  await page.getByRole('button', { name: 'Reload configuration' }).click()
+  await page.getByText(/^Reloaded in \d+ ms: nothing has changed\.$/).waitFor()
 
   const closed = await startRegistry(t)
   const other = await openPage(t, closed.url)
@@ -346,7 +360,7 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   await sources.getByRole('searchbox').fill('')
   const before = fake.requests.length
   await row('well').getByRole('button', { name: 'Refresh' }).click()
-  await sources.getByText('well: cache cleared, fetching…').waitFor()
+  await sources.getByText(/^well: fetched \d+ listings in \d+ ms$/).waitFor()
   await eventually('asked', () => fake.requests.slice(before).some(({ path }) => path === '/listings'))
   await eventually('paused', async () => {
     await row('gone').getByRole('button', { name: 'Probe' }).click()
@@ -378,6 +392,17 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   )
   t.true((await sources.getByRole('listitem').count()) >= 5, 'the last failures')
 
+  await page.route('**/admin/replicas', async (route) => {
+    const response = await route.fetch()
+    const fleet = (await response.json()) as FleetJson
+    fleet.traffic.total.errors = 1
+    for (const source of fleet.sources)
+      if (source.state === 'unavailable') source.replicas = { one: 'unavailable', other: 'loaded' }
+    await route.fulfill({ response, json: fleet })
+  })
+  await sources.getByText(/ down at 1 of 2 replicas/).waitFor()
+  await page.getByText(/ requests? · 1 error( |$)/).waitFor()
+  await page.unroute('**/admin/replicas')
   await page.route('**/admin/replicas', (route) => route.abort())
   await page.getByText(/^Connection lost: .* Data from \d\d:\d\d:\d\d\.$/).waitFor()
   t.is(await page.locator('.live.lost').count(), 1)
