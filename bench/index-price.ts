@@ -63,10 +63,12 @@ function firstPage(index: ListingIndex, criteria: readonly Criterion[], token: s
   return bytes
 }
 
+const groupOf = (basis: string): string => basis
+
 function countAll(index: ListingIndex, criteria: readonly Criterion[], spec: FilterSpec): number {
   const matches = index.matches({ status: 'open', publisherId: null, criteria })
   const fields = FIELDS.map((name) => spec.filters.get(name)!)
-  const steps = matches.facets(fields, 'gpu')
+  const steps = matches.facets(fields, { per: 'gpu', groupOf })
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value.prices.size

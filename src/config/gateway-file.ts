@@ -116,6 +116,7 @@ const token = z.strictObject({
   address: z.unknown(),
   symbol: z.unknown(),
   decimals: z.unknown(),
+  testnet: z.unknown().optional(),
 })
 
 const table = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)

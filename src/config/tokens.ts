@@ -33,14 +33,20 @@ export function readTokens(entries: readonly TokenEntry[], problems: Violation[]
       complain(`${path}.${String(problem!.path[0])}`, problem!.message)
       continue
     }
-    const { chain, address, symbol, decimals } = data
+    const { chain, address, symbol, decimals, testnet } = data
     const key = `${chain}:${address.toLowerCase()}`
     const otherDecimals = decimalsOf.get(symbol.toLowerCase())
     if (tokens.has(key)) complain(path, `${key} is named twice; remove one`)
     else if (otherDecimals !== undefined && otherDecimals !== decimals)
       complain(path, `two tokens named ${symbol} have different decimals; give one another symbol`)
     else {
-      tokens.set(key, { chain, address: address.toLowerCase(), symbol, decimals })
+      tokens.set(key, {
+        chain,
+        address: address.toLowerCase(),
+        symbol,
+        decimals,
+        ...(testnet && { testnet }),
+      })
       decimalsOf.set(symbol.toLowerCase(), decimals)
     }
   }
@@ -54,6 +60,7 @@ const tokenSchema = z.object({
   address: textLike(/^0x[0-9a-f]{40}$/i, '0x and 40 hex digits'),
   symbol: textLike(/^[A-Za-z0-9.$-]{1,32}$/, '1 to 32 characters of A-Z, a-z, 0-9, ., $ and -'),
   decimals: z.int(DECIMALS).min(0, DECIMALS).max(36, DECIMALS),
+  testnet: z.boolean('expected true or false').default(false),
 }) satisfies z.ZodType<Token>
 
 function textLike(pattern: RegExp, expected: string) {

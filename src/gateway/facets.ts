@@ -1,12 +1,12 @@
 import { suggestName } from '../domain/nearest-name.ts'
 import { isUnitWord, parseBasis } from '../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
-import type { TokenTable } from '../domain/price/token.ts'
+import { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
-import type { Facets, PriceCounts, Selection } from '../domain/source/selection.ts'
+import type { Facets, PriceCounts, PriceGrouping, Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns, nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
@@ -78,7 +78,7 @@ export async function readFacets(
   const { signal: caller } = request
   const { visible, deciders, selected } = await selectAll(settings, query, request)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
-  const counts = await countAll(selected, fields, per, caller)
+  const counts = await countAll(selected, fields, { per, groupOf: tokens.groupOf }, caller)
   const registries = await inTurns(countRegistries(selected), caller)
   const total = sum(selected, (one) => one.total)
   const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
@@ -119,7 +119,7 @@ export async function selectAll(
 export async function countAll(
   selected: readonly SelectedSource[],
   asked: readonly Filter[],
-  per: PricePer,
+  prices: PriceGrouping,
   caller: AbortSignal,
 ): Promise<SourceFacets[]> {
   const counts: SourceFacets[] = []
@@ -128,7 +128,7 @@ export async function countAll(
     if (selection === null) continue
     const fields = asked.map((field) => filterIn(field, source.name))
     try {
-      counts.push({ source: source.name, ...(await selection.facets(fields, per)) })
+      counts.push({ source: source.name, ...(await selection.facets(fields, prices)) })
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       // The index may lack a field.
@@ -136,7 +136,7 @@ export async function countAll(
       else
         counts.push({
           source: source.name,
-          ...(await inTurns(countOneByOne(selection, fields, per), caller)),
+          ...(await inTurns(countOneByOne(selection, fields, prices), caller)),
         })
     }
     await nextTurn(caller)
@@ -149,9 +149,9 @@ type SourceFacets = Facets & { source: string }
 function* countOneByOne(
   { items }: Selection,
   fields: readonly Filter[],
-  per: PricePer,
+  prices: PriceGrouping,
 ): Generator<void, Facets> {
-  const counter = new FacetCounter(fields, per)
+  const counter = new FacetCounter(fields, prices)
   for (const item of items()) {
     counter.add(documentOf(item))
     yield
@@ -215,42 +215,40 @@ function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJso
   }
 }
 
-function mergePrices(counts: readonly Facets[]): BasisCounts[] {
-  const bases = new Set(counts.flatMap(({ prices }) => [...prices.keys()]))
-  return Array.from(bases, (basis) => {
-    const all = counts.flatMap(({ prices }) => prices.get(basis) ?? [])
-    return [basis, all.reduce((one, other) => addPriceCounts(one, other))]
+function mergePrices(counts: readonly Facets[]): GroupCounts[] {
+  const groups = new Set(counts.flatMap(({ prices }) => [...prices.keys()]))
+  return Array.from(groups, (group) => {
+    const all = counts.flatMap(({ prices }) => prices.get(group) ?? [])
+    return [group, all.reduce((one, other) => addPriceCounts(one, other))]
   })
 }
 
-type BasisCounts = [basis: string, counts: PriceCounts]
+type GroupCounts = [group: string, counts: PriceCounts]
 
-function byOffers([a, one]: BasisCounts, [b, other]: BasisCounts): number {
+function byOffers([a, one]: GroupCounts, [b, other]: GroupCounts): number {
   return other.offers - one.offers || (a < b ? -1 : 1)
 }
 
-/** By the hour, in a token that the operator knows: made-up units and tokens with more offers displace none of these. */
-function isMarketPrice([basis]: BasisCounts, tokens: TokenTable): boolean {
-  const { chain, token, unit } = parseBasis(basis)
-  return unit === 'hour' && tokens.find(chain, token) !== null
+/** Prices by the hour in a symbol that is worth something first, so that made-up units and tokens displace none of these. */
+const RANKS = { money: 0, testnet: 1, other: 2 } as const
+
+function rankOf([group]: GroupCounts): number {
+  const read = TokenTable.readGroup(group)
+  if ('basis' in read || read.unit !== 'hour') return RANKS.other
+  return read.testnet ? RANKS.testnet : RANKS.money
 }
 
-function priceRanges(prices: readonly BasisCounts[], per: PricePer, tokens: TokenTable): PriceRangeJson[] {
+function priceRanges(prices: readonly GroupCounts[], per: PricePer, tokens: TokenTable): PriceRangeJson[] {
   return prices
-    .filter(([basis, { offers }]) => offers > 0 && isUnitWord(parseBasis(basis).unit))
-    .sort((a, b) => Number(isMarketPrice(b, tokens)) - Number(isMarketPrice(a, tokens)) || byOffers(a, b))
+    .filter(([group, { offers }]) => offers > 0 && isUnitWord(tokenOf(group, tokens).unit))
+    .sort((a, b) => rankOf(a) - rankOf(b) || byOffers(a, b))
     .slice(0, MAX_PRICES)
-    .sort(byOffers)
-    .map(([basis, { offers, gpus, keys, counts }]) => {
-      const { chain, token: address, unit } = parseBasis(basis)
-      const token = tokens.find(chain, address)
-      const amount = (key: PriceKey): string => formatAmount(key, token?.decimals ?? null)
+    .map(([group, { offers, gpus, keys, counts }]) => {
+      const { decimals = null, ...token } = tokenOf(group, tokens)
+      const amount = (key: PriceKey): string => formatAmount(key, decimals)
       return {
-        chain,
-        token: address,
-        symbol: token?.symbol,
-        decimals: token?.decimals,
-        unit,
+        ...token,
+        ...(decimals !== null && { decimals }),
         price_per: per,
         offers,
         gpus,
@@ -259,6 +257,25 @@ function priceRanges(prices: readonly BasisCounts[], per: PricePer, tokens: Toke
         most: amount(keys.at(-1)!),
       }
     })
+}
+
+type TokenOfPrices = Pick<PriceRangeJson, 'symbol' | 'testnet' | 'chains' | 'token' | 'decimals' | 'unit'>
+
+function tokenOf(group: string, tokens: TokenTable): TokenOfPrices {
+  const read = TokenTable.readGroup(group)
+  if ('basis' in read) {
+    const { chain, token, unit } = parseBasis(read.basis)
+    return { chains: [chain], token, unit }
+  }
+  const { symbol, testnet, unit } = read
+  const named = tokens.named(symbol, true).filter((token) => (token.testnet === true) === testnet)
+  return {
+    symbol,
+    ...(testnet && { testnet: true }),
+    chains: [...new Set(named.map(({ chain }) => chain))],
+    decimals: named[0]!.decimals,
+    unit,
+  }
 }
 
 /** The lower one of two. */

@@ -35,7 +35,12 @@ export async function reportVocabulary(
   request: MergeRequest,
 ): Promise<VocabularyJson & Reports> {
   const { selected, visible } = await selectAll(settings, ALL_OPEN, request)
-  const counts = await countAll(selected, TEXTS, 'offer', request.signal)
+  const counts = await countAll(
+    selected,
+    TEXTS,
+    { per: 'offer', groupOf: settings.tokens.groupOf },
+    request.signal,
+  )
   const report = new VocabularyCounts(settings.vocabulary)
   for (const { source, values } of counts) {
     for (const [text, count] of values[0]!) report.addModel(source, text, count)

@@ -64,6 +64,11 @@ export const PRICE_PER = ownParameter(
   // Without a `default`, which generated clients would send: by itself the parameter is refused.
   { enum: PRICE_PERS },
 )
+export const TESTNET = ownParameter(
+  'testnet',
+  'With `price_token`: also its tokens of test networks, which are worth nothing',
+  { enum: ['true', 'false'] },
+)
 export const TIMEOUT_MS = integerParameter(
   'query',
   'timeout_ms' satisfies OwnParameter,
@@ -109,6 +114,7 @@ export const REGISTRY_PARAMETERS: readonly RouteParameter[] = [
   PRICE_TOKEN,
   PRICE_MAX,
   PRICE_PER,
+  TESTNET,
 ]
 
 /** docs/contract.md#36-further-parameters. */

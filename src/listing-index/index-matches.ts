@@ -1,9 +1,8 @@
-import type { PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import { addTo, facetText } from '../domain/source/facet-counter.ts'
 import { type BasisCounter, type OfferCount, OfferCounter } from '../domain/source/offer-counts.ts'
 import type { PricePosition } from '../domain/source/position.ts'
-import type { PriceCounts, PriceOrder } from '../domain/source/selection.ts'
+import type { PriceCounts, PriceGrouping, PriceOrder } from '../domain/source/selection.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Scalar } from '../filter-spec/scalar.ts'
 import { forEachBit, hasBit, highestBelow } from './bitset.ts'
@@ -17,7 +16,7 @@ type MatchesOptions = {
   find: () => readonly Match[]
   columnOf: (field: Filter) => number
   /** Of all segments as of now, in steps. */
-  unionsOf: (per: PricePer) => Generator<void, readonly KeyUnion[]>
+  unionsOf: (prices: PriceGrouping) => Generator<void, readonly KeyUnion[]>
 }
 
 type Facets = {
@@ -78,9 +77,9 @@ export class IndexMatches {
   }
 
   /** In steps of some ms, all of the same matches. @throws Error for a path that the index lacks */
-  *facets(fields: readonly Filter[], per: PricePer): Generator<void, Facets> {
+  *facets(fields: readonly Filter[], prices: PriceGrouping): Generator<void, Facets> {
     const matches = this.#find()
-    const unions = this.#unionsOf(per)
+    const unions = this.#unionsOf(prices)
     const facets: Facets = { values: [], missing: [], prices: new Map() }
     for (const field of fields) {
       countValues(matches, field, this.#columnOf(field), facets)
@@ -89,9 +88,9 @@ export class IndexMatches {
     for (const union of yield* unions) {
       const counted = union.count(matches)
       yield
-      for (const [basis, more] of counted) {
-        const known = facets.prices.get(basis)
-        facets.prices.set(basis, known === undefined ? more : addPriceCounts(known, more))
+      for (const [group, more] of counted) {
+        const known = facets.prices.get(group)
+        facets.prices.set(group, known === undefined ? more : addPriceCounts(known, more))
       }
       yield
     }

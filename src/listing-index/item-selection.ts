@@ -1,9 +1,16 @@
-import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
+import type { PriceKey } from '../domain/price/price-key.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import { OfferCounter } from '../domain/source/offer-counts.ts'
 import { comparePositions } from '../domain/source/position.ts'
 import { FULL_RANGE, type Item, type Source } from '../domain/source/reading.ts'
-import type { Facets, Matches, PricedItem, PriceOrder, Select } from '../domain/source/selection.ts'
+import type {
+  Facets,
+  Matches,
+  PricedItem,
+  PriceGrouping,
+  PriceOrder,
+  Select,
+} from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { JsonValue } from '../json/value.ts'
@@ -64,9 +71,9 @@ export function selectItems(
 function* countFacets(
   items: readonly Item[],
   fields: readonly Filter[],
-  per: PricePer,
+  prices: PriceGrouping,
 ): Generator<void, Facets> {
-  const counter = new FacetCounter(fields, per)
+  const counter = new FacetCounter(fields, prices)
   for (const item of items) {
     counter.add(readDocument(item))
     yield

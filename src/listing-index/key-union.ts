@@ -1,5 +1,5 @@
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
-import type { PriceCounts } from '../domain/source/selection.ts'
+import type { PriceCounts, PriceGrouping } from '../domain/source/selection.ts'
 import { type Bitset, countOf, difference, forEachBit } from './bitset.ts'
 import { ascending } from './column-builder.ts'
 import type { Match } from './newest-first.ts'
@@ -10,6 +10,9 @@ import { STEP } from './segment-builder.ts'
 /** Of one segment, whose other columns and texts are not kept alive. */
 type Part = {
   prices: PriceColumns
+  per: PricePer
+  /** Per basis, its group. */
+  groupOf: Int32Array
   /** The open listings when the union was made: a query without a filter matches almost the same. */
   open: Bitset
   /** Per price, its key. */
@@ -19,20 +22,20 @@ type Part = {
 }
 
 /** Its keys in order, and where they are counted. */
-type Basis = { name: string; keys: ArrayLike<PriceKey>; places: Uint32Array }
+type Group = { name: string; keys: ArrayLike<PriceKey>; places: Uint32Array }
 
 type Counts = { offers: Uint32Array; gpus: Float64Array }
 
 /** All keys of some segments, so that their counts are added without comparing keys. */
 export class KeyUnion {
   readonly #parts: readonly Part[]
-  readonly #bases: readonly Basis[]
+  readonly #groups: readonly Group[]
   /** Of the open listings. */
   readonly #known: Counts
 
-  constructor(parts: readonly Part[], bases: readonly Basis[], known: Counts) {
+  constructor(parts: readonly Part[], groups: readonly Group[], known: Counts) {
     this.#parts = parts
-    this.#bases = bases
+    this.#groups = groups
     this.#known = known
   }
 
@@ -54,9 +57,9 @@ export class KeyUnion {
       if (areFew) addCounts(part, less, counts, -1)
     }
     const found = new Map<string, PriceCounts>()
-    for (const basis of this.#bases) {
-      const own = countsAt(basis, counts)
-      if (own.offers > 0) found.set(basis.name, own)
+    for (const group of this.#groups) {
+      const own = countsAt(group, counts)
+      if (own.offers > 0) found.set(group.name, own)
     }
     return found
   }
@@ -65,15 +68,18 @@ export class KeyUnion {
 /** A union that is made once: concurrent counts take turns at its steps. */
 export class SharedUnion {
   readonly #segments: readonly PriceColumns[]
+  readonly #groupOf: PriceGrouping['groupOf']
   #union: KeyUnion | Generator<void, KeyUnion>
 
-  constructor(segments: readonly Segment[], per: PricePer) {
+  constructor(segments: readonly Segment[], prices: PriceGrouping) {
     this.#segments = segments.map(({ prices }) => prices)
-    this.#union = uniteKeys(segments, per)
+    this.#groupOf = prices.groupOf
+    this.#union = uniteKeys(segments, prices)
   }
 
-  isOf(segments: readonly Segment[]): boolean {
+  isOf(segments: readonly Segment[], { groupOf }: PriceGrouping): boolean {
     const own = this.#segments
+    if (groupOf !== this.#groupOf) return false
     return segments.length === own.length && segments.every(({ prices }, n) => prices === own[n])
   }
 
@@ -88,9 +94,13 @@ export class SharedUnion {
   }
 }
 
-/** In steps of about a ms, but for the sort of a basis. */
-function* uniteKeys(segments: readonly Segment[], per: PricePer): Generator<void, KeyUnion> {
+/** In steps of about a ms, but for the sort of a group. */
+function* uniteKeys(
+  segments: readonly Segment[],
+  { per, groupOf: nameOf }: PriceGrouping,
+): Generator<void, KeyUnion> {
   const found = new Map<string, Map<PriceKey, number>>()
+  const numbers = new Map<string, number>()
   const parts: Part[] = []
   let size = 1
   let work = 0
@@ -98,9 +108,13 @@ function* uniteKeys(segments: readonly Segment[], per: PricePer): Generator<void
     const { bases } = prices.data
     const { keyOf, keys, basisStarts } = prices.data[per]
     const places = new Uint32Array(keys.length)
+    const groupOf = new Int32Array(bases.length).fill(-1)
     for (const n of greatest(prices.countPrices())) {
-      const placeOf = found.get(bases[n]!) ?? new Map<PriceKey, number>()
-      found.set(bases[n]!, placeOf)
+      const name = nameOf(bases[n]!)
+      const placeOf = found.get(name) ?? new Map<PriceKey, number>()
+      found.set(name, placeOf)
+      if (!numbers.has(name)) numbers.set(name, numbers.size)
+      groupOf[n] = numbers.get(name)!
       for (let at = basisStarts[n]!; at < basisStarts[n + 1]!; at++) {
         const key = prices.keyAt(per, at)
         const place = placeOf.get(key) ?? size
@@ -109,14 +123,14 @@ function* uniteKeys(segments: readonly Segment[], per: PricePer): Generator<void
         if (++work % STEP === 0) yield
       }
     }
-    parts.push({ prices, open: liveByStatus.open.slice(), keyOf, places })
+    parts.push({ prices, per, groupOf, open: liveByStatus.open.slice(), keyOf, places })
   }
   const known = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
   for (const part of parts) {
     addCounts(part, part.open, known, 1)
     yield
   }
-  const all: Basis[] = []
+  const all: Group[] = []
   for (const [name, placeOf] of found) {
     const keys = ascending([...placeOf.keys()])
     const places = new Uint32Array(keys.length)
@@ -129,17 +143,15 @@ function* uniteKeys(segments: readonly Segment[], per: PricePer): Generator<void
   return new KeyUnion(parts, all, known)
 }
 
-function addCounts(
-  { prices, keyOf, places }: Part,
-  slots: Bitset,
-  { offers, gpus }: Counts,
-  sign: number,
-): void {
+function addCounts(part: Part, slots: Bitset, { offers, gpus }: Counts, sign: number): void {
+  const { prices, keyOf, places } = part
   const { starts, gpus: gpusOf } = prices.data
   forEachBit(slots, (slot) => {
+    const start = starts[slot]!
     const end = starts[slot + 1]!
     const own = sign * gpusOf[slot]!
-    for (let at = starts[slot]!; at < end; at++) {
+    for (let at = start; at < end; at++) {
+      if (end - start > 1 && hasLower(part, start, end, at)) continue
       const place = places[keyOf[at]!]!
       offers[place] = offers[place]! + sign
       gpus[place] = gpus[place]! + own
@@ -147,8 +159,21 @@ function addCounts(
   })
 }
 
+/** Whether another price of the row, in the same group, counts in place of this one. */
+function hasLower({ prices, per, keyOf, groupOf }: Part, start: number, end: number, at: number): boolean {
+  const { basisOf } = prices.data
+  const group = groupOf[basisOf[at]!]!
+  const key = prices.keyAt(per, keyOf[at]!)
+  for (let other = start; other < end; other++) {
+    if (other === at || groupOf[basisOf[other]!] !== group || keyOf[other] === 0) continue
+    const otherKey = prices.keyAt(per, keyOf[other]!)
+    if (otherKey < key || (otherKey === key && other < at)) return true
+  }
+  return false
+}
+
 /** Keys without an offer are left out. */
-function countsAt({ keys: all, places }: Basis, { offers: offersAt, gpus: gpusAt }: Counts): PriceCounts {
+function countsAt({ keys: all, places }: Group, { offers: offersAt, gpus: gpusAt }: Counts): PriceCounts {
   const keys: PriceKey[] = []
   const counts: number[] = []
   let offers = 0

@@ -1,6 +1,7 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { HiddenRows, PriceLimit } from '../domain/query.ts'
+import type { PriceGrouping } from '../domain/source/selection.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
 import type { Bitset } from './bitset.ts'
 import { DocumentReader } from './document-reader.ts'
@@ -154,20 +155,24 @@ export class ListingIndex {
       return found
     }
     const columnOf = (field: Filter) => this.#vocabulary.columnOf(field)
-    return new IndexMatches({ find, columnOf, unionsOf: (per) => this.#unionsOf(per, this.#segments.all) })
+    return new IndexMatches({
+      find,
+      columnOf,
+      unionsOf: (prices) => this.#unionsOf(prices, this.#segments.all),
+    })
   }
 
   /** One of the tail, one of the small segments, and one of the large ones, which seldom change. */
-  *#unionsOf(per: PricePer, segments: readonly Segment[]): Generator<void, readonly KeyUnion[]> {
+  *#unionsOf(prices: PriceGrouping, segments: readonly Segment[]): Generator<void, readonly KeyUnion[]> {
     const groups = Map.groupBy(segments, ({ number, size }) =>
       number === IN_TAIL ? 'tail' : size * 2 < this.plan.rows ? 'small' : 'large',
     )
-    const known = this.#unions.get(per) ?? []
+    const known = this.#unions.get(prices.per) ?? []
     const shared = Array.from(
       groups.values(),
-      (group) => known.find((union) => union.isOf(group)) ?? new SharedUnion(group, per),
+      (group) => known.find((union) => union.isOf(group, prices)) ?? new SharedUnion(group, prices),
     )
-    this.#unions.set(per, shared)
+    this.#unions.set(prices.per, shared)
     const unions: KeyUnion[] = []
     for (const union of shared) unions.push(yield* union.get())
     return unions

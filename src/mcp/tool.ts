@@ -115,6 +115,10 @@ export const MARKET_INPUT = {
     .max(MAX_PRICE_TEXT)
     .optional()
     .describe('Only listings with a price of at most this many whole tokens of price_token, such as "2.10"'),
+  testnet: z
+    .boolean()
+    .optional()
+    .describe('With price_token: also test networks, whose tokens are worth nothing'),
   price_per: z.enum(PRICE_PERS).optional().describe('Price of one GPU (default), or of the whole offer'),
 }
 
@@ -126,8 +130,8 @@ export function marketQuery(
   { filters, status, publisher, sources, ...prices }: MarketInput,
   sort?: Sort,
 ): MarketQuery {
-  const { price_token, price_max, price_per } = prices
-  const texts = { sort, price_token, price_max, price_per }
+  const { price_token, price_max, price_per, testnet } = prices
+  const texts = { sort, price_token, price_max, price_per, testnet: testnet ? 'true' : undefined }
   return {
     filters: Object.entries(filters).map(([name, value]) => [name, String(value)] as const),
     status: status === 'all' ? null : (status as ListingStatus),

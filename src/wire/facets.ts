@@ -21,19 +21,20 @@ export const unplacedSchema = z
 
 const priceRange = z
   .object({
-    chain: z.string(),
-    token: z.string().describe('Address, in lower case'),
-    symbol: z.string().optional().describe("From the operator's file"),
+    symbol: z.string().optional().describe("Of known tokens, over all chains; from the operator's file"),
+    testnet: z.boolean().optional().describe('Of test networks: worth nothing'),
+    chains: z.array(z.string()).describe('Those that have the symbol, or the one of the token'),
+    token: z.string().optional().describe('Address of a token that is not known, in lower case'),
     decimals: z.int().optional(),
     unit: z.string().describe('`hour` for every unit of time'),
     price_per: z.enum(PRICE_PERS),
-    offers: z.int().describe('Listings with such a price, each at its lowest'),
+    offers: z.int().describe('Listings with such a price, each once, at its lowest'),
     gpus: z.int(),
     least: amount,
     median: amount,
     most: amount,
   })
-  .meta({ id: 'PriceRange', description: 'Prices in one token and unit' })
+  .meta({ id: 'PriceRange', description: 'Prices in one symbol and unit, or in one token that is not known' })
 
 export const facetsSchema = z
   .object({

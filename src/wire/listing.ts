@@ -14,6 +14,7 @@ export const itemPriceSchema = z
     token: z.string().describe('Address, lower-case'),
     symbol: z.string().optional().describe("Only for tokens of the operator's file"),
     decimals: z.int().optional().describe('With `symbol`'),
+    testnet: z.boolean().optional().describe('Of a test network: worth nothing'),
     value: z.string().describe('Base units per `per`, as published'),
     per: z.string().describe('As published'),
     unit: z.string().describe('`hour` for every unit of time, else `per`'),

@@ -70,15 +70,21 @@ function priceTable(terminal: Terminal, prices: readonly PriceRangeJson[]): Prom
   return tableText(terminal, prices, [
     {
       title: 'PRICES IN',
-      cell: ({ symbol = null, token, unit, price_per: per }) => priceBasis({ symbol, token, unit, per }),
+      cell: ({ symbol = null, token = '', unit, price_per: per }) => priceBasis({ symbol, token, unit, per }),
     },
-    { title: 'ON', cell: ({ chain }) => chain },
+    { title: 'ON', cell: networkOf },
     right('OFFERS', ({ offers }) => String(offers)),
     right('GPUS', ({ gpus }) => String(gpus)),
     amount('LEAST', 'least'),
     amount('MEDIAN', 'median'),
     amount('MOST', 'most'),
   ])
+}
+
+/** A symbol is counted over all its chains, and a token that is not known on its own. */
+function networkOf({ symbol, testnet, chains }: PriceRangeJson): string {
+  if (symbol === undefined) return chains.join()
+  return testnet ? 'test networks' : 'all chains'
 }
 
 function facetTable(

@@ -31,6 +31,7 @@ export type MarketOptions = RegistryOptions & {
   token?: string
   maxPrice?: string
   per?: string
+  testnet?: boolean
   /** Seconds, for the whole command. */
   deadline?: number
 }
@@ -67,6 +68,7 @@ export const addMarketOptions = (command: Command): Command =>
       'token of the prices: USDC (on every chain), base:USDC or base:ADDRESS',
       notEmpty,
     )
+    .option('--testnet', 'with --token: also its tokens of test networks, which are worth nothing')
     .addOption(
       new Option('--per <what>', 'price of one GPU or of the whole offer (default: gpu)').choices(PRICE_PERS),
     )
@@ -93,8 +95,9 @@ export function readMarketQuery(
         terminal,
         `${name} is given twice, and only the last counts; for any of several, write ${name}=in:[A,B]`,
       )
-  const { token, maxPrice, per } = options
-  const texts = { sort, price_token: token, price_max: maxPrice, price_per: per }
+  const { token, maxPrice, per, testnet } = options
+  const isTestnet = testnet === true ? 'true' : undefined
+  const texts = { sort, price_token: token, price_max: maxPrice, price_per: per, testnet: isTestnet }
   return {
     // As in the deployed command line, a filter named status is the status.
     status: readStatus(named.get('status') ?? options.status ?? 'open'),
@@ -125,6 +128,7 @@ const OPTIONS: Readonly<Record<keyof PriceTexts, string>> = {
   price_token: '--token',
   price_max: '--max-price',
   price_per: '--per',
+  testnet: '--testnet',
 }
 
 function readFilter(text: string): [name: string, value: string] {

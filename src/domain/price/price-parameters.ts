@@ -6,7 +6,7 @@ import type { Token, TokenTable } from './token.ts'
 export const SORTS = ['newest', 'price'] as const
 export type Sort = (typeof SORTS)[number]
 
-export const PRICE_PARAMETERS = ['sort', 'price_token', 'price_max', 'price_per'] as const
+export const PRICE_PARAMETERS = ['sort', 'price_token', 'price_max', 'price_per', 'testnet'] as const
 type Parameter = (typeof PRICE_PARAMETERS)[number]
 
 /** As given; an empty text counts as absent. */
@@ -50,7 +50,14 @@ export function parsePriceQuestion(
   const sort = choice('sort', SORTS)
   const per = choice('price_per', PRICE_PERS)
   const { price_token: text } = texts
-  const tokens = text ? table.named(text) : null
+  const testnet = choice('testnet', ['false', 'true']) === 'true'
+  if (testnet && !text) refuse('testnet', `has no effect without ${nameOf('price_token')}`)
+  const tokens = text ? table.named(text, testnet) : null
+  if (tokens?.length === 0 && table.named(text!, true).length > 0)
+    refuse(
+      'price_token',
+      `${JSON.stringify(text)} is on test networks only, and worth nothing; add ${nameOf('testnet')}=true`,
+    )
   if (tokens?.length === 0) refuse('price_token', `there is no token ${JSON.stringify(text)}: ${table.names}`)
   const isCompared = sort === 'price' || Boolean(texts.price_max)
   const needs = `has no effect without ${nameOf('sort')}=price or ${nameOf('price_max')}`

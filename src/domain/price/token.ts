@@ -1,3 +1,5 @@
+import { parseBasis } from './payment-option.ts'
+
 /** From the operator's or the buyer's file, never from a listing. */
 export type Token = {
   chain: string
@@ -5,7 +7,12 @@ export type Token = {
   address: string
   symbol: string
   decimals: number
+  /** Whether it is worth nothing: of a test network. */
+  testnet?: boolean
 }
+
+/** Which prices count as one: over all chains of a symbol, with those of test networks apart, else by basis. */
+type PriceGroup = { symbol: string; testnet: boolean; unit: string } | { basis: string }
 
 const MAX_NAMED = 50
 
@@ -32,14 +39,34 @@ export class TokenTable {
     return this.#byAddress.get(`${chain}:${address.toLowerCase()}`) ?? null
   }
 
-  /** Those that `text` names: `USDC` on every chain, `base:USDC`, or `base:0x8335…`. Symbols compare in any case. */
-  named(text: string): readonly Token[] {
+  /**
+   * Those that `text` names: `USDC` on every chain, `base:USDC`, or `base:0x8335…`. Symbols compare in any case. Without a chain
+   * those of test networks count only with `isTestnet`.
+   */
+  named(text: string, isTestnet = false): readonly Token[] {
     const [, chain, name = ''] = /^(?:([^:]*):)?(.*)$/s.exec(text)!
     const lowerName = name.toLowerCase()
+    if (chain === undefined)
+      return this.all.filter(
+        ({ symbol, testnet }) => symbol.toLowerCase() === lowerName && (isTestnet || !testnet),
+      )
     return this.all.filter(
       (token) =>
-        (chain === undefined || token.chain === chain) &&
-        (token.symbol.toLowerCase() === lowerName || (chain !== undefined && token.address === lowerName)),
+        token.chain === chain && (token.symbol.toLowerCase() === lowerName || token.address === lowerName),
     )
+  }
+
+  /** The group of the prices of a basis, as a text that is no basis. */
+  readonly groupOf = (basis: string): string => {
+    const { chain, token, unit } = parseBasis(basis)
+    const known = this.find(chain, token)
+    return known === null ? basis : `\n${known.symbol}\n${known.testnet === true ? 'testnet' : ''}\n${unit}`
+  }
+
+  /** What such a text says. */
+  static readGroup(group: string): PriceGroup {
+    if (!group.startsWith('\n')) return { basis: group }
+    const [, symbol = '', network = '', unit = ''] = group.split('\n')
+    return { symbol, testnet: network !== '', unit }
   }
 }

@@ -2,8 +2,8 @@ import type { Filter } from '../../filter-spec/filter.ts'
 import { resolvePath } from '../../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../../filter-spec/scalar.ts'
 import type { JsonValue } from '../../json/value.ts'
-import { comparePriceKeys, lowestPrices, type PriceKey, type PricePer } from '../price/price-key.ts'
-import type { Facets, PriceCounts } from './selection.ts'
+import { comparePriceKeys, type LowestPrice, lowestPrices, type PriceKey } from '../price/price-key.ts'
+import type { Facets, PriceCounts, PriceGrouping } from './selection.ts'
 
 /** How a facet writes a value: as a filter of that path takes it. */
 export function facetText({ value_type }: Pick<Filter, 'value_type'>, value: Scalar): string {
@@ -14,14 +14,14 @@ export function facetText({ value_type }: Pick<Filter, 'value_type'>, value: Sca
 /** Counts listings one by one, as the facets of an index count them. */
 export class FacetCounter {
   readonly #fields: readonly Filter[]
-  readonly #per: PricePer
+  readonly #grouping: PriceGrouping
   readonly #values: readonly Map<string, number>[]
   readonly #missing: number[]
   readonly #prices = new Map<string, { gpus: number; counts: Map<PriceKey, number> }>()
 
-  constructor(fields: readonly Filter[], per: PricePer) {
+  constructor(fields: readonly Filter[], prices: PriceGrouping) {
     this.#fields = fields
-    this.#per = per
+    this.#grouping = prices
     this.#values = fields.map(() => new Map())
     this.#missing = fields.map(() => 0)
   }
@@ -34,18 +34,29 @@ export class FacetCounter {
       const texts = scalars.map((value) => facetText(field, value))
       for (const text of new Set(texts)) addTo(this.#values[n]!, text)
     }
-    for (const [basis, { key, gpus }] of lowestPrices(listing, this.#per)) {
-      const counted = this.#prices.get(basis) ?? { gpus: 0, counts: new Map<PriceKey, number>() }
+    for (const [group, { key, gpus }] of this.#lowestIn(listing)) {
+      const counted = this.#prices.get(group) ?? { gpus: 0, counts: new Map<PriceKey, number>() }
       counted.gpus += gpus ?? 0
       addTo(counted.counts, key)
-      this.#prices.set(basis, counted)
+      this.#prices.set(group, counted)
     }
+  }
+
+  #lowestIn(listing: JsonValue): ReadonlyMap<string, LowestPrice> {
+    const { per, groupOf } = this.#grouping
+    const lowest = new Map<string, LowestPrice>()
+    for (const [basis, price] of lowestPrices(listing, per)) {
+      const group = groupOf(basis)
+      const known = lowest.get(group)
+      if (known === undefined || comparePriceKeys(price.key, known.key) < 0) lowest.set(group, price)
+    }
+    return lowest
   }
 
   get facets(): Facets {
     const prices = Array.from(
       this.#prices,
-      ([basis, { gpus, counts }]) => [basis, inOrder(gpus, counts)] as const,
+      ([group, { gpus, counts }]) => [group, inOrder(gpus, counts)] as const,
     )
     return { values: this.#values, missing: this.#missing, prices: new Map(prices) }
   }

@@ -19,7 +19,7 @@ export type PriceOrder = {
 /** Without a price its group is the number of groups, and its key 0. */
 export type PricedItem = { item: Item; place: PricePosition }
 
-/** Of the matches with a price in one basis, each at its lowest. */
+/** Of the matches with a price in one group, each at its lowest. */
 export type PriceCounts = {
   offers: number
   /** GPUs of the offers that give a valid count. */
@@ -35,9 +35,12 @@ export type Facets = {
   values: readonly ReadonlyMap<string, number>[]
   /** Per field: listings without a value. */
   missing: readonly number[]
-  /** By basis. */
+  /** By group. */
   prices: ReadonlyMap<string, PriceCounts>
 }
+
+/** Which prices of a listing count as one, of which the lowest counts. Equal functions are the same one. */
+export type PriceGrouping = { per: PricePer; groupOf: (basis: string) => string }
 
 /** Reads what is in memory. Results of several calls in one turn of the event loop agree, but for facets. */
 export type Matches = {
@@ -49,7 +52,7 @@ export type Matches = {
    * Of one moment. A field is the path of a filter. @throws SourceError `unsupported_filter`: a path has no index here, or
    * too many values
    */
-  facets: (fields: readonly Filter[], per: PricePer) => Promise<Facets>
+  facets: (fields: readonly Filter[], prices: PriceGrouping) => Promise<Facets>
   /** In no order. To be read within one turn of the event loop, or as what it was then. */
   items: () => Iterable<Item>
 }

@@ -52,7 +52,11 @@ export function itemPrice(
   return {
     chain: option.chain,
     token: option.token,
-    ...(token && { symbol: token.symbol, decimals: token.decimals }),
+    ...(token && {
+      symbol: token.symbol,
+      decimals: token.decimals,
+      ...(token.testnet === true && { testnet: true }),
+    }),
     value: String(option.value),
     per: option.per,
     unit: option.unit,

@@ -227,9 +227,8 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
       },
       prices: [
         {
-          chain: 'base_sepolia',
-          token: TOKEN,
           symbol: 'USDC',
+          chains: ['base', 'ethereum'],
           decimals: 6,
           unit: 'hour',
           price_per: 'gpu',

@@ -16,6 +16,7 @@ import {
   readNames,
   SOURCES,
   STATUS,
+  TESTNET,
   TIMEOUT_MS,
   withFilters,
 } from '../parameters.ts'
@@ -55,7 +56,18 @@ const BY = parameter(
     'source of the shown copy; default: prices only',
 )
 
-const PARAMETERS = [BY, STATUS, PUBLISHER, PRICE_PER, PRICE_MAX, PRICE_TOKEN, REQUIRE, TIMEOUT_MS, SOURCES]
+const PARAMETERS = [
+  BY,
+  STATUS,
+  PUBLISHER,
+  PRICE_PER,
+  PRICE_MAX,
+  PRICE_TOKEN,
+  TESTNET,
+  REQUIRE,
+  TIMEOUT_MS,
+  SOURCES,
+]
 
 async function readFacets(
   gateway: Gateway,

@@ -8,6 +8,7 @@ const token = z
     address: z.string().describe('In lower case'),
     symbol: z.string(),
     decimals: z.int().describe('A whole token has 10 to this power of base units'),
+    testnet: z.boolean().optional().describe('Of a test network: worth nothing'),
   })
   .meta({ id: 'Token', description: 'Named by the operator, never by a listing' })
 

@@ -171,9 +171,8 @@ test.serial('facets: counts and prices over every listing of all Registries', as
     },
     prices: [
       {
-        chain: 'base',
-        token: USDC,
         symbol: 'USDC',
+        chains: ['base', 'ethereum', 'ethereum_mainnet'],
         decimals: 6,
         unit: 'hour',
         price_per: 'gpu',
@@ -184,7 +183,7 @@ test.serial('facets: counts and prices over every listing of all Registries', as
         most: '2.1',
       },
       {
-        chain: 'base',
+        chains: ['base'],
         token: OTHER,
         unit: 'hour',
         price_per: 'gpu',
@@ -231,7 +230,7 @@ withTerminal('terminal: 80 columns have whole ids, prices and their tokens', asy
   t.notRegex(ascii, /[^\n\r -~]/)
   env.LANG = 'C.UTF-8'
   const facets = await run('facets', '--by', 'gpu_model')
-  t.regex(facets, /^USDC\/GPU·h +base +1 +8 +2\.10 +2\.10 +2\.10\r?$/m)
+  t.regex(facets, /^USDC\/GPU·h +all chains +1 +8 +2\.10 +2\.10 +2\.10\r?$/m)
   t.regex(facets, /^H200 +1\r?$/m)
   t.regex(await run('filters'), /^gpu_interconnect +string +nvlink, nvswitch/m)
   t.regex(await run('listing', UUID), new RegExp(`^${UUID}  2\\.10 USDC/GPU·h  published`, 'm'))

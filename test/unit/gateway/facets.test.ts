@@ -10,8 +10,9 @@ import {
   REGISTRY_FACET,
   readFacets,
 } from '../../../src/gateway/facets.ts'
-import { at, parseJson, textAt } from '../../../src/json/value.ts'
+import { type JsonValue, listAt, parseJson, textAt } from '../../../src/json/value.ts'
 import { selectAll } from '../../../src/listing-index/item-selection.ts'
+import type { PriceRangeJson } from '../../../src/wire/facets.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { gatewayOver, mergeOver } from '../../helpers/pages.ts'
 import { filterOf } from '../../helpers/specs.ts'
@@ -19,26 +20,33 @@ import { listingQuery } from '../../helpers/upstream.ts'
 
 const USDC = `0x${'a'.repeat(40)}`
 const OTHER = `0x${'b'.repeat(40)}`
-const TOKENS = new TokenTable([{ chain: 'base', address: USDC, symbol: 'USDC', decimals: 6 }])
+const TOKENS = new TokenTable(
+  ['base', 'ethereum', 'sepolia'].map((chain) => ({
+    chain,
+    address: USDC,
+    symbol: 'USDC',
+    decimals: 6,
+    testnet: chain === 'sepolia',
+  })),
+)
 const MODEL = filterOf('gpu_model')
 
-type Offer = { model?: string | null; gpus?: number; price?: number; token?: string; publisher?: string }
+type Price = { chain?: string; token?: string; price?: number }
+type Offer = { model?: string | null; gpus?: number; prices?: readonly Price[]; publisher?: string }
 
 function offerItem(
   id: string,
-  { model = 'H200', gpus = 1, price = 1, token = USDC, publisher = '0xa' }: Offer = {},
+  { model = 'H200', gpus = 1, prices = [{}], publisher = '0xa' }: Offer = {},
 ): Item {
   const bytes = Buffer.from(
     JSON.stringify({
       listing_id: id,
       offer_resource: { gpu_model: model, gpu_count: gpus },
-      accepted_escrows: [
-        {
-          chain_name: 'base',
-          literal_fields: { token },
-          rates: [{ field: 'amount', per: 'hour', value: String(price) }],
-        },
-      ],
+      accepted_escrows: prices.map(({ chain = 'base', token = USDC, price = 1 }) => ({
+        chain_name: chain,
+        literal_fields: { token },
+        rates: [{ field: 'amount', per: 'hour', value: String(price) }],
+      })),
     }),
   )
   return fakeItem(id, 1, { bytes, publisher })
@@ -54,8 +62,14 @@ const offer = fc.record({
   id: fc.nat(12),
   model: fc.constantFrom('H100', 'H200', null),
   gpus: fc.constantFrom(1, 2, 8),
-  price: fc.nat(5),
-  token: fc.constantFrom(USDC, OTHER),
+  prices: fc.array(
+    fc.record({
+      chain: fc.constantFrom('base', 'ethereum', 'sepolia'),
+      token: fc.constantFrom(USDC, OTHER),
+      price: fc.nat(5),
+    }),
+    { minLength: 1, maxLength: 4 },
+  ),
   publisher: fc.constantFrom('0xa', '0xb'),
 })
 const source = fc.record({
@@ -92,10 +106,11 @@ test('facets: counts over several sources are those of the merged listings, each
       t.deepEqual(found.facets.registry?.values, countsOf(listings.map(({ registry }) => registry)))
       for (const range of found.prices) {
         const here = listings.flatMap(({ listing }) => {
-          const escrow = at(listing, 'accepted_escrows', 0)
           const gpus = Number(textAt(listing, 'offer_resource', 'gpu_count'))
-          const price = Number(textAt(escrow, 'rates', 0, 'value')) / gpus
-          return textAt(escrow, 'literal_fields', 'token') === range.token ? [{ gpus, price }] : []
+          const prices = listAt(listing, 'accepted_escrows').flatMap((escrow) =>
+            isIn(range, escrow) ? [Number(textAt(escrow, 'rates', 0, 'value')) / gpus] : [],
+          )
+          return prices.length === 0 ? [] : [{ gpus, price: Math.min(...prices) }]
         })
         const prices = here.map(({ price }) => price).sort((a, b) => a - b)
         const scale = range.decimals === undefined ? 1 : 1_000_000
@@ -107,13 +122,22 @@ test('facets: counts over several sources are those of the merged listings, each
           ),
         )
       }
-      t.is(
-        found.prices.reduce((sum, { offers }) => sum + offers, 0),
-        items.length,
+      const groups = listings.flatMap(({ listing }) =>
+        listAt(listing, 'accepted_escrows').map((escrow) =>
+          found.prices.findIndex((range) => isIn(range, escrow)),
+        ),
       )
+      t.deepEqual([...new Set(groups)].sort(), [...found.prices.keys()].sort(), 'every price is in one group')
     }),
     { numRuns: 100, includeErrorInReport: true },
   ))
+
+/** Whether the price of an escrow is one of these. */
+function isIn({ symbol, testnet, chains, token }: PriceRangeJson, escrow: JsonValue): boolean {
+  const [chain, address] = [textAt(escrow, 'chain_name'), textAt(escrow, 'literal_fields', 'token')]
+  if (symbol === undefined) return chain === chains[0] && address === token
+  return address === USDC && (chain === 'sepolia') === (testnet === true)
+}
 
 function countsOf(values: readonly string[]): { value: string; count: number }[] {
   return [...Map.groupBy(values, (value) => value)]

@@ -12,6 +12,7 @@ import {
 import { ListingIndex } from '../../../src/listing-index/listing-index.ts'
 import { comparePlaces } from '../../../src/listing-index/segment.ts'
 import { fakeItem } from '../../helpers/fake-source.ts'
+import { byBasis } from '../../helpers/grouping.ts'
 import { filterOf } from '../../helpers/specs.ts'
 import { countTurns } from '../../helpers/turns.ts'
 import { failureOf, filtered, listingQuery } from '../../helpers/upstream.ts'
@@ -109,7 +110,7 @@ test('index source: what a filter without an index leaves is counted in turns of
   const selection = await new IndexSource('local', [REGION]).select(indexOf(items), query)
   t.is(selection.total, MEMORY_SCAN_LIMIT)
   turns.clear()
-  const { values } = await selection.facets([REGION], 'gpu')
+  const { values } = await selection.facets([REGION], byBasis('gpu'))
   t.is(values[0]?.get('a'), MEMORY_SCAN_LIMIT)
   t.true(turns.size > 1)
 })

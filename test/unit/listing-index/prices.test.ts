@@ -8,6 +8,7 @@ import { SourceError } from '../../../src/domain/source/source-error.ts'
 import { IndexSource } from '../../../src/listing-index/index-source.ts'
 import { type IndexEntry, type IndexRow, ListingIndex } from '../../../src/listing-index/listing-index.ts'
 import type { Place } from '../../../src/listing-index/segment.ts'
+import { byBasis } from '../../helpers/grouping.ts'
 import { apply, conditions, FILTERS, filterOn, Model, operations } from './model.ts'
 import {
   facetsOf,
@@ -72,7 +73,7 @@ function agree(t: ExecutionContext, selection: Matches & { total: number }, expe
       expected.map(({ listingId }) => listingId).sort(),
     )
     const fields = [FILTERS[0]!, FILTERS[2]!, FILTERS[4]!]
-    const facets = await selection.facets(fields, order.per)
+    const facets = await selection.facets(fields, byBasis(order.per))
     t.deepEqual(readableFacets(facets), facetsOf(expected, fields, order.per))
     const offers = expected.flatMap(({ publisherId, ...entry }) =>
       Array.from(keysOf({ publisherId, ...entry }, 'offer').keys(), (basis) => ({ basis, publisherId })),
@@ -110,7 +111,9 @@ test('prices: values of a path without an index are not counted', async (t) => {
   index.put({ listingId: 'l', publisherId: 1, status: 'open', createdAt: 1, bytes })
   const query = { status: 'open', publisher: null, criteria: [], filters: [] } as const
   const selection = await select(index, query)
-  const error = await t.throwsAsync(selection.facets([zone, FILTERS[0]!], 'gpu'), { instanceOf: SourceError })
+  const error = await t.throwsAsync(selection.facets([zone, FILTERS[0]!], byBasis('gpu')), {
+    instanceOf: SourceError,
+  })
   t.is(error?.reason, 'unsupported_filter')
   t.deepEqual(error?.filters, [zone.name])
 })
@@ -125,9 +128,9 @@ test('prices: a field with very many values is not counted at once', async (t) =
   }
   for (const _step of index.load(Array.from({ length: 60 }, (_, n) => listing(n))));
   const selection = await select(index, { status: 'open', publisher: null, criteria: [], filters: [] })
-  const error = await t.throwsAsync(selection.facets([list], 'gpu'), { instanceOf: SourceError })
+  const error = await t.throwsAsync(selection.facets([list], byBasis('gpu')), { instanceOf: SourceError })
   t.deepEqual([error?.reason, error?.filters], ['unsupported_filter', [list.name]])
-  t.is((await selection.facets([FILTERS[0]!], 'gpu')).values[0]?.get('x'), 60)
+  t.is((await selection.facets([FILTERS[0]!], byBasis('gpu'))).values[0]?.get('x'), 60)
 })
 
 test('prices: of a boolean, a value and its words are counted once, and 1 in words is another value', async (t) => {
@@ -136,7 +139,7 @@ test('prices: of a boolean, a value and its words are counted once, and 1 in wor
   const bytes = Buffer.from('{"list":[true,"true",1,"1",false,"0"]}')
   index.put({ listingId: 'l', publisherId: 1, status: 'open', createdAt: 1, bytes })
   const selection = await select(index, { status: 'open', publisher: null, criteria: [], filters: [] })
-  const { values } = await selection.facets([list], 'gpu')
+  const { values } = await selection.facets([list], byBasis('gpu'))
   t.deepEqual(Object.fromEntries(values[0]!), { true: 1, 1: 1, false: 1, 0: 1 })
 })
 
@@ -156,7 +159,7 @@ test('prices: rows with very many names of tokens displace no other token', asyn
   const { offers } = await select(index, query)
   t.deepEqual([...offers(tokens)], [['base\n0xa\nhour', { offers: 2, publishers: 1 }]])
   t.is(offers(null).size, 1024)
-  const { prices } = await (await select(index, query)).facets([], 'gpu')
+  const { prices } = await (await select(index, query)).facets([], byBasis('gpu'))
   t.is(prices.get('base\n0xa\nhour')?.offers, 2)
 })
 
@@ -170,7 +173,7 @@ test('prices: columns of very many prices are built in steps', (t) => {
 test('prices: different prices are counted in steps, which questions asked at once share', (t) => {
   const entries = Array.from({ length: 20_000 }, (_, n) => accepting(n, ['0xa'], String(7919 * n)))
   const question = (index: ListingIndex) =>
-    index.matches({ status: 'open', publisherId: null, criteria: [] }).facets([], 'gpu')
+    index.matches({ status: 'open', publisherId: null, criteria: [] }).facets([], byBasis('gpu'))
   const loaded = () => {
     const index = new ListingIndex([])
     for (const _step of index.load(entries));

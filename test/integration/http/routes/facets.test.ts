@@ -27,6 +27,8 @@ const MARKET = {
   absurd: offer('H200', -1, priced(USDC, `1${'0'.repeat(78)}`), priced(USDC, '-1'), priced(USDC, 'free')),
 }
 
+const MAINNETS = ['base', 'ethereum', 'ethereum_mainnet']
+
 test('facets: a plain Registry counts its listings and prices, and sends the answer again', async (t) => {
   const registry = await startRegistry(t)
   for (const [listing_id, fields] of Object.entries(MARKET))
@@ -49,9 +51,8 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
     },
     prices: [
       {
-        chain: 'base',
-        token: USDC,
         symbol: 'USDC',
+        chains: MAINNETS,
         decimals: 6,
         unit: 'hour',
         price_per: 'gpu',
@@ -62,9 +63,8 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
         most: '3',
       },
       {
-        chain: 'base',
-        token: USDC,
         symbol: 'USDC',
+        chains: MAINNETS,
         decimals: 6,
         unit: 'token',
         price_per: 'gpu',
@@ -75,7 +75,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
         most: '0.0015',
       },
       {
-        chain: 'base',
+        chains: ['base'],
         token: UNKNOWN,
         unit: 'hour',
         price_per: 'gpu',

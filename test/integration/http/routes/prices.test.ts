@@ -265,3 +265,38 @@ test('prices: a price per a unit that is no word counts as none in an order, and
   t.true(bad.every(({ _meta }) => _meta?.price === undefined))
   t.is((await rowsOf(gateway, 'price_token=USDC&price_max=0.5&limit=200')).length, 61)
 })
+
+test('prices: tokens of test networks count as their symbol only where a reader asks, and are marked', async (t) => {
+  const accepted = (chain_name: string, token: string, value: string) => [
+    { chain_name, literal_fields: { token }, rates: [{ field: 'amount', per: 'hour', value }] },
+  ]
+  const SEPOLIA = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+  const fake = await startFake(t, {
+    items: [
+      listingText({ listing_id: 'money', accepted_escrows: accepted('base', USDC, '2000000') }),
+      listingText({ listing_id: 'play', accepted_escrows: accepted('base_sepolia', SEPOLIA, '1') }),
+    ],
+  })
+  const { get } = await startPatientGateway(t, [{ name: 'up', url: fake.url }])
+  type Priced = { detail?: string; items: { listing_id: string; _meta: { price?: { testnet?: true } } }[] }
+  const read = async (query: string) => (await get(`/listings?${query}`)).json() as Priced
+  const idsOf = ({ items }: Priced) => items.map(({ listing_id }) => listing_id)
+  t.deepEqual(idsOf(await read('sort=price&price_token=USDC')), ['money', 'play'])
+  t.is((await read('sort=price&price_token=USDC')).items[1]?._meta.price, undefined)
+  t.deepEqual(idsOf(await read('price_max=3&price_token=USDC')), ['money'])
+  const both = await read('price_max=3&price_token=USDC&testnet=true&sort=price')
+  t.deepEqual(idsOf(both), ['play', 'money'])
+  t.is(both.items[0]?._meta.price?.testnet, true)
+  t.deepEqual(idsOf(await read('price_max=3&price_token=base_sepolia:USDC')), ['play'])
+  t.regex((await read('testnet=true')).detail ?? '', /testnet: has no effect without price_token/)
+  const { prices } = (await get('/facets')).json() as {
+    prices: { symbol: string; testnet?: true; offers: number }[]
+  }
+  t.deepEqual(
+    prices.map(({ symbol, testnet, offers }) => [symbol, testnet, offers]),
+    [
+      ['USDC', undefined, 1],
+      ['USDC', true, 1],
+    ],
+  )
+})

@@ -1,6 +1,7 @@
 import test from 'ava'
 import { FacetCounter } from '../../../../src/domain/source/facet-counter.ts'
 import type { JsonValue } from '../../../../src/json/value.ts'
+import { byBasis } from '../../../helpers/grouping.ts'
 import { filterOf } from '../../../helpers/specs.ts'
 
 const FIELDS = [
@@ -23,7 +24,7 @@ function listing(
 }
 
 test('facets: a listing counts once per different value, and once per token and unit at its lowest price', (t) => {
-  const counter = new FacetCounter(FIELDS, 'gpu')
+  const counter = new FacetCounter(FIELDS, byBasis('gpu'))
   counter.add(
     listing(
       { gpu_model: 'H200', gpu_count: 8, static_ip: true, sla: 99.0 },
