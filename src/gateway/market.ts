@@ -1,5 +1,9 @@
+import type { PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import { ALL_OPEN } from '../domain/query.ts'
+import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
+import { setFormOf } from '../filter-spec/operations/operations.ts'
+import { parseCriteria } from '../filter-spec/parameters.ts'
+import type { FacetJson } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
@@ -12,7 +16,7 @@ import { createQueryReader, type MarketQuery, type MarketRequest } from './marke
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
-import { maySee, rankSources, traceSource } from './sources.ts'
+import { type MergeRequest, type MergeSettings, maySee, rankSources, traceSource } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 import { reportVocabulary } from './vocabulary-report.ts'
 
@@ -24,9 +28,9 @@ export type Market = {
   stream: (query: MarketQuery, request: MarketRequest) => Promise<ListingStream>
   /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
   find: (listingId: string, registry: string | null, request: MarketRequest) => Promise<MergedLookup>
-  /** `by`: names of filters, or `registry`; `null`: the usual ones. */
+  /** `by`: names of filters, or `registry`; `null`: the usual ones. `pricesBy`: one of which each value has its prices. */
   facets: (
-    query: MarketQuery & { by: readonly string[] | null },
+    query: MarketQuery & { by: readonly string[] | null; pricesBy?: string | null },
     request: MarketRequest,
   ) => Promise<MarketFacets>
   /** What the reader may filter by. */
@@ -79,11 +83,17 @@ export function createMarket(parts: MarketParts): Market {
       const { reader, signal } = request
       return findListing(settings, { listingId, ...path }, { reader, signal, named, isLoop })
     },
-    facets: async ({ by, ...asked }, request) => {
+    facets: async ({ by: asBy, pricesBy = null, ...asked }, request) => {
+      const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
       const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
       const { query, merge, spec } = await read.query(asked, request, names)
       const fields = facetFields(by, spec.filters)
-      const facets = await readFacets(settings, { ...query, by: fields, per: asked.prices.per }, merge)
+      const { per } = asked.prices
+      const counted = await readFacets(settings, { ...query, by: fields, per }, merge)
+      const facets =
+        pricesBy === null
+          ? counted
+          : await withPrices(settings, counted, { name: pricesBy, query, spec, per }, merge)
       const unplaced = await countUnplaced(settings, { query, spec }, merge)
       const hasFilters = asked.filters.length > 0 || names?.length !== 0
       return { ...facets, unplaced, isCurrent: validityOf(facets, hasFilters ? spec : null, clock) }
@@ -103,6 +113,33 @@ export function createMarket(parts: MarketParts): Market {
     sources: (request) => readHealth(visibleTo(request), request.signal),
     close: () => holdings.close(),
   }
+}
+
+/** Values that have prices of their own. */
+const MAX_PRICED_VALUES = 32
+
+type PricedBy = { name: string; query: ListingQuery; spec: CurrentSpec; per: PricePer }
+
+/** With the prices of the listings of each of the most frequent values. */
+async function withPrices(
+  settings: MergeSettings,
+  counted: MergedFacets,
+  { name, query, spec, per }: PricedBy,
+  request: MergeRequest,
+): Promise<MergedFacets> {
+  const facet = counted.facets[name]
+  if (facet === undefined) return counted
+  const values: FacetJson['values'] = []
+  for (const one of facet.values) {
+    const isPriced = values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
+    const filters = [...query.filters, [name, one.value] as const]
+    const narrowed = { ...query, filters, by: [], per }
+    const prices = isPriced
+      ? (await readFacets(settings, { ...narrowed, criteria: parseCriteria(spec, filters) }, request)).prices
+      : undefined
+    values.push({ ...one, ...(prices && { prices: [...prices] }) })
+  }
+  return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
 }
 
 async function readHealth(

@@ -2,22 +2,7 @@ import { z } from 'zod'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
 import { sourceReportSchema } from './source.ts'
 
-const facet = z
-  .object({
-    values: z
-      .array(z.object({ value: z.string(), count: z.int() }))
-      .describe('The most frequent ones, as a filter takes them'),
-    other: z.int().describe('Sum of the counts of further values'),
-    missing: z.int().describe('Listings without a value'),
-  })
-  .meta({ id: 'Facet', description: 'Listings per value. A listing counts once for each of its values' })
-
 const amount = z.string().describe('In whole tokens, or in base units where `decimals` is absent; rounded up')
-
-export const unplacedSchema = z
-  .record(z.string(), z.int())
-  .optional()
-  .describe('By derived filter: listings that match all other filters, and do not say enough for this one')
 
 const priceRange = z
   .object({
@@ -36,13 +21,40 @@ const priceRange = z
   })
   .meta({ id: 'PriceRange', description: 'Prices in one symbol and unit, or in one token that is not known' })
 
+const facet = z
+  .object({
+    values: z
+      .array(
+        z.object({
+          value: z.string(),
+          count: z.int(),
+          prices: z
+            .array(priceRange)
+            .optional()
+            .describe('With `prices_by`: of the listings with this value'),
+        }),
+      )
+      .describe('The most frequent ones, as a filter takes them'),
+    other: z.int().describe('Sum of the counts of further values'),
+    missing: z.int().describe('Listings without a value'),
+  })
+  .meta({ id: 'Facet', description: 'Listings per value. A listing counts once for each of its values' })
+
+export const unplacedSchema = z
+  .record(z.string(), z.int())
+  .optional()
+  .describe('By derived filter: listings that match all other filters, and do not say enough for this one')
+
 export const facetsSchema = z
   .object({
     total: z.int().describe('Matching listings'),
     total_is: z.literal('at_most').optional().describe('As in a page of listings'),
     unplaced: unplacedSchema,
     facets: z.record(z.string(), facet).describe('By the names of `by`'),
-    prices: z.array(priceRange).describe('Most offers first'),
+    prices: z
+      .array(priceRange)
+      .describe('Hours in known tokens first, then those of test networks; of each, most offers first'),
+    summary: z.string().describe('The leading price, and what it rests on, in one or two sentences'),
     complete: z.boolean(),
     sources: z.array(sourceReportSchema),
   })

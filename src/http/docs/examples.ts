@@ -239,6 +239,8 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
           most: '2.4',
         },
       ],
+      summary:
+        'Cheapest 0.90 USDC/GPU·h, median 2.10, of 3 listings. 2 of 2 answered, the oldest reading is 12 s old.',
       complete: true,
       sources: SOURCE_REPORTS,
     },

@@ -1,4 +1,5 @@
 import { MAX_FACETS, REGISTRY_FACET } from '../../gateway/facets.ts'
+import { describeSummary } from '../../wire/describe-summary.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import {
   IF_MATCH,
@@ -56,8 +57,15 @@ const BY = parameter(
     'source of the shown copy; default: prices only',
 )
 
+const PRICES_BY = parameter(
+  'query',
+  'prices_by',
+  'Name of a filter: its most frequent values have prices of their own',
+)
+
 const PARAMETERS = [
   BY,
+  PRICES_BY,
   STATUS,
   PUBLISHER,
   PRICE_PER,
@@ -79,12 +87,16 @@ async function readFacets(
   const request = marketRequestOf(context, parameters)
   const { texts } = parameters
   const query = await readMarketQuery(market, { ...parameters, texts: { ...texts, sort: '' } }, request, true)
-  const answer = await market.facets({ ...query, by: readNames(texts.by) ?? [] }, request)
+  const by = { by: readNames(texts.by) ?? [], pricesBy: texts.prices_by || null }
+  const answer = await market.facets({ ...query, ...by }, request)
   const { total, isTotalExact, facets, prices, complete, sources, unplaced, isCurrent } = answer
   const total_is = isTotalExact ? undefined : 'at_most'
+  const summary = describeSummary({ total, total_is, prices, sources })
   const contents = Buffer.from(JSON.stringify([facets, prices]))
   return {
-    body: Buffer.from(JSON.stringify({ total, total_is, facets, prices, unplaced, complete, sources })),
+    body: Buffer.from(
+      JSON.stringify({ total, total_is, facets, prices, summary, unplaced, complete, sources }),
+    ),
     headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.reader, gateway),
     isCurrent,
   }

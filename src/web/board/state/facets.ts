@@ -60,7 +60,7 @@ function addressesFor(query: Query, names: readonly string[]): string[] {
   const isActive = (name: string): boolean => parameterOf(filtersOf(query), parameterFor(name)) !== null
   const active = names.filter((name) => (isPlace(name) ? PLACES.some(isActive) : isActive(name)))
   const addressOf = (by: readonly string[], narrowed: Query): string =>
-    `facets?${queryString([['by', by.join(',')], ...narrowed])}`
+    `facets?${queryString([['by', by.join(',')], ...(by.includes('gpu') ? [['prices_by', 'gpu'] as const] : []), ...narrowed])}`
   return [
     addressOf(
       names.filter((name) => !active.includes(name)),

@@ -86,6 +86,8 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
         most: '1',
       },
     ],
+    summary:
+      'Cheapest 2.10 USDC/GPU·h, median 2.10, of 2 of 4 listings. 2 prices in other units, tokens or test networks not counted.',
     complete: true,
     sources: [
       {
@@ -182,4 +184,23 @@ test('facets: a gateway counts each listing once over live sources and snapshots
   )
   t.is((await gateway.get('/facets?sources=large')).status, 503)
   t.is((await gateway.get('/facets?require=all')).status, 502)
+})
+
+test('facets: prices_by gives each value the prices of its listings, and a summary leads', async (t) => {
+  const registry = await startRegistry(t)
+  for (const [listing_id, fields] of Object.entries(MARKET))
+    await publish(registry.url, ALICE, { listing_id, ...fields })
+  const { facets, summary } = (await registry.get('/facets?prices_by=gpu')).json() as {
+    facets: { gpu: { values: { value: string; prices: { symbol?: string; least: string }[] }[] } }
+    summary: string
+  }
+  t.deepEqual(
+    facets.gpu.values.map(({ value, prices: [first] }) => [value, first?.symbol, first?.least]),
+    [
+      ['H100', 'USDC', '3'],
+      ['H200', 'USDC', '2.1'],
+    ],
+  )
+  t.regex(summary, /^Cheapest 2\.10 USDC\/GPU·h, median 2\.10, of 2 of 4 listings\./)
+  t.is((await registry.get('/facets?prices_by=nothing')).status, 400)
 })
