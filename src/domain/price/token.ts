@@ -56,8 +56,12 @@ export class TokenTable {
     )
   }
 
-  /** The group of the prices of a basis, as a text that is no basis. */
-  readonly groupOf = (basis: string): string => {
+  /** The group of the prices of a basis, as a text that is no basis. The same function each time. */
+  get groupOf(): (basis: string) => string {
+    return this.#groupOf
+  }
+
+  readonly #groupOf = (basis: string): string => {
     const { chain, token, unit } = parseBasis(basis)
     const known = this.find(chain, token)
     return known === null ? basis : `\n${known.symbol}\n${known.testnet === true ? 'testnet' : ''}\n${unit}`
