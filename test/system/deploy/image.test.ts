@@ -94,7 +94,7 @@ test('image: its tree serves API and pages without a home or writable folder', a
   const { types, default: library } = exports['./client']
   t.true(existsSync(join(app, types)))
   const { createClient } = await import(join(app, library))
-  t.is((await createClient({ url }).filterSpec()).version, 4)
+  t.is((await createClient({ url }).filterSpec()).version, 5)
 
   const healthcheck = (port: string) =>
     run(process.execPath, wordsOf(runtime, 'HEALTHCHECK').slice(1), { env: { PORT: port } })
