@@ -28,7 +28,8 @@ export function describeAnswer(
     lines.push(`  ${registry} ${key} ${at} ${status} ${JSON.stringify(terms)} ${from}`)
   }
   for (const [n, { items }] of pages.entries())
-    for (const [at, { listingId, registry, unchecked }] of items.entries())
-      if (ids.has(listingId)) lines.push(`  page ${n}, item ${at}: ${listingId} of ${registry} ${unchecked}`)
+    for (const [at, { listingId, registry, publisher, unchecked }] of items.entries())
+      if (ids.has(listingId))
+        lines.push(`  page ${n}, item ${at}: ${listingId} of ${registry} ${publisher} ${unchecked}`)
   return lines.join('\n')
 }

@@ -7,9 +7,13 @@ import { type Candidate, isDoubtful, isKnown, overlaps, type Window } from './wi
 export type Held = { item: Shown; path: Path; version: Version }
 
 /** Every item is what its Registry held at some time of the window, and matches. */
-export function findHeld(window: Window, items: readonly Shown[]): { held: Held[]; faults: string[] } {
+export function findHeld(
+  window: Window,
+  items: readonly Shown[],
+): { held: Held[]; nameless: Held[]; faults: string[] } {
   const { question, history, paths, since, end } = window
   const held: Held[] = []
+  const nameless: Held[] = []
   const faults: string[] = []
   for (const item of items) {
     const path = paths.find(({ shownAs }) => shownAs === item.registry)
@@ -23,11 +27,12 @@ export function findHeld(window: Window, items: readonly Shown[]): { held: Held[
       faults.push(
         `${item.registry} did not hold ${item.listingId} then, but ${times.join(', ')}: ${item.text}`,
       )
-    } else if (isNewSeller(window, { item, path: path!, version })) continue
+    } else if (isNewSeller(window, { item, path: path!, version }))
+      nameless.push({ item, path: path!, version })
     else if (isMatch(question, version)) held.push({ item, path: path!, version })
     else faults.push(`${item.listingId} does not match: ${item.text}`)
   }
-  return { held, faults }
+  return { held, nameless, faults }
 }
 
 /** A publisher that the Registry has just named may be unknown yet: then the item is another listing. */

@@ -50,6 +50,7 @@ export function judge(answer: Answer, { plan, history }: Evidence): Verdict {
     answer,
     plan,
     found.map(({ held }) => held),
+    found.flatMap(({ nameless }) => nameless),
   )
   const isExact = faults.length === 0 && isCalm(window)
   if (isExact)
@@ -68,16 +69,16 @@ function judgeSequence(
   answer: Answer,
   plan: Plan,
   pages: readonly (readonly Held[])[],
+  nameless: readonly Held[],
 ): string[] {
   const hasOdd = plan.registries.some(({ odd }) => odd.oversized > 0 || odd.isFailing)
   // An item of a publisher just met is another listing.
-  const hasNewSellers = pages.flat().length < answer.pages.flatMap(({ items }) => items).length
-  const isUncountable = hasOdd || hasNewSellers
+  const isUncountable = hasOdd || nameless.length > 0
   return [
     ...pages.flat().flatMap((held) => judgeItem(window, held)),
     ...judgeOrder(window, answer, pages),
     ...judgeRepeats(window, answer, pages),
-    ...judgeMissing(window, answer, pages),
+    ...judgeMissing(window, answer, pages, nameless),
     ...judgeCounts(window, answer, isUncountable),
   ]
 }

@@ -48,11 +48,18 @@ export function judgeRepeats({ listings }: Window, { kind }: Answer, pages: Page
 }
 
 /** Pages by offset that belong together are judged where nothing changed. */
-export function judgeMissing(window: Window, answer: Answer, pages: Pages): string[] {
+export function judgeMissing(
+  window: Window,
+  answer: Answer,
+  pages: Pages,
+  nameless: readonly Held[],
+): string[] {
   const { offset, isToEnd, kind } = answer
   if (kind === 'pages') return []
   const items = pages.flat()
-  const shown = new Set(items.map(({ version }) => version.key))
+  // A copy whose publisher is unknown hides those of its storefront whose publisher is unknown, too.
+  const hidden = nameless.map(({ version }) => `${version.publisher.storefrontUrl} ${version.listingId}`)
+  const shown = new Set([...[...items, ...nameless].map(({ version }) => version.key), ...hidden])
   const checked = items.filter(({ item }) => item.unchecked.length === 0)
   const [first, last] = [checked[0], checked.at(-1)].map((held) => held && placesOf(window, held.version))
   const isBehindFirst = (place: number): boolean => offset === 0 || (first !== undefined && place > first[1])
