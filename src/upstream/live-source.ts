@@ -184,9 +184,9 @@ function describeRun(
   isAttributed: boolean,
   invalid: number,
 ) {
-  const { asOf, directives, missing } = run
+  const { asOf, ageSeconds, missing } = run
   return {
-    asOf: asOf - directives.ageSeconds * 1000,
+    asOf: asOf - ageSeconds * 1000,
     stale,
     reason,
     cache,

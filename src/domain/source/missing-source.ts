@@ -19,6 +19,7 @@ type MissingState = 'unavailable' | 'not_yet_loaded' | 'skipped'
 
 /** Per gateway. */
 export const MAX_MISSING = 100
+const MAX_AGE_SECONDS = 86_400
 /** Only the last entries are kept. */
 const MAX_VIA = 16
 
@@ -42,6 +43,17 @@ export function readMissing(
   const isOurs = (source: JsonValue): boolean => ownId !== undefined && viaOf(source).includes(ownId)
   const read = readEntries(missing.filter((source) => !(ignoreLoops && isLoop(source)) && !isOurs(source)))
   return read.length === 0 ? null : read
+}
+
+/**
+ * Age of the oldest data that a gateway answered with, in seconds, at most a day; 0 where it states none.
+ */
+export function readOldestAge(sources: JsonValue | undefined): number {
+  if (!Array.isArray(sources)) return 0
+  return sources.reduce<number>((oldest, source) => {
+    const age = isJsonObject(source) ? source.age_seconds : undefined
+    return typeof age === 'number' && age > oldest ? Math.min(age, MAX_AGE_SECONDS) : oldest
+  }, 0)
 }
 
 export function readMissingList(sources: JsonValue | undefined): readonly MissingSource[] {

@@ -7,7 +7,12 @@ import type { Item } from './reading.ts'
 /** All open listings of an upstream by key, as of `takenAt` (ms since the Unix epoch). */
 export type SavedSnapshot = SnapshotFacts & { listings: ReadonlyMap<string, Item> }
 
-export type SnapshotFacts = { takenAt: number; missing?: readonly PersistedMissing[] | undefined }
+export type SnapshotFacts = {
+  takenAt: number
+  /** Age of its oldest data at that time, in seconds, where a gateway states it. */
+  ageSeconds?: number | undefined
+  missing?: readonly PersistedMissing[] | undefined
+}
 
 /** What is saved. */
 type SnapshotContent = SnapshotFacts & { listings: Iterable<readonly [key: string, item: Item]> }
@@ -56,10 +61,14 @@ export interface SharedPulls {
 }
 
 /** Listings are kept to the byte. `identity` names the upstream and the credential. */
-export function renderSnapshot({ takenAt, listings, missing }: SnapshotContent, identity: string): Buffer {
+export function renderSnapshot(
+  { takenAt, ageSeconds, listings, missing }: SnapshotContent,
+  identity: string,
+): Buffer {
+  const age = ageSeconds === undefined ? '' : `"age_seconds":${ageSeconds},`
   const entries = missing === undefined ? '' : `"missing":${JSON.stringify(missing)},`
   const parts: Uint8Array[] = [
-    Buffer.from(`{"identity":${JSON.stringify(identity)},"taken_at":${takenAt},${entries}"listings":[`),
+    Buffer.from(`{"identity":${JSON.stringify(identity)},"taken_at":${takenAt},${age}${entries}"listings":[`),
   ]
   let comma = ''
   for (const [key, { bytes, ...about }] of listings) {
@@ -79,16 +88,19 @@ const CLOSE = Buffer.from('}')
 export function readSnapshot(bytes: Buffer, identity: string): SavedSnapshot | null {
   const members = membersAt(bytes, 0)
   const takenAt = valueAt(bytes, members.get('taken_at'))
+  const age = valueAt(bytes, members.get('age_seconds'))
   const listings = members.get('listings')
   const elements =
     listings === undefined ? null : (new JsonScanner(bytes).arrayAt(listings.start)?.elements ?? null)
   if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('not a snapshot')
   if (valueAt(bytes, members.get('identity')) !== identity) return null
   const missing = members.get('missing')
-  const snapshot = { takenAt, listings: new Map(elements.map(({ start }) => readEntry(bytes, start))) }
-  return missing === undefined
-    ? snapshot
-    : { ...snapshot, missing: readMissingEntries(valueAt(bytes, missing)) }
+  return {
+    takenAt,
+    listings: new Map(elements.map(({ start }) => readEntry(bytes, start))),
+    ...(typeof age === 'number' && { ageSeconds: age }),
+    ...(missing !== undefined && { missing: readMissingEntries(valueAt(bytes, missing)) }),
+  }
 }
 
 export function readMissingEntries(value: JsonValue | undefined): PersistedMissing[] {

@@ -1,7 +1,12 @@
 import { hash } from 'node:crypto'
 import { hasIdLength } from '../../domain/listing.ts'
 import type { Directives } from '../../domain/source/freshness.ts'
-import { type MissingOptions, type MissingSource, readMissing } from '../../domain/source/missing-source.ts'
+import {
+  type MissingOptions,
+  type MissingSource,
+  readMissing,
+  readOldestAge,
+} from '../../domain/source/missing-source.ts'
 import type { Item, Origin } from '../../domain/source/reading.ts'
 import type { UpstreamKind } from '../../domain/source/upstream.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
@@ -68,6 +73,8 @@ export class ListingPage {
   readonly isGateway: boolean
   /** Whether the upstream applied derived filters. */
   readonly isJudged: boolean
+  /** Age of its oldest data when it was sent, which only a gateway states. */
+  readonly ageSeconds: number
   readonly nextCursor: string | undefined
   readonly about: PageAbout
 
@@ -82,6 +89,7 @@ export class ListingPage {
     this.missing = readMissing(members, missing) ?? undefined
     this.isJudged = isJsonObject(members.unplaced)
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
+    this.ageSeconds = this.isGateway ? readOldestAge(members.sources) : 0
     this.nextCursor = this.isGateway ? readCursor(members.next_cursor) : undefined
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
   }

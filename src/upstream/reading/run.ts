@@ -95,6 +95,11 @@ export class Run {
     return this.pages.map(({ missing }) => missing).reduce(joinMissing, undefined)
   }
 
+  /** Of its oldest data when they were sent. */
+  get ageSeconds(): number {
+    return Math.max(this.directives.ageSeconds, ...this.pages.map((page) => page.ageSeconds))
+  }
+
   get directives(): Directives {
     return this.pages.reduce(
       (joined, { about }) => joinDirectives(joined, about.directives ?? NO_DIRECTIVES),

@@ -65,11 +65,12 @@ export class HeldListings {
   async replace(pulled: Pull, first: FirstPage): Promise<boolean> {
     const { upstream } = this.#options
     const { current } = this.#state
-    const { invalid, missing, gatewayId, publishersLater } = pulled
+    const { invalid, missing, ageSeconds, gatewayId, publishersLater } = pulled
     const listings = retainUnreachable(current?.snapshot ?? [], pulled, upstream.maxListings)
     const { askedAt: takenAt, counts, page } = first
     const hasChanged = await this.#replace(listings, {
       takenAt,
+      ageSeconds,
       invalid,
       gatewayId,
       missing: missing?.map((entry) => withLastContact(entry, current)),

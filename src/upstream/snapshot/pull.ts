@@ -1,4 +1,9 @@
-import { addReporter, type MissingSource, readMissing } from '../../domain/source/missing-source.ts'
+import {
+  addReporter,
+  type MissingSource,
+  readMissing,
+  readOldestAge,
+} from '../../domain/source/missing-source.ts'
 import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
 import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -22,6 +27,8 @@ export type Pull = {
   listings: ReadonlyMap<string, Item>
   invalid: number
   missing?: readonly MissingSource[] | undefined
+  /** Age of its oldest data when they were sent. */
+  ageSeconds?: number | undefined
   gatewayId?: string | undefined
   /** Publishers by key, of listings whose publisher is found after the pull. Never rejects. */
   publishersLater?: Promise<ReadonlyMap<string, string>> | undefined
@@ -128,7 +135,8 @@ async function pullPages(
   const invalid = run.invalid + addItems(listings, items)
   const publishersLater = hasEnded ? undefined : attributeLater(items, publishers)
   const { gatewayId } = run.pages.at(-1)?.about ?? {}
-  return { listings, invalid, missing: run.missing, gatewayId, publishersLater }
+  const { missing, ageSeconds } = run
+  return { listings, invalid, missing, ageSeconds, gatewayId, publishersLater }
 }
 
 /** Keeps ids only, which releases the pages. */
@@ -191,7 +199,13 @@ async function pullStream(
   if (!isJsonObject(meta) || typeof meta.complete !== 'boolean')
     throw new SourceError('bad_envelope', `${name}: the stream ended early`)
   const { missing, gatewayId } = readVia(query, response.headers, kind)
-  return { listings, invalid, missing: readMissing(meta, missing) ?? undefined, gatewayId }
+  return {
+    listings,
+    invalid,
+    missing: readMissing(meta, missing) ?? undefined,
+    ageSeconds: readOldestAge(meta.sources),
+    gatewayId,
+  }
 
   function onLine(line: Buffer): void {
     rejectKeyEcho(line, key)

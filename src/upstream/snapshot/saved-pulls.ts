@@ -72,10 +72,11 @@ export class SavedPulls {
     if (shared === null && (sinceSaved >= SAVE_EVERY_MS || sinceSaved < 0)) await this.saveFile()
     const { current } = state
     if (shared === null || current === null || current.totals === null) return
-    const { snapshot: listings, totals, takenAt, missing, invalid, gatewayId } = current
+    const { snapshot: listings, shared: _, ...about } = current
     const { version } = listings
+    const { totals } = current
     await this.#try('sharing the pull failed', async () => {
-      const pull = await shared.share({ listings, totals, takenAt, missing, invalid, gatewayId, tookMs })
+      const pull = await shared.share({ ...about, listings, totals, tookMs })
       held.share(pull, listings, version)
     })
   }
@@ -85,9 +86,11 @@ export class SavedPulls {
     const { storage, state, clock } = this.#options
     const { current } = state
     if (storage === null || current === null || current.totals === null) return
-    const { snapshot: listings, takenAt, missing } = current
+    const { snapshot: listings, takenAt, ageSeconds, missing } = current
     this.#savedAt = clock.monotonic()
-    await this.#try('saving the snapshot failed', () => storage.save({ takenAt, listings, missing }))
+    await this.#try('saving the snapshot failed', () =>
+      storage.save({ takenAt, ageSeconds, listings, missing }),
+    )
   }
 
   async #try<T>(message: string, work: () => Promise<T>): Promise<T | undefined> {

@@ -175,7 +175,7 @@ export class SnapshotSource {
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
     const info = {
-      asOf: current.takenAt,
+      asOf: current.takenAt - (current.ageSeconds ?? 0) * 1000,
       stale,
       cache: {
         outcome: stale ? 'stale' : 'hit',

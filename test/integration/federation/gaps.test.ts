@@ -1,7 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { freePorts } from '../../helpers/free-port.ts'
 import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 import type { Answer } from '../../helpers/sequence.ts'
@@ -199,3 +201,30 @@ test('gaps: the problem of a failed gateway names its missing sources, too', asy
     ['well', 'loaded'],
   ])
 })
+
+test('gaps: the age of a gateway is that of its oldest data', async (t) => {
+  const clock = manualClock()
+  const held = 'mode = "snapshot"\nrefresh_seconds = 600\nfull_refresh_seconds = 600\n'
+  const open = await startFake(t, { items: listingTexts('open', 3) })
+  const eu = await startPatientGateway(t, [upstreamEntry('open', open, held)], { clock, more: pure('eu') })
+  await loaded(eu)
+  clock.advance(500_000)
+  const world = await startPatientGateway(
+    t,
+    [
+      upstreamEntry('live', eu, `${GATEWAY}\nmode = "live"`),
+      upstreamEntry('held', eu, `${GATEWAY}\n${held}`),
+    ],
+    { more: pure('world') },
+  )
+  const { sources } = await loaded(world)
+  for (const { registry, age_seconds } of sources)
+    t.true(Number(age_seconds) >= 500, `${registry}: ${age_seconds} s`)
+})
+
+const loaded = (service: RunningService): Promise<Answer> =>
+  eventually(
+    'its sources',
+    () => readListings(service),
+    ({ sources }) => sources.every(({ state }) => state === 'loaded'),
+  )
