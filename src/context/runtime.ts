@@ -247,6 +247,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     requireReadKey: config.requireReadKey,
     requireWriteKey: config.requireWriteKey,
     keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
+    operatorReads: config.upstreams.length > 0,
     isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
     recognise: (token, options) => keys.recognise(token, options),
     now: () => clock.now() * 1000,

@@ -32,6 +32,8 @@ export type KeyUseStorage = {
 }
 
 /** Decides which sources are read and named in answers. */
-export type Reader = { kind: 'anonymous' } | { kind: 'key'; key: ApiKey }
+export type Reader = { kind: 'anonymous' } | { kind: 'operator' } | { kind: 'key'; key: ApiKey }
 
 export const ANONYMOUS: Reader = { kind: 'anonymous' }
+/** With the admin key. */
+export const OPERATOR: Reader = { kind: 'operator' }

@@ -48,7 +48,7 @@ export type MergeRequest = {
 
 /** Private sources are hidden from readers without a valid key. */
 export function maySee(reader: Reader, { visibility }: { visibility: Visibility }): boolean {
-  return visibility === 'public' || reader.kind === 'key'
+  return visibility === 'public' || reader.kind !== 'anonymous'
 }
 
 /** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */

@@ -78,6 +78,7 @@ const SECTIONS = [
   ['traffic', 'Traffic'],
   ['replicas', 'Replicas'],
   ['changes', 'Changes of state'],
+  ['vocabulary', 'Names not recognised'],
   ['keys', 'API keys'],
 ] as const
 

@@ -43,4 +43,5 @@ export const vocabularyReportSchema = vocabularySchema.extend({
 })
 
 export type SpellingJson = z.infer<typeof spellingSchema>
+export type VocabularyReportJson = z.infer<typeof vocabularyReportSchema>
 export type VocabularyJson = z.infer<typeof vocabularySchema>

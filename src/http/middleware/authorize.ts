@@ -1,4 +1,4 @@
-import { ANONYMOUS, type ApiKey, type Reader } from '../../domain/api-key.ts'
+import { ANONYMOUS, type ApiKey, OPERATOR, type Reader } from '../../domain/api-key.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Middleware } from '../request-state.ts'
@@ -26,6 +26,8 @@ type Gates = {
   requireReadKey: boolean
   requireWriteKey: boolean
   keysRevealMore: boolean
+  /** Whether the admin key reads: at a gateway, whose operator sees all sources. */
+  operatorReads: boolean
   /** `null` closes the admin routes. */
   isAdminKey: ((token: string) => boolean) | null
   /** Also a key that has expired; `mayBeRevoked`: also while the store is away. */
@@ -41,6 +43,7 @@ export const createAuthorize =
     const token = bearerToken(authorization)
     if (gate === 'admin') return authorizeAdmin(token, gates)
     if (gate === 'metrics') return authorizeMetrics(token, gates)
+    if (gate === 'read' && gates.operatorReads && token !== null && gates.isAdminKey?.(token)) return OPERATOR
     const required = gate === 'read' ? gates.requireReadKey : gates.requireWriteKey
     const key = token === null ? null : activeKey(gates.recognise(token), gates)
     if (required && key === null) throw unauthorized('API key required')
@@ -60,13 +63,13 @@ function authorizeAdmin(token: string | null, { isAdminKey }: Gates): Reader {
   if (isAdminKey === null) throw unauthorized('Admin endpoints disabled — REGISTRY_ADMIN_API_KEY not set')
   if (token === null) throw unauthorized('Admin bearer token required')
   if (!isAdminKey(token)) throw unauthorized('Invalid admin token')
-  return ANONYMOUS
+  return OPERATOR
 }
 
 /** Alerts on the store need metrics while the store is away, and the key of a scraper reveals no listing. */
 function authorizeMetrics(token: string | null, gates: Gates): Reader {
   if (token === null) throw unauthorized('Admin key or metrics-scoped API key required')
-  if (gates.isAdminKey?.(token)) return ANONYMOUS
+  if (gates.isAdminKey?.(token)) return OPERATOR
   const key = activeKey(gates.recognise(token, { mayBeRevoked: true }), gates)
   if (typeof key === 'string') throw unauthorized(key)
   if (key.scope !== 'metrics') throw forbidden('Metrics require the admin key or a metrics-scoped API key')
@@ -94,7 +97,7 @@ const expired = (at: Micros): string =>
 
 const DATE_LENGTH = '2026-11-20'.length
 
-const NO_API_KEY = 'The admin key opens /admin and /metrics only: mint an API key, or read GET /admin/sources'
+const NO_API_KEY = 'The admin key does not open this: mint an API key'
 
 const unauthorized = (detail: string): EntrepotError => new EntrepotError('unauthorized', detail)
 

@@ -11,6 +11,7 @@ import { formatCount, formatMs, formatShare, TrafficCharts } from './chart.ts'
 import { KeysPanel } from './keys-panel.ts'
 import { type PanelProps, Section, useAction, useLifetime } from './panel.ts'
 import { BREAKER_WORDS, SourcesPanel } from './sources-panel.ts'
+import { VocabularyPanel } from './vocabulary-panel.ts'
 
 const POLL_MS = 3000
 
@@ -46,6 +47,7 @@ export function Overview({ api, onError }: PanelProps) {
         <${TrafficPanel} fleet=${fleet} />
         <${ReplicasPanel} ...${{ fleet, api, onError }} onChange=${pollNow} />
         <${ChangesPanel} fleet=${fleet} />
+        ${fleet.sources.length > 0 && html`<${VocabularyPanel} ...${{ api, onError }} />`}
       </div>`
     }
     <${KeysPanel} ...${{ api, onError }} now=${Date.parse(fleet?.at ?? '')} />

@@ -4,6 +4,7 @@ import type { KeyScope } from '../../domain/api-key.ts'
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
 import type { FleetJson, ReloadResultJson } from '../../wire/fleet.ts'
 import type { SourceDetailsJson } from '../../wire/source.ts'
+import type { VocabularyReportJson } from '../../wire/vocabulary.ts'
 import { parseAnswer, request } from '../common/gateway.ts'
 import { html } from '../html.ts'
 
@@ -45,6 +46,8 @@ export function createAdminApi(key: string) {
       send('POST', `${sourcePath(registry)}/refresh`, signal),
     reload: async (signal: AbortSignal): Promise<ReloadResultJson> =>
       parseAnswer(await send('POST', 'admin/reload', signal)),
+    vocabulary: async (signal: AbortSignal): Promise<VocabularyReportJson> =>
+      parseAnswer(await send('GET', 'vocabulary', signal)),
     keys: async (signal: AbortSignal): Promise<readonly ApiKeyJson[]> =>
       parseAnswer(await send('GET', 'admin/api-keys', signal)),
     mint: async (request: KeyRequest, signal: AbortSignal): Promise<MintedKeyJson> =>

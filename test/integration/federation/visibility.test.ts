@@ -333,6 +333,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     requireReadKey: false,
     requireWriteKey: false,
     keysRevealMore: upstreams.some(({ source }) => source.visibility === 'private'),
+    operatorReads: true,
     isAdminKey: null,
     recognise: (token) => (token === 'reader' ? keyOf(KEY_READER) : null),
     now: () => clock.now() * 1000,

@@ -206,6 +206,12 @@ test.serial('operator page: keys are listed again each minute, and the latest li
   })
   const page = await openPage(t, url)
   let minutes = 0
+  const names = page.getByRole('region', { name: 'Names not recognised' })
+  await names.getByRole('button', { name: 'Read the listings' }).click()
+  await names.getByText(/^\d names in \d listings of the sources that answered$/).waitFor()
+  await names.getByRole('row', { name: 'Hopper big gpu_model well 1' }).waitFor()
+  await names.getByRole('row', { name: 'MON1 region well 1' }).waitFor()
+
   await page.route('**/admin/replicas', async (route) => {
     const response = await route.fetch()
     const fleet = (await response.json()) as { at: string }
@@ -320,7 +326,10 @@ test.serial('operator page: its key stays in the tab until it is forgotten', asy
 })
 
 test.serial('operator page: shows what is wrong first, in words, and acts on a source', async (t) => {
-  const fake = await startFake(t, { items: [...listingTexts('a', 3), listingText({ created_at: null })] })
+  const odd = listingText({ listing_id: 'odd', offer_resource: { gpu_model: 'Hopper big', region: 'MON1' } })
+  const fake = await startFake(t, {
+    items: [...listingTexts('a', 2), odd, listingText({ created_at: null })],
+  })
   const gateway = await startGateway(
     t,
     [

@@ -25,9 +25,11 @@ const OVERHEAD_BYTES = 4096
  */
 export function cacheResponses(onLookup: (isHit: boolean) => void): Middleware {
   /** By URL. Readers with a key all see the same, and so do readers without. */
+  const withKey = responsesByUrl()
   const caches: Record<Reader['kind'], LRUCache<string, CachedResponse>> = {
     anonymous: responsesByUrl(),
-    key: responsesByUrl(),
+    key: withKey,
+    operator: withKey,
   }
   return async ({ req, state }, next) => {
     const { route, reader } = state

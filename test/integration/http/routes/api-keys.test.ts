@@ -181,8 +181,8 @@ test('gates: a missing, wrong, revoked and read-only key get different details',
   t.is(readOnly.json().detail, 'Write access requires a write-scoped API key')
   t.is((await publish(url, ALICE, offer, { headers: bearer(write.key) })).status, 201)
   const admin = await get('/listings', ADMIN)
-  t.is(admin.status, 401, 'the admin key opens no data route')
-  t.regex(String(admin.json().detail), /^The admin key opens \/admin and \/metrics only/)
+  t.is(admin.status, 401, 'the admin key opens no data route of a plain Registry')
+  t.regex(String(admin.json().detail), /^The admin key does not open this/)
 
   await fetch(`${url}/admin/api-keys/${write.id}`, { method: 'DELETE', headers: ADMIN })
   t.is(
@@ -248,4 +248,18 @@ test('bootstrap key: may write, and is added only to a store without keys', asyn
   t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers: bearer('first key') })).status, 201)
   const [key] = JSON.parse((await get('/admin/api-keys', ADMIN)).text) as Record<string, unknown>[]
   t.like(key, { id: 1, name: 'bootstrap', scope: 'write' })
+})
+
+test('gates: the admin key of a gateway reads all sources, and writes nothing', async (t) => {
+  const secret = { name: 'secret', url: (await startFake(t)).url, settings: 'visibility = "private"' }
+  const environment = { REGISTRY_ADMIN_API_KEY: 'operator', REGISTRY_REQUIRE_WRITE_API_KEY: 'on' }
+  const { get, url } = await startGateway(t, [secret], { environment })
+  const headers = { Authorization: 'Bearer operator' }
+  const namesIn = async (path: string, more = {}): Promise<unknown> =>
+    ((await get(path, more)).json().sources as { registry: string }[]).map(({ registry }) => registry)
+  for (const path of ['/sources', '/listings', '/facets', '/vocabulary']) {
+    t.deepEqual(await namesIn(path, headers), ['local', 'secret'], path)
+    t.deepEqual(await namesIn(path), ['local'], path)
+  }
+  t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers })).status, 401)
 })
