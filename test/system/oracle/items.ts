@@ -1,7 +1,7 @@
 import type { Shown } from './ask.ts'
 import type { Publisher, Version } from './history.ts'
 import { isAsked, isMatch, isSameOffer, type Path, priceOf, wholeTokens } from './model.ts'
-import { type Candidate, isDoubtful, isKnown, overlaps, type Window } from './window.ts'
+import { type Candidate, isDoubtful, isKnown, isNamed, overlaps, type Window } from './window.ts'
 
 /** An item, and what it was at its Registry. */
 export type Held = { item: Shown; path: Path; version: Version }
@@ -166,11 +166,6 @@ function judgeNotIn(window: Window, { item, path, version }: Held): string[] {
       .map((name) => `counts as not in ${name}, which is not better`),
     ...missing.filter((name) => !item.notIn.includes(name)).map((name) => `does not count as not in ${name}`),
   ]
-}
-
-/** Whether the Registry names the publisher. */
-function isNamed({ key, publisher }: Version): boolean {
-  return key.startsWith(publisher.address)
 }
 
 /** Only better sources that are too large to be read whole, or did not answer, are not checked. */

@@ -57,9 +57,7 @@ export function judgeMissing(
   const { offset, isToEnd, kind } = answer
   if (kind === 'pages') return []
   const items = pages.flat()
-  // A copy whose publisher is unknown hides those of its storefront whose publisher is unknown, too.
-  const hidden = nameless.map(({ version }) => `${version.publisher.storefrontUrl} ${version.listingId}`)
-  const shown = new Set([...[...items, ...nameless].map(({ version }) => version.key), ...hidden])
+  const shown = new Set([...items, ...nameless].map(({ version }) => version.key))
   const checked = items.filter(({ item }) => item.unchecked.length === 0)
   const [first, last] = [checked[0], checked.at(-1)].map((held) => held && placesOf(window, held.version))
   const isBehindFirst = (place: number): boolean => offset === 0 || (first !== undefined && place > first[1])

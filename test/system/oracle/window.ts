@@ -114,14 +114,34 @@ export function isUnchanged({ since, until }: Version, from: number, end: Moment
 }
 
 /** The copy by which a listing has to be shown: the only one of the best source that had any, and it matches. */
-export function requiredCopy(
-  { question, since, end, unusable }: Window,
-  { copies }: Listing<Candidate>,
-): Copy | null {
+export function requiredCopy(window: Window, { copies }: Listing<Candidate>): Copy | null {
+  const { question, since, end, unusable } = window
   const [best, second] = copies
   if (second?.path === best!.path || unusable.has(best!.path)) return null
   const { path, version } = best!
+  if (mayBeHidden(window, best!)) return null
   return isUnchanged(version, since.get(path)!, end) && isMatch(question, version) ? best! : null
+}
+
+/**
+ * Whether a better source had a listing of this id and storefront whose publisher it had just met: while neither address is
+ * known, that copy hides this one.
+ */
+function mayBeHidden({ history, paths, low, end }: Window, { path, version }: Copy): boolean {
+  const { listingId, publisher } = version
+  const isUnnamed = (other: Version): boolean =>
+    other.publisher.storefrontUrl === publisher.storefrontUrl &&
+    overlaps(other, low / 1000, end) &&
+    !isUnchanged(other, low / 1000, end)
+  return (
+    !isNamed(version) &&
+    paths.some(({ rank, registry }) => rank < path.rank && history.of(registry, listingId).some(isUnnamed))
+  )
+}
+
+/** Whether the Registry names the publisher. */
+export function isNamed({ key, publisher }: Version): boolean {
+  return key.startsWith(publisher.address)
 }
 
 /** How often a listing may be counted: once, or by each source that matched where copies have changed. */
