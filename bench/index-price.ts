@@ -4,6 +4,7 @@ import type { Criterion, FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
 import type { ListingIndex } from '../src/listing-index/listing-index.ts'
+import { byBasis } from '../test/helpers/grouping.ts'
 import { favouring, randomFrom, TOKENS } from './generate-listings.ts'
 import { build, LISTINGS, memoryRow, percentile, randomFilters, timed } from './index.ts'
 import type { Bench, TableRow } from './table.ts'
@@ -63,12 +64,10 @@ function firstPage(index: ListingIndex, criteria: readonly Criterion[], token: s
   return bytes
 }
 
-const groupOf = (basis: string): string => basis
-
 function countAll(index: ListingIndex, criteria: readonly Criterion[], spec: FilterSpec): number {
   const matches = index.matches({ status: 'open', publisherId: null, criteria })
   const fields = FIELDS.map((name) => spec.filters.get(name)!)
-  const steps = matches.facets(fields, { per: 'gpu', groupOf })
+  const steps = matches.facets(fields, byBasis('gpu'))
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value.prices.size

@@ -1,6 +1,6 @@
 import type { Criterion } from '../filter-spec/filter.ts'
 import type { ListingStatus } from './listing.ts'
-import type { PriceKey, PricePer } from './price/price-key.ts'
+import type { PriceKey, PricePer, SizesOf } from './price/price-key.ts'
 import type { Token } from './price/token.ts'
 import type { SourceError } from './source/source-error.ts'
 import type { Trace } from './trace.ts'
@@ -15,6 +15,8 @@ export type ListingQuery = {
   criteria: readonly Criterion[]
   /** Only listings with a price in one of the tokens that is at most this. Evaluated here, never by an upstream. */
   priceLimit?: PriceLimit | undefined
+  /** By what prices are divided; absent where GPUs are counted only. */
+  sizesOf?: SizesOf | undefined
   /** Name and raw value of the filters as the reader wrote them: `criteria` are their meaning. */
   filters: readonly (readonly [name: string, value: string])[]
   /** Asks only for the listing of that id, whatever its status. */
@@ -39,7 +41,13 @@ export type HiddenRows = {
   readonly version: number
 }
 
-export type PriceLimit = { tokens: readonly Token[]; per: PricePer; max: PriceKey }
+/** `sizesOf`: absent where only GPUs are counted. */
+export type PriceLimit = {
+  tokens: readonly Token[]
+  per: PricePer
+  max: PriceKey
+  sizesOf?: SizesOf | undefined
+}
 
 /** RFC 9111 5.2.1 */
 export type Caching = 'no-cache' | 'only-if-cached'

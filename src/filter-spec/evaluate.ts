@@ -1,4 +1,4 @@
-import { lowestPrices } from '../domain/price/price-key.ts'
+import { countedSizes, lowestPrices } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Exclusion } from '../domain/source/reading.ts'
 import type { JsonValue } from '../json/value.ts'
@@ -57,9 +57,14 @@ export class Exclusions {
 }
 
 /** `missing`: no price in these tokens. */
-function priceMismatch({ tokens, per, max }: PriceLimit, document: JsonValue): 'value' | 'missing' | null {
-  const prices = [...lowestPrices(document, per).values()].filter(({ option }) =>
-    tokens.some(({ chain, address }) => option.chain === chain && option.token === address),
+function priceMismatch(
+  { tokens, per, max, sizesOf = countedSizes }: PriceLimit,
+  document: JsonValue,
+): 'value' | 'missing' | null {
+  const prices = [...lowestPrices(document, per, sizesOf(document, '')).values()].filter(
+    ({ option, per: pricePer }) =>
+      pricePer === per &&
+      tokens.some(({ chain, address }) => option.chain === chain && option.token === address),
   )
   if (prices.length === 0) return 'missing'
   return prices.some(({ key }) => key <= max) ? null : 'value'

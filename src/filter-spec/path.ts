@@ -10,6 +10,8 @@ export type PathStep =
 
 /** The field of a derived value that is JSON members for readers, instead of what filters test. */
 export const MEANING = 'meaning'
+/** Fields of derived values by which prices are divided: GB of GPU memory, and dense FP16 TFLOPS, of the whole offer. */
+export const SIZE_FIELDS = { gb: 'memory_gb', tflop: 'fp16_tflops' } as const
 
 /** A value that is made of a whole listing of one source, instead of one of its members. */
 export type DerivedStep = {

@@ -1,4 +1,5 @@
 import { identityKey } from '../domain/listing-identity.ts'
+import type { SizesOf } from '../domain/price/price-key.ts'
 import type { HiddenRows, ListingQuery } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
@@ -64,8 +65,7 @@ export class Deciders {
     this.#areAllHeld = views.every(({ kind }) => kind === 'held')
     this.#queries = this.#hiddenRows().map((hidden, rank) => {
       const view = views[rank]!
-      const criteria = criteriaIn(query.criteria, sources[rank]!.name)
-      const asked = criteria === query.criteria ? query : { ...query, criteria }
+      const asked = queryIn(query, sources[rank]!.name)
       if (view.kind === 'unknown' && view.isOutage) return { ...asked, outage: view.error }
       return hidden.length === 0 ? asked : { ...asked, hidden }
     })
@@ -237,6 +237,15 @@ export class Deciders {
           else ids.add(id)
     return shared
   }
+}
+
+/** What derived values mean in listings of that source. */
+function queryIn(query: ListingQuery, source: string): ListingQuery {
+  const { priceLimit: limit } = query
+  const criteria = criteriaIn(query.criteria, source)
+  if (query.sizesOf === undefined) return criteria === query.criteria ? query : { ...query, criteria }
+  const sizesOf: SizesOf = (listing) => query.sizesOf!(listing, source)
+  return { ...query, criteria, sizesOf, priceLimit: limit && { ...limit, sizesOf } }
 }
 
 /** @param budgetMs of the query */

@@ -1,6 +1,6 @@
 import { suggestName } from '../domain/nearest-name.ts'
 import { isUnitWord, parseBasis } from '../domain/price/payment-option.ts'
-import { formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
+import { formatAmount, type PriceKey, type PricePer, type SizesOf } from '../domain/price/price-key.ts'
 import { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
@@ -78,7 +78,7 @@ export async function readFacets(
   const { signal: caller } = request
   const { visible, deciders, selected } = await selectAll(settings, query, request)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
-  const counts = await countAll(selected, fields, { per, groupOf: tokens.groupOf }, caller)
+  const counts = await countAll(selected, fields, pricesPer(per, settings), caller)
   const registries = await inTurns(countRegistries(selected), caller)
   const total = sum(selected, (one) => one.total)
   const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
@@ -98,6 +98,11 @@ export async function readFacets(
     prices: priceRanges(mergePrices(counts), per, tokens),
     ...reports,
   }
+}
+
+/** How facets count prices. */
+export function pricesPer(per: PricePer, { tokens, vocabulary }: MergeSettings): PriceGrouping {
+  return { per, groupOf: tokens.groupingOf(per), sizesOf: vocabulary.sizesOf }
 }
 
 /** All matches of the sources that a reader may see. */
@@ -127,8 +132,10 @@ export async function countAll(
     const { selection, source } = one
     if (selection === null) continue
     const fields = asked.map((field) => filterIn(field, source.name))
+    const sizesOf: SizesOf = (listing) => prices.sizesOf(listing, source.name)
+    const ownPrices = { ...prices, sizesOf }
     try {
-      counts.push({ source: source.name, ...(await selection.facets(fields, prices)) })
+      counts.push({ source: source.name, ...(await selection.facets(fields, ownPrices)) })
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       // The index may lack a field.
@@ -136,7 +143,7 @@ export async function countAll(
       else
         counts.push({
           source: source.name,
-          ...(await inTurns(countOneByOne(selection, fields, prices), caller)),
+          ...(await inTurns(countOneByOne(selection, fields, ownPrices), caller)),
         })
     }
     await nextTurn(caller)
@@ -244,12 +251,12 @@ function priceRanges(prices: readonly GroupCounts[], per: PricePer, tokens: Toke
     .sort((a, b) => rankOf(a) - rankOf(b) || byOffers(a, b))
     .slice(0, MAX_PRICES)
     .map(([group, { offers, gpus, keys, counts }]) => {
-      const { decimals = null, ...token } = tokenOf(group, tokens)
+      const { decimals = null, hasGpus, ...token } = tokenOf(group, tokens)
       const amount = (key: PriceKey): string => formatAmount(key, decimals)
       return {
         ...token,
         ...(decimals !== null && { decimals }),
-        price_per: per,
+        price_per: per === 'gpu' && !hasGpus ? 'offer' : per,
         offers,
         gpus,
         least: amount(keys[0]!),
@@ -259,15 +266,17 @@ function priceRanges(prices: readonly GroupCounts[], per: PricePer, tokens: Toke
     })
 }
 
-type TokenOfPrices = Pick<PriceRangeJson, 'symbol' | 'testnet' | 'chains' | 'token' | 'decimals' | 'unit'>
+type TokenOfPrices = Pick<PriceRangeJson, 'symbol' | 'testnet' | 'chains' | 'token' | 'decimals' | 'unit'> & {
+  hasGpus: boolean
+}
 
 function tokenOf(group: string, tokens: TokenTable): TokenOfPrices {
   const read = TokenTable.readGroup(group)
   if ('basis' in read) {
-    const { chain, token, unit } = parseBasis(read.basis)
-    return { chains: [chain], token, unit }
+    const { chain, token, unit, hasGpus } = parseBasis(read.basis)
+    return { chains: [chain], token, unit, hasGpus }
   }
-  const { symbol, testnet, unit } = read
+  const { symbol, testnet, unit, hasGpus } = read
   const named = tokens.named(symbol, true).filter((token) => (token.testnet === true) === testnet)
   return {
     symbol,
@@ -275,6 +284,7 @@ function tokenOf(group: string, tokens: TokenTable): TokenOfPrices {
     chains: [...new Set(named.map(({ chain }) => chain))],
     decimals: named[0]!.decimals,
     unit,
+    hasGpus,
   }
 }
 

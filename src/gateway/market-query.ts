@@ -101,10 +101,12 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       const current = await spec(request, awaited)
       if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
       const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
+      const isDivided = prices.per === 'gb' || prices.per === 'tflop'
+      const sizesOf = isDivided ? parts.vocabulary.sizesOf : undefined
       const byPrice = prices.sort === 'price' ? prices : undefined
       const criteria = parseCriteria(current, filters)
       return {
-        query: { ...asked, filters, criteria, priceLimit: prices.limit, explain, ...trail },
+        query: { ...asked, filters, criteria, priceLimit: prices.limit, sizesOf, explain, ...trail },
         merge: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
         spec: current,
       }

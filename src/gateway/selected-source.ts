@@ -85,7 +85,7 @@ async function select(
   const invalid = (info.invalid ?? 0) + unreadable
   return {
     ...info,
-    ...(await selectInTurns(items)),
+    ...(await selectInTurns(items, query.sizesOf)),
     total: items.length,
     hidden: (info.hidden ?? 0) + hidden,
     invalid: invalid === 0 ? undefined : invalid,

@@ -1,6 +1,7 @@
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Micros } from '../domain/timestamp.ts'
+import type { JsonValue } from '../json/value.ts'
 import { comparisonIn, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
@@ -50,5 +51,8 @@ export function describeItems(
   if (sequence instanceof MergedSequence && priceLimit === undefined) return described
   const comparison =
     sequence instanceof PriceSequence ? comparisonIn(sequence.order) : comparisonWith(priceLimit!)
-  return described.map((item) => ({ ...item, price: itemPrice(item.bytes, comparison, tokens) }))
+  return described.map((item) => {
+    const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, item.registry)
+    return { ...item, price: itemPrice(item.bytes, comparison, { tokens, sizesOf }) }
+  })
 }

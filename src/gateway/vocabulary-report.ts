@@ -5,7 +5,7 @@ import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { continentOfCountry, countryName } from '../vocabulary/places/place-table.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SpellingJson, VocabularyJson } from '../wire/vocabulary.ts'
-import { countAll, selectAll } from './facets.ts'
+import { countAll, pricesPer, selectAll } from './facets.ts'
 import { type Reports, reportOutcomes } from './source-report.ts'
 import type { MergeRequest, MergeSettings } from './sources.ts'
 
@@ -35,12 +35,7 @@ export async function reportVocabulary(
   request: MergeRequest,
 ): Promise<VocabularyJson & Reports> {
   const { selected, visible } = await selectAll(settings, ALL_OPEN, request)
-  const counts = await countAll(
-    selected,
-    TEXTS,
-    { per: 'offer', groupOf: settings.tokens.groupOf },
-    request.signal,
-  )
+  const counts = await countAll(selected, TEXTS, pricesPer('offer', settings), request.signal)
   const report = new VocabularyCounts(settings.vocabulary)
   for (const { source, values } of counts) {
     for (const [text, count] of values[0]!) report.addModel(source, text, count)

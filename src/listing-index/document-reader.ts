@@ -1,4 +1,5 @@
-import { type DerivedStep, derivedValue, type Path } from '../filter-spec/path.ts'
+import { countedSizes, type Sizes } from '../domain/price/price-key.ts'
+import { type DerivedStep, derivedValue, type Path, SIZE_FIELDS } from '../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { type RowPrices, rowPrices } from './row-prices.ts'
@@ -39,9 +40,20 @@ export class DocumentReader {
       count: this.#count,
       paths: this.#found,
       values: this.#values,
-      prices: rowPrices(document),
+      prices: rowPrices(document, this.#sizesOf(document)),
       meaning,
     }
+  }
+
+  #sizesOf(document: JsonValue): Sizes {
+    const counted = countedSizes(document, '')
+    const step = this.#meaning
+    if (step === null || counted.gpu === null) return counted
+    const size = (field: string): number | null => {
+      const value = derivedValue({ ...step, field }, document)
+      return typeof value === 'number' ? value : null
+    }
+    return { gpu: counted.gpu, gb: size(SIZE_FIELDS.gb), tflop: size(SIZE_FIELDS.tflop) }
   }
 
   /** Adds what `resolvePath` gives, without its arrays. */

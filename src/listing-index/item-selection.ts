@@ -1,4 +1,4 @@
-import type { PriceKey } from '../domain/price/price-key.ts'
+import { countedSizes, keyPer, type PriceKey, type SizesOf } from '../domain/price/price-key.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import { OfferCounter } from '../domain/source/offer-counts.ts'
 import { comparePositions } from '../domain/source/position.ts'
@@ -16,25 +16,25 @@ import type { Filter } from '../filter-spec/filter.ts'
 import type { JsonValue } from '../json/value.ts'
 import { documentOf } from './document-reader.ts'
 import { groupsOf } from './price-walk.ts'
-import { keyFor, NO_PRICES, type RowPrices, rowPrices } from './row-prices.ts'
+import { NO_PRICES, type RowPrices, rowPrices } from './row-prices.ts'
 
 /** Reads a source whole. */
 export function selectAll(read: Source): Select {
   return async (query, signal) => {
     const { listings, hasMore: _, ...info } = await read(query, FULL_RANGE, signal)
-    return { ...info, ...(await selectInTurns(listings)) }
+    return { ...info, ...(await selectInTurns(listings, query.sizesOf)) }
   }
 }
 
 /** As `selectItems`, but it reads the prices in turns. */
-export async function selectInTurns(items: readonly Item[]): Promise<Matches> {
-  return selectItems(items, await inTurns(readAllPrices(items)))
+export async function selectInTurns(items: readonly Item[], sizesOf?: SizesOf): Promise<Matches> {
+  return selectItems(items, await inTurns(readAllPrices(items, sizesOf)))
 }
 
-function* readAllPrices(items: readonly Item[]): Generator<void, RowPrices[]> {
+function* readAllPrices(items: readonly Item[], sizesOf?: SizesOf): Generator<void, RowPrices[]> {
   const prices: RowPrices[] = []
   for (const item of items) {
-    prices.push(readPrices(item))
+    prices.push(readPrices(item, sizesOf))
     yield
   }
   return prices
@@ -43,7 +43,7 @@ function* readAllPrices(items: readonly Item[]): Generator<void, RowPrices[]> {
 /** Evaluates a list of matches in memory. `prices`: of each item. */
 export function selectItems(
   items: readonly Item[],
-  prices: readonly RowPrices[] = items.map(readPrices),
+  prices: readonly RowPrices[] = items.map((item) => readPrices(item)),
 ): Matches {
   const sorted = new Map<PriceOrder, readonly PricedItem[]>()
   return {
@@ -90,10 +90,10 @@ function inOrder(
   const priced = items.map((item, n): PricedItem => {
     const { position, listingId } = item
     let best: { group: number; key: PriceKey } = { group: groups.length, key: 0 }
-    const { gpus, bases, keys } = prices[n]!
+    const { sizes, bases, keys } = prices[n]!
     for (const [at, basis] of bases.entries()) {
       const group = groupOf.get(basis)
-      const key = keyFor(per, keys[at]!, gpus)
+      const key = keyPer(per, keys[at]!, sizes)
       if (group === undefined || key === null || key > max) continue
       if (group < best.group || (group === best.group && key < best.key)) best = { group, key }
     }
@@ -102,9 +102,10 @@ function inOrder(
   return priced.sort((a, b) => comparePositions(a.place, b.place))
 }
 
-function readPrices(item: Item): RowPrices {
+function readPrices(item: Item, sizesOf: SizesOf = countedSizes): RowPrices {
   try {
-    return rowPrices(documentOf(item.bytes))
+    const document = documentOf(item.bytes)
+    return rowPrices(document, sizesOf(document, ''))
   } catch {
     return NO_PRICES
   }

@@ -1,11 +1,12 @@
-import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
+import { keyPer, type PriceKey, type PricePer, type Sizes } from '../domain/price/price-key.ts'
 import { ascending } from './column-builder.ts'
 import type { PriceData, SortedPrices } from './price-columns.ts'
-import { keyFor, type RowPrices } from './row-prices.ts'
+import type { RowPrices } from './row-prices.ts'
 
 /** Collects the prices of rows in order of their slots. */
 export class PriceColumnsBuilder {
   readonly #gpus: Uint16Array
+  readonly #sizes: Sizes[] = []
   readonly #starts: Uint32Array
   /** In order of arrival. */
   readonly #numberOf = new Map<string, number>()
@@ -19,8 +20,9 @@ export class PriceColumnsBuilder {
     this.#starts = new Uint32Array(rows + 1)
   }
 
-  add(slot: number, { gpus, bases, keys }: RowPrices): void {
-    this.#gpus[slot] = gpus ?? 0
+  add(slot: number, { sizes, bases, keys }: RowPrices): void {
+    this.#gpus[slot] = sizes.gpu ?? 0
+    this.#sizes.push(sizes)
     for (let n = 0; n < keys.length; n++) {
       const basis = bases[n]!
       const number = this.#numberOf.get(basis) ?? this.#numberOf.size
@@ -55,6 +57,8 @@ export class PriceColumnsBuilder {
       basisOf,
       gpu: yield* this.#sorted('gpu', byBasis, starts),
       offer: yield* this.#sorted('offer', byBasis, starts),
+      gb: yield* this.#sorted('gb', byBasis, starts),
+      tflop: yield* this.#sorted('tflop', byBasis, starts),
     }
   }
 
@@ -71,7 +75,7 @@ export class PriceColumnsBuilder {
       const numberOf = new Map<PriceKey, number>()
       for (let n = 0; n < prices.length; n++) {
         const price = prices[n]!
-        const key = keyFor(per, this.#keys[price]!, this.#gpus[this.#slots[price]!]! || null)
+        const key = keyPer(per, this.#keys[price]!, this.#sizes[this.#slots[price]!]!)
         if (key === null) continue
         const number = numberOf.get(key) ?? numberOf.size + 1
         if (number > numberOf.size) numberOf.set(key, number)

@@ -1,3 +1,4 @@
+import { parseBasis } from '../domain/price/payment-option.ts'
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import { firstFrom } from './binary-search.ts'
@@ -7,7 +8,7 @@ import { type Bitset, clearBit, countIn, forEachBit, setBit } from './bitset.ts'
 export type PriceData = {
   /** Sorted. */
   bases: readonly string[]
-  /** GPUs per slot; 0 where the count is invalid. */
+  /** GPUs per slot; 0 without a count. */
   gpus: Uint16Array
   /** Per slot, its first price; one more at the end. */
   starts: Uint32Array
@@ -80,7 +81,8 @@ export class PriceColumns {
   /** Adds the rows that a limit lets pass. */
   within({ tokens, per, max }: PriceLimit, target: Bitset): Bitset {
     for (const n of this.basesOf(tokens))
-      for (const slot of this.#slotsWithin(per, n, max)) setBit(target, slot)
+      if (per === 'offer' || parseBasis(this.data.bases[n]!).hasGpus)
+        for (const slot of this.#slotsWithin(per, n, max)) setBit(target, slot)
     return target
   }
 

@@ -3,7 +3,7 @@ import { EntrepotError } from '../errors.ts'
 import type { FilterDefinition, Judgement } from '../filter-spec/filter.ts'
 import { quote } from '../filter-spec/literals.ts'
 import type { Scalar } from '../filter-spec/scalar.ts'
-import { isJsonObject, type JsonValue } from '../json/value.ts'
+import type { JsonValue } from '../json/value.ts'
 import type { GpuTable } from './gpus/gpu-table.ts'
 import { readGpuValue, readVariantValue } from './gpus/read-gpu-value.ts'
 import { parseNumbers, parseTexts } from './judge.ts'
@@ -88,7 +88,7 @@ export const DERIVED_FIELDS: Readonly<Record<DerivedName, DerivedField>> = {
 
 /** Unknown where the count is. */
 function totalOf(memoryGb: readonly number[], listing: JsonValue): Scalar {
-  const gpus = isJsonObject(listing) ? gpuCount(listing) : 1
+  const gpus = gpuCount(listing)
   return gpus === null ? UNKNOWN : oneOf(memoryGb.map((gb) => gb * gpus))
 }
 

@@ -1,5 +1,6 @@
+import { countedSizes, type Sizes } from '../domain/price/price-key.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { type DerivedStep, MEANING } from '../filter-spec/path.ts'
+import { type DerivedStep, MEANING, SIZE_FIELDS } from '../filter-spec/path.ts'
 import { at, type JsonValue } from '../json/value.ts'
 import { DERIVED_FIELDS } from './derived-fields.ts'
 import { type GpuReading, readGpu } from './gpus/read-gpu.ts'
@@ -80,14 +81,28 @@ export class Vocabulary {
     return described
   }
 
+  /** What prices are divided by. */
+  readonly sizesOf = (listing: JsonValue, source: string): Sizes =>
+    sizesOf(this.read(listing, source), listing)
+
   /** The fields of one listing are read in a row. */
   readonly valueIn: DerivedStep['valueIn'] = (listing, field, source) => {
     if (this.#latest?.listing !== listing || this.#latest.source !== source)
       this.#latest = { listing, source, meaning: this.read(listing, source) }
     const { meaning } = this.#latest
     if (field === MEANING) return describeMeaning(meaning)
+    if (field === SIZE_FIELDS.gb) return sizesOf(meaning, listing).gb
+    if (field === SIZE_FIELDS.tflop) return sizesOf(meaning, listing).tflop
     return isDerivedName(field) ? DERIVED_FIELDS[field].valueIn(meaning, listing) : null
   }
+}
+
+/** Where a name leaves several memories open, the least counts. */
+function sizesOf({ gpu: { memoryGb, fp16Tflops } }: Meaning, listing: JsonValue): Sizes {
+  const { gpu } = countedSizes(listing, '')
+  const times = (size: number | null | undefined): number | null =>
+    gpu === null || size === null || size === undefined ? null : size * gpu
+  return { gpu, gb: times(memoryGb[0]), tflop: times(fp16Tflops) }
 }
 
 /** Characters of a model or region that are read. */

@@ -1,7 +1,7 @@
-import type { PricePer } from '../../src/domain/price/price-key.ts'
+import { countedSizes, type PricePer } from '../../src/domain/price/price-key.ts'
 import type { PriceGrouping } from '../../src/domain/source/selection.ts'
 
 const groupOf = (basis: string): string => basis
 
 /** Each basis by itself. */
-export const byBasis = (per: PricePer): PriceGrouping => ({ per, groupOf })
+export const byBasis = (per: PricePer): PriceGrouping => ({ per, groupOf, sizesOf: countedSizes })

@@ -1,7 +1,9 @@
 import {
+  countedSizes,
   formatAmount,
   type LowestPrice,
   lowestPrices,
+  PRICE_PERS,
   type PricePer,
   readableAmount,
   unitName,
@@ -38,7 +40,7 @@ export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice 
       symbol: textAt(compared, 'symbol'),
       token: textAt(compared, 'token') ?? '',
       unit: textAt(compared, 'unit') ?? '',
-      per: textAt(compared, 'price_per') === 'offer' ? 'offer' : 'gpu',
+      per: PRICE_PERS.find((per) => per === textAt(compared, 'price_per')) ?? 'gpu',
     }
   const prices = allPrices(listing, tokens)
   return prices.find(({ symbol }) => symbol !== null) ?? prices[0] ?? null
@@ -46,13 +48,12 @@ export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice 
 
 /** Of one GPU; of the whole offer where the number of GPUs is unknown. */
 export function allPrices(listing: JsonObject, tokens: TokenTable): ShownPrice[] {
-  const pricesPer = (per: PricePer): ShownPrice[] =>
-    [...lowestPrices(listing, per).values()].map((price) => withToken(price, per, tokens))
-  const perGpu = pricesPer('gpu')
-  return perGpu.length > 0 ? perGpu : pricesPer('offer')
+  return [...lowestPrices(listing, 'gpu', countedSizes(listing, '')).values()].map((price) =>
+    withToken(price, tokens),
+  )
 }
 
-function withToken({ key, option }: LowestPrice, per: PricePer, tokens: TokenTable): ShownPrice {
+function withToken({ key, option, per }: LowestPrice, tokens: TokenTable): ShownPrice {
   const { chain, token, unit } = option
   const entry = tokens.find(chain, token)
   return {

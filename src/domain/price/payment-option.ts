@@ -57,20 +57,22 @@ function paymentOption(published: Record<string, unknown>): PaymentOption | null
   return { chain, token: token.toLowerCase(), value: amount, per, unit }
 }
 
+/** What compares: options of one chain, token and unit, and apart those of offers without a count of GPUs. */
+type Basis = Pick<PaymentOption, 'chain' | 'token' | 'unit'> & { hasGpus: boolean }
+
 /** Options of one basis compare. */
-export function basisOf({ chain, token, unit }: Pick<PaymentOption, 'chain' | 'token' | 'unit'>): string {
-  return `${chain}\n${token}\n${unit}`
+export function basisOf({ chain, token, unit, hasGpus }: Basis): string {
+  return `${chain}\n${token}\n${unit}${hasGpus ? '' : '\noffer'}`
 }
 
-export function parseBasis(basis: string): Pick<PaymentOption, 'chain' | 'token' | 'unit'> {
-  const [chain = '', token = '', unit = ''] = basis.split('\n')
-  return { chain, token, unit }
+export function parseBasis(basis: string): Basis {
+  const [chain = '', token = '', unit = '', whole = ''] = basis.split('\n')
+  return { chain, token, unit, hasGpus: whole === '' }
 }
 
-/** 1 where the listing does not say; `null` for what is no count from 1 to `MAX_GPUS`. */
-export function gpuCount(listing: JsonObject): number | null {
+/** `null` where the listing does not say, and for what is no count from 1 to `MAX_GPUS`. */
+export function gpuCount(listing: JsonValue): number | null {
   const count = at(listing, 'offer_resource', 'gpu_count')
-  if (count === null || count === undefined) return 1
   return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= MAX_GPUS
     ? (count as number)
     : null

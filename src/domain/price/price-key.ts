@@ -9,9 +9,17 @@ import {
   weeklyValue,
 } from './payment-option.ts'
 
-export const PRICE_PERS = ['gpu', 'offer'] as const
-/** Whether a price is of one GPU or of the whole offer. */
+export const PRICE_PERS = ['gpu', 'offer', 'gb', 'tflop'] as const
+/** Whether a price is of one GPU, of the whole offer, of a GB of GPU memory, or of a dense FP16 TFLOP of the data sheet. */
 export type PricePer = (typeof PRICE_PERS)[number]
+
+/** How many of each a whole offer has; `null` where it is not known. */
+export type Sizes = Readonly<Record<Exclude<PricePer, 'offer'>, number | null>>
+/** @param source the name of the Registry that has the listing */
+export type SizesOf = (listing: JsonValue, source: string) => Sizes
+
+/** Without tables of models. */
+export const countedSizes: SizesOf = (listing) => ({ gpu: gpuCount(listing), gb: null, tflop: null })
 
 /**
  * A price as an integer that orders exactly as the price does, within a token and a unit. Prices are fractions whose
@@ -25,18 +33,22 @@ const SCALE = BigInt(MAX_GPUS * MAX_GPUS)
 const KEYS_PER_UNIT = SCALE * HOURS_PER_WEEK
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** `null` where the number of GPUs is unknown and the price is of one. */
-export function priceKey(option: PaymentOption, gpus: number | null, per: PricePer): PriceKey | null {
-  const offer = toPriceKey(weeklyValue(option) * SCALE)
-  return per === 'offer' ? offer : keyPerGpu(offer, gpus)
+export function priceKey(option: PaymentOption, sizes: Sizes, per: PricePer): PriceKey | null {
+  return keyPer(per, toPriceKey(weeklyValue(option) * SCALE), sizes)
 }
 
-/** Of the price of one GPU, where `offer` is that of all. */
-export function keyPerGpu(offer: PriceKey, gpus: number | null): PriceKey | null {
-  if (gpus === null) return null
-  // Exact below 2^53: a quotient that is not whole is further from the next integer than a double can be wrong.
-  return typeof offer === 'number' ? Math.floor(offer / gpus) : toPriceKey(offer / BigInt(gpus))
+/** `offer`: of the whole offer, which also an offer without GPUs has. `null` where another size is not known. */
+export function keyPer(per: PricePer, offer: PriceKey, sizes: Sizes): PriceKey | null {
+  if (per === 'offer') return offer
+  const size = sizes[per]
+  if (size === null) return per === 'gpu' ? offer : null
+  // Exact below 2^53 for whole sizes: a quotient that is not whole is further from the next integer than a double can be wrong.
+  if (typeof offer === 'number') return Math.floor(offer / size)
+  return toPriceKey((offer * SIZE_SCALE) / BigInt(Math.round(size * Number(SIZE_SCALE))))
 }
+
+/** Of sizes that are not whole. */
+const SIZE_SCALE = 1000n
 
 export function comparePriceKeys(a: PriceKey, b: PriceKey): number {
   return a < b ? -1 : a > b ? 1 : 0
@@ -80,9 +92,11 @@ export function readableAmount(amount: string, isWholeTokens: boolean): string {
   return `${groupDigits(BigInt(digits.slice(0, -places)))}.${decimals}`
 }
 
-/** `GPU·h`, `h`, `credit`; any other unit as published. The deployed protocol counts credits in tokens. */
+const UNIT_NAMES = { gpu: 'GPU', gb: 'GB', tflop: 'TFLOP' } as const
+
+/** `GPU·h`, `GB·h`, `h`, `credit`; any other unit as published. The deployed protocol counts credits in tokens. */
 export function unitName(unit: string, per: PricePer): string {
-  if (unit === 'hour') return per === 'gpu' ? 'GPU·h' : 'h'
+  if (unit === 'hour') return per === 'offer' ? 'h' : `${UNIT_NAMES[per]}·h`
   return unit === 'token' ? 'credit' : unit
 }
 
@@ -90,20 +104,27 @@ function groupDigits(value: bigint): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
-export type LowestPrice = { key: PriceKey; option: PaymentOption; gpus: number | null }
+export type LowestPrice = {
+  key: PriceKey
+  option: PaymentOption
+  gpus: number | null
+  /** `offer` also for the price per GPU of an offer without GPUs. */
+  per: PricePer
+}
 
 /** A listing's lowest price in each basis (`basisOf`); the first of equal ones. */
-export function lowestPrices(listing: JsonValue, per: PricePer): Map<string, LowestPrice> {
+export function lowestPrices(listing: JsonValue, per: PricePer, sizes: Sizes): Map<string, LowestPrice> {
   const prices = new Map<string, LowestPrice>()
   if (!isJsonObject(listing)) return prices
-  const gpus = gpuCount(listing)
+  const { gpu: gpus } = sizes
+  const hasGpus = gpus !== null
   for (const option of paymentOptions(listing)) {
-    const key = priceKey(option, gpus, per)
+    const key = priceKey(option, sizes, per)
     if (key === null) continue
-    const basis = basisOf(option)
+    const basis = basisOf({ ...option, hasGpus })
     const lowest = prices.get(basis)
     if (lowest === undefined || comparePriceKeys(key, lowest.key) < 0)
-      prices.set(basis, { key, option, gpus })
+      prices.set(basis, { key, option, gpus, per: hasGpus || per !== 'gpu' ? per : 'offer' })
   }
   return prices
 }

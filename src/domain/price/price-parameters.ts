@@ -43,7 +43,7 @@ export function parsePriceQuestion(
     const text = texts[parameter] || choices[0]
     return (
       choices.find((one) => one === text) ??
-      refuse(parameter, `expected ${choices.join(' or ')}, got ${JSON.stringify(text)}`)
+      refuse(parameter, `expected ${alternatives(choices)}, got ${JSON.stringify(text)}`)
     )
   }
 
@@ -75,3 +75,7 @@ export function parsePriceQuestion(
     )
   return { sort, tokens, per, limit: { tokens, per, max } }
 }
+
+/** `a or b`, `a, b or c`. */
+const alternatives = (choices: readonly string[]): string =>
+  [choices.slice(0, -1).join(', '), choices.at(-1)].join(' or ')

@@ -1,4 +1,5 @@
-import { parseBasis } from './payment-option.ts'
+import { basisOf, parseBasis } from './payment-option.ts'
+import type { PricePer } from './price-key.ts'
 
 /** From the operator's or the buyer's file, never from a listing. */
 export type Token = {
@@ -12,7 +13,7 @@ export type Token = {
 }
 
 /** Which prices count as one: over all chains of a symbol, with those of test networks apart, else by basis. */
-type PriceGroup = { symbol: string; testnet: boolean; unit: string } | { basis: string }
+type PriceGroup = { symbol: string; testnet: boolean; unit: string; hasGpus: boolean } | { basis: string }
 
 const MAX_NAMED = 50
 
@@ -56,21 +57,30 @@ export class TokenTable {
     )
   }
 
-  /** The group of the prices of a basis, as a text that is no basis. The same function each time. */
-  get groupOf(): (basis: string) => string {
-    return this.#groupOf
+  /**
+   * Names the group of the prices of a basis, as a text that is no basis. Prices per GPU have a group apart from those of
+   * offers without GPUs. The same function each time.
+   */
+  groupingOf(per: PricePer): (basis: string) => string {
+    return per === 'offer' ? this.#groupOfOffers : this.#groupOf
   }
 
-  readonly #groupOf = (basis: string): string => {
-    const { chain, token, unit } = parseBasis(basis)
+  readonly #groupOf = (basis: string): string => this.#nameGroup(parseBasis(basis))
+
+  readonly #groupOfOffers = (basis: string): string =>
+    this.#nameGroup({ ...parseBasis(basis), hasGpus: true })
+
+  #nameGroup(basis: ReturnType<typeof parseBasis>): string {
+    const { chain, token, unit, hasGpus } = basis
     const known = this.find(chain, token)
-    return known === null ? basis : `\n${known.symbol}\n${known.testnet === true ? 'testnet' : ''}\n${unit}`
+    if (known === null) return basisOf(basis)
+    return `\n${known.symbol}\n${known.testnet === true ? 'testnet' : ''}\n${unit}${hasGpus ? '' : '\noffer'}`
   }
 
   /** What such a text says. */
   static readGroup(group: string): PriceGroup {
     if (!group.startsWith('\n')) return { basis: group }
-    const [, symbol = '', network = '', unit = ''] = group.split('\n')
-    return { symbol, testnet: network !== '', unit }
+    const [, symbol = '', network = '', unit = '', whole = ''] = group.split('\n')
+    return { symbol, testnet: network !== '', unit, hasGpus: whole === '' }
   }
 }

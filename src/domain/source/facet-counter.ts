@@ -43,9 +43,9 @@ export class FacetCounter {
   }
 
   #lowestIn(listing: JsonValue): ReadonlyMap<string, LowestPrice> {
-    const { per, groupOf } = this.#grouping
+    const { per, groupOf, sizesOf } = this.#grouping
     const lowest = new Map<string, LowestPrice>()
-    for (const [basis, price] of lowestPrices(listing, per)) {
+    for (const [basis, price] of lowestPrices(listing, per, sizesOf(listing, ''))) {
       const group = groupOf(basis)
       const known = lowest.get(group)
       if (known === undefined || comparePriceKeys(price.key, known.key) < 0) lowest.set(group, price)

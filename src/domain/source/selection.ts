@@ -1,5 +1,5 @@
 import type { Filter } from '../../filter-spec/filter.ts'
-import type { PriceKey, PricePer } from '../price/price-key.ts'
+import type { PriceKey, PricePer, SizesOf } from '../price/price-key.ts'
 import type { ListingQuery, PriceLimit } from '../query.ts'
 import type { OfferCount } from './offer-counts.ts'
 import type { PricePosition } from './position.ts'
@@ -40,7 +40,7 @@ export type Facets = {
 }
 
 /** Which prices of a listing count as one, of which the lowest counts. Equal functions are the same one. */
-export type PriceGrouping = { per: PricePer; groupOf: (basis: string) => string }
+export type PriceGrouping = { per: PricePer; groupOf: (basis: string) => string; sizesOf: SizesOf }
 
 /** Reads what is in memory. Results of several calls in one turn of the event loop agree, but for facets. */
 export type Matches = {

@@ -6,24 +6,26 @@ import {
   lowestPrices,
   type PriceKey,
   type PricePer,
+  type Sizes,
 } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
+import type { JsonValue } from '../../json/value.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
 
 /** Which prices of a listing compare: the lowest of its first group counts. `null`: not this one. */
 type Comparison = {
   per: PricePer
-  groupOf: (option: PaymentOption) => number | null
+  groupOf: (price: LowestPrice) => number | null
   /** Higher prices do not compare. */
   max?: PriceKey | undefined
 }
 
 export function comparisonIn({ groups, per, max }: PriceOrder): Comparison {
-  const groupOf = (option: PaymentOption): number | null => {
-    const basis = basisOf(option)
+  const groupOf = ({ option, gpus }: LowestPrice): number | null => {
+    const basis = basisOf({ ...option, hasGpus: gpus !== null })
     const group = groups.findIndex((bases) => bases.includes(basis))
     return group === -1 ? null : group
   }
@@ -34,8 +36,8 @@ export function comparisonIn({ groups, per, max }: PriceOrder): Comparison {
 export function comparisonWith({ tokens, per, max }: PriceLimit): Comparison {
   const isCompared = ({ chain, token }: PaymentOption): boolean =>
     tokens.some((one) => one.chain === chain && one.address === token)
-  const groupOf = (option: PaymentOption): number | null =>
-    isCompared(option) ? (option.unit === 'hour' ? 0 : 1) : null
+  const groupOf = ({ option, per: pricePer }: LowestPrice): number | null =>
+    pricePer === per && isCompared(option) ? (option.unit === 'hour' ? 0 : 1) : null
   return { per, groupOf, max }
 }
 
@@ -43,11 +45,13 @@ export function comparisonWith({ tokens, per, max }: PriceLimit): Comparison {
 export function itemPrice(
   bytes: Uint8Array,
   comparison: Comparison,
-  tokens: TokenTable,
+  { tokens, sizesOf }: { tokens: TokenTable; sizesOf: (listing: JsonValue) => Sizes },
 ): ItemPrice | undefined {
-  const compared = comparedPrice([...lowestPrices(documentOf(bytes), comparison.per).values()], comparison)
+  const listing = documentOf(bytes)
+  const prices = lowestPrices(listing, comparison.per, sizesOf(listing))
+  const compared = comparedPrice([...prices.values()], comparison)
   if (compared === undefined) return undefined
-  const { option, key, gpus } = compared
+  const { option, key, gpus, per } = compared
   const token = tokens.find(option.chain, option.token)
   return {
     chain: option.chain,
@@ -61,7 +65,7 @@ export function itemPrice(
     per: option.per,
     unit: option.unit,
     gpus,
-    price_per: comparison.per,
+    price_per: per,
     amount: formatAmount(key, token?.decimals ?? null),
   }
 }
@@ -72,7 +76,7 @@ function comparedPrice(
   { groupOf, max = Number.POSITIVE_INFINITY }: Comparison,
 ): LowestPrice | undefined {
   const compared = prices.flatMap((price) => {
-    const group = groupOf(price.option)
+    const group = groupOf(price)
     return group === null || price.key > max ? [] : [{ ...price, group }]
   })
   return compared.sort((a, b) => a.group - b.group || comparePriceKeys(a.key, b.key))[0]

@@ -23,14 +23,11 @@ const MAX_LABELS_BYTES = 4096
  * those of most publishers: one seller makes any number of offers.
  * @param offers per basis, of each source
  */
-export function nameGroups(
-  offers: readonly ReadonlyMap<string, OfferCount>[],
-  { tokens }: ByPrice,
-): string[] {
+export function nameGroups(offers: readonly ReadonlyMap<string, OfferCount>[], by: ByPrice): string[] {
   const groups = new Map<string, OfferCount>()
   for (const source of offers)
     for (const [basis, count] of source) {
-      const label = labelOf(basis, tokens)
+      const label = labelOf(basis, by)
       if (label === null) continue
       const sum = groups.get(label)
       groups.set(label, {
@@ -60,17 +57,32 @@ function compareGroups([a, one]: Group, [b, other]: Group): number {
 }
 
 export function orderOf(labels: readonly string[], { tokens, per, limit }: ByPrice): PriceOrder {
-  const groups = labels.map((label) =>
-    tokens === null
-      ? [label]
-      : tokens.map(({ chain, address }) => basisOf({ chain, token: address, unit: label })),
-  )
+  const groups = labels.map((label) => {
+    const [text, hasGpus] = readLabel(label)
+    const bases = tokens?.map(({ chain, address: token }) => ({ chain, token, unit: text })) ?? [
+      parseBasis(text),
+    ]
+    const counted = per === 'offer' ? [true, false] : [hasGpus]
+    return bases.flatMap((basis) => counted.map((one) => basisOf({ ...basis, hasGpus: one })))
+  })
   return { groups, per, max: limit?.max }
 }
 
-function labelOf(basis: string, tokens: readonly Token[] | null): string | null {
-  const { chain, token, unit } = parseBasis(basis)
-  if (!isUnitWord(unit)) return null
-  if (tokens === null) return basis
-  return tokens.some((one) => one.chain === chain && one.address === token) ? unit : null
+/** A unit with `tokens`, else a basis; `null` for what is in no group. */
+function labelOf(basis: string, { tokens, per }: ByPrice): string | null {
+  const parsed = parseBasis(basis)
+  const { chain, token, unit, hasGpus } = parsed
+  const isDivided = per === 'gb' || per === 'tflop'
+  if (!isUnitWord(unit) || (isDivided && !hasGpus)) return null
+  if (tokens?.some((one) => one.chain === chain && one.address === token) === false) return null
+  const text = tokens === null ? basisOf({ ...parsed, hasGpus: true }) : unit
+  return hasGpus || per === 'offer' ? text : `${text}${WITHOUT_GPUS}`
+}
+
+/** Prices per GPU and prices of offers without GPUs do not compare. */
+const WITHOUT_GPUS = '\noffer'
+
+function readLabel(label: string): [text: string, hasGpus: boolean] {
+  const hasGpus = !label.endsWith(WITHOUT_GPUS)
+  return [hasGpus ? label : label.slice(0, -WITHOUT_GPUS.length), hasGpus]
 }

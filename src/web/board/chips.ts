@@ -45,12 +45,19 @@ const MAX_COUNTED = 8
 
 const readTotal = (bytes: Uint8Array): number => parseAnswer(bytes).total_after_filter
 
+const PER_WORDS: Readonly<Record<string, string>> = {
+  gpu: 'per GPU-hour',
+  offer: 'for the offer',
+  gb: 'per GB of GPU memory and hour',
+  tflop: 'per FP16 TFLOP and hour',
+}
+
 /** `GPU model: H100, H200`, `RAM: at least 64 GB`. */
 export function filterWords(query: Query, name: string): string {
   const value = parameterOf(query, name) ?? ''
   const label = filterLabel(name)
   if (name === 'price_max')
-    return `≤ ${value} ${parameterOf(query, 'price_token') ?? ''} ${parameterOf(query, 'price_per') === 'offer' ? 'for the offer' : 'per GPU-hour'}`
+    return `≤ ${value} ${parameterOf(query, 'price_token') ?? ''} ${PER_WORDS[parameterOf(query, 'price_per') ?? 'gpu']}`
   if (name === 'status') return `${label}: ${value === '' ? 'any' : value}`
   if (value.startsWith('exists:')) return `${label}: ${value === 'exists:true' ? 'yes' : 'no'}`
   const excluded = readExclusions(value)

@@ -7,7 +7,7 @@ import {
 } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { shortAddress } from '../common/untrusted-text.ts'
-import { shortAmount, shownOption, tokenName } from './prices.ts'
+import { ofGpus, shortAmount, shownOption, tokenName } from './prices.ts'
 import type { ListingRow } from './state/listing-row.ts'
 import { isSameKind, leadingRow, type MarketPrices } from './state/market-prices.ts'
 
@@ -57,7 +57,8 @@ export function modelsOfRows(
 ): PricedModels | null {
   const priced = rows.flatMap((row) => {
     const option = shownOption(row, tokens)
-    const key = option?.unit === 'hour' && row.gpus !== null ? priceKey(option, row.gpus, 'gpu') : null
+    const key =
+      option?.unit === 'hour' && row.gpus !== null ? priceKey(option, ofGpus(row.gpus), 'gpu') : null
     const model = nameOf(row)
     const filter = row.gpu === null ? ('gpu_model' as const) : ('gpu' as const)
     return option === null || key === null || model === null ? [] : [{ model, filter, option, key }]

@@ -6,6 +6,7 @@ import {
   type PricePer,
   priceKey,
   readableAmount,
+  type Sizes,
   unitName,
 } from '../../domain/price/price-key.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
@@ -26,9 +27,11 @@ export function shownOption(
   const comparable = candidates.filter(
     (one) => one.unit === first.unit && symbolOf(one, tokens) === symbolOf(first, tokens),
   )
-  const keyOf = (one: PaymentOption): PriceKey => priceKey(one, gpus ?? 1, 'offer')!
+  const keyOf = (one: PaymentOption): PriceKey => priceKey(one, ofGpus(gpus), 'offer')!
   return comparable.reduce((best, one) => (comparePriceKeys(keyOf(one), keyOf(best)) < 0 ? one : best))
 }
+
+export const ofGpus = (gpus: number | null): Sizes => ({ gpu: gpus, gb: null, tflop: null })
 
 /** Whether the token is worth nothing. */
 export function isTestnet({ chain, token }: PaymentOption, tokens: TokenTable): boolean {
@@ -49,7 +52,8 @@ export function amountOf(
   per: PricePer,
   tokens: TokenTable,
 ): string | null {
-  const key = priceKey(option, gpus, per)
+  if (per === 'gpu' && gpus === null) return null
+  const key = priceKey(option, ofGpus(gpus), per)
   if (key === null) return null
   const decimals = tokens.find(option.chain, option.token)?.decimals ?? null
   return readableAmount(formatAmount(key, decimals), decimals !== null)

@@ -14,7 +14,7 @@ type Listing = {
   listing_id: string
   publisher_id: number
   created_at: string
-  offer_resource: { gpu_model: string; gpu_count: unknown }
+  offer_resource: { gpu_model: string; gpu_count: number }
   accepted_escrows: { chain_name: string; literal_fields: object; rates: unknown }[]
 }
 
@@ -48,7 +48,7 @@ function listingsOf(seed: number): string[] {
       listing_id: `l${Math.floor(random() * 200)}-${n % 3}`,
       publisher_id: one(1, 2, 3),
       created_at: `2026-11-20T15:33:${String(10 + (n % 20))}.000000`,
-      offer_resource: { gpu_model: one('H200', 'H200', 'H100'), gpu_count: one(1, 2, 8, 8, 0, 1e9) },
+      offer_resource: { gpu_model: one('H200', 'H200', 'H100'), gpu_count: one(1, 2, 8, 8, 16, 1024) },
       accepted_escrows: one<unknown>([escrow], [escrow], [escrow, escrow], null, 'x'),
     })
   })
@@ -104,7 +104,7 @@ function compareOffers(a: { listing: Listing; price: Price | null }, b: typeof a
 }
 
 function pricesOf({ offer_resource: { gpu_count }, accepted_escrows: escrows }: Listing): Price[] {
-  if (typeof gpu_count !== 'number' || gpu_count < 1 || gpu_count > 1024 || !Array.isArray(escrows)) return []
+  if (!Array.isArray(escrows)) return []
   const rates = escrows.flatMap(({ chain_name, literal_fields, rates }) => {
     const { token } = literal_fields as { token: string }
     const isUsdc =

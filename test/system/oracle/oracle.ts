@@ -149,11 +149,15 @@ function isWithoutPublisher({ publisher }: Question, { sources, complete }: Comp
 }
 
 /** Every source is loaded, but for those that may be away or too large; a snapshot may be stale by its age. */
-function judgeSources({ sources, complete }: Completeness, paths: readonly Path[], plan: Plan): string[] {
+function judgeSources(
+  { begin, end, sources, complete }: Completeness,
+  paths: readonly Path[],
+  plan: Plan,
+): string[] {
   const names = [...new Set(paths.map(({ source }) => source))]
   const asked = sources.filter(({ registry }) => names.includes(registry))
   const faults = sources
-    .filter((source) => !isHealthy(source, paths) && !isExcused(source, sources, plan))
+    .filter((source) => !isHealthy(source, paths, end.at - begin.at) && !isExcused(source, sources, plan))
     .map((source) => JSON.stringify(source))
   if (!complete && sources.every(({ state }) => USABLE.includes(state))) faults.push('complete is false')
   if (names.length !== asked.length) faults.push(`sources are ${sources.map(({ registry }) => registry)}`)
@@ -184,11 +188,18 @@ function isTooLarge({ registry, state, reason = '' }: SourceState, { scanLimit }
 
 const TOO_LARGE = ['scan_limit', 'unsupported_filter']
 
-function isHealthy({ registry, state, age_seconds: age = 0 }: SourceState, paths: readonly Path[]): boolean {
+/** @param tookMs of the answer, whose ages are of its end */
+function isHealthy(
+  { registry, state, reason, age_seconds: age = 0 }: SourceState,
+  paths: readonly Path[],
+  tookMs: number,
+): boolean {
   const path = paths.find(({ source }) => source === registry)
   if (path === undefined) return false
+  // It changed between the pages of each reading.
+  if (state === 'stale' && reason === 'unstable') return true
   if (state === 'stale') return path.mode !== 'live' && (age + 1) * 1000 >= STALE_SNAPSHOT_MS
   // What a gateway reads live may be as old again.
   const maxAgeMs = registry === INNER ? 2 * MAX_LIVE_AGE_MS : MAX_LIVE_AGE_MS
-  return state === 'loaded' && (path.mode !== 'live' || age * 1000 <= maxAgeMs)
+  return state === 'loaded' && (path.mode !== 'live' || age * 1000 - tookMs <= maxAgeMs)
 }

@@ -253,8 +253,8 @@ function sortedByPrice(world: World, { tokens, per }: ByPrice): string[] {
     .map(({ offers, priority }, n) => ({ offers, priority, n }))
     .sort((a, b) => a.priority - b.priority || a.n - b.n)
     .map(({ offers }) => offers.toSorted((a, b) => b.at - a.at || (a.id < b.id ? -1 : 1)))
-  const labelOf = ({ chain, token, per: unit }: Rate): string | null => {
-    const name = unit === 'day' ? 'hour' : unit
+  const labelOf = ({ chain, token, per: unit }: Rate, gpus: number): string | null => {
+    const name = `${unit === 'day' ? 'hour' : unit}${per === 'gpu' && gpus === 0 ? '\noffer' : ''}`
     if (tokens === null) return `${chain}\n${token}\n${name}`
     return tokens.some((one) => one.chain === chain && one.address === token) ? name : null
   }
@@ -268,7 +268,9 @@ function sortedByPrice(world: World, { tokens, per }: ByPrice): string[] {
       const key = `l${offer.id} ${publisher}`
       if (shown.has(key)) continue
       shown.set(key, offer)
-      const bases = rates.filter(isPrice).map((one) => JSON.stringify([one.chain, one.token, labelOf(one)]))
+      const bases = rates
+        .filter(isPrice)
+        .map((one) => JSON.stringify([one.chain, one.token, labelOf(one, offer.gpus), offer.gpus > 0]))
       for (const basis of new Set(bases)) {
         const label = JSON.parse(basis)[2] as string | null
         if (label === null) continue
@@ -285,9 +287,9 @@ function sortedByPrice(world: World, { tokens, per }: ByPrice): string[] {
   )
   const placeOf = ({ rates, gpus }: Offer): { group: number; price: Fraction } => {
     const prices = rates.filter(isPrice).flatMap((one) => {
-      const label = labelOf(one)
-      if (label === null || (per === 'gpu' && gpus === 0)) return []
-      const under = BigInt(one.per === 'day' ? 24 : 1) * BigInt(per === 'gpu' ? gpus : 1)
+      const label = labelOf(one, gpus)
+      if (label === null) return []
+      const under = BigInt(one.per === 'day' ? 24 : 1) * BigInt(per === 'gpu' ? gpus || 1 : 1)
       return [{ group: labels.indexOf(label), price: { over: BigInt(one.value), under } }]
     })
     prices.sort((a, b) => a.group - b.group || compareFractions(a.price, b.price))

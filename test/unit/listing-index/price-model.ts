@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { basisOf, gpuCount, paymentOptions } from '../../../src/domain/price/payment-option.ts'
+import { basisOf, gpuCount, parseBasis, paymentOptions } from '../../../src/domain/price/payment-option.ts'
 import {
   comparePriceKeys,
+  countedSizes,
   type PriceKey,
   type PricePer,
   priceKey,
@@ -113,7 +114,7 @@ const basis = fc
   .tuple(
     fc.constantFrom('base', 'ethereum'),
     fc.constantFrom('0xaa', '0xbb'),
-    fc.constantFrom('hour', 'token'),
+    fc.constantFrom('hour', 'token', 'hour\noffer'),
   )
   .map((parts) => parts.join('\n'))
 
@@ -131,9 +132,11 @@ export function keysOf(entry: IndexEntry, per: PricePer): Map<string, PriceKey> 
   const lowest = new Map<string, PriceKey>()
   if (!isJsonObject(document)) return lowest
   for (const option of paymentOptions(document)) {
-    const key = priceKey(option, gpuCount(document), per)
-    const known = lowest.get(basisOf(option))
-    if (key !== null && (known === undefined || key < known)) lowest.set(basisOf(option), key)
+    const sizes = countedSizes(document, '')
+    const key = priceKey(option, sizes, per)
+    const basis = basisOf({ ...option, hasGpus: sizes.gpu !== null })
+    const known = lowest.get(basis)
+    if (key !== null && (known === undefined || key < known)) lowest.set(basis, key)
   }
   return lowest
 }
@@ -141,7 +144,9 @@ export function keysOf(entry: IndexEntry, per: PricePer): Map<string, PriceKey> 
 export function isBelow(entry: IndexEntry, { tokens, per, max }: PriceLimit): boolean {
   return Array.from(keysOf(entry, per)).some(
     ([basis, key]) =>
-      key <= max && tokens.some(({ chain, address }) => basis.startsWith(`${chain}\n${address}\n`)),
+      key <= max &&
+      (per === 'offer' || parseBasis(basis).hasGpus) &&
+      tokens.some(({ chain, address }) => basis.startsWith(`${chain}\n${address}\n`)),
   )
 }
 
@@ -177,7 +182,7 @@ export function facetsOf(entries: readonly IndexEntry[], fields: readonly Filter
   })
   const all = entries.flatMap((entry) => {
     const document = parsed(entry)
-    const gpus = isJsonObject(document) ? (gpuCount(document) ?? 0) : 0
+    const gpus = gpuCount(document) ?? 0
     return Array.from(keysOf(entry, per), ([basis, key]) => ({ basis, key, gpus }))
   })
   const prices = Array.from(

@@ -195,7 +195,7 @@ function accepting(n: number, tokens: readonly string[], value = '5'): IndexEntr
     literal_fields: { token },
     rates: [{ value, per: 'hour' }],
   }))
-  const bytes = Buffer.from(JSON.stringify({ accepted_escrows: escrows }))
+  const bytes = Buffer.from(JSON.stringify({ offer_resource: { gpu_count: 1 }, accepted_escrows: escrows }))
   return { listingId: `l${n}`, publisherId: 1, status: 'open', createdAt: n, bytes }
 }
 

@@ -53,12 +53,19 @@ export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange 
       html`<${SelectBox}
         label="Price per"
         value=${parameterOf(query, 'price_per') ?? 'gpu'}
-        options=${[['gpu', 'per GPU-hour'], ['offer', 'per hour, whole offer']]}
+        options=${PER_OPTIONS}
         onChange=${(value: string) => set({ price_per: value === 'gpu' ? null : value })}
       />`
     }
   </fieldset>`
 }
+
+const PER_OPTIONS = [
+  ['gpu', 'per GPU-hour'],
+  ['offer', 'per hour, whole offer'],
+  ['gb', 'per hour and GB of GPU memory'],
+  ['tflop', 'per hour and FP16 TFLOP (data sheet)'],
+] as const
 
 /** The symbol with most offers, in which prices of several chains are one order. */
 export const defaultToken = (tokens: TokenTable, prices: readonly PriceRow[]): string | null =>

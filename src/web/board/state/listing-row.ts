@@ -1,4 +1,5 @@
 import { gpuCount, type PaymentOption, paymentOptions } from '../../../domain/price/payment-option.ts'
+import type { PricePer } from '../../../domain/price/price-key.ts'
 import { parseTimestamp } from '../../../domain/timestamp.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
 import {
@@ -43,6 +44,8 @@ export type ListingRow = {
   longestRent: number | null
   /** The option by which the gateway ordered or limited. */
   compared: PaymentOption | null
+  /** Its amount, where it was divided by what the data sheet says. */
+  divided: { amount: string; per: PricePer; symbol: string | null } | null
   /** Signing address, else the Registry's number. */
   publisher: string | null
   address: string | null
@@ -85,13 +88,14 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
     country: textAt(meta, 'place', 'country'),
     options,
     noPrice: hasRates(listing) ? 'price not readable' : 'price on request',
-    gpus: at(listing, 'offer_resource', 'gpu_count') === null ? null : gpuCount(listing),
+    gpus: gpuCount(listing),
     vcpus: numberAt(listing, 'offer_resource', 'vcpu_count'),
     ram: numberAt(listing, 'offer_resource', 'ram_gb'),
     disk: numberAt(listing, 'offer_resource', 'disk_gb'),
     sla: numberAt(listing, 'offer_resource', 'sla'),
     longestRent: numberAt(listing, 'max_duration_seconds'),
     compared: comparedOption(options, at(meta, 'price')),
+    divided: dividedPrice(at(meta, 'price')),
     address: textAt(meta, 'publisher'),
     storefrontUrl: textAt(listing, 'storefront_url'),
     publisher: textAt(meta, 'publisher') ?? (publisherId === null ? null : `publisher ${publisherId}`),
@@ -117,6 +121,12 @@ function comparedOption(options: readonly PaymentOption[], price: JsonValue): Pa
       (one) => one.chain === chain && one.token === token && String(one.value) === value && one.per === per,
     ) ?? null
   )
+}
+
+function dividedPrice(price: JsonValue): ListingRow['divided'] {
+  const per = textAt(price, 'price_per')
+  if (per !== 'gb' && per !== 'tflop') return null
+  return { amount: textAt(price, 'amount') ?? '', per, symbol: textAt(price, 'symbol') }
 }
 
 /** Start of a `GET /listings/{id}` answer; `complete` and `sources` may follow the listing. */

@@ -1,3 +1,4 @@
+import type { PricePer } from '../../../domain/price/price-key.ts'
 import type { FacetsJson } from '../../../wire/facets.ts'
 
 /** Prices in one symbol and unit over all chains, or in one token that the gateway does not know. */
@@ -5,7 +6,7 @@ export type PriceRow = {
   symbol?: string | undefined
   testnet?: boolean | undefined
   unit: string
-  price_per: 'gpu' | 'offer'
+  price_per: PricePer
   chains: readonly string[]
   token?: string | undefined
   offers: number

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { PaymentOption } from '../../../domain/price/payment-option.ts'
-import type { PricePer } from '../../../domain/price/price-key.ts'
+import { type PricePer, readableAmount } from '../../../domain/price/price-key.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { isFuture } from '../../../domain/timestamp.ts'
 import { TimeAgo } from '../../common/time.ts'
@@ -50,7 +50,7 @@ export const COLUMNS: readonly Column[] = [
     title: ({ priceTitle }) => priceTitle,
     key: null,
     cell: ({ pricePer, ...props }) =>
-      html`<${Price} ...${props} per=${pricePer} none=${props.row.noPrice} /> <${PaidIn} ...${props} />`,
+      html`<${Price} ...${props} per=${pricePer} none=${props.row.noPrice} /> <${Divided} ...${props} /> <${PaidIn} ...${props} />`,
     csv: [
       ['price_per_gpu', (priced) => amountPer('gpu', priced)],
       ['price', (priced) => amountPer('offer', priced)],
@@ -174,6 +174,13 @@ function Price({ row, tokens, per, none }: PriceProps) {
   if (amount === null)
     return html`<span class="hint">${row.model === null ? 'no GPUs' : 'GPU count unknown'}</span>`
   return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? 'units'}/${safeUnit(option.unit, per)}</span>`
+}
+
+/** The price by which the rows are ordered or limited, where it is of a GB or a TFLOP of the data sheet. */
+function Divided({ row: { divided } }: Pick<CellProps, 'row'>) {
+  if (divided === null) return null
+  const { amount, per, symbol } = divided
+  return html`<small>${readableAmount(amount, symbol !== null)} ${symbol ?? 'units'}/${safeUnit('hour', per)}</small>`
 }
 
 /** What the price is paid in, and how many other options there are. */

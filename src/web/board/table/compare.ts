@@ -8,7 +8,7 @@ import { html } from '../../html.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
 import { PriceLines } from '../payments.ts'
-import { chainName, shownOption, tokenName } from '../prices.ts'
+import { chainName, ofGpus, shownOption, tokenName } from '../prices.ts'
 import { type ListingRow, parseListing } from '../state/listing-row.ts'
 import { MAX_COMPARED } from '../view.ts'
 import { Storefront } from './columns.ts'
@@ -85,7 +85,7 @@ function lowestOf(rows: readonly ListingRow[], tokens: TokenTable): ListingRow |
   const per = rows.some(({ gpus }) => gpus === null) ? 'offer' : 'gpu'
   const priced = rows.flatMap((row) => {
     const option = shownOption(row, tokens)
-    const key = option && priceKey(option, row.gpus ?? 1, per)
+    const key = option && priceKey(option, ofGpus(row.gpus), per)
     return option === null || key === null
       ? []
       : [{ row, key, kind: `${tokenName(option, tokens)} ${option.unit}` }]

@@ -123,7 +123,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
       400,
       /^price_max: expected an amount such as 2\.10 with at most 6 decimals/,
     ],
-    ['price_per=box', 400, /^price_per: expected gpu or offer, got "box"$/],
+    ['price_per=box', 400, /^price_per: expected gpu, offer, gb or tflop, got "box"$/],
     ['limit=5', 400, /unknown filter: 'limit'/],
     ['sort=price', 400, /unknown filter: 'sort'/],
     ['status=gone', 400, /Invalid status: gone/],

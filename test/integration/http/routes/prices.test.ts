@@ -62,7 +62,8 @@ test('prices: a gateway and a plain Registry order by price and apply a ceiling'
       price_per: 'gpu',
       amount: '2.1',
     })
-    t.is(byPrice[3]?._meta?.price, undefined)
+    t.like(byPrice[3]?._meta?.price, { gpus: null, price_per: 'offer', amount: '0.000001' })
+    t.is(byPrice[4]?._meta?.price, undefined)
     t.deepEqual(idsOf(await rowsOf(service, 'sort=price&price_token=base:usdc&offset=1&limit=2')), [
       'dear',
       'dearest',
@@ -73,7 +74,7 @@ test('prices: a gateway and a plain Registry order by price and apply a ceiling'
       'dearest',
       'eight',
     ])
-    const [unknown] = (await rowsOf(service, 'sort=price')).slice(3)
+    const unknown = (await rowsOf(service, 'sort=price')).find(({ listing_id }) => listing_id === 'other')
     t.deepEqual([unknown?._meta?.price?.amount, unknown?._meta?.price?.symbol], ['1', undefined])
     for (const sort of ['sort=price', 'sort=newest', ''])
       for (const [max, ids] of [
@@ -134,7 +135,7 @@ test('prices: a parameter that is wrong or would have no effect is 400 with what
       ['sort=cheapest', /sort: .*newest or price/],
       ['sort=price&price_token=DAI', /price_token: .*base:USDC/],
       ['sort=price&price_token=FREE', /base:USDC/],
-      ['sort=price&price_per=hour', /price_per: .*gpu or offer/],
+      ['sort=price&price_per=hour', /price_per: .*gpu, offer, gb or tflop/],
       ['price_token=USDC', /no effect without sort=price or price_max/],
       ['price_per=gpu', /no effect/],
       ['price_max=2', /price_max: needs price_token.*base:USDC/],
@@ -299,4 +300,48 @@ test('prices: tokens of test networks count as their symbol only where a reader 
       ['USDC', true, 1],
     ],
   )
+})
+
+test('prices: per GB of GPU memory and per TFLOP, by the tables of models', async (t) => {
+  const offers = {
+    h100: { gpu_model: 'NVIDIA H100 SXM5 80GB', gpu_count: 8 },
+    l40s: { gpu_model: 'L40S', gpu_count: 1 },
+    open: { gpu_model: 'A100', gpu_count: 1 },
+    unknown: { gpu_model: 'Hopper big', gpu_count: 1 },
+    uncounted: { gpu_model: 'H100' },
+  }
+  const items = Object.entries(offers).map(([listing_id, offer_resource], n) =>
+    listingText({ listing_id, ...terms(n === 0 ? '16000000' : '960000'), offer_resource }),
+  )
+  const fake = await startFake(t, { items: items.sort() })
+  const market = await openMarket(t)
+  for (const item of items) await market.publish(JSON.parse(item))
+  const sources = [
+    { name: 'live', url: fake.url, settings: 'mode = "live"' },
+    { name: 'held', url: fake.url, settings: 'mode = "snapshot"\nrefresh_seconds = 600' },
+  ]
+  for (const service of [market, await startGateway(t, sources)]) {
+    for (const source of service === market ? [''] : ['&sources=live', '&sources=held']) {
+      const pricesBy = async (query: string): Promise<unknown> =>
+        (await rowsOf(service, `price_token=USDC&${query}${source}`)).map(({ listing_id, _meta }) => [
+          listing_id,
+          _meta?.price?.amount,
+        ])
+      const perGb = [
+        ['l40s', '0.02'],
+        ['open', '0.024'],
+        ['h100', '0.025'],
+      ]
+      t.deepEqual(((await pricesBy('sort=price&price_per=gb')) as unknown[]).slice(0, 3), perGb)
+      t.deepEqual(await pricesBy('price_max=0.021&price_per=gb'), [['l40s', '0.02']])
+      t.deepEqual(((await pricesBy('sort=price&price_per=tflop')) as unknown[]).slice(0, 3), [
+        ['h100', '0.002023'],
+        ['l40s', '0.002652'],
+        ['open', '0.003077'],
+      ])
+      const facets = (await service.get(`/facets?price_per=gb${source}`)).json()
+      t.like((facets.prices as unknown[])[0], { price_per: 'gb', offers: 3, least: '0.02', most: '0.025' })
+      t.is((facets.prices as unknown[]).length, 1)
+    }
+  }
 })

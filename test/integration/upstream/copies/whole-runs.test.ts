@@ -21,7 +21,7 @@ const GPU = filterOf('gpu_model')
 const OPEN: CopyQuery = { status: 'open' }
 
 function sized(gpu_model: string, fields: object = {}): string {
-  return listingText({ listing_id: gpu_model, offer_resource: { gpu_model }, ...fields })
+  return listingText({ listing_id: gpu_model, offer_resource: { gpu_model, gpu_count: 1 }, ...fields })
 }
 
 async function openWhole(

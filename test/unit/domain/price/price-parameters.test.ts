@@ -26,7 +26,7 @@ test('price parameters: an order, a token and a ceiling are read; an empty one i
 test('price parameters: what cannot be answered is refused with what there is', (t) => {
   const cases: [texts: PriceTexts, message: RegExp][] = [
     [{ sort: 'cheapest' }, /^sort: expected newest or price, got "cheapest"$/],
-    [{ sort: 'price', price_per: 'box' }, /^price_per: expected gpu or offer, got "box"$/],
+    [{ sort: 'price', price_per: 'box' }, /^price_per: expected gpu, offer, gb or tflop, got "box"$/],
     [{ sort: 'price', price_token: 'USDX' }, /^price_token: there is no token "USDX": known are base:USDC$/],
     [{ price_token: 'USDC' }, /^price_token: has no effect without sort=price or price_max$/],
     [{ price_per: 'gpu' }, /^price_per: has no effect without sort=price or price_max$/],

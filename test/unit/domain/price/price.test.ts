@@ -6,6 +6,7 @@ import {
   formatAmount,
   parseAmount,
   priceKey,
+  type Sizes,
 } from '../../../../src/domain/price/price-key.ts'
 import { TokenTable } from '../../../../src/domain/price/token.ts'
 import type { JsonValue } from '../../../../src/json/value.ts'
@@ -60,10 +61,12 @@ test('price: what is no price is no option', (t) => {
     t.deepEqual(paymentOptions({ accepted_escrows: escrows }), [])
 })
 
+const sizes = (gpu: number): Sizes => ({ gpu, gb: null, tflop: null })
+
 test('price: a count of GPUs that cannot be is no count', (t) => {
   for (const count of [0, -8, 1.5, '8', MAX_GPUS + 1, [], true])
     t.is(gpuCount(listing([], { gpu_count: count })), null, String(count))
-  t.is(gpuCount(listing([], { gpu_count: null })), 1)
+  t.is(gpuCount(listing([], { gpu_count: null })), null)
 })
 
 test('price: keys order prices as exact fractions do', (t) => {
@@ -86,7 +89,7 @@ test('price: keys order prices as exact fractions do', (t) => {
   fc.assert(
     fc.property(price, price, (a, b) => {
       const key = ({ value, per, gpus }: typeof a) =>
-        priceKey({ chain: 'c', token: 't', unit: 'hour', value, per }, gpus, 'gpu')!
+        priceKey({ chain: 'c', token: 't', unit: 'hour', value, per }, sizes(gpus), 'gpu')!
       const fraction = ({ value, per, gpus }: typeof a): [bigint, bigint] => {
         const [hours, parts] = hoursIn[per as keyof typeof hoursIn]
         return [value * parts, hours * BigInt(gpus)]
@@ -101,7 +104,7 @@ test('price: keys order prices as exact fractions do', (t) => {
 test('price: an amount is rounded up to the least unit of its token', (t) => {
   const amount = (value: string, gpus: number, decimals: number | null) => {
     const [option] = paymentOptions(listing([rate(value)]))
-    return formatAmount(priceKey(option!, gpus, 'gpu')!, decimals)
+    return formatAmount(priceKey(option!, sizes(gpus), 'gpu')!, decimals)
   }
   t.is(amount('16800000', 8, 6), '2.1')
   t.is(amount('10000000', 3, 6), '3.333334')
@@ -113,7 +116,7 @@ test('price: an amount is rounded up to the least unit of its token', (t) => {
 
 test('price: an amount is read exactly, or refused', (t) => {
   const [option] = paymentOptions(listing([rate('2100000')]))
-  t.is(parseAmount('2.10', 6), priceKey(option!, 1, 'gpu'))
+  t.is(parseAmount('2.10', 6), priceKey(option!, sizes(1), 'gpu'))
   t.is(parseAmount('2', 6), parseAmount('2.000000', 6))
   for (const text of ['', '-1', '2,1', '.5', '1e3', '2.1000001', ' 2', '２'])
     t.is(parseAmount(text, 6), null, text)

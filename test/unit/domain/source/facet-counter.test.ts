@@ -33,7 +33,11 @@ test('facets: a listing counts once per different value, and once per token and 
     ),
   )
   counter.add(
-    listing({ gpu_model: 'H200', static_ip: false, sla: 99 }, ['0xb', '5', 'hour'], ['0xa', '1', 'hour']),
+    listing(
+      { gpu_model: 'H200', gpu_count: 1, static_ip: false, sla: 99 },
+      ['0xb', '5', 'hour'],
+      ['0xa', '1', 'hour'],
+    ),
   )
   counter.add(listing({ gpu_model: null, gpu_count: 0, static_ip: 'yes', sla: [1] }, ['0xa', '3', 'hour']))
   const { values, missing, prices } = counter.facets
@@ -46,5 +50,6 @@ test('facets: a listing counts once per different value, and once per token and 
   t.deepEqual(Object.fromEntries(prices), {
     'base\n0xa\nhour': { offers: 2, gpus: 9, keys: [hour(1 / 8), hour(1)], counts: [1, 1] },
     'base\n0xb\nhour': { offers: 1, gpus: 1, keys: [hour(5)], counts: [1] },
+    'base\n0xa\nhour\noffer': { offers: 1, gpus: 0, keys: [hour(3)], counts: [1] },
   })
 })
