@@ -146,7 +146,9 @@ export class SourceReader {
     this.#hint = this.hint
     this.#next = 0
     this.#listings =
-      this.#after === null ? behind(this.#inOrder(listings), this.#start) : behind(listings, this.#after)
+      this.#after === null
+        ? this.#behind(this.#inOrder(listings), this.#start)
+        : this.#behind(listings, this.#after)
     const last = listings.at(-1)
     if (last !== undefined) this.#after = this.#lastOf(listings, last)
     this.isEnded = !hasMore || last === undefined
@@ -172,6 +174,16 @@ export class SourceReader {
     return { position, listingId, nth: listings.length - 1 - other }
   }
 
+  /** Without the first `nth` listings of the place of `start`, as far as they are still there. */
+  #behind(listings: readonly Item[], start: Position | null): readonly Item[] {
+    if (start === null || (start.nth ?? 0) === 0) return listings
+    const position = Math.min(start.position, this.#cap)
+    const isOther = (item: Item, n: number): boolean =>
+      n >= start.nth! || item.listingId !== start.listingId || Math.min(item.position, this.#cap) !== position
+    const first = listings.findIndex(isOther)
+    return first === -1 ? NONE : listings.slice(first)
+  }
+
   /** Caps positions, and drops listings before the start. */
   #inOrder(listings: readonly Item[]): readonly Item[] {
     const cap = this.#cap
@@ -188,14 +200,6 @@ const NONE: readonly Item[] = []
 /** A start before all listings of its place, if only some of them were passed. */
 function firstOf(start: Position | null): Position | null {
   return start !== null && (start.nth ?? 0) > 0 ? beforePlace(start) : start
-}
-
-function behind(listings: readonly Item[], start: Position | null): readonly Item[] {
-  const { listingId = null, nth = 0 } = start ?? {}
-  if (nth === 0) return listings
-  const isOther = (item: Item, n: number): boolean => n >= nth || item.listingId !== listingId
-  const first = listings.findIndex(isOther)
-  return first === -1 ? NONE : listings.slice(first)
 }
 
 /** Keeps the total of `before`, and the worse of both for the rest. */

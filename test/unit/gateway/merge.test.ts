@@ -228,6 +228,15 @@ test('several listings of one id and one instant in a gateway are in a walk, and
   }
 })
 
+test('a walk shows the next listing of an id where the one before it is gone', async (t) => {
+  const itemOf = (at: number, publisher: string) => fakeItem('same', at, { publisher })
+  for (const kind of ['memory', 'whole', 'large'] as const) {
+    const eu = fakeSource('eu', [itemOf(AT, '0x1'), itemOf(AT - 1, '0x2')], { mayRepeat: true, kind })
+    const between = (): void => eu.change((items) => items.splice(0, 1))
+    t.deepEqual((await readByCursor([eu], [1], { between })).map(keyOf), ['same 0x1', 'same 0x2'], kind)
+  }
+})
+
 test('copies differ by the value of offers and escrows, not by their spelling', async (t) => {
   const plain = '{"listing_id":"a","offer_resource":{"sla":99.0,"n":1},"accepted_escrows":[]}'
   for (const [other, differs] of [
