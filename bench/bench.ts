@@ -18,10 +18,12 @@ import { read } from './read.ts'
 import { snapshot } from './snapshot.ts'
 import { stream } from './stream.ts'
 import { type Bench, renderTable } from './table.ts'
+import { vocabulary } from './vocabulary.ts'
 
 const BENCHES: readonly Bench[] = [
   index,
   indexPrice,
+  vocabulary,
   load,
   read,
   publishBench,
