@@ -41,6 +41,8 @@ export type MergedFacets = Reports & {
   total: number
   /** Whether the counts are exact. */
   isTotalExact: boolean
+  /** Of the listings that count theirs. */
+  gpus: number
   facets: Readonly<Record<string, FacetJson>>
   prices: readonly PriceRangeJson[]
 }
@@ -94,6 +96,7 @@ export async function readFacets(
   return {
     total,
     isTotalExact: isExact(outcomes, deciders),
+    gpus: sum(counts, ({ gpus }) => gpus),
     facets: Object.fromEntries(facets),
     prices: priceRanges(mergePrices(counts), per, tokens),
     ...reports,

@@ -22,6 +22,7 @@ type MatchesOptions = {
 type Facets = {
   values: ReadonlyMap<string, number>[]
   missing: number[]
+  gpus: number
   prices: Map<string, PriceCounts>
 }
 
@@ -80,7 +81,8 @@ export class IndexMatches {
   *facets(fields: readonly Filter[], prices: PriceGrouping): Generator<void, Facets> {
     const matches = this.#find()
     const unions = this.#unionsOf(prices)
-    const facets: Facets = { values: [], missing: [], prices: new Map() }
+    const facets: Facets = { values: [], missing: [], gpus: countGpus(matches), prices: new Map() }
+    yield
     for (const field of fields) {
       countValues(matches, field, this.#columnOf(field), facets)
       yield
@@ -124,6 +126,17 @@ function countPublishers(
     for (let at = starts[slot]!; at < starts[slot + 1]!; at++)
       open.get(basisOf[at]!)?.addPublisher(rows.publisherIdOf(slot))
   })
+}
+
+function countGpus(matches: readonly Match[]): number {
+  let sum = 0
+  for (const { rows, slots } of matches) {
+    const { gpus } = rows.prices.data
+    forEachBit(slots, (slot) => {
+      sum += gpus[slot]!
+    })
+  }
+  return sum
 }
 
 function countValues(

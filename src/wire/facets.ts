@@ -49,6 +49,7 @@ export const facetsSchema = z
   .object({
     total: z.int().describe('Matching listings'),
     total_is: z.literal('at_most').optional().describe('As in a page of listings'),
+    gpus: z.int().describe('Of the matching listings that count theirs, with a price or without'),
     unplaced: unplacedSchema,
     facets: z.record(z.string(), facet).describe('By the names of `by`'),
     prices: z

@@ -2,6 +2,7 @@ import type { Filter } from '../../filter-spec/filter.ts'
 import { resolvePath } from '../../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../../filter-spec/scalar.ts'
 import type { JsonValue } from '../../json/value.ts'
+import { gpuCount } from '../price/payment-option.ts'
 import { comparePriceKeys, type LowestPrice, lowestPrices, type PriceKey } from '../price/price-key.ts'
 import type { Facets, PriceCounts, PriceGrouping } from './selection.ts'
 
@@ -17,6 +18,7 @@ export class FacetCounter {
   readonly #grouping: PriceGrouping
   readonly #values: readonly Map<string, number>[]
   readonly #missing: number[]
+  #gpus = 0
   readonly #prices = new Map<string, { gpus: number; counts: Map<PriceKey, number> }>()
 
   constructor(fields: readonly Filter[], prices: PriceGrouping) {
@@ -27,6 +29,7 @@ export class FacetCounter {
   }
 
   add(listing: JsonValue): void {
+    this.#gpus += gpuCount(listing) ?? 0
     for (const [n, field] of this.#fields.entries()) {
       const values = resolvePath(field.compiled, listing)
       if (values.length === 0) this.#missing[n]!++
@@ -58,7 +61,7 @@ export class FacetCounter {
       this.#prices,
       ([group, { gpus, counts }]) => [group, inOrder(gpus, counts)] as const,
     )
-    return { values: this.#values, missing: this.#missing, prices: new Map(prices) }
+    return { values: this.#values, missing: this.#missing, gpus: this.#gpus, prices: new Map(prices) }
   }
 }
 

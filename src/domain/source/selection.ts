@@ -35,6 +35,8 @@ export type Facets = {
   values: readonly ReadonlyMap<string, number>[]
   /** Per field: listings without a value. */
   missing: readonly number[]
+  /** GPUs of the listings that count theirs. */
+  gpus: number
   /** By group. */
   prices: ReadonlyMap<string, PriceCounts>
 }

@@ -215,6 +215,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     parameters: { by: 'gpu_model', region: 'Tokyo' },
     answer: {
       total: 3,
+      gpus: 17,
       facets: {
         gpu_model: {
           values: [

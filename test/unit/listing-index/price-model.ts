@@ -197,12 +197,14 @@ export function facetsOf(entries: readonly IndexEntry[], fields: readonly Filter
         .map(String),
     }),
   )
-  return { values, prices: prices.sort((a, b) => (a.basis < b.basis ? -1 : 1)) }
+  const gpus = entries.reduce((sum, entry) => sum + (gpuCount(parsed(entry)) ?? 0), 0)
+  return { values, gpus, prices: prices.sort((a, b) => (a.basis < b.basis ? -1 : 1)) }
 }
 
 /** As `facetsOf`. */
-export function readableFacets({ values, missing, prices }: Facets): unknown {
+export function readableFacets({ values, missing, gpus: allGpus, prices }: Facets): unknown {
   return {
+    gpus: allGpus,
     values: values.map((counts, n) => ({ counts: Object.fromEntries(counts), missing: missing[n]! })),
     prices: Array.from(prices, ([basis, { offers, gpus, keys, counts }]) => ({
       basis,

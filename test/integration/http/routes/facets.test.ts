@@ -37,6 +37,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
   const first = await registry.get(asked)
   t.deepEqual(first.json(), {
     total: 4,
+    gpus: 10,
     facets: {
       gpu_model: {
         values: [
