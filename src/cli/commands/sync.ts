@@ -1,6 +1,6 @@
 import { updateWrite } from '../../client/signed-write.ts'
 import { safeText } from '../../domain/safe-text.ts'
-import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
+import { addSigning, type CommandDefinition, count, FORCE_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { readListingFile } from '../listing-file.ts'
 import { printBuyersReading } from '../output/buyers-reading.ts'
@@ -15,13 +15,14 @@ import {
 } from '../output/terminal.ts'
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
+import { type ClosingOptions, confirmClosing } from '../writes/confirm-closing.ts'
 import { readOwnListings } from '../writes/own-listings.ts'
 import { type Publishing, publishListings, requireValid } from '../writes/publish-listings.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 import { planSync, type SyncPlan } from '../writes/sync-plan.ts'
 import type { Write, WriteResult } from '../writes/write-result.ts'
 
-type SyncOptions = WriteOptions & { dryRun?: boolean; force?: boolean }
+type SyncOptions = WriteOptions & ClosingOptions & { dryRun?: boolean; force?: boolean }
 
 export const syncCommand: CommandDefinition<SyncOptions> = {
   summary: 'publish the changed listings of a file, and close your listings that are not in it',
@@ -29,6 +30,8 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
     addSigning(command)
       .argument(...LISTING_FILE)
       .option('--dry-run', 'only print what would be written')
+      .option('--yes', 'do not ask before more than a tenth of the open listings is closed')
+      .option('--max-close <n>', 'close up to so many at each Registry without asking', count(0))
       .option(...FORCE_OPTION),
   example: 'entrepot sync listings.yaml --key-file seller.key -r https://open.example --dry-run',
   async run({ terminal, openClient }, options, [file = '']) {
@@ -57,6 +60,14 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
       )
     const failures = missing.map(({ answer }) => exitCodeOfReports(answer.reports) || EXIT.noAnswer)
     if (targets.length === 0) return combineExitCodes(failures, EXIT.noAnswer)
+    if (!options.dryRun) {
+      const closings = targets.map(({ registry: { url }, plan }) => ({
+        url,
+        close: plan.close.length,
+        open: plan.open,
+      }))
+      await confirmClosing(terminal, closings, { ...options, isStdinTaken: file === '-' })
+    }
     if (!options.force) await requireValid(terminal, client, targets, discoveryTimeoutMs)
     const code = options.dryRun
       ? await printPlans(terminal, targets, options)

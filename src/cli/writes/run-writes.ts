@@ -86,13 +86,20 @@ export async function runWrites<T extends Target>({
     const results = await Promise.all(targets.map(writeTo))
     progress.stop()
     await printer.finish(results.flat())
-    return signal.aborted
-      ? EXIT.interrupted
-      : combineExitCodes(results.flat().map(exitCodeOfWrite), EXIT.failure)
+    return signal.aborted ? EXIT.interrupted : exitCodeOfWrites(results.flat())
   } finally {
     progress.stop()
     stopListening()
   }
+}
+
+/** What was not sent after a refusal follows from it. */
+function exitCodeOfWrites(results: readonly WriteResult[]): ExitCode {
+  const refusing = new Set(
+    results.filter(({ outcome }) => outcome === 'refused').map(({ registry }) => registry),
+  )
+  const own = results.filter(({ outcome, registry }) => outcome !== 'not_sent' || !refusing.has(registry))
+  return combineExitCodes(own.map(exitCodeOfWrite), EXIT.failure)
 }
 
 /** A terminal sends the first at Ctrl-C, the system the second to end a job. */
@@ -122,6 +129,7 @@ function createPrinter(terminal: Terminal, { json, ndjson }: ResultOptions, prog
     finish: async (results: readonly WriteResult[]): Promise<void> => {
       if (isText || ndjson) await printed
       else await printJson(terminal, results)
+      printReport(terminal, countsOf(results))
       const unsent = results.filter(({ outcome }) => outcome === 'not_sent')
       for (const [registry, group] of Map.groupBy(unsent, (result) => result.registry))
         printStatus(
@@ -130,6 +138,14 @@ function createPrinter(terminal: Terminal, { json, ndjson }: ResultOptions, prog
         )
     },
   }
+}
+
+/** `900 accepted at 3 Registries, 0 failed`. */
+function countsOf(results: readonly WriteResult[]): string {
+  const accepted = results.filter(({ outcome }) => outcome === 'accepted').length
+  const registries = new Set(results.map(({ registry }) => registry)).size
+  const where = `${registries} ${registries === 1 ? 'Registry' : 'Registries'}`
+  return `${accepted} accepted at ${where}, ${results.length - accepted} failed`
 }
 
 function textOf({ registry, listing_id, action, outcome, error, answer }: WriteResult): string {

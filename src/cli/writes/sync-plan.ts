@@ -8,6 +8,8 @@ export type SyncPlan = {
   /** Publishing cannot clear these members, but an update can. */
   clearOracle: readonly string[]
   close: readonly string[]
+  /** Own listings that are open before. */
+  open: number
   unchanged: number
   /** Listings whose `max_duration_seconds` no write can clear. */
   keepsDuration: readonly string[]
@@ -20,12 +22,12 @@ export function planSync(drafts: readonly DraftListing[], ownListings: readonly 
   const due = drafts.map((draft) => compare(draft, byId.get(draft.listingId)))
   const oracleless = due.filter(({ clearsOracle }) => clearsOracle)
   const publish = due.filter(({ isNew, changed }) => isNew || changed.length > 0)
+  const open = ownListings.filter(({ status }) => status === 'open')
   return {
     publish,
+    open: open.length,
     clearOracle: oracleless.map(({ draft }) => draft.listingId),
-    close: ownListings
-      .filter(({ listingId, status }) => status === 'open' && !named.has(listingId))
-      .map(({ listingId }) => listingId),
+    close: open.flatMap(({ listingId }) => (named.has(listingId) ? [] : [listingId])),
     unchanged: due.length - new Set([...publish, ...oracleless]).size,
     keepsDuration: due.filter(({ keepsDuration }) => keepsDuration).map(({ draft }) => draft.listingId),
   }

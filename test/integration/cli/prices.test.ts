@@ -151,6 +151,7 @@ test.serial('facets: counts and prices over every listing of all Registries', as
   const { sources: _, ...found } = JSON.parse(stdout)
   t.deepEqual(found, {
     total: MARKET + 2,
+    gpus: 496,
     facets: {
       gpu_model: {
         values: [

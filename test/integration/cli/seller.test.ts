@@ -292,3 +292,17 @@ const KEYSTORE = JSON.stringify({
   id: '3198bc9c-6672-5ab3-d995-4942343ae5b6',
   version: 3,
 })
+
+test.serial('publish: a refused key is the reason of every listing, however many there are', async (t) => {
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin', REGISTRY_REQUIRE_WRITE_API_KEY: 'on' }
+  const { url } = await startRegistry(t, { environment })
+  const many = Array.from({ length: 30 }, (_, n) => ({
+    listing_id: `l${n}`,
+    storefront_url: 'https://alice.example/',
+    offer_resource: {},
+  }))
+  const file = temporaryFile(t, 'listings.json', JSON.stringify(many))
+  const { code, stdout, stderr } = await runCli(['publish', file, '--force', '-r', url], { env: AS_ALICE })
+  t.is(code, 77, stderr)
+  t.true(outcomes(stdout).some((one) => one.endsWith('not_sent')))
+})

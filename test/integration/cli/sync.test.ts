@@ -138,3 +138,22 @@ test.serial(
     t.is((await two.get('/listings/bad')).status, 200)
   },
 )
+
+test.serial('sync: in a pipe closes more than a tenth only up to --max-close', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const ids = ['a', 'b', 'c', 'd', 'e']
+  for (const id of ids) await publish(url, ALICE, listing(id), BEFORE)
+  const file = temporaryFile(t, 'listings.json', JSON.stringify([listing('a')]))
+  const isOpen = async (id: string): Promise<boolean> =>
+    ((await get(`/listings/${id}`)).json().listing as { status: string }).status === 'open'
+  for (const more of [[], ['--max-close', '3']]) {
+    const { code, stderr } = await runCli(['sync', file, '-r', url, ...more], { env })
+    t.is(code, 1)
+    t.regex(stderr, /this would close 4 of your 5 open listings at http.*--yes, or --max-close 4/)
+    t.true(await isOpen('e'))
+  }
+  const { code, stderr } = await runCli(['sync', file, '-r', url, '--max-close', '4'], { env })
+  t.is(code, 0, stderr)
+  t.regex(stderr, /4 accepted at 1 Registry, 0 failed/)
+  t.false(await isOpen('e'))
+})
