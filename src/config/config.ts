@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Violation } from '../errors.ts'
+import { withEnvFile } from './env-file.ts'
 import { type GatewayFile, parseGatewayFile } from './gateway-file.ts'
 import { type Authority, readAuthority } from './identity.ts'
 import { withSecretFiles } from './secret-files.ts'
@@ -23,7 +24,8 @@ export type Config = Readonly<
 >
 
 /** @throws ConfigError with every problem of the environment, the secret files and the gateway file */
-export function loadConfig(environment: Environment = processEnvironment): Config {
+export function loadConfig(given: Environment = processEnvironment): Config {
+  const environment = withEnvFile(given)
   const problems: Violation[] = []
   const settings = readEnvironment(withSecretFiles(environment, problems), problems)
   const file = settings.configPath
@@ -35,7 +37,8 @@ export function loadConfig(environment: Environment = processEnvironment): Confi
 }
 
 /** Without the gateway file. @throws ConfigError with every problem of the environment and the secret files */
-export function loadStoreUrl(environment: Environment): string {
+export function loadStoreUrl(given: Environment): string {
+  const environment = withEnvFile(given)
   const problems: Violation[] = []
   const { storeUrl } = readEnvironment(withSecretFiles(environment, problems), problems)
   if (problems.length > 0) throw new ConfigError(problems)

@@ -136,6 +136,7 @@ const gatewayFile = z.strictObject({
     enabled: z.boolean().default(true),
     listing_shape: z.enum(LISTING_SHAPE_MODES).default('warn'),
   }),
+  access: table({ open: z.boolean().default(false) }),
   cache: table({
     fresh_seconds: count(15),
     stale_while_revalidate_seconds: count(60),

@@ -6,10 +6,9 @@ export function shippedFile(name: string): string {
   return fileURLToPath(new URL(`../../config/${name}`, import.meta.url))
 }
 
-/** `config/NAME` of the working directory, or else the one of the package. */
+/** `NAME` or `config/NAME` of the working directory, or else the one of the package. */
 export function ownOrShippedFile(name: string): string {
-  const path = `config/${name}`
-  return existsSync(path) ? path : shippedFile(name)
+  return [name, `config/${name}`].find(existsSync) ?? shippedFile(name)
 }
 
 export const version = (): string =>

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { type Config, loadConfig } from '../config/config.ts'
 import { raceAbort, systemClock, withDeadline } from '../domain/clock.ts'
+import { plural } from '../domain/plural.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import { timeOf } from '../gateway/source-report.ts'
@@ -12,6 +13,7 @@ import type { Route } from '../http/route.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys } from '../registry/api-keys.ts'
 import { invalid } from '../registry/errors.ts'
+import type { Replica } from '../registry/replica.ts'
 import type { ReloadResultJson } from '../wire/fleet.ts'
 import { CleanupStack, type Overrides, openProcess, type ProcessScope } from './process.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
@@ -40,6 +42,7 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
     const reload = () => context.reload()
     const first = await openRuntime({ config, scope, previous: null, reload })
     cleanup.add(() => first.close(null))
+    refuseOpenGates(config, first.replica)
     if (config.bootstrapKey !== null) await new ApiKeys(scope.store, first.replica).seed(config.bootstrapKey)
     context = new Context(scope, first, overrides.load ?? loadConfig)
     return context
@@ -47,6 +50,23 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
     await cleanup.close()
     throw cause
   }
+}
+
+/** Keys were made for gates, so both gates off may be a forgotten setting. @throws ConfigError */
+function refuseOpenGates(
+  { requireReadKey, requireWriteKey, upstreams, access }: Config,
+  replica: Replica,
+): void {
+  if (requireReadKey || requireWriteKey || access.open) return
+  if (upstreams.some(({ visibility }) => visibility === 'private')) return
+  const keys = replica.projection
+    .keys()
+    .filter(({ revokedAt, scope }) => revokedAt === null && scope !== 'metrics')
+  if (keys.length === 0) return
+  const message =
+    `the store has ${plural(keys.length, 'API key')}, and no gate asks for one, so any client can read and publish; set it to ` +
+    'true, or REGISTRY_REQUIRE_WRITE_API_KEY, or write [access] open = true into the gateway file'
+  throw new ConfigError([{ path: 'REGISTRY_REQUIRE_READ_API_KEY', message }])
 }
 
 /**

@@ -50,8 +50,7 @@ const nextSteps = (folder: string): string => `${folder} now holds ${FILES.join(
   cp example.env .env && chmod 600 .env
   echo "REGISTRY_ADMIN_API_KEY=$(entrepot secret)" >> .env
                          # name the Registries to merge as [[upstreams]] in gateway.toml
-  set -a && . ./.env && set +a
   entrepot check && entrepot serve
-  entrepot keys mint alice --scope read     # in another terminal, with the same .env
+  entrepot keys mint alice --scope read     # in another terminal, in this folder
   entrepot wallet new seller.json           # a seller's wallet, for listing.example.yaml
 `

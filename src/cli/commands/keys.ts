@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { DELETED, type Receipt } from '../../client/signed-write.ts'
+import { withEnvFile } from '../../config/env-file.ts'
 import { readSecretFile } from '../../config/secret-files.ts'
 import { type Environment, serviceUrl } from '../../config/settings.ts'
 import { KEY_SCOPES } from '../../domain/api-key.ts'
@@ -101,7 +102,8 @@ const KEYS: Receipt = {
 }
 
 /** The admin key goes to one Registry, and never to those that a buyer has configured. */
-function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {
+function adminRequest(terminal: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {
+  const env = withEnvFile(terminal.env)
   const urls = splitList(registries)
   if (urls.length > 1) throw usageError('name one Registry: the admin key belongs to one')
   if (urls.length === 0 && !env.HOST && !env.PORT)

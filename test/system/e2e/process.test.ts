@@ -1,8 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import test from 'ava'
@@ -31,11 +32,13 @@ test('process: an invalid configuration ends the start with 78, one line a probl
   ])
 })
 
-test('process: in an empty folder a Registry starts, and says what it uses and what is doubtful', async (t) => {
+test('process: takes .env and gateway.toml of its folder, and says what it uses and what is doubtful', async (t) => {
   const folder = temporaryFolder(t)
+  writeFileSync(join(folder, '.env'), 'PORT=wrong\nHOST=0.0.0.0\nREGISTRY_REQUIRE_WRITE_KEY=true\n')
+  writeFileSync(join(folder, 'gateway.toml'), '')
   const child = spawn(process.execPath, [resolve('src/bin.ts'), 'serve'], {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: '0', HOST: '0.0.0.0', REGISTRY_REQUIRE_WRITE_KEY: 'true' },
+    env: { PATH: process.env.PATH, PORT: '0' },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const lines: Record<string, unknown>[] = []
@@ -50,7 +53,7 @@ test('process: in an empty folder a Registry starts, and says what it uses and w
       writes: 'open',
       admin: 'off',
       store: 'sqlite:data/entrepot.db',
-      gateway_file: resolve('config/gateway.toml'),
+      gateway_file: 'gateway.toml',
       filter_spec: resolve('config/filter-spec.yaml'),
       upstreams: 0,
     },

@@ -1,4 +1,5 @@
 import test from 'ava'
+import { ConfigError } from '../../../../src/errors.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
@@ -262,4 +263,18 @@ test('gates: the admin key of a gateway reads all sources, and writes nothing', 
     t.deepEqual(await namesIn(path), ['local'], path)
   }
   t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers })).status, 401)
+})
+
+test('gates: a store with keys is not opened while no gate asks for one', async (t) => {
+  const STORE_URL = temporaryStore(t)
+  const gated = await startRegistry(t, { environment: { ...bothGates, STORE_URL } })
+  await mint(gated.url, { name: 'a', scope: 'read' })
+  const refused = await t.throwsAsync(startRegistry(t, { environment: { STORE_URL } }), {
+    instanceOf: ConfigError,
+  })
+  t.regex(refused!.problems[0]!.message, /^the store has 1 API key, and no gate asks for one/)
+  const open = await startRegistry(t, { environment: { STORE_URL }, toml: '[access]\nopen = true\n' })
+  t.is((await open.get('/listings')).status, 200)
+  const secret = `[[upstreams]]\nname = "a"\nurl = "${(await startFake(t)).url}"\nvisibility = "private"\n`
+  await t.notThrowsAsync(startRegistry(t, { environment: { STORE_URL }, toml: secret }))
 })
