@@ -198,6 +198,8 @@ function isHealthy(
   if (path === undefined) return false
   // It changed between the pages of each reading.
   if (state === 'stale' && reason === 'unstable') return true
+  // It skips all that it reads, which is too large.
+  if (state === 'stale' && registry === INNER && reason === 'http_503') return true
   if (state === 'stale') return path.mode !== 'live' && (age + 1) * 1000 >= STALE_SNAPSHOT_MS
   // What a gateway reads live may be as old again.
   const maxAgeMs = registry === INNER ? 2 * MAX_LIVE_AGE_MS : MAX_LIVE_AGE_MS
