@@ -11,7 +11,8 @@ import type { SourceNote } from '../wire/source.ts'
 export function describeCompleteness({ complete, sources }: Completeness): string {
   const stale = sources.flatMap(describeStale)
   const ages = stale.length === 0 ? '' : ` ${stale.join(' ')}`
-  if (complete) return `Complete: every source answered.${ages}`
+  if (complete && stale.length > 0) return `Nothing is missing, but not all is live.${ages}`
+  if (complete) return 'Complete: every source answered.'
   return `INCOMPLETE: ${missingOf(sources)}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
 }
 
@@ -86,5 +87,7 @@ const missingOf = (sources: readonly SourceNote[]): string =>
 
 const describeStale = ({ registry, state, reason, age_seconds: age }: SourceNote): string[] =>
   state === 'stale'
-    ? [`${registry} was answered from a copy of ${Number(age ?? 0)} s ago${reason ? ` (${reason})` : ''}.`]
+    ? [
+        `${registry} did not answer${reason ? ` (${reason})` : ''}; its listings are ${Number(age ?? 0)} s old.`,
+      ]
     : []

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { shippedVocabulary } from '../../config/vocabulary.ts'
 import { ANONYMOUS } from '../../domain/api-key.ts'
 import { raceAbort, systemClock, withDeadline } from '../../domain/clock.ts'
-import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import { TokenTable } from '../../domain/price/token.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Range, Source } from '../../domain/source/reading.ts'
@@ -11,7 +10,7 @@ import { EntrepotError } from '../../errors.ts'
 import { Cursors } from '../../gateway/cursor.ts'
 import { createMarket, type Market } from '../../gateway/market.ts'
 import type { MarketSource } from '../../gateway/market-parts.ts'
-import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
+import type { MarketRequest } from '../../gateway/market-query.ts'
 import type { Report } from '../../gateway/source-report.ts'
 import { healthOf } from './inspect-registry.ts'
 import { describeSourceError, type RegistryClient } from './registry-client.ts'
@@ -149,15 +148,6 @@ function describeForBuyer(failure: SourceError, url: string): string {
 export const COMMAND: MarketRequest = { reader: ANONYMOUS, signal: new AbortController().signal }
 
 export const NO_TOKENS = new TokenTable([])
-
-/** Listings of every status, newest first. */
-export const EVERYTHING: MarketQuery = {
-  status: null,
-  publisher: null,
-  filters: [],
-  prices: parsePriceQuestion(NO_TOKENS, {}),
-  sources: null,
-}
 
 /** `answer` is `null` where no Registry answered. */
 type Settled<Answer> = { answer: Answer | null; reports: readonly Report[] }

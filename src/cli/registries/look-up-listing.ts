@@ -1,10 +1,12 @@
+import { EntrepotError } from '../../errors.ts'
+import { idsBeginning } from '../../gateway/ids-beginning.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { CommandContext } from '../command.ts'
 import { EXIT, type ExitCode, usageError } from '../exit-codes.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
 import { printReport, printStatus, printWarning, type Terminal } from '../output/terminal.ts'
-import { COMMAND, EVERYTHING, openBuyerMarket, settle } from './buyer-market.ts'
+import { COMMAND, openBuyerMarket, settle } from './buyer-market.ts'
 import type { RegistryClient } from './registry-client.ts'
 import type { Registry, SelectedRegistries } from './select-registries.ts'
 
@@ -46,10 +48,6 @@ export async function lookUpListing(
   return { client, lookup: null, exitCode: EXIT.failure }
 }
 
-/** Characters. */
-const MIN_BEGINNING = 8
-/** The newest of all Registries, of any status. */
-const MAX_SEARCHED = 2000
 const SEARCH_MS = 10_000
 
 async function completeId(
@@ -59,16 +57,16 @@ async function completeId(
   text: string,
 ): Promise<string | null> {
   const beginning = withoutEllipsis(text)
-  if (beginning.length < MIN_BEGINNING) return null
   const deadlines = { registryMs: SEARCH_MS, overallMs: SEARCH_MS }
   const market = openBuyerMarket(client, selected, { deadlines })
-  const { answer } = await settle(market.page({ ...EVERYTHING, limit: MAX_SEARCHED, offset: 0 }, COMMAND))
-  const ids = answer?.items.map(({ item }) => item.listingId) ?? []
-  return onlyMatch(
-    terminal,
-    beginning,
-    ids.filter((id) => id.startsWith(beginning)),
-  )
+  const ids = await idsBeginning(market, beginning, COMMAND).catch(ignoreNoAnswer)
+  return onlyMatch(terminal, beginning, ids)
+}
+
+/** The lookup of the whole text has reported why. */
+function ignoreNoAnswer(cause: unknown): readonly string[] {
+  if (cause instanceof EntrepotError) return []
+  throw cause
 }
 
 const MAX_SHOWN = 5

@@ -59,6 +59,17 @@ test('MCP: a plain Registry answers agents', async (t) => {
   const none = await agent.call('get_listing', { listing_id: 'y' })
   t.like(none.value, { listing: null, complete: true })
   t.regex(none.notice, /^Complete.*There is no such listing/)
+  for (const id of ['0a1b2c3d-1', '0a1b2c3d-2'])
+    await publish(url, ALICE, { listing_id: id, offer_resource: { gpu_model: 'H200' } })
+  const begun = await agent.call('get_listing', { listing_id: '0a1b2c3d-1'.slice(0, 10) })
+  t.is(begun.value.listing?.listing_id, '0a1b2c3d-1')
+  const several = await agent.call('get_listing', { listing_id: '0a1b2c3d' })
+  t.is(several.value.listing, null)
+  t.regex(several.notice, /no such listing\. 2 ids begin with "0a1b2c3d": "0a1b2c3d-2", "0a1b2c3d-1"\.$/)
+  await publish(url, ALICE, { listing_id: 'unique-beginning', offer_resource: { gpu_model: 'H200' } })
+  const unique = await agent.call('get_listing', { listing_id: 'unique-b…' })
+  t.is(unique.value.listing?.listing_id, 'unique-beginning')
+  t.regex(unique.notice, /^"unique-b" begins the id "unique-beginning"\. The listing was found/)
   t.deepEqual(
     (await agent.call('list_sources')).value.sources.map(({ registry, state }) => `${registry} ${state}`),
     ['local loaded'],
