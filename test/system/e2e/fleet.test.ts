@@ -19,6 +19,7 @@ test('fleet: replicas on one Redis are shown as one, and alone without Redis', a
   const environment = {
     ENTREPOT_CONFIG: file,
     REGISTRY_ADMIN_API_KEY: 'admin',
+    REGISTRY_REQUIRE_WRITE_API_KEY: 'on',
     REGISTRY_BOOTSTRAP_API_KEY: 'reader',
   }
   const [a, b] = (await Promise.all([1, 2].map(() => startProcess(redis.url, environment)))) as [

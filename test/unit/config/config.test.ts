@@ -39,6 +39,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     tracing: null,
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     registry: { name: 'local', enabled: true, listingShape: 'warn' },
+    access: { open: false },
     cache: {
       freshSeconds: 15,
       staleWhileRevalidateSeconds: 60,
