@@ -19,6 +19,7 @@ export class Vocabulary {
   readonly #gpus = new Map<string, GpuReading>()
   readonly #places = new Map<string, PlaceReading>()
   readonly #described = new WeakMap<object, string>()
+  readonly #texts = new WeakMap<GpuReading, WeakMap<PlaceReading, string>>()
   #latest: { listing: JsonValue; source: string; meaning: Meaning } | null = null
 
   constructor(tables: Tables) {
@@ -31,14 +32,11 @@ export class Vocabulary {
       plain(at(listing, 'offer_resource', name)),
     )
     const { gpus, places } = this.tables
-    const gpuKey = JSON.stringify([source, gpu_model, gpu_count, gpu_memory_gb])
     return {
-      gpu: remembered(this.#gpus, gpuKey, () =>
+      gpu: remembered(this.#gpus, keyOf(source, gpu_model, gpu_count, gpu_memory_gb), () =>
         readGpu(gpus, source, { gpu_model, gpu_count, gpu_memory_gb }),
       ),
-      place: remembered(this.#places, JSON.stringify([source, region]), () =>
-        readPlace(places, source, region),
-      ),
+      place: remembered(this.#places, keyOf(source, region), () => readPlace(places, source, region)),
     }
   }
 
@@ -76,9 +74,18 @@ export class Vocabulary {
   describe(item: object, readListing: () => JsonValue, source: string): string {
     const known = this.#described.get(item)
     if (known !== undefined) return known
-    const described = describeMeaning(this.read(readListing(), source))
+    const described = this.#describe(this.read(readListing(), source))
     this.#described.set(item, described)
     return described
+  }
+
+  /** Readings are remembered, so many listings share one. */
+  #describe(meaning: Meaning): string {
+    const byPlace = this.#texts.get(meaning.gpu) ?? new WeakMap<PlaceReading, string>()
+    this.#texts.set(meaning.gpu, byPlace)
+    const text = byPlace.get(meaning.place) ?? describeMeaning(meaning)
+    byPlace.set(meaning.place, text)
+    return text
   }
 
   /** What prices are divided by. */
@@ -90,7 +97,7 @@ export class Vocabulary {
     if (this.#latest?.listing !== listing || this.#latest.source !== source)
       this.#latest = { listing, source, meaning: this.read(listing, source) }
     const { meaning } = this.#latest
-    if (field === MEANING) return describeMeaning(meaning)
+    if (field === MEANING) return this.#describe(meaning)
     if (field === SIZE_FIELDS.gb) return sizesOf(meaning, listing).gb
     if (field === SIZE_FIELDS.tflop) return sizesOf(meaning, listing).tflop
     return isDerivedName(field) ? DERIVED_FIELDS[field].valueIn(meaning, listing) : null
@@ -108,6 +115,13 @@ function sizesOf({ gpu: { memoryGb, fp16Tflops } }: Meaning, listing: JsonValue)
 /** Characters of a model or region that are read. */
 const MAX_TEXT_LENGTH = 200
 const RESOURCE = ['gpu_model', 'gpu_count', 'gpu_memory_gb', 'region'] as const
+
+/** Different for different values. */
+function keyOf(source: string, ...values: readonly (ReturnType<typeof plain> | undefined)[]): string {
+  let key = `${source.length} ${source}`
+  for (const value of values) key += typeof value === 'string' ? `"${value.length} ${value}` : `,${value}`
+  return key
+}
 
 /** Members of other kinds, and long texts, mean nothing, and are not remembered whole. */
 function plain(value: JsonValue): string | number | true | null {

@@ -79,6 +79,12 @@ test.serial('policy: may drop, change and add listings; its own prints are not d
   t.true(stderr.includes('chatter'))
 })
 
+test.serial('policy: reads what models and places mean', async (t) => {
+  const text = `export default (rows) => rows.filter(({ _meta: { gpu, place } }) => gpu.memory_gb === 80 && place.continent === 'EU')`
+  const { ids } = await withPolicy('--policy', temporaryFile(t, 'policy.mjs', text))
+  t.deepEqual(ids, ['free', 'small'])
+})
+
 test.serial('policy: control characters on its stderr are escaped', async (t) => {
   const noise = '\\u001b[2J\\u0007\\u009b31m\\u202e'
   const file = temporaryFile(
