@@ -33,7 +33,9 @@ export function describeSummary({ total, total_is, prices, sources }: Described)
     ...sources.flatMap((source) => describeMissing(source) ?? []).map((missing) => `${missing}.`),
     ...(others === 0
       ? []
-      : [`${plural(others, 'price')} in other units, tokens or test networks not counted.`]),
+      : [
+          `${plural(others, 'price')} in other units or tokens, of test networks, or of offers without GPUs not counted.`,
+        ]),
   ].join(' ')
 }
 

@@ -27,7 +27,7 @@ test('summary: the leading price, what it is of, who answered, and what is not c
       sources: SOURCES,
     }),
     'Cheapest 1.75 USDC/GPU·h, median 2.585, of 22 of 24 listings. 1 of 2 answered · b: copy from 6 min ago, the oldest reading is ' +
-      '6 min old. 2 prices in other units, tokens or test networks not counted.',
+      '6 min old. 2 prices in other units or tokens, of test networks, or of offers without GPUs not counted.',
   )
   t.is(
     describeSummary({ total: 1, prices: [range(1, { symbol: 'USDC' })], sources: SOURCES.slice(0, 1) }),
@@ -35,6 +35,6 @@ test('summary: the leading price, what it is of, who answered, and what is not c
   )
   t.is(
     describeSummary({ total: 3, prices: [range(1)], sources: [] }),
-    '3 listings, none with a price in a known token. 0 of 0 answered. 1 price in other units, tokens or test networks not counted.',
+    '3 listings, none with a price in a known token. 0 of 0 answered. 1 price in other units or tokens, of test networks, or of offers without GPUs not counted.',
   )
 })

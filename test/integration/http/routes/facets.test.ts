@@ -88,7 +88,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
       },
     ],
     summary:
-      'Cheapest 2.10 USDC/GPU·h, median 2.10, of 2 of 4 listings. 2 prices in other units, tokens or test networks not counted.',
+      'Cheapest 2.10 USDC/GPU·h, median 2.10, of 2 of 4 listings. 2 prices in other units or tokens, of test networks, or of offers without GPUs not counted.',
     complete: true,
     sources: [
       {
