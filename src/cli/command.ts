@@ -27,13 +27,16 @@ export type CommandContext = {
 
 export type StoreCounts = { listings: number; publishers: number; keys: number }
 
+/** `keys`: those that could pass a gate. */
+export type StoreCheck = { warnings: readonly string[]; keys: number }
+
 /** What the process provides. */
 export type Services = {
   openRegistryClient: (options?: ClientOptions) => Promise<RegistryClient>
   serveAgents: (market: Market, terminal: Terminal, onError: (cause: unknown) => void) => Promise<void>
   serve: () => Promise<number>
-  /** Gives warnings. @throws ConfigError or EntrepotError for a store that cannot be used */
-  checkStore: (url: string) => Promise<readonly string[]>
+  /** @throws ConfigError or EntrepotError for a store that cannot be used */
+  checkStore: (url: string) => Promise<StoreCheck>
   backupStore: (url: string, file: string) => Promise<StoreCounts & { bytes: number }>
   restoreStore: (file: string, url: string) => Promise<StoreCounts>
   setExitCode: (code: number) => void

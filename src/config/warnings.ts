@@ -1,4 +1,5 @@
 import { suggestName } from '../domain/nearest-name.ts'
+import { plural } from '../domain/plural.ts'
 import { isLocalHost, isLocalUrl } from '../domain/private-address.ts'
 import type { Visibility } from '../domain/source/reading.ts'
 import type { Violation } from '../errors.ts'
@@ -62,6 +63,22 @@ function openGates({ host, requireWriteKey, registry }: Settings & GatewayFile):
   if (requireWriteKey || !registry.enabled || !isReachable) return []
   const message = `false, and ${host} can be reached from other machines, so any wallet can publish; set it to true if that is not intended`
   return [{ path: 'REGISTRY_REQUIRE_WRITE_API_KEY', message }]
+}
+
+/**
+ * What keeps a store with keys from being opened: keys are made for gates, so both gates off may be a forgotten setting.
+ * @param keys that could pass a gate
+ */
+export function openStoreProblem(
+  { requireReadKey, requireWriteKey, upstreams, access }: Settings & GatewayFile,
+  keys: number,
+): Violation | null {
+  if (keys === 0 || requireReadKey || requireWriteKey || access.open) return null
+  if (upstreams.some(({ visibility }) => visibility === 'private')) return null
+  const message =
+    `the store has ${plural(keys, 'API key')}, and no gate asks for one, so any client can read and publish; set it to ` +
+    'true, or REGISTRY_REQUIRE_WRITE_API_KEY, or write [access] open = true into the gateway file'
+  return { path: 'REGISTRY_REQUIRE_READ_API_KEY', message }
 }
 
 function exposedKeys({ identity }: GatewayFile): Violation[] {

@@ -1,8 +1,9 @@
 import type { RequestListener } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { type Config, loadConfig } from '../config/config.ts'
+import { openStoreProblem } from '../config/warnings.ts'
+import { opensGates } from '../domain/api-key.ts'
 import { raceAbort, systemClock, withDeadline } from '../domain/clock.ts'
-import { plural } from '../domain/plural.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import { timeOf } from '../gateway/source-report.ts'
@@ -52,21 +53,10 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
   }
 }
 
-/** Keys were made for gates, so both gates off may be a forgotten setting. @throws ConfigError */
-function refuseOpenGates(
-  { requireReadKey, requireWriteKey, upstreams, access }: Config,
-  replica: Replica,
-): void {
-  if (requireReadKey || requireWriteKey || access.open) return
-  if (upstreams.some(({ visibility }) => visibility === 'private')) return
-  const keys = replica.projection
-    .keys()
-    .filter(({ revokedAt, scope }) => revokedAt === null && scope !== 'metrics')
-  if (keys.length === 0) return
-  const message =
-    `the store has ${plural(keys.length, 'API key')}, and no gate asks for one, so any client can read and publish; set it to ` +
-    'true, or REGISTRY_REQUIRE_WRITE_API_KEY, or write [access] open = true into the gateway file'
-  throw new ConfigError([{ path: 'REGISTRY_REQUIRE_READ_API_KEY', message }])
+/** @throws ConfigError */
+function refuseOpenGates(config: Config, replica: Replica): void {
+  const problem = openStoreProblem(config, replica.projection.keys().filter(opensGates).length)
+  if (problem !== null) throw new ConfigError([problem])
 }
 
 /**

@@ -1,26 +1,47 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { StoreCounts } from '../cli/command.ts'
+import type { StoreCheck, StoreCounts } from '../cli/command.ts'
 import { CliError, EXIT, usageError } from '../cli/exit-codes.ts'
 import { sqlitePath } from '../config/settings.ts'
+import { opensGates } from '../domain/api-key.ts'
 import { USE_SECONDS } from '../domain/listing.ts'
 import { redactCredentials } from '../domain/safe-text.ts'
 import { nowMicros } from '../domain/timestamp.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import { type CopySource, type CopyTarget, copyStore } from '../store/copy.ts'
 import { createFolderOf, databaseFile } from '../store/sqlite/database-file.ts'
+import type { Change, Store } from '../store/store.ts'
 
 /**
  * Opens a store as a start would, and creates no database file. Gives what an operator should know of it.
  * @throws ConfigError or EntrepotError for a store that cannot be used
  */
-export async function checkStore(url: string): Promise<readonly string[]> {
+export async function checkStore(url: string): Promise<StoreCheck> {
   const path = sqlitePath(url)
   if (path !== null) return (await import('../store/sqlite/database.ts')).checkDatabase(path)
   const { openRedisStore } = await import('../store/redis/open.ts')
   const { store, warnings } = await openRedisStore(url)
-  await store.close()
-  return warnings
+  try {
+    return { warnings, keys: await countKeys(store) }
+  } finally {
+    await store.close()
+  }
+}
+
+/** A load visits keys first, and ends with the first listings. */
+async function countKeys(store: Pick<Store, 'load'>): Promise<number> {
+  let keys = 0
+  const hasListings = new Error('the keys are counted')
+  const change = (one: Change): void => {
+    if (one.kind === 'key' && opensGates(one.key)) keys++
+  }
+  const listings = (): void => {
+    throw hasListings
+  }
+  await store.load({ change, listings }).catch((cause: unknown) => {
+    if (cause !== hasListings) throw cause
+  })
+  return keys
 }
 
 /**

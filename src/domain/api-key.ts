@@ -18,6 +18,10 @@ export type ApiKey = {
   revokedAt: Micros | null
 }
 
+/** Whether it may pass the read or the write gate: not after its revocation. */
+export const opensGates = ({ revokedAt, scope }: Pick<ApiKey, 'revokedAt' | 'scope'>): boolean =>
+  revokedAt === null && scope !== 'metrics'
+
 /** Requests with one key, and the latest of them. */
 export type KeyUse = { keyId: number; calls: number; lastUsedAt: Micros }
 

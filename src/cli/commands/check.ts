@@ -1,5 +1,5 @@
 import { type Config, loadConfig } from '../../config/config.ts'
-import { describeRanking } from '../../config/warnings.ts'
+import { describeRanking, openStoreProblem } from '../../config/warnings.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
@@ -27,7 +27,7 @@ export const checkCommand: CommandDefinition<{ json?: boolean }> = {
       ])
       const parts = await Promise.all([
         findAll(async () => checkFiles(config)),
-        findAll(() => checkStore(config.storeUrl, services)),
+        findAll(() => checkStore(config, services)),
         ...config.upstreams.map((upstream) =>
           checkUpstream(upstream.allowPrivateAddresses ? anywhere : publicOnly, upstream, config),
         ),
@@ -70,9 +70,11 @@ function checkFiles(config: Config): Finding[] {
   ]
 }
 
-async function checkStore(storeUrl: string, services: CommandContext['services']): Promise<Finding[]> {
-  const subject = redactCredentials(storeUrl)
-  const warnings = await services.checkStore(storeUrl)
+async function checkStore(config: Config, services: CommandContext['services']): Promise<Finding[]> {
+  const subject = redactCredentials(config.storeUrl)
+  const { warnings, keys } = await services.checkStore(config.storeUrl)
+  const problem = openStoreProblem(config, keys)
+  if (problem !== null) return [finding('wrong', problem.path, problem.message)]
   if (warnings.length === 0) return [finding('ok', subject, 'can be used')]
   return warnings.map((warning) => finding('warning', subject, warning))
 }

@@ -49,16 +49,24 @@ export function createDatabase(file: string): DatabaseSync {
 }
 
 /** What an operator should know of the file. Changes nothing. @throws ConfigError as `openDatabase` does */
-export function checkDatabase(path: string): string[] {
-  if (path === MEMORY) return ['listings are lost when the process ends']
+export function checkDatabase(path: string): { warnings: string[]; keys: number } {
+  if (path === MEMORY) return { warnings: ['listings are lost when the process ends'], keys: 0 }
   const file = databaseFile(path)
   requireFileOfLog(file)
-  if (!existsSync(file)) return [`${file} does not exist; the start creates an empty store there`]
+  if (!existsSync(file))
+    return { warnings: [`${file} does not exist; the start creates an empty store there`], keys: 0 }
+  let keys = 0
   open(file, { readOnly: true }, (database) => {
     accessSync(file, constants.R_OK | constants.W_OK)
-    assertOurs(database, file)
+    if (assertOurs(database, file) > 0) keys = countKeys(database)
   }).close()
-  return []
+  return { warnings: [], keys }
+}
+
+/** Of keys that could pass a gate. */
+function countKeys(database: DatabaseSync): number {
+  const sql = "SELECT count(*) AS count FROM api_key WHERE revoked_at IS NULL AND scope <> 'metrics'"
+  return Number(database.prepare(sql).get()?.count)
 }
 
 /**

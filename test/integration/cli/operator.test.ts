@@ -15,6 +15,7 @@ import {
   runProcess,
   temporaryFile,
   temporaryFolder,
+  temporaryStore,
 } from '../../helpers/run-cli.ts'
 
 const ADMIN = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }
@@ -332,4 +333,17 @@ test.serial('check: warns of an upstream whose models or regions are not recogni
   const warned = findings.filter(({ finding }) => finding.includes('not known'))
   t.is(warned.length, 1)
   t.regex(warned[0]!.finding, /^1 of 3 models are not known, such as "Hopper big": .*\[vocabulary\] gpus$/)
+})
+
+test.serial('check: a store with keys and no gate is wrong, as the start says', async (t) => {
+  const STORE_URL = temporaryStore(t)
+  const gates = { STORE_URL, ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'on' }
+  const { url } = await startRegistry(t, { environment: gates })
+  const env = { STORE_URL, ...ADMIN }
+  t.is((await runCli(['check'], { env })).code, 0)
+  await runCli(['keys', 'mint', 'alice', '-r', url], { env })
+  const { code, stdout } = await runCli(['check'], { env })
+  t.is(code, 78)
+  t.regex(stdout, /the store has 1 API key, and no gate asks for one/)
+  t.is((await runCli(['check'], { env: gates })).code, 0)
 })
