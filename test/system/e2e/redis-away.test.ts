@@ -13,7 +13,7 @@ const ADMIN = { Authorization: 'Bearer admin' }
 
 test('Redis outage: replicas keep reading, refuse writes, and catch up by themselves', async (t) => {
   const redis = await ownRedis(t)
-  const file = temporaryFile(t, 'gateway.toml', '[limits]\nread_key_per_minute = 4\n')
+  const file = temporaryFile(t, 'gateway.toml', '[access]\nopen = true\n[limits]\nread_key_per_minute = 4\n')
   const environment = {
     ENTREPOT_CONFIG: file,
     REGISTRY_ADMIN_API_KEY: 'admin',
