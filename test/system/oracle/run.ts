@@ -14,7 +14,7 @@ import { askFacets, askOverview, askSearch } from './ask-market.ts'
 import { describeAnswer, type Result } from './describe.ts'
 import type { Question } from './model.ts'
 import { judge, judgeFacets, judgeOne, type Verdict } from './oracle.ts'
-import type { UpstreamMode } from './plan.ts'
+import { INNER, type UpstreamMode } from './plan.ts'
 import { SPEC_KINDS } from './scripted-registry.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -163,7 +163,9 @@ async function read(world: World, random: Random, isTogether: boolean): Promise<
   const limit = random.pick(LIMITS)
   const headers: Record<string, string> = random.chance(0.1) ? { 'cache-control': 'no-cache' } : {}
   const { scanLimit, failing } = world.plan
-  const isWhole = scanLimit === null && failing === null
+  // A live gateway of many listings with dates of the future cannot be sorted here.
+  const isSortable = world.plan.outer.every(({ name, mode }) => name !== INNER || mode !== 'live')
+  const isWhole = scanLimit === null && failing === null && isSortable
   const kind = random.pick(isWhole ? [...KINDS, ...TOOLS] : KINDS)
   switch (kind) {
     case 'first':
