@@ -119,7 +119,10 @@ export const MARKET_INPUT = {
     .boolean()
     .optional()
     .describe('With price_token: also test networks, whose tokens are worth nothing'),
-  price_per: z.enum(PRICE_PERS).optional().describe('Price of one GPU (default), or of the whole offer'),
+  price_per: z
+    .enum(PRICE_PERS)
+    .optional()
+    .describe('Price of one GPU (default), of the whole offer, of a GB of GPU memory, or of an FP16 TFLOP'),
 }
 
 type MarketInput = z.output<z.ZodObject<typeof MARKET_INPUT>>

@@ -70,7 +70,10 @@ export const addMarketOptions = (command: Command): Command =>
     )
     .option('--testnet', 'with --token: also its tokens of test networks, which are worth nothing')
     .addOption(
-      new Option('--per <what>', 'price of one GPU or of the whole offer (default: gpu)').choices(PRICE_PERS),
+      new Option(
+        '--per <what>',
+        'price of one GPU, of the whole offer, or by the data sheet of a GB of GPU memory or a TFLOP (default: gpu)',
+      ).choices(PRICE_PERS),
     )
     .option(
       '--deadline <seconds>',
