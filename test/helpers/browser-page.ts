@@ -34,9 +34,13 @@ export async function openWatched(
   { prepare, ...options }: BrowserContextOptions & { prepare?: (page: Page) => Promise<unknown> } = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  t.teardown(() => context.close())
   context.setDefaultTimeout(TIMEOUT_MS)
   const page = await context.newPage()
+  t.teardown(async () => {
+    // A route may be waiting for an answer, which the end of the page takes away.
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await context.close()
+  })
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`))
   page.on('dialog', (dialog) => {
