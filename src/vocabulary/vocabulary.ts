@@ -104,12 +104,10 @@ export class Vocabulary {
   }
 }
 
-/** Where a name leaves several memories open, the least counts. */
-function sizesOf({ gpu: { memoryGb, fp16Tflops } }: Meaning, listing: JsonValue): Sizes {
+function sizesOf({ gpu: { dataSheetGb, fp16Tflops } }: Meaning, listing: JsonValue): Sizes {
   const { gpu } = countedSizes(listing, '')
-  const times = (size: number | null | undefined): number | null =>
-    gpu === null || size === null || size === undefined ? null : size * gpu
-  return { gpu, gb: times(memoryGb[0]), tflop: times(fp16Tflops) }
+  const times = (size: number | null): number | null => (gpu === null || size === null ? null : size * gpu)
+  return { gpu, gb: times(dataSheetGb), tflop: times(fp16Tflops) }
 }
 
 /** Characters of a model or region that are read. */

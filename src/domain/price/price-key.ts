@@ -42,13 +42,15 @@ export function keyPer(per: PricePer, offer: PriceKey, sizes: Sizes): PriceKey |
   if (per === 'offer') return offer
   const size = sizes[per]
   if (size === null) return per === 'gpu' ? offer : null
+  const parts = Math.round(size * SIZE_PARTS)
+  if (parts === 0) return null
   // Exact below 2^53 for whole sizes: a quotient that is not whole is further from the next integer than a double can be wrong.
-  if (typeof offer === 'number') return Math.floor(offer / size)
-  return toPriceKey((offer * SIZE_SCALE) / BigInt(Math.round(size * Number(SIZE_SCALE))))
+  if (typeof offer === 'number' && Number.isInteger(size)) return Math.floor(offer / size)
+  return toPriceKey((BigInt(offer) * BigInt(SIZE_PARTS)) / BigInt(parts))
 }
 
-/** Of sizes that are not whole. */
-const SIZE_SCALE = 1000n
+/** Sizes count in thousandths; a smaller one is no size. */
+const SIZE_PARTS = 1000
 
 export function comparePriceKeys(a: PriceKey, b: PriceKey): number {
   return a < b ? -1 : a > b ? 1 : 0
@@ -94,7 +96,7 @@ export function readableAmount(amount: string, isWholeTokens: boolean): string {
 
 const UNIT_NAMES = { gpu: 'GPU', gb: 'GB', tflop: 'TFLOP' } as const
 
-/** `GPU·h`, `GB·h`, `h`, `credit`; any other unit as published. The deployed protocol counts credits in tokens. */
+/** `GPU·h`, `GB·h`, `h`, `GPU·credit`, `credit`; any other unit as published. The deployed protocol counts credits in tokens. */
 export function unitName(unit: string, per: PricePer): string {
   if (unit === 'hour') return per === 'offer' ? 'h' : `${UNIT_NAMES[per]}·h`
   return unit === 'token' ? 'credit' : unit

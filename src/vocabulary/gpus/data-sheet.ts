@@ -10,6 +10,12 @@ export function memoryOf(name: NameReading, measured: number | null): readonly n
   return named === null ? meant : [named]
 }
 
+/** What of it the table has, which a price may be divided by: a seller can publish any number as measured. `null` without one. */
+export function dataSheetGbOf({ model }: NameReading, memoryGb: readonly number[]): number | null {
+  const [least = null] = memoryGb
+  return least !== null && allMemory(model).includes(least) ? least : null
+}
+
 /** Sellers measure 45 of 48, or 262 of 288. */
 const LARGEST_LOSS = 1.15
 

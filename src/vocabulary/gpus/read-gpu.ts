@@ -1,4 +1,4 @@
-import { fp16TflopsOf, memoryOf } from './data-sheet.ts'
+import { dataSheetGbOf, fp16TflopsOf, memoryOf } from './data-sheet.ts'
 import type { GpuModel } from './gpu-model.ts'
 import type { GpuTable } from './gpu-table.ts'
 import { MAX_NAME_LENGTH } from './name-parts.ts'
@@ -15,6 +15,8 @@ export type GpuReading = {
   mayHaveVariant: boolean
   /** Of one GPU, ascending; several where the name leaves it open, none where it is not known. */
   memoryGb: readonly number[]
+  /** Of one GPU, by the tables; the least where several are open, `null` without a value. */
+  dataSheetGb: number | null
   /** Dense, of one GPU; the least where several are open, `null` without a value. */
   fp16Tflops: number | null
 }
@@ -33,6 +35,7 @@ const NO_GPU: GpuReading = {
   variant: null,
   mayHaveVariant: false,
   memoryGb: [],
+  dataSheetGb: null,
   fp16Tflops: null,
 }
 
@@ -52,6 +55,7 @@ export function readGpu(table: GpuTable, source: string, resource: GpuResource):
     variant: name.variant?.name ?? null,
     mayHaveVariant: name.variant === null && name.model.variants.length > 0,
     memoryGb,
+    dataSheetGb: dataSheetGbOf(name, memoryGb),
     fp16Tflops: fp16TflopsOf(name, memoryGb),
   }
 }

@@ -144,13 +144,13 @@ export function isNamed({ key, publisher }: Version): boolean {
   return key.startsWith(publisher.address)
 }
 
-/** How often a listing may be counted: once, or by each source that matched where copies have changed. */
+/** How often a listing may be counted: once, or by each Registry that matched where copies have changed. */
 export function mostShown({ question, unusable }: Window, { copies }: Listing<Candidate>): number {
   const best = copies.findIndex(({ isSteady, path }) => isSteady && !unusable.has(path))
   const isCounted = ({ isSteady }: Candidate, n: number): boolean => !isSteady || best === -1 || n <= best
   const shown = copies.filter((copy, n) => isMatch(question, copy.version) && isCounted(copy, n))
-  const sources = new Set(shown.map(({ path }) => path.source)).size
-  return copies.every(({ isSteady }) => isSteady) ? Math.min(sources, 1) : sources
+  const registries = new Set(shown.map(({ path }) => path)).size
+  return copies.every(({ isSteady }) => isSteady) ? Math.min(registries, 1) : registries
 }
 
 /** Where a copy is in the order: between these, the first lower. By price, ties have one place. */
