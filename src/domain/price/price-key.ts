@@ -98,8 +98,8 @@ const UNIT_NAMES = { gpu: 'GPU', gb: 'GB', tflop: 'TFLOP' } as const
 
 /** `GPU·h`, `GB·h`, `h`, `GPU·credit`, `credit`; any other unit as published. The deployed protocol counts credits in tokens. */
 export function unitName(unit: string, per: PricePer): string {
-  if (unit === 'hour') return per === 'offer' ? 'h' : `${UNIT_NAMES[per]}·h`
-  return unit === 'token' ? 'credit' : unit
+  const name = unit === 'hour' ? 'h' : unit === 'token' ? 'credit' : unit
+  return per === 'offer' ? name : `${UNIT_NAMES[per]}·${name}`
 }
 
 function groupDigits(value: bigint): string {

@@ -309,6 +309,12 @@ test('prices: per GB of GPU memory and per TFLOP, by the tables of models', asyn
     open: { gpu_model: 'A100', gpu_count: 1 },
     unknown: { gpu_model: 'Hopper big', gpu_count: 1 },
     uncounted: { gpu_model: 'H100' },
+    ...Object.fromEntries(
+      [1e-9, 1e-320, 0.0004, 4096].map((gpu_memory_gb) => [
+        `hostile-${gpu_memory_gb}`,
+        { gpu_model: 'Hopper big', gpu_count: 1, gpu_memory_gb },
+      ]),
+    ),
   }
   const items = Object.entries(offers).map(([listing_id, offer_resource], n) =>
     listingText({ listing_id, ...terms(n === 0 ? '16000000' : '960000'), offer_resource }),

@@ -4,9 +4,11 @@ import { gpuCount, MAX_GPUS, paymentOptions } from '../../../../src/domain/price
 import {
   comparePriceKeys,
   formatAmount,
+  keyPer,
   parseAmount,
   priceKey,
   type Sizes,
+  toPriceKey,
 } from '../../../../src/domain/price/price-key.ts'
 import { TokenTable } from '../../../../src/domain/price/token.ts'
 import type { JsonValue } from '../../../../src/json/value.ts'
@@ -99,6 +101,26 @@ test('price: keys order prices as exact fractions do', (t) => {
       t.is(Math.sign(comparePriceKeys(key(a), key(b))), exact)
     }),
   )
+})
+
+test('price: a size of any number has a key of the integers, or none', (t) => {
+  const size = fc.oneof(
+    fc.constantFrom(1e-9, 1e-320, 0.0004, 0.0005, 1 / 3, 1, 989.5, 4096),
+    fc.double({ min: 5e-324, max: 1e6, noNaN: true }),
+  )
+  const offer = fc.bigInt(0n, 10n ** 70n).map(toPriceKey)
+  fc.assert(
+    fc.property(offer, size, (key, gb) => {
+      const divided = keyPer('gb', key, { gpu: 1, gb, tflop: null })
+      if (divided === null) {
+        t.true(gb < 0.001)
+        return
+      }
+      t.regex(formatAmount(divided, 6), /^\d+(\.\d+)?$/)
+      if (Number.isInteger(gb)) t.is(BigInt(divided), BigInt(key) / BigInt(gb))
+    }),
+  )
+  t.is(keyPer('gb', 10, { gpu: 1, gb: 0.5, tflop: null }), 20)
 })
 
 test('price: an amount is rounded up to the least unit of its token', (t) => {

@@ -89,7 +89,7 @@ const ELSEWHERE: [text: string, model: string, variant: string | null, memoryGb:
 
 test('gpu names: names of other sellers and drivers read as what they mean', (t) => {
   for (const [text, model, variant, memoryGb] of ELSEWHERE) {
-    const { fp16Tflops: _, mayHaveVariant: __, ...reading } = read({ gpu_model: text })
+    const { fp16Tflops: _, dataSheetGb: __, mayHaveVariant: ___, ...reading } = read({ gpu_model: text })
     t.deepEqual(reading, { isGpu: true, model, variant, memoryGb }, text)
   }
 })

@@ -11,6 +11,7 @@ const NO_GPU = {
   variant: null,
   mayHaveVariant: false,
   memoryGb: [],
+  dataSheetGb: null,
   fp16Tflops: null,
 }
 const UNKNOWN = { ...NO_GPU, isGpu: true, mayHaveVariant: true }
@@ -68,6 +69,21 @@ test('readGpu: memory is the one measured, then the one of the name, then that o
   ]
   for (const [gpu_model, gpu_memory_gb, memoryGb] of CASES)
     t.deepEqual(read({ gpu_model, gpu_memory_gb }).memoryGb, memoryGb, `${gpu_model}, ${gpu_memory_gb}`)
+})
+
+test('readGpu: memory to divide a price by is what the tables have, whatever a seller measured', (t) => {
+  const CASES: [model: string, measured: unknown, gb: number | null][] = [
+    ['H100 SXM', undefined, 80],
+    ['A100', undefined, 40],
+    ['A100', 79.6, 80],
+    ['L40S', 45, 48],
+    ['B300', 250, null],
+    ['H100', 1e-9, null],
+    ['H100', 4096, null],
+    ['Hopper big', 80, null],
+  ]
+  for (const [gpu_model, gpu_memory_gb, gb] of CASES)
+    t.is(read({ gpu_model, gpu_memory_gb }).dataSheetGb, gb, `${gpu_model}, ${gpu_memory_gb}`)
 })
 
 test('readGpu: TFLOPS are those of the variant, or the least of those that the name leaves open', (t) => {
