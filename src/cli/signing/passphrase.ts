@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { ReadStream } from 'node:tty'
 import { CliError, describeFileError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { readTypedLine } from '../output/typed-line.ts'
 
 type PassphraseOptions = {
   question: string
@@ -54,7 +55,7 @@ async function typed(
   { question, repetition }: PassphraseOptions,
 ): Promise<string> {
   const ask = async (text: string): Promise<string> => {
-    const answer = readHidden(input)
+    const answer = readTypedLine({ input }, usageError(`no passphrase: ${HOW_TO_GIVE}`))
     write(text)
     return answer.finally(() => write('\n'))
   }
@@ -84,15 +85,4 @@ function openTerminal(): { input: ReadStream; write: (text: string) => void } {
   } catch (cause) {
     throw new CliError(EXIT.failure, `no passphrase: stdin holds the listings; ${HOW_TO_GIVE}`, { cause })
   }
-}
-
-/** Without an output nothing is echoed. */
-async function readHidden(input: ReadStream): Promise<string> {
-  const lines = createInterface({ input, terminal: true, historySize: 0 })
-  const answer = new Promise<string>((resolve, reject) => {
-    lines.once('line', resolve)
-    lines.once('SIGINT', () => reject(new CliError(EXIT.interrupted, 'interrupted')))
-    lines.once('close', () => reject(usageError(`no passphrase: ${HOW_TO_GIVE}`)))
-  })
-  return answer.finally(() => lines.close())
 }

@@ -1,6 +1,7 @@
-import { createInterface } from 'node:readline/promises'
+import { safeText } from '../../domain/safe-text.ts'
 import { usageError } from '../exit-codes.ts'
-import type { Terminal } from '../output/terminal.ts'
+import { forLocale, type Terminal } from '../output/terminal.ts'
+import { readTypedLine } from '../output/typed-line.ts'
 
 /** What a command would close at one Registry. */
 type Closing = { url: string; close: number; open: number }
@@ -38,7 +39,8 @@ export async function confirmClosing(
       `this would close ${words}; nothing is written: see --dry-run, then add --yes, or --max-close ${most}`,
     )
   }
-  const lines = createInterface({ input: stdin, output: stderr })
-  const answer = await lines.question(`Close ${words}? [y/N] `).finally(() => lines.close())
-  if (!/^y(es)?$/i.test(answer.trim())) throw usageError('nothing is written')
+  const refusal = usageError('nothing is written')
+  const question = forLocale(terminal, safeText(`Close ${words}? [y/N] `))
+  const answer = await readTypedLine({ input: stdin, output: stderr, question }, refusal)
+  if (!/^y(es)?$/i.test(answer.trim())) throw refusal
 }

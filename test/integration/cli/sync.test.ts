@@ -2,7 +2,7 @@ import test from 'ava'
 import { startGateway } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
-import { runCli, temporaryFile } from '../../helpers/run-cli.ts'
+import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish } from '../../helpers/seller.ts'
 
 const env = AS_ALICE
@@ -157,3 +157,29 @@ test.serial('sync: in a pipe closes more than a tenth only up to --max-close', a
   t.regex(stderr, /4 accepted at 1 Registry, 0 failed/)
   t.false(await isOpen('e'))
 })
+
+const withTerminal = hasTerminal ? test.serial : test.skip
+
+withTerminal(
+  'sync: a terminal is asked before many listings are closed, and Ctrl-C and Ctrl-D close none',
+  async (t) => {
+    const { url, get } = await startRegistry(t)
+    const ids = ['a', 'b', 'c', 'd', 'e']
+    for (const id of ids) await publish(url, ALICE, listing(id), BEFORE)
+    const file = temporaryFile(t, 'listings.json', JSON.stringify([listing('a')]))
+    const answer = (text: string) =>
+      runInTerminal(['sync', file, '-r', url], { env, type: { prompt: '[y/N]', text } })
+    const openNow = async () => (await get('/listings?status=open')).json().count
+    for (const [text, code] of [
+      ['\u0003', 130],
+      ['\u0004', 1],
+      ['n\r', 1],
+    ] as const) {
+      const { code: exit, stdout } = await answer(text)
+      t.deepEqual([exit, await openNow()], [code, ids.length], stdout)
+      t.regex(stdout, /Close 4 of your 5 open listings at http/)
+    }
+    const yes = await answer('y\r')
+    t.deepEqual([yes.code, await openNow()], [0, 1], yes.stdout)
+  },
+)
