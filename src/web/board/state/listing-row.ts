@@ -45,7 +45,7 @@ export type ListingRow = {
   /** The option by which the gateway ordered or limited. */
   compared: PaymentOption | null
   /** Its amount, where it was divided by what the data sheet says. */
-  divided: { amount: string; per: PricePer; symbol: string | null } | null
+  divided: { amount: string; unit: string; per: PricePer; symbol: string | null } | null
   /** Signing address, else the Registry's number. */
   publisher: string | null
   address: string | null
@@ -126,7 +126,8 @@ function comparedOption(options: readonly PaymentOption[], price: JsonValue): Pa
 function dividedPrice(price: JsonValue): ListingRow['divided'] {
   const per = textAt(price, 'price_per')
   if (per !== 'gb' && per !== 'tflop') return null
-  return { amount: textAt(price, 'amount') ?? '', per, symbol: textAt(price, 'symbol') }
+  const [amount = '', unit = ''] = ['amount', 'unit'].map((name) => textAt(price, name) ?? '')
+  return { amount, unit, per, symbol: textAt(price, 'symbol') }
 }
 
 /** Start of a `GET /listings/{id}` answer; `complete` and `sources` may follow the listing. */

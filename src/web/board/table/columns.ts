@@ -179,8 +179,9 @@ function Price({ row, tokens, per, none }: PriceProps) {
 /** The price by which the rows are ordered or limited, where it is of a GB or a TFLOP of the data sheet. */
 function Divided({ row: { divided } }: Pick<CellProps, 'row'>) {
   if (divided === null) return null
-  const { amount, per, symbol } = divided
-  return html`<small>${readableAmount(amount, symbol !== null)} ${symbol ?? 'units'}/${safeUnit('hour', per)}</small>`
+  const { amount, unit, per, symbol } = divided
+  const readable = readableAmount(amount, symbol !== null)
+  return html`<small title=${readable}>${shortAmount(readable)} ${symbol ?? 'units'}/${safeUnit(unit, per)}</small>`
 }
 
 /** What the price is paid in, and how many other options there are. */
