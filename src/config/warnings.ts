@@ -13,6 +13,7 @@ export function configWarnings(config: Settings & GatewayFile, environment: Envi
   return [
     ...unknownVariables(environment),
     ...weakKeys(config),
+    ...uselessBootstrap(config),
     ...openGates(config),
     ...doubtfulUpstreams(config),
     ...betterPrivateUpstreams(config),
@@ -56,6 +57,14 @@ function weakKeys({ adminKey, bootstrapKey }: Settings): Violation[] {
     const message = `has ${key.length} characters and can be guessed; replace it with the output of: entrepot secret`
     return [{ path, message }]
   })
+}
+
+function uselessBootstrap(config: Settings & GatewayFile): Violation[] {
+  if (config.bootstrapKey === null || openStoreProblem(config, 1) === null) return []
+  const message =
+    'no gate asks for a key, and once this one is in the store the service does not start; remove it, or set ' +
+    'REGISTRY_REQUIRE_READ_API_KEY or REGISTRY_REQUIRE_WRITE_API_KEY to true'
+  return [{ path: 'REGISTRY_BOOTSTRAP_API_KEY', message }]
 }
 
 function openGates({ host, requireWriteKey, registry }: Settings & GatewayFile): Violation[] {

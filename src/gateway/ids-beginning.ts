@@ -1,3 +1,4 @@
+import type { ListingStatus } from '../domain/listing.ts'
 import { parsePriceQuestion } from '../domain/price/price-parameters.ts'
 import { TokenTable } from '../domain/price/token.ts'
 import type { Market } from './market.ts'
@@ -22,9 +23,10 @@ export async function idsBeginning(
   market: Pick<Market, 'page'>,
   beginning: string,
   request: MarketRequest,
+  status: ListingStatus | null = null,
 ): Promise<readonly string[]> {
   if (beginning.length < MIN_BEGINNING) return []
-  const { items } = await market.page({ ...EVERYTHING, limit: MAX_SEARCHED, offset: 0 }, request)
+  const { items } = await market.page({ ...EVERYTHING, status, limit: MAX_SEARCHED, offset: 0 }, request)
   const ids = items.map(({ item }) => item.listingId)
   return [...new Set(ids.filter((id) => id.startsWith(beginning)))]
 }

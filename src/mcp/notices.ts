@@ -88,6 +88,6 @@ const missingOf = (sources: readonly SourceNote[]): string =>
 const describeStale = ({ registry, state, reason, age_seconds: age }: SourceNote): string[] =>
   state === 'stale'
     ? [
-        `${registry} did not answer${reason ? ` (${reason})` : ''}; its listings are ${Number(age ?? 0)} s old.`,
+        `${registry} ${reason ? `did not answer (${reason}); its` : 'was not read again: its'} listings are ${Number(age ?? 0)} s old.`,
       ]
     : []

@@ -74,9 +74,9 @@ async function checkStore(config: Config, services: CommandContext['services']):
   const subject = redactCredentials(config.storeUrl)
   const { warnings, keys } = await services.checkStore(config.storeUrl)
   const problem = openStoreProblem(config, keys)
-  if (problem !== null) return [finding('wrong', problem.path, problem.message)]
-  if (warnings.length === 0) return [finding('ok', subject, 'can be used')]
-  return warnings.map((warning) => finding('warning', subject, warning))
+  const doubts = warnings.map((warning) => finding('warning', subject, warning))
+  if (problem !== null) return [finding('wrong', problem.path, problem.message), ...doubts]
+  return doubts.length === 0 ? [finding('ok', subject, 'can be used')] : doubts
 }
 
 async function checkUpstream(

@@ -11,7 +11,7 @@ export const getListingTool = defineTool({
   name: 'get_listing',
   title: 'Get a listing',
   description:
-    'One listing by its id, or by the beginning of one (8 characters or more), of any status: the best copy of all sources. Call it before acting on a listing. ' +
+    'One listing of any status by its id, or an open one by the beginning of its id (8 characters or more): the best copy of all sources. Call it before acting on a listing. ' +
     '`listing` is null only if every source answered that it has no such listing; if a source that may have it could ' +
     'not be read, the call is an error. If `complete` is false, a source that may have a better copy did not answer. ' +
     `_meta.age_seconds is the age of the copy. Better sources are named by _meta.unchecked where they could not be asked, ` +
@@ -30,7 +30,7 @@ export const getListingTool = defineTool({
   run: async (market, { listing_id: id, registry }, request) => {
     const exact = await market.find(id, registry ?? null, request)
     const beginning = id.replace(/…$/, '')
-    const ids = exact.merged === null ? await idsBeginning(market, beginning, request) : []
+    const ids = exact.merged === null ? await idsBeginning(market, beginning, request, 'open') : []
     const [only] = ids.length === 1 ? ids : []
     const { merged, complete, sources } =
       only === undefined ? exact : await market.find(only, registry ?? null, request)

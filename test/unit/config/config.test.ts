@@ -275,12 +275,13 @@ test('config: what is valid and probably not intended is a warning with what to 
     REGISTRY_ADMIN_API_KEY: 'abc',
     REGISTRY_BOOTSTRAP_API_KEY: `${'a'.repeat(40)} b`,
   })
-  const [variable, admin, bootstrap, gate, twin, late, connect, address, ...rest] = warnings.map(
+  const [variable, admin, bootstrap, useless, gate, twin, late, connect, address, ...rest] = warnings.map(
     ({ path, message }) => `${path}: ${message}`,
   )
   t.regex(variable!, /^REGISTRY_REQUIRE_READ_KEY: .*did you mean REGISTRY_REQUIRE_READ_API_KEY\?$/)
   t.regex(admin!, /^REGISTRY_ADMIN_API_KEY: has 3 characters .*entrepot secret$/)
   t.regex(bootstrap!, /^REGISTRY_BOOTSTRAP_API_KEY: .* no client can send/)
+  t.regex(useless!, /^REGISTRY_BOOTSTRAP_API_KEY: no gate asks for a key/)
   t.regex(gate!, /^REGISTRY_REQUIRE_WRITE_API_KEY: .*any wallet can publish/)
   t.regex(twin!, /^upstreams\[1\]\.url \(b\): also the URL of a/)
   t.regex(late!, /^upstreams\[2\]\.timeout_ms \(c\): 9000 is more than gateway\.budget_ms \(4000\)/)
