@@ -44,7 +44,7 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
     const usable = urls.filter((url) => urlProblem(url) === null)
     const client = await openClient()
     const visits = registriesOf({ config, urls: usable }, options).map((registry) =>
-      visitRegistry(client, registry, timeoutMs, `no key is configured: ${keyHint(registry.url)}`),
+      visitRegistry(client, registry, timeoutMs, `no key is configured: ${keyHint(registry)}`),
     )
     const checks = [...checkConfig(terminal, selection, options.config), ...(await Promise.all(visits))]
     await printFindings(terminal, options.json, checks)
@@ -75,7 +75,7 @@ function checkConfig(
   }
   const misses = nearMisses(urls, config.auth)
   for (const miss of misses)
-    add('wrong', `[registry.auth] ${redactCredentials(miss.keyUrl)}`, describeNearMiss(miss))
+    add('wrong', `[registry.auth] ${redactCredentials(miss.keyUrl)}`, describeNearMiss(miss, config))
   const registryUrls = new Set([...urls, ...config.urls, ...misses.map(({ keyUrl }) => keyUrl)])
   for (const url of config.auth.keys())
     if (!registryUrls.has(url))

@@ -28,6 +28,8 @@ export type BuyerConfig = {
   /** Later ones win. */
   files: readonly string[]
   keyFiles: readonly string[]
+  /** The file of a URL's key, or the one to write it into. */
+  keyFileOf: (url: string) => string
   /** What cannot be used, each with its file, line and TOML path. */
   problems: readonly Violation[]
   /** Names in the default files that resemble a known one. Other programs have sections of their own there. */
@@ -46,6 +48,7 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
   const warnings: Violation[] = []
   const files: ConfigFile[] = []
   const keyFiles: string[] = []
+  const sources = new Map<string, string>()
   let merged: Table = {}
   for (const name of explicit === undefined ? defaultFiles(env) : [explicit]) {
     const file = readTable(name, explicit !== undefined, problems)
@@ -57,6 +60,7 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
       complain(file, 'registry', 'must be a section: [registry]', problems)
     const read = isJsonObject(registry) ? readRegistry(file, registry as Table, problems) : {}
     if (read.auth !== undefined) keyFiles.push(name)
+    for (const url of Object.keys(read.auth ?? {})) sources.set(url, name)
     merged = mergeDeeply(merged, { ...file.table, registry: read })
   }
   const registry = (merged.registry ?? {}) as RegistryTable
@@ -68,6 +72,7 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
     tokens: readTokenNames(merged.tokens, files, problems),
     files: files.map(({ name }) => name),
     keyFiles,
+    keyFileOf: (url) => sources.get(url) ?? explicit ?? defaultFiles(env).at(-1)!,
     problems,
     warnings,
   }

@@ -37,7 +37,12 @@ type BuyerOptions = {
 export function openBuyerMarket(
   client: RegistryClient,
   { registries, tokens }: Pick<SelectedRegistries, 'registries' | 'tokens'>,
-  { deadlines, cursors, onSettled = () => {}, describeFailure = describeForBuyer }: BuyerOptions,
+  {
+    deadlines,
+    cursors,
+    onSettled = () => {},
+    describeFailure = (failure, url) => describeForBuyer(failure, registryOf(registries, url)),
+  }: BuyerOptions,
 ): Market {
   return createMarket({
     sources: registries.map((registry, n) => registrySource(client, registry, n, { deadlines, onSettled })),
@@ -49,7 +54,7 @@ export function openBuyerMarket(
     clock: systemClock,
     cursors: cursors ?? null,
     maxDepth: Number.POSITIVE_INFINITY,
-    sourceOf: (name) => urlOf(registries, name),
+    sourceOf: (name) => registryOf(registries, name).url,
     describeFailure,
   })
 }
@@ -127,21 +132,20 @@ const withTimeout =
   }
 
 /** The Registry of that URL, or of one of its sources: `https://gateway.example/curated`. */
-function urlOf(registries: readonly Registry[], name: string): string {
-  const url = registries
-    .map((registry) => registry.url)
-    .filter((url) => name === url || name.startsWith(`${url}/`))
-    .toSorted((a, b) => b.length - a.length)[0]
-  if (url !== undefined) return url
+function registryOf(registries: readonly Registry[], name: string): Registry {
+  const [registry] = registries
+    .filter(({ url }) => name === url || name.startsWith(`${url}/`))
+    .toSorted((a, b) => b.url.length - a.url.length)
+  if (registry !== undefined) return registry
   throw new EntrepotError('bad_request', `There is no source ${JSON.stringify(name)}: see list_sources`)
 }
 
 /** Leaves out what the report of the failure already shows. */
-function describeForBuyer(failure: SourceError, url: string): string {
+function describeForBuyer(failure: SourceError, registry: Registry): string {
   const { reason, retryAfterMs } = failure
-  const text = describeSourceError(failure).replace(`${reason}: `, '').replace(`${url}: `, '')
+  const text = describeSourceError(failure).replace(`${reason}: `, '').replace(`${registry.url}: `, '')
   if (retryAfterMs !== null) return `${text}; try again in ${Math.ceil(retryAfterMs / 1000)} s`
-  return reason === 'unauthorized' ? `${text}; ${keyHint(url)}` : text
+  return reason === 'unauthorized' ? `${text}; ${keyHint(registry)}` : text
 }
 
 /** The request of a command. It has no key of its own, since each Registry has one. */

@@ -12,7 +12,13 @@ import { readKeyFile } from '../signing/passphrase.ts'
 import { type BuyerConfig, readBuyerConfig, withoutSlash } from './buyer-config.ts'
 
 /** `url` is as the user wrote it, since keys are for exact URLs. `signed`: it speaks the signed line. */
-export type Registry = { url: string; key: string | null; signed?: Signed | undefined }
+export type Registry = {
+  url: string
+  key: string | null
+  /** The file that has the key, or should have it. */
+  keyFile?: string
+  signed?: Signed | undefined
+}
 
 /** Who answers, and who asks. */
 type Signed = { pin: Pin; identity: () => Promise<Identity> }
@@ -70,7 +76,7 @@ export function selectRegistries(
     throw usageError(
       `${urls.length} Registries are named, and at most ${MAX_REGISTRIES} are allowed: leave some out`,
     )
-  for (const miss of nearMisses(urls, config.auth)) printWarning(terminal, describeNearMiss(miss))
+  for (const miss of nearMisses(urls, config.auth)) printWarning(terminal, describeNearMiss(miss, config))
   const registries = registriesOf({ config, urls }, options)
   const signed =
     purpose === 'write' ? registries.find((registry) => registry.signed !== undefined) : undefined
@@ -84,7 +90,10 @@ export function selectRegistries(
 
 /** Each with its key, and its pin. @throws CliError for a pin of a URL that nothing names, as in the deployed command line */
 export function registriesOf(
-  { config: { auth, authorities, urls: configured }, urls }: Pick<RegistryChoice, 'config' | 'urls'>,
+  {
+    config: { auth, authorities, urls: configured, keyFileOf },
+    urls,
+  }: Pick<RegistryChoice, 'config' | 'urls'>,
   options: RegistryOptions,
 ): Registry[] {
   const named = new Set([...urls, ...configured].map(withoutSlash))
@@ -97,7 +106,8 @@ export function registriesOf(
   const identity = identityOf(options)
   return urls.map((url) => {
     const pin = authorities.get(withoutSlash(url))
-    return { url, key: auth.get(url) ?? null, ...(pin && { signed: { pin, identity } }) }
+    const key = auth.get(url) ?? null
+    return { url, key, keyFile: keyFileOf(url), ...(pin && { signed: { pin, identity } }) }
   })
 }
 
@@ -163,11 +173,18 @@ export const nearMisses = (registryUrls: readonly string[], auth: ReadonlyMap<st
       .map((registryUrl) => ({ keyUrl, registryUrl })),
   )
 
-export const describeNearMiss = ({ keyUrl, registryUrl }: NearMiss): string =>
-  `the key for ${redactCredentials(keyUrl)} is not sent to ${registryUrl}: the two URLs must be identical; ` +
-  keyHint(registryUrl)
+export const describeNearMiss = (
+  { keyUrl, registryUrl: url }: NearMiss,
+  { keyFileOf }: Pick<BuyerConfig, 'keyFileOf'>,
+): string =>
+  `the key for ${redactCredentials(keyUrl)} is not sent to ${url}: the two URLs must be identical; ` +
+  keyHint({ url, key: null, keyFile: keyFileOf(url) })
 
-export const keyHint = (url: string): string => `write [registry.auth] "${url}" = "KEY" in buyer.secrets.toml`
+/** What to do where a Registry refuses a key, or the lack of one. */
+export function keyHint({ url, key, keyFile = 'buyer.secrets.toml' }: Registry): string {
+  if (key !== null) return `check its key under [registry.auth] in ${keyFile}`
+  return `write [registry.auth] "${url}" = "KEY" in ${keyFile}`
+}
 
 /** The URL parser lower-cases scheme and host, and drops a default port. */
 function normalise(text: string): string {

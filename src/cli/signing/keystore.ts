@@ -53,19 +53,19 @@ const file = z.preprocess(
   z.object({ version: z.literal(3), crypto, id: z.string().catch('') }),
 )
 
-/** @throws CliError 65 for another file, and for parameters beyond the budgets */
+/** @throws CliError 78 for another file, and for parameters beyond the budgets */
 export function parseKeystore(value: unknown, name: string): Keystore.Keystore {
   const parsed = file.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`
   throw new CliError(
-    EXIT.badData,
+    EXIT.badConfig,
     `${name} is not an Ethereum keystore of version 3 that can be opened${where}`,
   )
 }
 
-/** 32 bytes in lower-case hex with `0x`. @throws CliError 77 for a wrong passphrase, 65 for unusable parameters */
+/** 32 bytes in lower-case hex with `0x`. @throws CliError 78 for a wrong passphrase, and for unusable parameters */
 export function decryptKeystore(
   keystore: Keystore.Keystore,
   passphrase: string,
@@ -75,7 +75,7 @@ export function decryptKeystore(
   try {
     return Keystore.decrypt(keystore, key)
   } catch (cause) {
-    throw new CliError(EXIT.notAuthorized, `the passphrase does not open ${name}`, { cause })
+    throw new CliError(EXIT.badConfig, `the passphrase does not open ${name}`, { cause })
   }
 }
 
@@ -96,7 +96,7 @@ function deriveKey(keystore: Keystore.Keystore, passphrase: string, name: string
     // RFC 7914 section 2: n is a power of 2.
     const reason = (cause as Error).message
     throw new CliError(
-      EXIT.badData,
+      EXIT.badConfig,
       `${name}: its ${keystore.crypto.kdf} parameters cannot be used: ${reason}`,
       { cause },
     )

@@ -33,7 +33,7 @@ export async function readPassphrase(terminal: Terminal, options: PassphraseOpti
 
 const MAX_KEY_FILE_BYTES = 64 * 1024
 
-/** Trimmed. @throws CliError for a file that is missing, too large or, if `isSecret`, readable by others */
+/** Trimmed. @throws CliError 78 for a file that is missing, too large or, if `isSecret`, readable by others */
 export function readKeyFile(file: string, what: string, isSecret: (text: string) => boolean): string {
   try {
     const { size, mode } = statSync(file)
@@ -45,7 +45,7 @@ export function readKeyFile(file: string, what: string, isSecret: (text: string)
     return text
   } catch (cause) {
     if (cause instanceof CliError) throw cause
-    throw usageError(`cannot read the ${what} ${file}: ${describeFileError(cause)}`)
+    throw new CliError(EXIT.badConfig, `cannot read the ${what} ${file}: ${describeFileError(cause)}`)
   }
 }
 

@@ -74,6 +74,6 @@ function parseJsonFile(text: string, file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CliError(EXIT.badData, `${file} is neither a private key in hex nor a keystore`)
+    throw new CliError(EXIT.badConfig, `${file} is neither a private key in hex nor a keystore`)
   }
 }

@@ -93,13 +93,13 @@ export function judgeWrite(
 
 const ABOUT_KEY = /API key/i
 
-function hint(response: ApiResponse, { url, key }: Registry, signer: string): string {
+function hint(response: ApiResponse, registry: Registry, signer: string): string {
   const detail = textAt(readJsonObject(response), 'detail') ?? ''
   if (/timestamp/i.test(detail)) return describeClockDifference(response)
   if (/signature/i.test(detail) && response.status === 401)
     return `; it is signed by ${signer}: is that the listing's publisher?`
   if (!isUnauthorized(response) || !ABOUT_KEY.test(detail)) return ''
-  return key === null ? `; ${keyHint(url)}` : '; check the key under [registry.auth]'
+  return `; ${keyHint(registry)}`
 }
 
 /** Whether the Registry may have the request: its answer was lost, not the connection refused. */

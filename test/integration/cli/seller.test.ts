@@ -200,7 +200,7 @@ withTerminal('keystore: the passphrase is read without echo', async (t) => {
   t.false(stdout.includes('testpassword'))
   t.is((await get('/listings/x')).status, 200)
   const wrong = await runCli([...args, '--key-file', keystore], { input: 'guess\n' })
-  t.is(wrong.code, 77)
+  t.is(wrong.code, 78)
   const interrupted = await runInTerminal([...args, '--key-file', keystore], {
     type: { prompt: 'Passphrase', text: '\u0003' },
   })

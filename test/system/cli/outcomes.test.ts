@@ -213,7 +213,7 @@ test.serial('outcomes: a refusal says what to do about keys, wallets and clocks'
     runProcess(['publish', file, '--force', '-r', url], { env: { ...AS_ALICE, ...env } })
   t.regex(
     (await publish(gated.url)).stderr,
-    /API key required; write \[registry\.auth\] "http:.*" = "KEY" in buyer\.secrets\.toml/,
+    /API key required; write \[registry\.auth\] "http:.*" = "KEY" in \/.*buyer\.secrets\.toml/,
   )
   t.is((await publish(open.url)).code, 0)
   const stolen = await runCli(['update', 'l0', '--status', 'closed', '-r', open.url], { env: AS_BOB })
@@ -227,6 +227,23 @@ test.serial('outcomes: a refusal says what to do about keys, wallets and clocks'
   await runCli(['update', 'l0', '--status', 'closed', '-r', open.url], { env: AS_ALICE })
   const again = await publish(open.url)
   t.regex(again.stderr, /l0: it is closed, so buyers do not see it: entrepot update l0 --status open/)
+})
+
+test.serial('outcomes: a refused key is named by its file, for every command', async (t) => {
+  const environment = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_REQUIRE_WRITE_API_KEY: 'true' }
+  const { url } = await startRegistry(t, { environment })
+  const config = temporaryFile(
+    t,
+    'mine.toml',
+    `[registry]\nurls = ["${url}"]\n[registry.auth]\n"${url}" = "old"`,
+  )
+  for (const args of [['publish', listings(t, 1), '--force'], ['mine'], ['listings']]) {
+    const { code, stderr } = await runCli([...args, '--config', config], { env: AS_ALICE })
+    t.is(code, 77, args[0])
+    t.true(stderr.includes(`check its key under [registry.auth] in ${config}`), stderr)
+  }
+  const { stderr } = await runCli(['listings', '-r', url, '--config', temporaryFile(t, 'other.toml', '')])
+  t.regex(stderr, /write \[registry\.auth\] "http:.*" = "KEY" in \/.*other\.toml/)
 })
 
 /** A clock one hour behind. */

@@ -104,10 +104,10 @@ const withParameters = (kdf: string, kdfparams: object): object => ({
   crypto: { ...SCRYPT.crypto, kdf, kdfparams },
 })
 
-test('keystore: parameters that scrypt does not allow are an error of exit code 65', (t) => {
+test('keystore: parameters that scrypt does not allow are an error of the configuration', (t) => {
   const odd = withParameters('scrypt', { ...SCRYPT.crypto.kdfparams, n: 4097 })
   const error = t.throws(() => decryptKeystore(parseKeystore(odd, 'k.json'), 'x', 'k.json'))
-  t.like(error, { exitCode: 65 })
+  t.like(error, { exitCode: 78 })
   t.regex(error.message, /k\.json: its scrypt parameters cannot be used/)
 })
 
@@ -168,6 +168,26 @@ test.serial('wallet: a pipe of the passphrase that stays open does not keep the 
   child.stdin.write('testpassword\n')
   t.deepEqual(await once(child, 'exit'), [0, null])
 })
+
+test.serial(
+  'wallet: a key file that cannot be used is exit code 78, whatever is wrong with it',
+  async (t) => {
+    const keystore = temporaryFile(t, 'keystore.json', JSON.stringify(SCRYPT))
+    const cases: [file: string, env: Record<string, string>, message: RegExp][] = [
+      ['/nowhere/key', {}, /cannot read the key file \/nowhere\/key: no such file/],
+      [temporaryFile(t, 'key', ALICE_KEY, 0o644), {}, /chmod 600/],
+      [temporaryFile(t, 'key', 'abc'), {}, /expected 32 bytes in hex/],
+      [temporaryFile(t, 'key', '{}'), {}, /not an Ethereum keystore/],
+      [keystore, { ENTREPOT_KEY_PASSPHRASE_FILE: '/nowhere/pass' }, /cannot read the passphrase file/],
+      [keystore, { ENTREPOT_KEY_PASSPHRASE_FILE: temporaryFile(t, 'pass', 'guess') }, /does not open/],
+    ]
+    for (const [file, env, message] of cases) {
+      const { code, stdout, stderr } = await runCli(['wallet', 'address', '--key-file', file], { env })
+      t.deepEqual([code, stdout], [78, ''], String(message))
+      t.regex(stderr, message)
+    }
+  },
+)
 
 const withTerminal = hasTerminal ? test.serial : test.skip
 
