@@ -19,6 +19,8 @@ export type Settings = {
   filterSpecPath: string
   metricsPublic: boolean
   logLevel: LogLevel
+  /** Whether the log has addresses of clients; otherwise it has a hash of each. */
+  logClients: boolean
   /** `null`: traces are passed on but not recorded. */
   tracing: TracingSettings | null
 }
@@ -87,6 +89,7 @@ export function readEnvironment(environment: Environment, problems: Violation[])
     filterSpecPath: text('REGISTRY_FILTER_SPEC_PATH') ?? ownOrShippedFile('filter-spec.yaml'),
     metricsPublic: boolean('METRICS_PUBLIC'),
     logLevel: logLevel(),
+    logClients: boolean('LOG_CLIENTS'),
     tracing: readTracing(environment, complain),
   }
 }

@@ -18,7 +18,12 @@ import { createApp } from '../http/app.ts'
 import { createContentTag } from '../http/etag.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { createAuthorize } from '../http/middleware/authorize.ts'
-import { createClientAddress, createRateLimit, type RateLimit } from '../http/middleware/rate-limit.ts'
+import {
+  createClientAddress,
+  createRateLimit,
+  hashClient,
+  type RateLimit,
+} from '../http/middleware/rate-limit.ts'
 import type { Route } from '../http/route.ts'
 import type { Gateway } from '../http/routes/listings.ts'
 import type { McpHandler } from '../http/routes/mcp.ts'
@@ -277,6 +282,9 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     isReady,
   })
   const clientAddress = createClientAddress(limits.trustedProxies)
+  const nameClient = config.logClients
+    ? clientAddress
+    : hashClient(clientAddress, adminKey ?? scope.cursorSecret)
   const limit = createRateLimit(limiter, clientAddress)
   /** Runs once for each request that passed its gate. */
   const rateLimit: RateLimit = (request, gate, reader) => {
@@ -290,6 +298,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     whenVerifiable: () => (replica.isCurrent() ? null : keys.areVerifiable()),
     rateLimit,
     clientAddress,
+    nameClient,
     signedLine: signedLineOf(options),
     metrics: requests,
     inFlight,

@@ -28,6 +28,8 @@ type AppOptions = {
   whenVerifiable?: () => Promise<unknown> | null
   rateLimit: RateLimit
   clientAddress: (request: IncomingMessage) => string
+  /** For the log; default: `clientAddress`. */
+  nameClient?: (request: IncomingMessage) => string
   /** `null`, the default: requests of the signed line are refused. */
   signedLine?: SignedLine | null
   metrics: RequestMetrics
@@ -46,7 +48,7 @@ export function createApp(options: AppOptions): Koa {
     traceRequests(options.tracer ?? null),
     setRequestId(),
     countRequests(metrics, options.inFlight),
-    reportRequests(options.onAnswered),
+    reportRequests(options.nameClient ?? options.clientAddress, options.onAnswered),
     respond(unsent),
     setHeaders(),
     answerSigned(options.signedLine ?? null),

@@ -2,7 +2,7 @@ import type Koa from 'koa'
 import type { Reader } from '../domain/api-key.ts'
 import type { Trace } from '../domain/trace.ts'
 import type { EntrepotError } from '../errors.ts'
-import type { HandlerResponse, RequestContext, Route } from './route.ts'
+import type { HandlerResponse, LogMembers, RequestContext, Route } from './route.ts'
 
 /** What a middleware adds to a request for the others, since Koa passes no parameters between them. */
 type RequestState = {
@@ -12,6 +12,8 @@ type RequestState = {
   trace: Trace | undefined
   /** Set by `answerErrors`: why the answer is a problem. */
   problem: EntrepotError | undefined
+  /** Added by handlers, for the log. */
+  notes: LogMembers | undefined
   /** Set by `findRoute`. */
   route: Route
   /** Set by `checkGate`. */

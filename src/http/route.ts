@@ -64,7 +64,11 @@ export type RequestContext = {
   body: { bytes: Buffer; value: JsonValue } | null
   signal: AbortSignal
   trace: Trace | undefined
+  /** Adds members to the request's line in the log, whatever is answered. No secrets. */
+  note: (members: LogMembers) => void
 }
+
+export type LogMembers = Readonly<Record<string, string | number | object>>
 
 /** JSON unless `type` is given. A 200 with an `ETag` becomes a 304 where `If-None-Match` names it. */
 export type HandlerResponse = {

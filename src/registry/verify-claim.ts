@@ -28,12 +28,17 @@ export type Claim = {
 export type Verifier = {
   nowSeconds: () => number
   limiter: Limiter
+  /** Called with the address that has signed. */
+  onSigned?: (address: string) => void
 }
 
 export type Verified = { identity: PublisherIdentity; use: UsedSignature }
 
 /** @throws EntrepotError `unauthorized` in the deployed protocol's words; `invalid` where that crashes */
-export function verifyClaim(claim: Claim, { nowSeconds }: Pick<Verifier, 'nowSeconds'>): Verified {
+export function verifyClaim(
+  claim: Claim,
+  { nowSeconds, onSigned }: Pick<Verifier, 'nowSeconds' | 'onSigned'>,
+): Verified {
   const { operation, subject, signer, scheme } = claim
   if (!claim.signature || claim.timestamp === undefined || claim.timestamp === null)
     throw unauthorized(MISSING[operation])
@@ -44,6 +49,7 @@ export function verifyClaim(claim: Claim, { nowSeconds }: Pick<Verifier, 'nowSec
   if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
   const recovered = recoverAddress(signedMessage(operation, subject, timestamp), signature)
   if (recovered === null || (signer !== null && recovered !== signer)) throw unauthorized('Invalid signature')
+  onSigned?.(recovered)
   const use: UsedSignature = {
     signature: fingerprint(signature),
     body: hash('sha256', claim.body),

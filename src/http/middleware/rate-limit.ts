@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
@@ -53,6 +54,14 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     return countedAddress(addresses.findLast((address) => isIP(address) !== 0) ?? '')
   }
 }
+
+const HASH_CHARACTERS = 12
+
+/** The same text for the same address, from which only those with the secret can find it. */
+export const hashClient =
+  (clientAddress: (request: IncomingMessage) => string, secret: string) =>
+  (request: IncomingMessage): string =>
+    createHmac('sha256', secret).update(clientAddress(request)).digest('hex').slice(0, HASH_CHARACTERS)
 
 /** proxy-addr refuses the prefix 0. */
 function halves(range: string): string[] {

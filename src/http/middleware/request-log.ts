@@ -1,8 +1,11 @@
+import type { IncomingMessage } from 'node:http'
+import type { Reader } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
 import type { Middleware } from '../request-state.ts'
+import type { LogMembers } from '../route.ts'
 import { routePathOf } from './router.ts'
 import { recordedPath, recordedStatus } from './tracing.ts'
 
@@ -16,13 +19,24 @@ type AnsweredRequest = {
   route?: string | undefined
   status: number
   ms?: number
+  /** Of the API key that it came with. */
+  keyId?: number | undefined
+  client?: () => string
+  /** What handlers add. */
+  notes?: LogMembers | undefined
 }
 
 /** `error`: why it was refused, where its answer is a problem. */
 export type OnAnswered = (request: AnsweredRequest, error: EntrepotError | null) => void
 
-/** Reports every request once its answer is made, or why it has none. */
-export function reportRequests(onAnswered: OnAnswered = () => {}): Middleware {
+/**
+ * Reports every request once its answer is made, or why it has none.
+ * @param nameClient the client's address, or a text for it
+ */
+export function reportRequests(
+  nameClient: (request: IncomingMessage) => string,
+  onAnswered: OnAnswered = () => {},
+): Middleware {
   return async (context, next) => {
     const startedAt = performance.now()
     await next()
@@ -36,10 +50,18 @@ export function reportRequests(onAnswered: OnAnswered = () => {}): Middleware {
         route: routePathOf(context),
         status: recordedStatus(res),
         ms: Math.round(performance.now() - startedAt),
+        // Refused before the gate, it has no reader.
+        keyId: keyOf(state),
+        client: () => nameClient(req),
+        notes: state.notes,
       },
       state.problem ?? null,
     )
   }
+}
+
+function keyOf({ reader }: { reader?: Reader | undefined }): number | undefined {
+  return reader?.kind === 'key' ? reader.key.id : undefined
 }
 
 /** Of each reason in each window. */
@@ -71,7 +93,8 @@ export class RequestLog {
     const detail = error === null ? undefined : withoutQuotes(error.logged).slice(0, MAX_CLIENT_TEXT)
     // Of a fault of this service, the stack.
     const err = status === 500 ? error?.cause : undefined
-    this.#log[level]({ ...lineOf(request), reason, detail, err }, 'request')
+    const limit = error?.limit
+    this.#log[level]({ ...lineOf(request), reason, limit, detail, err }, 'request')
   }
 
   /** Counts what was left out until now. */
@@ -96,14 +119,21 @@ export class RequestLog {
   }
 }
 
-const lineOf = ({ requestId, traceId, method, url, status, ms }: AnsweredRequest) => ({
-  requestId,
-  traceId,
-  method,
-  path: url === undefined ? undefined : recordedPath(url).slice(0, MAX_CLIENT_TEXT),
-  status,
-  ms,
-})
+const lineOf = ({ url, keyId, client, notes, ...request }: AnsweredRequest) => {
+  const { requestId, traceId, method, status, ms } = request
+  return {
+    requestId,
+    traceId,
+    method,
+    path: url === undefined ? undefined : recordedPath(url).slice(0, MAX_CLIENT_TEXT),
+    status,
+    ms,
+    // The member `key` would be redacted.
+    key_id: keyId,
+    client: client?.(),
+    ...notes,
+  }
+}
 
 type Level = 'debug' | 'info' | 'warn' | 'error'
 

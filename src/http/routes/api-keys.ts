@@ -40,6 +40,7 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock }: ApiKeyOptions): Route[] 
       const { name, scope, expires_in_days: days = null } = parsed.data
       const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
       const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt })
+      request.note({ minted: { id: key.id, name: key.name, scope: key.scope } })
       const minted: MintedKeyJson = { ...common(key), key: raw }
       return { ...json(minted, 201), headers: NO_STORE }
     },

@@ -9,7 +9,7 @@ import { validateListing, validateRequest, validation } from '../../registry/wri
 import { publishReceiptSchema, updateReceiptSchema } from '../../wire/listing.ts'
 import { objectBody } from '../middleware/body.ts'
 import { LISTING_ID, readIntegerParameter } from '../parameters.ts'
-import { integerParameter, json, parameter, type Route } from '../route.ts'
+import { integerParameter, json, parameter, type RequestContext, type Route } from '../route.ts'
 
 /** @param registry `null` for a pure gateway */
 export const publishingRoutes = (registry: WriteContext | null): Route[] =>
@@ -35,7 +35,11 @@ const publishRoute = (registry: WriteContext): Route => ({
   responses: { 201: { description: 'Published or republished', schema: publishReceiptSchema } },
   problems: [400, 409],
   handle: async (request) => {
-    const { receipt, warnings } = await publishListing(objectBody(request), request.reader, registry)
+    const { receipt, warnings } = await publishListing(
+      objectBody(request),
+      request.reader,
+      noting(request, registry),
+    )
     return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
   },
 })
@@ -51,7 +55,11 @@ const updateRoute = (registry: WriteContext): Route => ({
   responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
   problems: [400, 404, 409],
   handle: async (request) => {
-    const changed = await updateListing(request.params.id ?? '', objectBody(request), registry)
+    const changed = await updateListing(
+      request.params.id ?? '',
+      objectBody(request),
+      noting(request, registry),
+    )
     const { listingId, status, updatedAt } = changed
     return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
   },
@@ -66,9 +74,11 @@ const removeRoute = (registry: WriteContext): Route => ({
   parameters: [LISTING_ID, parameter('query', 'signature', '65 bytes in hex'), TIMESTAMP],
   responses: { 204: { description: 'Deleted' } },
   problems: [404, 409, 422],
-  handle: async ({ params, query }) => {
+  handle: async (request) => {
+    const { params, query } = request
     const timestamp = readIntegerParameter(TIMESTAMP, query.timestamp)
-    await removeListing(params.id ?? '', { signature: query.signature, timestamp }, registry)
+    const signed = { signature: query.signature, timestamp }
+    await removeListing(params.id ?? '', signed, noting(request, registry))
     return { status: 204 }
   },
 })
@@ -84,6 +94,12 @@ const validateRoute = (registry: WriteContext): Route => ({
     200: { description: 'The result, for a valid and an invalid listing alike', schema: validation },
   },
   handle: (request) => json(validateListing(objectBody(request), registry.shape.check)),
+})
+
+/** The log names the wallet that has signed, also of a request that is refused then. */
+const noting = ({ note }: RequestContext, registry: WriteContext): WriteContext => ({
+  ...registry,
+  verifier: { ...registry.verifier, onSigned: (wallet) => note({ wallet }) },
 })
 
 const TIMESTAMP = integerParameter('query', 'timestamp', 'Unix seconds, within 300 of the server’s clock')

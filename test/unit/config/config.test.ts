@@ -36,6 +36,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     filterSpecPath: 'config/filter-spec.yaml',
     metricsPublic: false,
     logLevel: 'info',
+    logClients: false,
     tracing: null,
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     registry: { name: 'local', enabled: true, listingShape: 'warn' },

@@ -30,6 +30,9 @@ function requestOf(context: KoaContext): RequestContext {
       return signal()
     },
     trace: state.trace,
+    note: (members) => {
+      state.notes = { ...state.notes, ...members }
+    },
   }
 }
 

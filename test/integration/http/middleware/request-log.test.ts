@@ -6,7 +6,7 @@ import { deadUrl } from '../../../helpers/fake-registry.ts'
 import { gatewayToml } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
-import { ALICE, publish } from '../../../helpers/seller.ts'
+import { ALICE, mintKey, publish } from '../../../helpers/seller.ts'
 
 type Line = { level: number; msg: string; reason?: string; detail?: string } & Record<string, unknown>
 
@@ -106,4 +106,34 @@ test('request log: a reason has 60 lines a minute, and one line counts the rest'
   t.like(lines.at(-1), { level: INFO, reason: 'not_found', count: 5, msg: 'request lines left out' })
   await get('/nowhere')
   t.like(lines.at(-1), { path: '/nowhere', reason: 'not_found' })
+})
+
+test('request log: lines say who: the key, the wallet that has signed, and a hash of the address', async (t) => {
+  const environment = { REGISTRY_REQUIRE_WRITE_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
+  const toml = '[limits]\nanonymous_per_minute = 1\npublish_per_minute = 2\n'
+  const { get, url, lines, refusals } = await start(t, { environment, toml })
+  const { id, key, bearer } = await mintKey(url, { name: 'acme', scope: 'write' })
+  t.like(lines.at(-1), { path: '/admin/api-keys', status: 201, minted: { id, name: 'acme', scope: 'write' } })
+  const wallet = ALICE.address.toLowerCase()
+  await publish(url, ALICE, { listing_id: 'one' }, { headers: bearer })
+  t.like(lines.at(-1), { path: '/listings', status: 201, key_id: id, wallet })
+  await publish(url, ALICE, { listing_id: 'two', status: 'opne' }, { headers: bearer })
+  t.like(lines.at(-1), { status: 400, key_id: id, wallet }, 'a refusal after the signature')
+  await publish(url, ALICE, { listing_id: 'three' }, { headers: bearer })
+  t.like(lines.at(-1), { status: 429, key_id: id, limit: 'publish' })
+  await get('/listings?limit=1')
+  await get('/listings?limit=2')
+  const limited = refusals().at(-1)
+  t.like(limited, { status: 429, limit: 'anonymous', key_id: undefined })
+  t.regex(String(limited?.client), /^[0-9a-f]{12}$/)
+  t.is(new Set(lines.filter(({ msg }) => msg === 'request').map(({ client }) => client)).size, 1)
+  for (const secret of [key, '127.0.0.1'])
+    t.false(JSON.stringify(lines.filter(({ msg }) => msg === 'request')).includes(secret))
+})
+
+test('request log: with LOG_CLIENTS=true lines have the address that limits count by', async (t) => {
+  const toml = '[limits]\ntrusted_proxies = ["127.0.0.1/32"]\n'
+  const { get, refusals } = await start(t, { environment: { LOG_CLIENTS: 'true' }, toml })
+  await get('/nowhere', { 'X-Forwarded-For': '2001:db8::1' })
+  t.is(refusals().at(-1)?.client, '2001:db8:0:0::/64')
 })
