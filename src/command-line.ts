@@ -4,7 +4,7 @@ import type { Terminal } from './cli/output/terminal.ts'
 import { createProgram } from './cli/program.ts'
 import { version } from './config/shipped-files.ts'
 import type { Around } from './context/buyer.ts'
-import { ANONYMOUS } from './domain/api-key.ts'
+import { SEES_ALL } from './domain/reader.ts'
 
 /** Runs one command of `entrepot`; its further modules are loaded when it needs them. Gives the exit code. */
 export async function runCommandLine(
@@ -18,7 +18,7 @@ export async function runCommandLine(
       (await import('./context/buyer.ts')).openRegistryClient({ ...options, ...around }),
     serveAgents: async (market, agents, onError) =>
       (await import('./mcp/stdio.ts')).serveStdio(market, agents, {
-        reader: ANONYMOUS,
+        reader: SEES_ALL,
         version: version(),
         onError,
       }),

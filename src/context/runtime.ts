@@ -13,6 +13,7 @@ import { specWarnings } from '../filter-spec/parameters.ts'
 import type { SpecSource } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
 import { createMarket, type Market } from '../gateway/market.ts'
+import { createReaders } from '../gateway/readers.ts'
 import { noteOnHealth } from '../gateway/source-report.ts'
 import { createApp } from '../http/app.ts'
 import { createContentTag } from '../http/etag.ts'
@@ -216,9 +217,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
   })
   const { freshSeconds } = config.cache
+  const readers = createReaders(
+    all.map(({ source }) => source),
+    [spec.etag, JSON.stringify(config.tokens.all), config.vocabulary.tables.version],
+  )
   const contentTag = createContentTag(cursorSecret)
   const derived = config.vocabulary.filters(spec.filters)
-  return { market, spec, derived, gatewayId, freshSeconds, clock, contentTag, sources: all }
+  return { market, readers, spec, derived, gatewayId, freshSeconds, clock, contentTag, sources: all }
 }
 
 function specSource({ spec, status }: Upstream): SpecSource {
@@ -251,7 +256,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
   const authorize = createAuthorize({
     requireReadKey: config.requireReadKey,
     requireWriteKey: config.requireWriteKey,
-    keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
+    keysRevealMore: gateway.readers.keysRevealMore,
     operatorReads: config.upstreams.length > 0,
     isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
     recognise: (token, options) => keys.recognise(token, options),
@@ -287,14 +292,15 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     : hashClient(clientAddress, adminKey ?? scope.cursorSecret)
   const limit = createRateLimit(limiter, clientAddress)
   /** Runs once for each request that passed its gate. */
-  const rateLimit: RateLimit = (request, gate, reader) => {
-    if (reader.kind === 'key') keyUsage.count(reader.key.id)
-    return limit(request, gate, reader)
+  const rateLimit: RateLimit = (request, gate, caller) => {
+    if (caller.kind === 'key') keyUsage.count(caller.key.id)
+    return limit(request, gate, caller)
   }
   const inFlight = new InFlightRequests()
   const app = createApp({
     routes,
     authorize,
+    readerOf: gateway.readers.of,
     whenVerifiable: () => (replica.isCurrent() ? null : keys.areVerifiable()),
     rateLimit,
     clientAddress,

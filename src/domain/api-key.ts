@@ -35,9 +35,9 @@ export type KeyUseStorage = {
   read: () => Promise<KeyUse[]>
 }
 
-/** Decides which sources are read and named in answers. */
-export type Reader = { kind: 'anonymous' } | { kind: 'operator' } | { kind: 'key'; key: ApiKey }
+/** Who asks, by the credential of the request. What a caller sees is its `Reader`. */
+export type Caller = { kind: 'anonymous' } | { kind: 'operator' } | { kind: 'key'; key: ApiKey }
 
-export const ANONYMOUS: Reader = { kind: 'anonymous' }
+export const ANONYMOUS: Caller = { kind: 'anonymous' }
 /** With the admin key. */
-export const OPERATOR: Reader = { kind: 'operator' }
+export const OPERATOR: Caller = { kind: 'operator' }

@@ -1,6 +1,5 @@
-import type { Reader } from '../domain/api-key.ts'
 import { raceAbort, withDeadline } from '../domain/clock.ts'
-import type { Visibility } from '../domain/source/reading.ts'
+import { maySee, type Reader } from '../domain/reader.ts'
 import type { SourceError } from '../domain/source/source-error.ts'
 import type { UpstreamKind } from '../domain/source/upstream.ts'
 import { allowedValues } from '../filter-spec/allowed-values.ts'
@@ -9,13 +8,11 @@ import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { JsonObject } from '../json/value.ts'
-import { maySee } from './sources.ts'
 
 /** The filter spec of one source. */
 export type SpecSource = {
   name: string
   kind: UpstreamKind
-  visibility: Visibility
   priority: number
   /** `null` where it is not known. */
   spec: () => UpstreamSpec | null
@@ -45,8 +42,7 @@ export function createReadSpec(
   sources: readonly SpecSource[],
   derived: readonly Filter[],
 ): ReadSpec {
-  const forAll = memoized(own, derived)
-  const forPublic = memoized(own, derived)
+  const byView = new Map<string, ReturnType<typeof memoized>>()
   const isKnown = (name: string): boolean =>
     own.filters.has(name) || derived.some((filter) => filter.name === name)
   return async (reader, { ms, caller }, filters) => {
@@ -61,7 +57,9 @@ export function createReadSpec(
         // The deadline passed: continue with the specs that are known; sources without one are reported.
       })
     }
-    return visible.length === sources.length ? forAll(visible) : forPublic(visible)
+    const specOf = byView.get(reader.view) ?? memoized(own, derived)
+    byView.set(reader.view, specOf)
+    return specOf(visible)
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Reader } from '../domain/api-key.ts'
 import type { ListingStatus } from '../domain/listing.ts'
 import type { PriceQuestion } from '../domain/price/price-parameters.ts'
 import type { Caching, ListingQuery } from '../domain/query.ts'
+import { maySee, type Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
 import { requireEtag } from '../filter-spec/etag.ts'
 import { EMPTY_SPEC } from '../filter-spec/filter.ts'
@@ -10,7 +10,7 @@ import { parseCdnLoop } from './cdn-loop.ts'
 import { type CurrentSpec, createReadSpec } from './current-spec.ts'
 import type { MarketParts } from './market-parts.ts'
 import { noSourceError, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, maySee, type Outcome } from './sources.ts'
+import type { MergeRequest, Outcome } from './sources.ts'
 
 /** Which listings a reader asks for. */
 export type MarketQuery = {

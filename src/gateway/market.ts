@@ -1,6 +1,7 @@
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
+import { maySee } from '../domain/reader.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import type { FacetJson } from '../wire/facets.ts'
@@ -16,7 +17,7 @@ import { createQueryReader, type MarketQuery, type MarketRequest } from './marke
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, maySee, rankSources, traceSource } from './sources.ts'
+import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 import { reportVocabulary } from './vocabulary-report.ts'
 

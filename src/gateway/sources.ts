@@ -1,9 +1,9 @@
-import type { Reader } from '../domain/api-key.ts'
 import { type Clock, raceAbortAfterTick, systemClock, withDeadline } from '../domain/clock.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { maySee, type Reader } from '../domain/reader.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Reading, ReadingInfo, Visibility } from '../domain/source/reading.ts'
+import type { Reading, ReadingInfo } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Attributes } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
@@ -44,11 +44,6 @@ export type MergeRequest = {
   isLoop?: boolean
   /** Default: newest first. */
   byPrice?: ByPrice | undefined
-}
-
-/** Private sources are hidden from readers without a valid key. */
-export function maySee(reader: Reader, { visibility }: { visibility: Visibility }): boolean {
-  return visibility === 'public' || reader.kind !== 'anonymous'
 }
 
 /** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import Koa from 'koa'
+import type { Caller } from '../domain/api-key.ts'
+import { type Reader, SEES_ALL } from '../domain/reader.ts'
 import type { Tracer } from '../domain/trace.ts'
 import type { Logger } from '../log.ts'
 import { countRequests, type InFlightRequests, type RequestMetrics } from './metrics/request-metrics.ts'
@@ -24,6 +26,8 @@ import { answerSigned, type SignedLine } from './signed-line/answer-signed.ts'
 type AppOptions = {
   routes: readonly Route[]
   authorize: Authorize
+  /** What a caller sees. Default: all. */
+  readerOf?: (caller: Caller) => Reader
   /** `null` while keys can be verified. */
   whenVerifiable?: () => Promise<unknown> | null
   rateLimit: RateLimit
@@ -41,7 +45,7 @@ type AppOptions = {
 
 /** What a request passes, from the outside in. */
 export function createApp(options: AppOptions): Koa {
-  const { metrics, whenVerifiable = () => null } = options
+  const { metrics, readerOf = () => SEES_ALL, whenVerifiable = () => null } = options
   const app = new Koa()
   const unsent = new UnsentBytes(options.clientAddress)
   for (const middleware of [
@@ -54,7 +58,7 @@ export function createApp(options: AppOptions): Koa {
     answerSigned(options.signedLine ?? null),
     answerErrors(),
     findRoute(options.routes),
-    checkGate(options.authorize, whenVerifiable),
+    checkGate(options.authorize, readerOf, whenVerifiable),
     limitRate(options.rateLimit),
     readBody(),
     requireRoom(unsent),

@@ -1,5 +1,6 @@
 import type Koa from 'koa'
-import type { Reader } from '../domain/api-key.ts'
+import type { Caller } from '../domain/api-key.ts'
+import type { Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
 import type { EntrepotError } from '../errors.ts'
 import type { HandlerResponse, LogMembers, RequestContext, Route } from './route.ts'
@@ -17,6 +18,8 @@ type RequestState = {
   /** Set by `findRoute`. */
   route: Route
   /** Set by `checkGate`. */
+  caller: Caller
+  /** Set by `checkGate`: what the caller sees. */
   reader: Reader
   /** Set by `readBody`. */
   body: RequestContext['body']

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import type { Reader } from '../domain/api-key.ts'
+import type { Caller } from '../domain/api-key.ts'
+import type { Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
 import type { JsonValue } from '../json/value.ts'
 
@@ -60,6 +61,8 @@ export type RequestContext = {
   header: (name: string) => string | undefined
   /** All lines of a list header, joined by commas (RFC 9110 section 5.3). */
   listHeader: (name: string) => string | undefined
+  caller: Caller
+  /** What the caller sees. */
   reader: Reader
   body: { bytes: Buffer; value: JsonValue } | null
   signal: AbortSignal

@@ -20,7 +20,7 @@ import { PAGES } from './web/pages.ts'
 import { webRoutes } from './web/routes.ts'
 import { loadSite } from './web/site.ts'
 
-type RouteOptions = Omit<MetricsOptions, 'sources'> &
+type RouteOptions = Omit<MetricsOptions, 'sources' | 'anonymous'> &
   ApiKeyOptions & {
     gateway: Gateway
     /** `null` for a pure gateway. */
@@ -35,7 +35,7 @@ type RouteOptions = Omit<MetricsOptions, 'sources'> &
 /** One line a resource; gate, problems and documentation follow from its routes. */
 export function createRoutes(options: RouteOptions): Route[] {
   const { gateway, registry, mcp } = options
-  const { market, spec, sources } = gateway
+  const { market, readers, spec, sources } = gateway
   const replica = registry?.replica
   // A Registry without upstreams answers with the protocol's members only.
   const plain = sources.length === 1 ? replica : undefined
@@ -53,7 +53,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     apiKeyRoutes(options),
     replicaRoutes(options),
     healthRoutes(options),
-    metricsRoutes({ ...options, sources }),
+    metricsRoutes({ ...options, sources, anonymous: readers.anonymous }),
     webRoutes(site),
   ].flatMap((one) => one || [])
   return [...routes, ...docsRoutes(routes, site, spec.listingShape)]

@@ -1,4 +1,3 @@
-import { ANONYMOUS, type Reader } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import type { NamedSource } from '../../src/domain/source/named-source.ts'
@@ -10,15 +9,11 @@ import { Holdings } from '../../src/gateway/holdings.ts'
 import type { MergedItem } from '../../src/gateway/merged-item.ts'
 import { streamListings } from '../../src/gateway/ndjson.ts'
 import { type MergedPage, type Paging, readPage } from '../../src/gateway/pages.ts'
+import { createReaders } from '../../src/gateway/readers.ts'
 import { type MergeRequest, rankSources } from '../../src/gateway/sources.ts'
 import { manualClock } from './manual-clock.ts'
 import { listingQuery } from './upstream.ts'
 import { VOCABULARY } from './vocabulary.ts'
-
-export const KEY_READER: Reader = {
-  kind: 'key',
-  key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, expiresAt: null, revokedAt: null },
-}
 
 type ReadOptions = Partial<MergeRequest> & { cursor?: string | null }
 
@@ -49,7 +44,7 @@ export function gatewayOver(
   const cursors = new Cursors('the secret of all replicas', () => clock.now() / 1000)
   const settings = { ...mergeOver(sources, clock), budgetMs, cursors }
   const askingOf = ({
-    reader = ANONYMOUS,
+    reader = createReaders(sources, []).anonymous,
     signal = new AbortController().signal,
     ...options
   }: ReadOptions) => ({

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { shippedVocabulary } from '../../config/vocabulary.ts'
-import { ANONYMOUS } from '../../domain/api-key.ts'
 import { raceAbort, systemClock, withDeadline } from '../../domain/clock.ts'
 import { TokenTable } from '../../domain/price/token.ts'
 import type { ListingQuery } from '../../domain/query.ts'
+import { SEES_ALL } from '../../domain/reader.ts'
 import type { Range, Source } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
@@ -108,7 +108,6 @@ function registrySource(
     spec: {
       name,
       kind: 'gateway',
-      visibility: 'public',
       priority,
       spec: () => spec.current,
       load: () => spec.load(),
@@ -149,7 +148,7 @@ function describeForBuyer(failure: SourceError, registry: Registry): string {
 }
 
 /** The request of a command. It has no key of its own, since each Registry has one. */
-export const COMMAND: MarketRequest = { reader: ANONYMOUS, signal: new AbortController().signal }
+export const COMMAND: MarketRequest = { reader: SEES_ALL, signal: new AbortController().signal }
 
 export const NO_TOKENS = new TokenTable([])
 

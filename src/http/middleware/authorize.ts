@@ -1,20 +1,27 @@
-import { ANONYMOUS, type ApiKey, OPERATOR, type Reader } from '../../domain/api-key.ts'
+import { ANONYMOUS, type ApiKey, type Caller, OPERATOR } from '../../domain/api-key.ts'
+import type { Reader } from '../../domain/reader.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Middleware } from '../request-state.ts'
 import type { Gate } from '../route.ts'
 
-export type Authorize = (gate: Gate, authorization: string | undefined) => Reader
+export type Authorize = (gate: Gate, authorization: string | undefined) => Caller
 
 /**
  * Refuses requests without the credential that their route requires.
+ * @param readerOf what a caller sees
  * @param whenVerifiable `null` while keys can be verified
  */
-export function checkGate(authorize: Authorize, whenVerifiable: () => Promise<unknown> | null): Middleware {
+export function checkGate(
+  authorize: Authorize,
+  readerOf: (caller: Caller) => Reader,
+  whenVerifiable: () => Promise<unknown> | null,
+): Middleware {
   return ({ req, state }, next) => {
     const { authorization } = req.headers
     const pass = () => {
-      state.reader = authorize(state.route.gate, authorization)
+      state.caller = authorize(state.route.gate, authorization)
+      state.reader = readerOf(state.caller)
       return next()
     }
     const isVerifiable = authorization === undefined ? null : whenVerifiable()
@@ -38,7 +45,7 @@ type Gates = {
 /** docs/protocol.md#2-api-keys. Ignores an unreadable, invalid or expired key if no gate is on and no source is private. */
 export const createAuthorize =
   (gates: Gates) =>
-  (gate: Gate, authorization: string | undefined): Reader => {
+  (gate: Gate, authorization: string | undefined): Caller => {
     if (gate === 'none') return ANONYMOUS
     const token = bearerToken(authorization)
     if (gate === 'admin') return authorizeAdmin(token, gates)
@@ -59,7 +66,7 @@ export const createAuthorize =
     return key === null ? ANONYMOUS : { kind: 'key', key }
   }
 
-function authorizeAdmin(token: string | null, { isAdminKey }: Gates): Reader {
+function authorizeAdmin(token: string | null, { isAdminKey }: Gates): Caller {
   if (isAdminKey === null) throw unauthorized('Admin endpoints disabled — REGISTRY_ADMIN_API_KEY not set')
   if (token === null) throw unauthorized('Admin bearer token required')
   if (!isAdminKey(token)) throw unauthorized('Invalid admin token')
@@ -67,7 +74,7 @@ function authorizeAdmin(token: string | null, { isAdminKey }: Gates): Reader {
 }
 
 /** Alerts on the store need metrics while the store is away, and the key of a scraper reveals no listing. */
-function authorizeMetrics(token: string | null, gates: Gates): Reader {
+function authorizeMetrics(token: string | null, gates: Gates): Caller {
   if (token === null) throw unauthorized('Admin key or metrics-scoped API key required')
   if (gates.isAdminKey?.(token)) return OPERATOR
   const key = activeKey(gates.recognise(token, { mayBeRevoked: true }), gates)

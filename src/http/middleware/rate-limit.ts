@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
-import type { Reader } from '../../domain/api-key.ts'
+import type { Caller } from '../../domain/api-key.ts'
 import type { Limiter, LimitState } from '../../domain/limiter.ts'
 import { rateLimited, rateLimitHeaders } from '../../registry/errors.ts'
 import type { Middleware } from '../request-state.ts'
@@ -11,7 +11,7 @@ import type { Gate } from '../route.ts'
 /** Refuses requests over their limit, and adds the limit's headers to the answers of others. */
 export function limitRate(rateLimit: RateLimit): Middleware {
   return ({ req, state }, next) => {
-    const counted = rateLimit(req, state.route.gate, state.reader)
+    const counted = rateLimit(req, state.route.gate, state.caller)
     if (counted === null) return next()
     return counted.then((headers) => {
       state.headers = { ...state.headers, ...headers }
@@ -24,17 +24,17 @@ export function limitRate(rateLimit: RateLimit): Middleware {
 export type RateLimit = (
   request: IncomingMessage,
   gate: Gate,
-  reader: Reader,
+  caller: Caller,
 ) => Promise<Record<string, string>> | null
 
 /** Counts by API key, else by client address. Rejects with `rate_limited` (429) over the limit. */
 export const createRateLimit =
   (limiter: Limiter, clientAddress: (request: IncomingMessage) => string): RateLimit =>
-  (request, gate, reader) => {
+  (request, gate, caller) => {
     if (gate !== 'read' && gate !== 'write') return null
-    const kind = gate === 'write' ? 'publish' : reader.kind === 'key' ? 'read_key' : 'anonymous'
+    const kind = gate === 'write' ? 'publish' : caller.kind === 'key' ? 'read_key' : 'anonymous'
     const subject = () =>
-      reader.kind === 'key' ? `key:${reader.key.id}` : `address:${clientAddress(request)}`
+      caller.kind === 'key' ? `key:${caller.key.id}` : `address:${clientAddress(request)}`
     const headersOf = (state: LimitState): Record<string, string> => {
       if (state.exceeded) throw rateLimited(kind, state)
       return rateLimitHeaders(kind, state)

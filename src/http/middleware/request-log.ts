@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Reader } from '../../domain/api-key.ts'
+import type { Caller } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
@@ -50,7 +50,7 @@ export function reportRequests(
         route: routePathOf(context),
         status: recordedStatus(res),
         ms: Math.round(performance.now() - startedAt),
-        // Refused before the gate, it has no reader.
+        // Refused before the gate, it has no caller.
         keyId: keyOf(state),
         client: () => nameClient(req),
         notes: state.notes,
@@ -60,8 +60,8 @@ export function reportRequests(
   }
 }
 
-function keyOf({ reader }: { reader?: Reader | undefined }): number | undefined {
-  return reader?.kind === 'key' ? reader.key.id : undefined
+function keyOf({ caller }: { caller?: Caller | undefined }): number | undefined {
+  return caller?.kind === 'key' ? caller.key.id : undefined
 }
 
 /** Of each reason in each window. */

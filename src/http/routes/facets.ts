@@ -97,7 +97,7 @@ async function readFacets(
     body: Buffer.from(
       JSON.stringify({ total, total_is, gpus, facets, prices, summary, unplaced, complete, sources }),
     ),
-    headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.reader, gateway),
+    headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.caller, gateway),
     isCurrent,
   }
 }

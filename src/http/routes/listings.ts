@@ -6,6 +6,7 @@ import { renderItem, renderMerged } from '../../gateway/envelope.ts'
 import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
+import type { Readers } from '../../gateway/readers.ts'
 import { withMember } from '../../json/members.ts'
 import type { Replica } from '../../registry/replica.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
@@ -44,6 +45,7 @@ import type { SourceList } from './sources.ts'
 export type Gateway = MergedHeaderOptions &
   SourceList & {
     market: Market
+    readers: Readers
     /** Of the local Registry. */
     spec: FilterSpec
     derived: Filters['derived']
@@ -142,18 +144,21 @@ const listMerged = (
     const query = await readMarketQuery(gateway.market, parameters, request)
     const answer = prefersToJson(NDJSON_TYPE, context.listHeader('accept')) ? streamMerged : pageMerged
     const asked = { query, parameters, request }
-    return withUsableFilters(gateway.market, asked, (usable) => answer(gateway, usable))
+    return withUsableFilters(gateway.market, asked, (usable) => answer(gateway, usable, context))
   },
 })
 
 type Asked = { query: MarketQuery; parameters: GatewayParameters; request: MarketRequest }
 
-async function pageMerged(gateway: Gateway, asked: Asked): Promise<HandlerResponse> {
-  const { query, parameters, request } = asked
+async function pageMerged(
+  gateway: Gateway,
+  { query, parameters, request }: Asked,
+  { caller }: RequestContext,
+): Promise<HandlerResponse> {
   const { limit, offset, cursor } = parameters
   const page = await gateway.market.page({ ...query, limit, offset, cursor }, request)
   const { body, rows } = renderMerged(page)
-  return { body, headers: mergedHeaders(page, rows, request.reader, gateway), isCurrent: page.isCurrent }
+  return { body, headers: mergedHeaders(page, rows, caller, gateway), isCurrent: page.isCurrent }
 }
 
 async function streamMerged(
@@ -224,7 +229,7 @@ const getMerged = (gateway: Gateway): Route => ({
 })
 
 async function findMerged(gateway: Gateway, request: RequestContext): Promise<HandlerResponse> {
-  const { params, query, reader } = request
+  const { params, query, caller } = request
   const listing = await gateway.market.find(params.id ?? '', query.registry || null, marketRequestOf(request))
   const { merged, complete, sources } = listing
   if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
@@ -233,7 +238,7 @@ async function findMerged(gateway: Gateway, request: RequestContext): Promise<Ha
     : Buffer.from(`,"complete":false,"sources":${JSON.stringify(sources)}}`)
   return {
     body: Buffer.concat([OPEN_LISTING, renderItem(merged), end]),
-    headers: oneListingHeaders(listing, reader, gateway),
+    headers: oneListingHeaders(listing, caller, gateway),
   }
 }
 

@@ -1,5 +1,5 @@
 import { type BareItem, type Item, serializeList, Token } from 'structured-headers'
-import type { Reader } from '../../domain/api-key.ts'
+import type { Caller } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { CacheDecision } from '../../domain/source/freshness.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -25,20 +25,20 @@ const MAX_SERVER_TIMING = 1600
 export const mergedHeaders = (
   page: Omit<MergedPage, 'items'>,
   rows: Uint8Array,
-  reader: Reader,
+  caller: Caller,
   options: MergedHeaderOptions,
 ): Record<string, string> => ({
-  ...oneListingHeaders(page, reader, options),
+  ...oneListingHeaders(page, caller, options),
   ETag: `W/"${fingerprint(page, rows, options)}"`,
 })
 
 export const oneListingHeaders = (
   { outcomes, complete }: Pick<MergedLookup, 'outcomes' | 'complete'>,
-  reader: Reader,
+  caller: Caller,
   options: MergedHeaderOptions,
 ): Record<string, string> => ({
   ...streamHeaders(outcomes, options),
-  ...(complete && { 'Cache-Control': `${audience(reader)}, max-age=${maxAge(outcomes, options)}` }),
+  ...(complete && { 'Cache-Control': `${audience(caller)}, max-age=${maxAge(outcomes, options)}` }),
   'Server-Timing': serverTiming(outcomes),
 })
 
@@ -54,7 +54,7 @@ export const streamHeaders = (
 })
 
 /** Readers without a key all see the same. */
-const audience = (reader: Reader): string => (reader.kind === 'anonymous' ? 'public' : 'private')
+const audience = (caller: Caller): string => (caller.kind === 'anonymous' ? 'public' : 'private')
 
 function maxAge(outcomes: readonly Outcome[], { freshSeconds }: MergedHeaderOptions): number {
   const remaining = outcomes.flatMap(({ result }) =>

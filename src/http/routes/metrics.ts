@@ -1,14 +1,16 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import { z } from 'zod'
+import { maySee, type Reader } from '../../domain/reader.ts'
 import { NO_STORE, type Route } from '../route.ts'
 import type { SourceList } from './sources.ts'
 
 export type MetricsOptions = {
   metrics: MetricsRegistry
-  /** Readable without a key, except for the series of private sources. */
+  /** Readable without a key, except for the series of sources that such a reader does not see. */
   metricsPublic: boolean
-  /** Whether the key opens the series of private sources. */
+  /** Whether the key opens all series. */
   mayReadMetrics?: (authorization: string | undefined) => boolean
+  anonymous: Reader
   sources: SourceList['sources']
 }
 
@@ -16,6 +18,7 @@ export const metricsRoutes = ({
   metrics,
   metricsPublic,
   mayReadMetrics = () => false,
+  anonymous,
   sources,
 }: MetricsOptions): Route[] => [
   {
@@ -29,17 +32,17 @@ export const metricsRoutes = ({
       const seesAll = !metricsPublic || mayReadMetrics(header('authorization'))
       return {
         type: metrics.contentType,
-        body: seesAll ? text : omitPrivateSeries(text, sources),
+        body: seesAll ? text : omitHiddenSeries(text, sources, anonymous),
         headers: NO_STORE,
       }
     },
   },
 ]
 
-function omitPrivateSeries(text: string, sources: SourceList['sources']): string {
+function omitHiddenSeries(text: string, sources: SourceList['sources'], reader: Reader): string {
   const labels = sources
     .map(({ status }) => status())
-    .filter(({ visibility }) => visibility === 'private')
+    .filter((status) => !maySee(reader, status))
     .map(({ name }) => `registry="${name}"`)
   const lines = text.split('\n').filter((line) => !labels.some((label) => line.includes(label)))
   return lines.join('\n')

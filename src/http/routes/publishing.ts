@@ -37,7 +37,7 @@ const publishRoute = (registry: WriteContext): Route => ({
   handle: async (request) => {
     const { receipt, warnings } = await publishListing(
       objectBody(request),
-      request.reader,
+      request.caller,
       noting(request, registry),
     )
     return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)

@@ -1,4 +1,4 @@
-import type { Reader } from '../../domain/api-key.ts'
+import type { Caller } from '../../domain/api-key.ts'
 import { fieldBytes, MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
 import type { Violation } from '../../errors.ts'
 import type { PublishCommand } from '../../store/store.ts'
@@ -25,7 +25,7 @@ type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
  */
 export async function publishListing(
   body: JsonBody,
-  reader: Reader,
+  caller: Caller,
   context: WriteContext,
 ): Promise<Published> {
   const { store, replica } = context
@@ -56,7 +56,7 @@ export async function publishListing(
     throw isRepeat ? signatureReused() : isOwnedByAnother ? notOwner() : listingTooLarge()
 
   const { maxListings, requiresKey } = context
-  const keyId = requiresKey && reader.kind === 'key' ? reader.key.id : null
+  const keyId = requiresKey && caller.kind === 'key' ? caller.key.id : null
   const { result, warnings } = await writeChecked(
     { ...command, mayCreate: true, isRepeat },
     {

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import test from 'ava'
 import { createGateway, createMcpHandler } from '../../../src/context/runtime.ts'
-import type { Reader } from '../../../src/domain/api-key.ts'
+import type { ApiKey } from '../../../src/domain/api-key.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
 import type { ReadWhole } from '../../../src/domain/source/held.ts'
 import type { NamedSource } from '../../../src/domain/source/named-source.ts'
@@ -26,7 +26,6 @@ import { envelopeText, listingText } from '../../helpers/fake-registry.ts'
 import { fakeItem } from '../../helpers/fake-source.ts'
 import { type Injected, inject } from '../../helpers/inject.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
-import { KEY_READER } from '../../helpers/pages.ts'
 import { seededRandom } from '../../helpers/random.ts'
 import { ScriptedDispatcher, type ScriptedReply } from '../../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
@@ -332,10 +331,10 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const authorize = createAuthorize({
     requireReadKey: false,
     requireWriteKey: false,
-    keysRevealMore: upstreams.some(({ source }) => source.visibility === 'private'),
+    keysRevealMore: gateway.readers.keysRevealMore,
     operatorReads: true,
     isAdminKey: null,
-    recognise: (token) => (token === 'reader' ? keyOf(KEY_READER) : null),
+    recognise: (token) => (token === 'reader' ? KEY : null),
     now: () => clock.now() * 1000,
   })
   const log = createLogger('silent')
@@ -356,6 +355,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const app = createApp({
     routes,
     authorize,
+    readerOf: gateway.readers.of,
     log,
     rateLimit: () => null,
     clientAddress: () => 'reader',
@@ -364,7 +364,15 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   return app.callback()
 }
 
-const keyOf = (reader: Reader) => (reader.kind === 'key' ? reader.key : null)
+const KEY: ApiKey = {
+  id: 1,
+  name: 'reader',
+  scope: 'read',
+  hash: '00',
+  createdAt: 0,
+  expiresAt: null,
+  revokedAt: null,
+}
 
 /** The local Registry with one listing. */
 function localSource(clock: ManualClock): NamedSource {

@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http'
 import test, { type ExecutionContext } from 'ava'
 import { openAgentMarket } from '../../../src/cli/registries/buyer-market.ts'
 import { openRegistryClient } from '../../../src/context/buyer.ts'
-import { ANONYMOUS } from '../../../src/domain/api-key.ts'
 import type { Clock } from '../../../src/domain/clock.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
+import { SEES_ALL } from '../../../src/domain/reader.ts'
 import { MAX_FAILURES_IN_A_ROW, OPEN_JITTER, OPEN_MS } from '../../../src/domain/source/breaker.ts'
 import type { EntrepotError } from '../../../src/errors.ts'
 import { EVERYTHING } from '../../../src/gateway/ids-beginning.ts'
@@ -143,7 +143,7 @@ async function searchOver(t: ExecutionContext, { clock = manualClock(), isDown }
   const selected = { registries: [{ url, key: null }], discoveryTimeoutMs: 5000, tokens: new TokenTable([]) }
   const market = openAgentMarket(client, selected)
   const newest = { ...EVERYTHING, status: 'open', limit: 20, offset: 0, cursor: null } as const
-  const request = { reader: ANONYMOUS, signal: new AbortController().signal }
+  const request = { reader: SEES_ALL, signal: new AbortController().signal }
   return (filters: [string, string][] = []): Promise<unknown> =>
     market.page({ ...newest, filters }, request).then(
       ({ items }) => items.length,

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { ANONYMOUS } from '../../../src/domain/api-key.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
+import { SEES_ALL } from '../../../src/domain/reader.ts'
 import type { Item } from '../../../src/domain/source/reading.ts'
 import { SourceError } from '../../../src/domain/source/source-error.ts'
 import {
@@ -55,7 +55,7 @@ function offerItem(
 function facetsOver(sources: readonly FakeSource[], query: Partial<FacetsQuery> = {}): Promise<MergedFacets> {
   const merge = { ...mergeOver(sources), tokens: TOKENS }
   const asked = { ...listingQuery(), by: [MODEL, REGISTRY_FACET], per: 'gpu', ...query } as const
-  return readFacets(merge, asked, { reader: ANONYMOUS, signal: new AbortController().signal })
+  return readFacets(merge, asked, { reader: SEES_ALL, signal: new AbortController().signal })
 }
 
 const offer = fc.record({

@@ -1,11 +1,12 @@
 import test from 'ava'
-import { ANONYMOUS } from '../../../src/domain/api-key.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
+import { SEES_ALL } from '../../../src/domain/reader.ts'
 import type { NamedSource } from '../../../src/domain/source/named-source.ts'
 import { FULL_RANGE } from '../../../src/domain/source/reading.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { createMarket } from '../../../src/gateway/market.ts'
+import { createReaders } from '../../../src/gateway/readers.ts'
 import type { RequestContext } from '../../../src/http/route.ts'
 import { type Gateway, plainListingRoutes } from '../../../src/http/routes/listings.ts'
 import { localSource } from '../../../src/registry/local-source.ts'
@@ -79,7 +80,7 @@ test('local source: a far page by price is read in turns of the event loop', asy
   const idsAt = async (offset: number): Promise<string[]> => {
     const queryString = `sort=price&limit=2&offset=${offset}`
     const { signal } = new AbortController()
-    const request = { queryString, header: () => undefined, signal, reader: ANONYMOUS }
+    const request = { queryString, header: () => undefined, signal, reader: SEES_ALL }
     const { body } = await list!.handle(request as unknown as RequestContext)
     return JSON.parse(String(body)).items.map(({ listing_id }: { listing_id: string }) => listing_id)
   }
@@ -101,7 +102,15 @@ function gatewayOver(source: ReturnType<typeof localSource>): Gateway {
     budgetMs: 60_000,
     cursors: null,
   })
-  return { ...common, derived: [], market, sources: [], freshSeconds: 0, contentTag: () => '' }
+  return {
+    ...common,
+    derived: [],
+    market,
+    readers: createReaders([own], []),
+    sources: [],
+    freshSeconds: 0,
+    contentTag: () => '',
+  }
 }
 
 test('local source: copies of any status are held by id, and changes are reported in their turn', async (t) => {

@@ -24,6 +24,7 @@ function requestOf(context: KoaContext): RequestContext {
     },
     header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
     listHeader: (name) => req.headersDistinct[name]?.join(', '),
+    caller: state.caller,
     reader: state.reader,
     body: state.body,
     get signal() {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import type { Reader } from '../../../domain/api-key.ts'
 import type { Middleware } from '../../request-state.ts'
 import type { HandlerResponse } from '../../route.ts'
 
@@ -24,22 +23,18 @@ const OVERHEAD_BYTES = 4096
  * while the others wait for it.
  */
 export function cacheResponses(onLookup: (isHit: boolean) => void): Middleware {
-  /** By URL. Readers with a key all see the same, and so do readers without. */
-  const withKey = responsesByUrl()
-  const caches: Record<Reader['kind'], LRUCache<string, CachedResponse>> = {
-    anonymous: responsesByUrl(),
-    key: withKey,
-    operator: withKey,
-  }
+  /** By URL and what the reader sees. Callers without a key displace no answer to those with one. */
+  const withKey = createResponses()
+  const anonymous = createResponses()
   return async ({ req, state }, next) => {
-    const { route, reader } = state
+    const { route, caller, reader } = state
     if (route.gate !== 'read' || route.method !== 'GET') return next()
-    const cache = isSelective(req) ? null : caches[reader.kind]
-    const url = req.url!
-    let cached = cache?.get(url)
+    const cache = isSelective(req) ? null : caller.kind === 'anonymous' ? anonymous : withKey
+    const key = `${reader.digest} ${req.url!}`
+    let cached = cache?.get(key)
     if (cached?.refresh !== undefined && !cached.isCurrent()) {
       await cached.refresh
-      cached = cache?.get(url)
+      cached = cache?.get(key)
     }
     if (cached?.isCurrent()) {
       onLookup(true)
@@ -48,30 +43,30 @@ export function cacheResponses(onLookup: (isHit: boolean) => void): Middleware {
     }
     onLookup(false)
     const handling: Promise<void> = next().then(() => {
-      if (cache !== null) store(cache, url, state.response)
+      if (cache !== null) store(cache, key, state.response)
     })
     if (cached !== undefined) cached.refresh = handling.catch(() => {})
     await handling
   }
 }
 
-const responsesByUrl = (): LRUCache<string, CachedResponse> =>
+const createResponses = (): LRUCache<string, CachedResponse> =>
   new LRUCache({
     max: MAX_RESPONSES,
     maxSize: MAX_CACHED_BYTES / 2,
-    sizeCalculation: ({ bytes }, url) => url.length + bytes + OVERHEAD_BYTES,
+    sizeCalculation: ({ bytes }, key) => key.length + bytes + OVERHEAD_BYTES,
   })
 
-function store(cache: LRUCache<string, CachedResponse>, url: string, made: HandlerResponse): void {
+function store(cache: LRUCache<string, CachedResponse>, key: string, made: HandlerResponse): void {
   const { body, isCurrent, headers: { 'Server-Timing': _, ...headers } = {} } = made
   if (isCurrent === undefined || !(body instanceof Buffer) || body.length > MAX_BODY_BYTES) {
-    cache.delete(url)
+    cache.delete(key)
     return
   }
   const response = { ...made, body: detached(body), headers }
   // A compressed body is about as long at most, and is added later.
   const bytes = Object.values(headers).reduce((sum, text) => sum + text.length, 2 * body.length)
-  cache.set(url, { response, bytes, isCurrent })
+  cache.set(key, { response, bytes, isCurrent })
 }
 
 /** A small buffer would retain the larger one that it is part of. */

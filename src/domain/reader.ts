@@ -1,0 +1,31 @@
+import type { Criterion } from '../filter-spec/filter.ts'
+
+/** What a reader of a market sees, and how much may be asked. */
+export type Reader = {
+  /** Name of the view. */
+  view: string
+  /** Names of the sources that exist for the reader; `null`: all. */
+  sources: ReadonlySet<string> | null
+  /** Listings that do not match do not exist for the reader. AND-ed with the reader's own filters. */
+  filter: readonly Criterion[]
+  /** Of everything that decides what the reader sees: sources and ranks, filter, filter spec, tokens, vocabulary. */
+  digest: string
+  limits: ReaderLimits
+}
+
+/** Of one key of the view; `null`: as configured for all. */
+type ReaderLimits = { requestsPerMinute: number | null; maxWatchers: number | null }
+
+/** Of a market without views, such as that of a buyer's Registries. */
+export const SEES_ALL: Reader = {
+  view: 'all',
+  sources: null,
+  filter: [],
+  digest: '',
+  limits: { requestsPerMinute: null, maxWatchers: null },
+}
+
+/** What is outside the view does not exist for the reader. */
+export function maySee({ sources }: Reader, { name }: { name: string }): boolean {
+  return sources?.has(name) ?? true
+}
