@@ -1,96 +1,129 @@
-import { createPublicKey, randomUUID, sign, verify } from 'node:crypto'
-import canonicalize from 'canonicalize'
-import type { JsonValue } from '../../src/json/value.ts'
+import { randomUUID } from 'node:crypto'
 import type { Teardown } from './registry.ts'
 import { temporaryFile } from './run-cli.ts'
-import { framed, keyOf, publicKeyOf, questionOf, sha256 } from './signed-registry.ts'
+import {
+  ANSWER_VERSION,
+  bodyHashOf,
+  ed25519Key,
+  filledIn,
+  headersOf,
+  isProof,
+  type Key,
+  messageOf,
+  type Party,
+  partyOf,
+  queryText,
+  questionOf,
+  REQUEST_VERSION,
+} from './signed-line.ts'
 
 const SEED = Buffer.alloc(32, 3)
-const READER = Buffer.alloc(32, 4)
+const AUTHORITY = ed25519Key(SEED).party
+const READER = ed25519Key(Buffer.alloc(32, 4))
 
 /** The environment of a service that answers on the signed line, with the key of `readSigned`. */
 export const authorityEnvironment = (t: Teardown): Record<string, string> => ({
   REGISTRY_AUTHORITY_ID: 'registry-a',
-  REGISTRY_AUTHORITY_SCHEME: 'ed25519',
-  REGISTRY_AUTHORITY_IDENTIFIER: publicKeyOf(SEED),
+  REGISTRY_AUTHORITY_SCHEME: AUTHORITY.scheme,
+  REGISTRY_AUTHORITY_IDENTIFIER: AUTHORITY.identifier,
   REGISTRY_AUTHORITY_CREDENTIAL_FILE: temporaryFile(t, 'authority.key', SEED.toString('base64url')),
 })
 
-type Changes = {
+export type Changes = {
+  /** Who asks. Default: a key of Ed25519. */
+  key?: Key
+  /** Default: `buyer` for reads, `seller` for writes. */
+  role?: string
+  /** Who has to answer. Default: the service of `authorityEnvironment`. */
+  authority?: Party
   /** Replace single headers; `null` leaves one out. */
   headers?: Record<string, string | null>
   /** Of the request, when another one is signed. */
   path?: string
+  /** Sent when another one is signed. */
+  body?: string | Buffer
   timestamp?: string
   requestId?: string
+  /** Of the message, when the path has another. */
+  operation?: string
+  resource?: string
 }
 
-type Row = { listing_id: string; publisher_id: unknown; identities: unknown }
-type Body = { items: Row[]; listing: Row; filters: object[]; etag: string; current_etag: string }
-export type SignedReply = { status: number; isSigned: boolean; body: Body; headers: Headers }
+type Row = { listing_id: string; publisher_id: unknown; identities: unknown; publisher_principals: unknown }
+type Body = {
+  items: Row[]
+  listing: Row
+  filters: object[]
+  etag: string
+  current_etag: string
+  detail: unknown
+}
+export type SignedReply = { status: number; isSigned: boolean; body: Body; text: string; headers: Headers }
 
 /** Reads as a client of the signed line, written from the protocol and without the code under test. */
-export async function readSigned(url: string, path: string, changes: Changes = {}): Promise<SignedReply> {
-  const { timestamp = String(Math.floor(Date.now() / 1000)), requestId = randomUUID() } = changes
+export const readSigned = (url: string, path: string, changes: Changes = {}): Promise<SignedReply> =>
+  sendSigned(url, 'GET', path, undefined, changes)
+
+/** Sends any request likewise. @param body JSON text, or a value */
+export async function sendSigned(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  changes: Changes = {},
+): Promise<SignedReply> {
+  const {
+    timestamp = String(Math.floor(Date.now() / 1000)),
+    requestId = randomUUID(),
+    key = READER,
+  } = changes
   const { pathname, searchParams } = new URL(path, url)
-  const etag = changes.headers?.['if-match']
-  const pairs = [...searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : 1))
-  const body = canonicalize({ query: pairs, ...(etag && { if_match: etag.replaceAll('"', '') }) })!
-  const [operation, resource] = questionOf(pathname)
-  const identifier = publicKeyOf(READER)
-  const version = 'arkhai.market-request-signature.v2'
-  const fields = [
-    'buyer',
-    'ed25519',
-    identifier,
-    'GET',
-    operation,
-    resource,
-    requestId,
-    timestamp,
-    sha256(body),
-  ]
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+  const known = questionOf(method, pathname)
+  const { operation = known?.operation ?? '', resource = known?.resource ?? '' } = changes
+  const signed = method === 'GET' ? queryText(searchParams, changes.headers?.['if-match'] ?? undefined) : text
+  const hash = bodyHashOf(operation === 'listing.validate' ? filledIn(signed) : signed) ?? ''
+  const role = changes.role ?? (method === 'GET' ? 'buyer' : 'seller')
+  const envelope = { role, party: key.party, method, operation, resource, requestId, timestamp }
+  const proof = await key.sign(messageOf(REQUEST_VERSION, envelope, [hash]))
   const headers: Record<string, string | null> = {
-    'x-market-signature-version': version,
-    'x-market-identity-scheme': 'ed25519',
-    'x-market-identity-identifier': identifier,
-    'x-market-role': 'buyer',
-    'x-market-request-id': requestId,
-    'x-market-timestamp': timestamp,
-    'x-market-signature': sign(null, framed([version, ...fields]), keyOf(READER)).toString('base64url'),
+    ...headersOf(REQUEST_VERSION, envelope, proof),
+    ...(text !== '' && { 'content-type': 'application/json' }),
     ...changes.headers,
   }
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     value === null ? [] : [[name, value] as const],
   )
-  const response = await fetch(new URL(changes.path ?? path, url), { headers: Object.fromEntries(sent) })
-  const text = await response.text()
+  const content = changes.body ?? (text === '' ? undefined : text)
+  const response = await fetch(new URL(changes.path ?? path, url), {
+    method,
+    headers: Object.fromEntries(sent),
+    ...(content !== undefined && { body: content }),
+  })
+  const answer = await response.text()
   return {
     status: response.status,
     headers: response.headers,
-    body: text === '' ? null : JSON.parse(text),
-    isSigned: isAnswer(response, text, { operation, resource, requestId }),
+    text: answer,
+    body: response.headers.get('content-type')?.includes('json') ? JSON.parse(answer) : null,
+    isSigned: await isAnswer(response, answer, envelope, changes.authority ?? AUTHORITY),
   }
 }
 
-function isAnswer({ status, headers }: Response, text: string, asked: Record<string, string>): boolean {
+async function isAnswer(
+  { status, headers }: Response,
+  text: string,
+  asked: Parameters<typeof messageOf>[1],
+  authority: Party,
+): Promise<boolean> {
   const read = (name: string): string => headers.get(`x-market-${name}`) ?? ''
-  const { operation = '', resource = '', requestId = '' } = asked
-  if (read('signature') === '') return false
-  const hash = sha256(text === '' ? '' : canonicalize(JSON.parse(text) as JsonValue)!)
-  const message = framed([
-    'arkhai.market-response-signature.v2',
-    'registry',
-    'ed25519',
-    publicKeyOf(SEED),
-    'GET',
-    operation,
-    resource,
-    requestId,
-    read('timestamp'),
-    String(status),
-    hash,
-  ])
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKeyOf(SEED) }, format: 'jwk' })
-  return verify(null, message, key, Buffer.from(read('signature'), 'base64url'))
+  const party = partyOf(read('identity-scheme'), read('identity-identifier'))
+  if (read('signature-version') !== ANSWER_VERSION || party === null || read('role') !== 'registry')
+    return false
+  if (party.scheme !== authority.scheme || party.identifier !== authority.identifier) return false
+  if (read('request-id') !== asked.requestId || Math.abs(Date.now() / 1000 - Number(read('timestamp'))) > 301)
+    return false
+  const envelope = { ...asked, role: 'registry', party, timestamp: read('timestamp') }
+  const message = messageOf(ANSWER_VERSION, envelope, [String(status), bodyHashOf(text) ?? ''])
+  return isProof(party, message, read('signature'))
 }

@@ -1,19 +1,34 @@
-import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import canonicalize from 'canonicalize'
+import { buffer } from 'node:stream/consumers'
 import type { Teardown } from './registry.ts'
 import { temporaryFile } from './run-cli.ts'
+import {
+  ANSWER_VERSION,
+  bodyHashOf,
+  type Envelope,
+  ed25519Key,
+  filledIn,
+  framed,
+  headersOf,
+  isProof,
+  isProofText,
+  messageOf,
+  type Party,
+  partyOf,
+  type Question,
+  queryText,
+  questionOf,
+  REQUEST_VERSION,
+} from './signed-line.ts'
+import { createMarket, ETAG, FILTERS, type Result, refused, type SignedListing } from './signed-market.ts'
 
 /** `[gateway.identity]` with a key of its own. */
 export function identityToml(t: Teardown): string {
   const file = temporaryFile(t, 'gateway.key', Buffer.alloc(32, 7).toString('base64url'))
   return `[gateway.identity]\nscheme = "ed25519"\nkey_file = "${file}"\n`
 }
-
-/** A listing of a Registry of the signed line; `seller`: the public key that publishes it. */
-export type SignedListing = { listing_id: string; seller: string; [member: string]: unknown }
 
 /** What a Registry of the signed line does otherwise than a good one. */
 export type Fault =
@@ -25,247 +40,258 @@ export type Fault =
   | 'old'
   | 'unsigned 500'
   | 'unsigned 429'
+  /** Of one write: it is applied, and its answer does not arrive. */
+  | 'lost answer'
+  /** Of one write: it goes on for longer than a second attempt takes. */
+  | 'in progress'
   | null
 
+const AUTHORITY_KEY = ed25519Key(Buffer.alloc(32, 1))
+const FOREIGN_KEY = ed25519Key(Buffer.alloc(32, 2))
+
+/** `[registry.authorities."URL"]` of the buyer file, for this Registry. */
+export const pinToml = (url: string, identifier = AUTHORITY_KEY.party.identifier): string =>
+  `[registry.authorities."${url}"]\nauthority = "registry-a"\n` +
+  `identities = [{ scheme = "ed25519", identifier = "${identifier}" }]\n`
+
 /**
- * A Registry of the signed line, written from the protocol and without the code under test. It answers pages, single listings, publishers
- * and its filter spec, each signed, and refuses what is not signed well. `state.fault` and `state.items` may be changed while it runs.
+ * A Registry of the signed line, written from the protocol and without the code under test. It checks each request in the order of
+ * the public implementation, answers reads, writes and rotations, each signed, and remembers request ids. `state` may be changed while
+ * it runs.
  */
 export async function startSignedRegistry(t: Teardown, items: readonly SignedListing[] = []) {
-  const seeds = { own: Buffer.alloc(32, 1), foreign: Buffer.alloc(32, 2) }
   const state = {
-    items,
     fault: null as Fault,
+    /** Pages with this listing are an unsigned 500. */
     poisoned: null as string | null,
+    /** Method and target of each request. */
     seen: [] as string[],
+    /** Who signed, as which role, of each request that was signed well. */
+    callers: [] as { party: Party; role: string; requestId: string; operation: string }[],
     skewSeconds: 0,
+    /** Keys of the two gates. */
+    readKey: null as string | null,
+    writeKey: null as string | null,
   }
+  const now = (): number => Math.floor(Date.now() / 1000) + state.skewSeconds
+  const market = createMarket(now)
+  market.seed(items)
+  const recorded = new Map<string, { hash: string; result: Result | null }>()
   const server = createServer((request, response) => {
-    const refused = refusalOf(request)
-    const operation = `${request.method} ${request.url}`
-    state.seen.push(operation)
-    if (refused !== null) {
-      response.writeHead(401, {
-        'content-type': 'application/json',
-        date: new Date(nowOf(state) * 1000).toUTCString(),
-      })
-      response.end(JSON.stringify({ detail: refused }))
-      return
-    }
-    answer(request, response)
+    state.seen.push(`${request.method} ${request.url}`)
+    answer(request, response).catch((error) => response.destroy(error))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close().closeAllConnections())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, state, identifier: publicKeyOf(seeds.own), foreign: publicKeyOf(seeds.foreign) }
+  const [identifier, foreign] = [AUTHORITY_KEY, FOREIGN_KEY].map(({ party }) => party.identifier)
+  return { url, state, market, identifier: identifier!, foreign: foreign! }
 
-  function refusalOf({ method, url = '', headers }: IncomingMessage): string | null {
-    const { pathname, searchParams } = new URL(url, 'http://registry')
-    const read = (name: string): string => String(headers[`x-market-${name}`] ?? '')
-    if (!['buyer', 'service'].includes(read('role'))) return 'context_mismatch'
-    if (Math.abs(nowOf(state) - Number(read('timestamp'))) > 300) return 'timestamp_skew'
-    const pairs = [...searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : 1))
-    const etag = headers['if-match']?.replaceAll('"', '')
-    const body = canonicalize({ query: pairs, ...(etag !== undefined && { if_match: etag }) })!
-    const [operation, resource] = questionOf(pathname)
-    const message = framed([
-      'arkhai.market-request-signature.v2',
-      read('role'),
-      read('identity-scheme'),
-      read('identity-identifier'),
-      method!,
-      operation,
-      resource,
-      read('request-id'),
-      read('timestamp'),
-      sha256(body),
-    ])
-    const key = { kty: 'OKP', crv: 'Ed25519', x: read('identity-identifier') }
-    const isGood = verify(
-      null,
-      message,
-      createPublicKey({ key, format: 'jwk' }),
-      Buffer.from(read('signature'), 'base64url'),
-    )
-    return isGood ? null : 'invalid_proof'
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url: target = '/' } = request
+    const body = await buffer(request)
+    const { pathname, searchParams } = new URL(target, 'http://registry')
+    const question = questionOf(method, pathname)
+    const unsigned = openAnswer(method, pathname, question) ?? formFault(question, body, searchParams)
+    if (unsigned !== null || question === null)
+      return sendUnsigned(response, unsigned ?? refused(404, 'Not Found'))
+    const verdict = await judge(request, question, body, searchParams)
+    if ('status' in verdict) return sendUnsigned(response, verdict)
+    const { envelope, hash } = verdict
+    state.callers.push({
+      party: envelope.party,
+      role: envelope.role,
+      requestId: envelope.requestId,
+      operation: envelope.operation,
+    })
+    const result = await answerOnce(envelope, hash, {
+      gate: () => gateOf(request, question),
+      act: () => route(request, question, envelope.party, body, searchParams),
+    })
+    const { fault } = state
+    const isPoisoned = result.ids?.includes(state.poisoned ?? '') === true
+    if (fault?.startsWith('unsigned ') || isPoisoned)
+      return void response.writeHead(fault === 'unsigned 429' ? 429 : 500).end('Internal Server Error')
+    if (fault === 'lost answer' && question.isWrite) {
+      state.fault = null
+      return void response.destroy()
+    }
+    await sendSigned(response, envelope, result)
   }
 
-  function answer(request: IncomingMessage, response: ServerResponse): void {
-    const { fault } = state
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://registry')
-    const page = pageOf(pathname, searchParams)
-    if (fault?.startsWith('unsigned ') || page.ids.includes(state.poisoned ?? '')) {
-      response.writeHead(fault === 'unsigned 429' ? 429 : 500).end('Internal Server Error')
-      return
+  /** What an id was used for comes before the gates, and the answer that it had after them. */
+  async function answerOnce(
+    { party, requestId }: Envelope,
+    hash: string,
+    { gate, act }: { gate: () => Result | null; act: () => Result | Promise<Result> },
+  ): Promise<Result> {
+    const id = `${party.scheme} ${party.identifier} ${requestId}`
+    const earlier = recorded.get(id)
+    if (earlier !== undefined && earlier.hash !== hash) return refused(409, 'changed_reuse')
+    if (earlier?.result === null || state.fault === 'in progress') {
+      // The first try ends meanwhile.
+      if (earlier === undefined) recorded.set(id, { hash, result: null })
+      else recorded.delete(id)
+      state.fault = null
+      return refused(409, 'request_in_progress')
     }
-    const [operation, resource] = questionOf(pathname)
-    const text = JSON.stringify(page.body)
-    const timestamp = String(nowOf(state) - (fault === 'old' ? 301 : 0))
-    const seed = fault === 'foreign key' ? seeds.foreign : seeds.own
-    const requestId = fault === 'other request' ? 'other' : String(request.headers['x-market-request-id'])
-    const identifier = publicKeyOf(seed)
-    const message = framed([
-      'arkhai.market-response-signature.v2',
-      'registry',
-      'ed25519',
-      identifier,
-      'GET',
-      operation,
-      resource,
-      requestId,
-      timestamp,
-      String(page.status),
-      sha256(canonicalize(page.body)!),
-    ])
-    response.writeHead(fault === 'changed status' ? 410 : page.status, {
+    const refusal = gate()
+    const result = refusal ?? earlier?.result ?? (await act())
+    if (earlier === undefined && result.status < 500) recorded.set(id, { hash, result })
+    return result
+  }
+
+  async function judge(
+    { method = '', headers }: IncomingMessage,
+    { operation, resource, isWrite }: Question,
+    body: Buffer,
+    query: URLSearchParams,
+  ): Promise<Result | { envelope: Envelope; hash: string }> {
+    const read = (name: string): string => String(headers[`x-market-${name}`] ?? '')
+    const text = operation === 'listing.validate' ? filledIn(body.toString()) : body.toString()
+    const hash = bodyHashOf(BARE.has(operation) ? '' : isWrite ? text : queryText(query, headers['if-match']))
+    if (hash === null) return refused(400, 'Body is not canonical JSON')
+    const role = read('role')
+    if (!['buyer', 'seller', 'service'].includes(role)) return refused(401, 'context_mismatch')
+    const party = partyOf(read('identity-scheme'), read('identity-identifier'))
+    if (party === null) return refused(401, 'malformed_envelope')
+    if (read('signature-version') !== REQUEST_VERSION) return refused(401, 'unsupported_version')
+    const [requestId, timestamp, proof] = [read('request-id'), readTime(read('timestamp')), read('signature')]
+    const isFormed = /^[A-Za-z0-9][\w.:-]{0,127}$/.test(requestId) && isProofText(party.scheme, proof)
+    if (!isFormed || timestamp === null || [...resource].length > 1024 || resource.includes('\0'))
+      return refused(401, 'malformed_envelope')
+    if (Math.abs(now() - Number(timestamp)) > 300) return refused(401, 'timestamp_skew')
+    const envelope = { role, party, method, operation, resource, requestId, timestamp }
+    if (!(await isProof(party, messageOf(REQUEST_VERSION, envelope, [hash]), proof)))
+      return refused(401, 'invalid_proof')
+    const { scheme, identifier } = party
+    const replay = [REQUEST_VERSION, scheme, identifier, role, method, operation, resource, hash]
+    return { envelope, hash: framed(replay).toString('hex') }
+  }
+
+  function gateOf({ headers }: IncomingMessage, { operation, isWrite }: Question): Result | null {
+    const isOpen = !isWrite || operation === 'listing.validate'
+    if (!isOpen && headers['x-market-role'] !== 'seller') return refused(403, 'role_not_authorized')
+    const key = isOpen ? state.readKey : state.writeKey
+    const given = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]
+    if (key === null || given === key) return null
+    return refused(401, given === undefined ? 'API key required' : 'Invalid or revoked API key')
+  }
+
+  function route(
+    { headers }: IncomingMessage,
+    { operation, resource }: Question,
+    party: Party,
+    body: Buffer,
+    query: URLSearchParams,
+  ): Result | Promise<Result> {
+    const [n, nonce = ''] = resource.split(':')
+    const object = () => JSON.parse(body.toString())
+    const etag = (JSON.parse(queryText(query, headers['if-match'])) as { if_match?: string }).if_match
+    switch (operation) {
+      case 'listing.publish':
+        return market.publish(party, object())
+      case 'listing.update':
+        return market.update(party, resource, object())
+      case 'listing.delete':
+        return market.remove(party, resource)
+      case 'listing.list':
+        return market.page(query, etag)
+      case 'listing.get':
+        return market.single(resource)
+      case 'publisher.list':
+        return market.directory(query)
+      case 'publisher.get':
+        return market.publisher(Number(resource))
+      case 'filter.get':
+        return { status: 200, body: { version: 1, etag: ETAG, listing_shape: {}, filters: FILTERS } }
+      case 'health.read':
+        return { status: 200, body: { status: 'healthy' } }
+      case 'system.stats.read':
+        return market.stats()
+      case 'listing.validate':
+        return { status: 200, body: verdictOn(object()) }
+      case 'publisher.identity.rotate':
+        return market.rotate(party, Number(n), object())
+      case 'publisher.identity.rotation.read':
+        return market.rotation(Number(n), nonce)
+      default:
+        return market.retire(party, Number(n), nonce)
+    }
+  }
+
+  function sendUnsigned(response: ServerResponse, { status, body }: Result): void {
+    response.writeHead(status, {
       'content-type': 'application/json',
-      ...(fault !== 'unsigned' && {
-        'x-market-signature-version': 'arkhai.market-response-signature.v2',
-        'x-market-identity-scheme': 'ed25519',
-        'x-market-identity-identifier': identifier,
-        'x-market-role': 'registry',
-        'x-market-request-id': requestId,
-        'x-market-timestamp': timestamp,
-        'x-market-signature': sign(null, message, keyOf(seed)).toString('base64url'),
-      }),
+      date: new Date(now() * 1000).toUTCString(),
+    })
+    response.end(JSON.stringify(body))
+  }
+
+  async function sendSigned(
+    response: ServerResponse,
+    asked: Envelope,
+    { status, body }: Result,
+  ): Promise<void> {
+    const { fault } = state
+    const key = fault === 'foreign key' ? FOREIGN_KEY : AUTHORITY_KEY
+    const envelope = {
+      ...asked,
+      role: 'registry',
+      party: key.party,
+      requestId: fault === 'other request' ? 'other' : asked.requestId,
+      timestamp: String(now() - (fault === 'old' ? 301 : 0)),
+    }
+    const text = body === null ? '' : JSON.stringify(body)
+    const message = messageOf(ANSWER_VERSION, envelope, [String(status), bodyHashOf(text) ?? ''])
+    response.writeHead(fault === 'changed status' ? status + 1 : status, {
+      ...(text !== '' && { 'content-type': 'application/json' }),
+      ...(fault !== 'unsigned' && headersOf(ANSWER_VERSION, envelope, await key.sign(message))),
     })
     response.end(fault === 'changed body' ? text.replace('{', '{"added":1,') : text)
   }
+}
 
-  function pageOf(
-    path: string,
-    parameters: URLSearchParams,
-  ): { status: number; body: object; ids: string[] } {
-    const limit = Number(parameters.get('limit') ?? 50)
-    const offset = Number(parameters.get('offset') ?? 0)
-    const sellers = [...new Set(state.items.map(({ seller }) => seller))]
-    const rows = state.items.map((item) => rowOf(item, sellers.indexOf(item.seller) + 1))
-    if (path === '/filter-spec')
-      return { status: 200, body: { version: 1, etag: 'one', listing_shape: {}, filters: [FILTER] }, ids: [] }
-    if (path === '/publishers')
-      return {
-        status: 200,
-        body: { items: sellers.map(publisherOf).filter(wantedBy(parameters, '')) },
-        ids: [],
-      }
-    if (path === '/listings') {
-      const open = rows.filter(({ publisher_principals: { identities } }) =>
-        wantedBy(parameters, 'publisher_')({ identities }),
-      )
-      const found = open.filter(({ offer_resource: { region } }) =>
-        [null, region].includes(parameters.get('region')),
-      )
-      const items = found.slice(offset, offset + limit)
-      const ids = items.map(({ listing_id }) => listing_id)
-      return { status: 200, body: { items, count: items.length, total_after_filter: found.length }, ids }
-    }
-    const id = decodeURIComponent(path.replace('/listings/', ''))
-    const row = rows.find(({ listing_id }) => listing_id === id)
-    return row === undefined
-      ? { status: 404, body: { detail: 'Listing not found' }, ids: [] }
-      : { status: 200, body: { listing: row }, ids: [id] }
+/** Without a signature. `null` for what needs one. */
+function openAnswer(method: string, path: string, question: Question | null): Result | null {
+  if (method === 'GET' && path === '/health') return { status: 200, body: { status: 'ok' } }
+  if (method === 'GET' && path === '/openapi.json')
+    return { status: 200, body: { info: { version: '0.2.0' } } }
+  if (question !== null) return null
+  const isKnown = ['GET', 'POST', 'PUT', 'DELETE'].some((other) => questionOf(other, path) !== null)
+  return isKnown ? refused(405, 'Method Not Allowed') : refused(404, 'Not Found')
+}
+
+/** Before any authentication. */
+function formFault(question: Question | null, body: Buffer, query: URLSearchParams): Result | null {
+  const { operation = '', isWrite = false } = question ?? {}
+  const hasBody = isWrite && !BARE.has(operation)
+  const limit = query.get('limit')
+  if (operation === 'listing.list' && limit !== null && !/^\d+$/.test(limit))
+    return refused(422, [{ type: 'int_parsing', loc: ['query', 'limit'] }])
+  try {
+    if (hasBody) JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch (error) {
+    return error instanceof SyntaxError
+      ? refused(422, [{ type: 'json_invalid', loc: ['body'] }])
+      : refused(400, 'There was an error parsing the body')
   }
+  return null
 }
 
-const FILTER = {
-  name: 'region',
-  path: '$.offer_resource.region',
-  query_name: null,
-  query_aliases: ['where'],
-  op: 'in',
-  value_type: 'string',
-  alias_kind: null,
-  on_missing: 'fail',
-  indexed: false,
+/** Their bodies are ignored, unsigned. */
+const BARE = new Set(['listing.delete', 'publisher.identity.retire'])
+
+/** As Python reads an integer. */
+function readTime(text: string): string | null {
+  if (!/^\+?\d+(_\d+)*$/.test(text)) return null
+  const value = BigInt(text.replace(/[+_]/g, ''))
+  return value < 2n ** 63n ? String(value) : null
 }
 
-const nowOf = ({ skewSeconds }: { skewSeconds: number }): number =>
-  Math.floor(Date.now() / 1000) + skewSeconds
-
-export function questionOf(path: string): [operation: string, resource: string] {
-  const [, publisher] = /^\/publishers\/0*(\d+)$/.exec(path) ?? []
-  if (publisher !== undefined) return ['publisher.get', publisher]
-  return QUESTIONS.get(path) ?? ['listing.get', decodeURIComponent(path.replace('/listings/', ''))]
+function verdictOn({ listing_id, offer_resource, settlement_options = [] }: Record<string, never[]>): object {
+  const isValid = typeof listing_id === 'string' && Object.keys(offer_resource ?? {}).length > 0
+  const errors = isValid ? [] : ['offer_resource: is empty']
+  return { valid: isValid, errors, settlement_options_count: settlement_options.length }
 }
-
-const QUESTIONS = new Map<string, [operation: string, resource: string]>([
-  ['/listings', ['listing.list', 'listings']],
-  ['/publishers', ['publisher.list', 'publishers']],
-  ['/filter-spec', ['filter.get', 'filter-spec']],
-  ['/api/v1/system/health', ['health.read', 'health']],
-  ['/api/v1/system/stats', ['system.stats.read', 'system']],
-])
-
-function rowOf({ seller, ...item }: SignedListing, publisher_id: number) {
-  return {
-    publisher_id,
-    publisher_principals: { identities: [{ scheme: schemeOf(seller), identifier: seller }] },
-    storefront_url: 'http://storefront.example/',
-    offer_resource: { gpu_model: 'H200', region: 'Reykjavik, IS' } as { region?: string },
-    accepted_escrows: [],
-    settlement_options: [],
-    demands: [],
-    max_duration_seconds: null,
-    oracle_address: null,
-    status: 'open',
-    created_at: '2026-11-20T00:00:00',
-    updated_at: '2026-11-20T00:00:00',
-    ...item,
-  }
-}
-
-const schemeOf = (seller: string): string => (seller.startsWith('0x') ? 'eip191' : 'ed25519')
-
-const publisherOf = (seller: string, n: number) => ({
-  publisher_id: n + 1,
-  storefront_url: 'http://storefront.example/',
-  identities: [
-    {
-      principal: { scheme: 'ed25519', identifier: 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg' },
-      status: 'retired',
-    },
-    { principal: { scheme: schemeOf(seller), identifier: seller }, status: 'primary', active_until: null },
-  ],
-})
-
-type Named = {
-  identities: readonly (
-    | { scheme: string; identifier: string }
-    | { principal: { scheme: string; identifier: string } }
-  )[]
-}
-
-/** Of publishers: those that the parameters name, or all. */
-const wantedBy =
-  (parameters: URLSearchParams, prefix: string) =>
-  ({ identities }: Named): boolean => {
-    const [scheme, identifier] = [parameters.get(`${prefix}scheme`), parameters.get(`${prefix}identifier`)]
-    if (scheme === null && identifier === null) return true
-    return identities.some((one) => {
-      const principal = 'principal' in one ? one.principal : one
-      return principal.scheme === scheme && principal.identifier === identifier
-    })
-  }
-
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-export const framed = (fields: readonly string[]): Buffer =>
-  Buffer.concat(
-    fields.map((field) => {
-      const bytes = Buffer.from(field)
-      const message = Buffer.alloc(4 + bytes.length)
-      message.writeInt32BE(bytes.length)
-      bytes.copy(message, 4)
-      return message
-    }),
-  )
-
-export const keyOf = (seed: Buffer) =>
-  createPrivateKey({
-    key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]),
-    format: 'der',
-    type: 'pkcs8',
-  })
-
-export const publicKeyOf = (seed: Buffer): string => createPublicKey(keyOf(seed)).export({ format: 'jwk' }).x!

@@ -6,12 +6,8 @@ import { listingText } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, type UpstreamEntry, whenReady } from '../../helpers/gateway.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
 import { ALICE } from '../../helpers/seller.ts'
-import {
-  type Fault,
-  identityToml,
-  type SignedListing,
-  startSignedRegistry,
-} from '../../helpers/signed-registry.ts'
+import type { SignedListing } from '../../helpers/signed-market.ts'
+import { type Fault, identityToml, startSignedRegistry } from '../../helpers/signed-registry.ts'
 
 const WALLET = ALICE.address.toLowerCase()
 const KEY = 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg'
