@@ -132,7 +132,7 @@ export const READ_REFUSALS: readonly SignedCase[] = [
     expected: signed(400, 'publisher_scheme and publisher_identifier are required together'),
   },
   {
-    title: 'a principal that is none',
+    title: 'a malformed principal',
     path: '/listings?publisher_scheme=eip191&publisher_identifier=0x1',
     expected: signed(400, 'Invalid publisher principal'),
   },
