@@ -9,6 +9,7 @@ import { SourceError } from '../src/domain/source/source-error.ts'
 import type { FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
+import { LeadingPrices } from '../src/gateway/by-price/leading-prices.ts'
 import { Holdings } from '../src/gateway/holdings.ts'
 import { readPage } from '../src/gateway/pages.ts'
 import { rankSources } from '../src/gateway/sources.ts'
@@ -48,6 +49,7 @@ async function measure(listings: string, shared: number): Promise<TableRow[]> {
     budgetMs: 4000,
     clock: systemClock,
     tokens: new TokenTable([]),
+    leadingPrices: new LeadingPrices(new TokenTable([])),
     vocabulary: VOCABULARY,
     cursors: null,
   }

@@ -1,6 +1,7 @@
 import { withMember } from '../json/members.ts'
 import { CLOSE_BRACE, COMMA } from '../json/scanner.ts'
 import { ENVELOPE_START, envelopeEnd } from '../wire/envelope.ts'
+import type { ItemPrice } from '../wire/listing.ts'
 import type { Hints } from './hints.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'
@@ -57,6 +58,17 @@ function renderMeta(merged: MergedItem): string {
   if (merged.ageSeconds !== undefined) meta += `,"age_seconds":${merged.ageSeconds}`
   const meaning = merged.meaning ?? item.meaning
   if (meaning) meta += `,${meaning}`
-  if (price !== undefined) meta += `,"price":${JSON.stringify(price)}`
+  if (price !== undefined) meta += `,"price":${textOf(price)}`
   return `${meta}}`
 }
+
+/** Many listings have the same price, which is one object. */
+function textOf(price: ItemPrice): string {
+  const known = TEXTS.get(price)
+  if (known !== undefined) return known
+  const text = JSON.stringify(price)
+  TEXTS.set(price, text)
+  return text
+}
+
+const TEXTS = new WeakMap<ItemPrice, string>()

@@ -8,7 +8,7 @@ import { hasAnswered } from '../wire/describe-missing.ts'
 import { decide } from './authority.ts'
 import { type Copy, isReadable, knows } from './deciders.ts'
 import { heldCopies } from './holdings.ts'
-import { type MergedItem, mergeItem, withMeaning } from './merged-item.ts'
+import { describeItem, type MergedItem, mergeItem } from './merged-item.ts'
 import {
   countReturned,
   incompleteError,
@@ -64,7 +64,7 @@ export async function findListing(
   if (merged === null && !request.isLoop) rejectUnknown(reports)
   const rank = ranked.findIndex(({ name }) => name === merged?.registry)
   const better = answers.filter((answer) => merged === null || answer.rank <= rank)
-  const shown = merged && withMeaning(merged, settings.vocabulary)
+  const shown = merged && describeItem(merged, settings)
   return { ...reports, merged: shown, complete: better.every(({ outcome }) => isComplete(outcome)) }
 }
 

@@ -6,6 +6,7 @@ import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import type { FacetJson } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
+import { LeadingPrices } from './by-price/leading-prices.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
@@ -55,7 +56,8 @@ export function createMarket(parts: MarketParts): Market {
   const { clock, countMs = COUNT_MS, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => traceSource(source))
   const holdings = new Holdings(rankSources(sources))
-  const settings = { ...parts, sources, holdings }
+  const leadingPrices = new LeadingPrices(parts.tokens)
+  const settings = { ...parts, sources, holdings, leadingPrices }
   const read = createQueryReader(parts)
   const visibleTo = ({ reader }: MarketRequest) =>
     parts.sources.filter(({ source }) => maySee(reader, source))

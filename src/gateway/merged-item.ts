@@ -3,6 +3,7 @@ import type { Item } from '../domain/source/reading.ts'
 import { type JsonObject, parseObject, sameJson } from '../json/value.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
+import type { LeadingPrices } from './by-price/leading-prices.ts'
 import type { Verdict } from './deciders.ts'
 
 export type MergedItem = {
@@ -31,10 +32,20 @@ export type MergedItem = {
   meaning?: string
 }
 
-export function withMeaning(merged: MergedItem, vocabulary: Vocabulary): MergedItem {
+/** With what it means, and what it costs in the currency that leads. */
+export function describeItem(
+  merged: MergedItem,
+  { vocabulary, leadingPrices }: { vocabulary: Vocabulary; leadingPrices: LeadingPrices },
+): MergedItem {
   const { item, registry } = merged
-  if (item.meaning !== undefined) return merged
-  return { ...merged, meaning: vocabulary.describe(item, () => readObject(item), registry) }
+  let listing: JsonObject | undefined
+  const readListing = (): JsonObject => {
+    listing ??= readObject(item)
+    return listing
+  }
+  const price = leadingPrices.of(item, readListing)
+  if (item.meaning !== undefined) return { ...merged, price }
+  return { ...merged, price, meaning: vocabulary.describe(item, readListing, registry) }
 }
 
 /** A readable copy that no better source is known to have, with what is known of the others. */

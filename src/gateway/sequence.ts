@@ -7,7 +7,7 @@ import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
 import type { Deciders, OpenDeciders } from './deciders.ts'
 import { MergedSequence, type ResumePoint } from './merge.ts'
-import { type MergedItem, withMeaning } from './merged-item.ts'
+import { describeItem, type MergedItem } from './merged-item.ts'
 import type { MergeSettings, Outcome } from './sources.ts'
 
 type SequenceOptions = {
@@ -40,19 +40,20 @@ export function isExact(outcomes: readonly Outcome[], deciders: Pick<Deciders, '
   )
 }
 
-/** With what they mean, and the prices that were compared. */
+/** With what they mean and cost: at the price that was compared, else at the one that leads. */
 export function describeItems(
   items: readonly MergedItem[],
   sequence: MergedSequence | PriceSequence,
   { priceLimit }: ListingQuery,
-  { tokens, vocabulary }: Pick<MergeSettings, 'tokens' | 'vocabulary'>,
+  settings: MergeSettings,
 ): readonly MergedItem[] {
-  const described = items.map((item) => withMeaning(item, vocabulary))
+  const { tokens, vocabulary } = settings
+  const described = items.map((item) => describeItem(item, settings))
   if (sequence instanceof MergedSequence && priceLimit === undefined) return described
   const comparison =
     sequence instanceof PriceSequence ? comparisonIn(sequence.order) : comparisonWith(priceLimit!)
   return described.map((item) => {
     const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, item.registry)
-    return { ...item, price: itemPrice(item.bytes, comparison, { tokens, sizesOf }) }
+    return { ...item, price: itemPrice(item.bytes, comparison, { tokens, sizesOf }) ?? item.price }
   })
 }

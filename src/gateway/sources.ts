@@ -8,6 +8,7 @@ import { SourceError } from '../domain/source/source-error.ts'
 import type { Attributes } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
+import type { LeadingPrices } from './by-price/leading-prices.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import type { Holdings } from './holdings.ts'
 
@@ -28,6 +29,7 @@ export type MergeSettings = {
   clock: Clock
   tokens: TokenTable
   vocabulary: Vocabulary
+  leadingPrices: LeadingPrices
   /** Details of a failure, for reports. Absent: readers see its reason alone. */
   describeFailure?: ((failure: SourceError, source: string) => string) | undefined
 }

@@ -44,6 +44,8 @@ export class SegmentBuilder {
   readonly #lengths: Uint32Array
   readonly #meanings = new Map<string, number>()
   readonly #meaningOf: Uint16Array
+  readonly #terms = new Map<string, number>()
+  readonly #termsOf: Uint16Array
   #values = 0
 
   /** @param reader of the plan */
@@ -59,6 +61,7 @@ export class SegmentBuilder {
     this.#statuses = new Uint8Array(rows)
     this.#chunkOf = new Uint16Array(rows)
     this.#meaningOf = new Uint16Array(rows)
+    this.#termsOf = new Uint16Array(rows)
     this.#starts = new Uint16Array(rows)
     this.#lengths = new Uint32Array(rows)
   }
@@ -94,6 +97,7 @@ export class SegmentBuilder {
     this.#lengths[slot] = text.length
     this.#values += count
     this.#meaningOf[slot] = numberOf(this.#meanings, meaning)
+    this.#termsOf[slot] = numberOf(this.#terms, prices.terms)
     this.#prices.add(slot, prices)
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
@@ -127,6 +131,8 @@ export class SegmentBuilder {
       lengths: this.#lengths.slice(0, size),
       meanings: [...this.#meanings.keys()],
       meaningOf: this.#meaningOf.slice(0, size),
+      terms: [...this.#terms.keys()],
+      termsOf: this.#termsOf.slice(0, size),
       columns,
       publishers: this.#publishers.finish(size),
       prices,

@@ -18,6 +18,8 @@ export type IndexEntry = Place & {
   bytes: Uint8Array
   /** JSON members that a gateway adds; made by the index. */
   meaning?: string
+  /** As of `RowPrices`; made by the index. */
+  terms?: string
 }
 
 /** Most rows of a segment: a slot has 16 bits. */
@@ -38,6 +40,9 @@ export type SegmentData = {
   /** Different ones; as a slot has 16 bits, so has their number. */
   meanings: readonly string[]
   meaningOf: Uint16Array
+  /** As the meanings. */
+  terms: readonly string[]
+  termsOf: Uint16Array
   /** One per path of the vocabulary. */
   columns: readonly ColumnData[]
   publishers: ColumnData
@@ -136,7 +141,7 @@ export class Segment {
 
   /** Its `bytes` are a view that stays valid. */
   entry(slot: number): IndexEntry {
-    const { chunks, chunkOf, starts, lengths, meanings, meaningOf } = this.#data
+    const { chunks, chunkOf, starts, lengths, meanings, meaningOf, terms, termsOf } = this.#data
     return {
       listingId: this.listingIdOf(slot),
       publisherId: this.publisherIdOf(slot),
@@ -144,6 +149,7 @@ export class Segment {
       bytes: chunks[chunkOf[slot]!]!.subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
       status: this.#statusOf(slot),
       meaning: meanings[meaningOf[slot]!]!,
+      terms: terms[termsOf[slot]!]!,
     }
   }
 

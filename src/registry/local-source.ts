@@ -80,7 +80,7 @@ function find(projection: Projection, query: ListingQuery, listingId: string): r
 }
 
 function toItem(
-  { bytes, listingId, createdAt, publisherId, meaning }: IndexRow,
+  { bytes, listingId, createdAt, publisherId, meaning, terms }: IndexRow,
   projection: Projection,
 ): Item {
   const publisher = projection.publisher(publisherId)
@@ -92,6 +92,7 @@ function toItem(
     storefrontUrl: publisher?.storefrontUrl ?? null,
     publisher: publisher?.identifier ?? null,
     meaning,
+    terms,
   }
 }
 

@@ -1,4 +1,5 @@
 import { countedSizes, type Sizes } from '../domain/price/price-key.ts'
+import { remembered } from '../domain/remembered.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type DerivedStep, MEANING, SIZE_FIELDS } from '../filter-spec/path.ts'
 import { at, type JsonValue } from '../json/value.ts'
@@ -9,9 +10,6 @@ import { describeMeaning, type Meaning, type Tables } from './meaning.ts'
 import { DERIVED_NAMES, type DerivedName, isDerivedName } from './names.ts'
 import type { PlaceReading } from './places/place-model.ts'
 import { readPlace } from './places/read-place.ts'
-
-/** Readings that are remembered until there are more: sellers choose the texts. */
-const MAX_REMEMBERED = 10_000
 
 /** What models and places mean, by the tables of this process. */
 export class Vocabulary {
@@ -125,13 +123,4 @@ function keyOf(source: string, ...values: readonly (ReturnType<typeof plain> | u
 function plain(value: JsonValue): string | number | true | null {
   if (typeof value === 'string') return value.slice(0, MAX_TEXT_LENGTH + 1)
   return typeof value === 'number' || value === null ? value : true
-}
-
-function remembered<Reading>(readings: Map<string, Reading>, key: string, read: () => Reading): Reading {
-  const known = readings.get(key)
-  if (known !== undefined) return known
-  if (readings.size >= MAX_REMEMBERED) readings.clear()
-  const reading = read()
-  readings.set(key, reading)
-  return reading
 }

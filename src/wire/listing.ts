@@ -22,9 +22,9 @@ export const itemPriceSchema = z
     price_per: z.enum(PRICE_PERS),
     amount: z
       .string()
-      .describe('What was compared, per `unit` and GPU or offer, rounded up; base units without `symbol`'),
+      .describe('In whole tokens, per `unit` and `price_per`, rounded up; base units without `symbol`'),
   })
-  .meta({ id: 'ItemPrice', description: 'The price that was compared' })
+  .meta({ id: 'ItemPrice', description: 'What a listing costs' })
 
 const BY_SHAPE = 'By the listing shape; a Registry that only warns of the shape may serve other values'
 
@@ -44,7 +44,7 @@ export const listingSchema = z
     _meta: z
       .object({ price: itemPriceSchema })
       .optional()
-      .describe('With `sort=price` or `price_max`; absent where nothing compared'),
+      .describe('With `sort=price` or `price_max`; absent where there is no price'),
   })
   .meta({ id: 'Listing', description: 'Published members have the bytes that were published' })
 
@@ -119,7 +119,9 @@ const provenance = z
     age_seconds: z.int().optional().describe('Of the copy; only in answers for one id'),
     price: itemPriceSchema
       .optional()
-      .describe('With `sort=price` or `price_max`; absent where nothing compared'),
+      .describe(
+        'The price that was compared, else the lowest per GPU in the currency that leads; absent without a price',
+      ),
   })
   .meta({ id: 'Provenance' })
 

@@ -8,7 +8,7 @@ import {
   type PricePer,
   type Sizes,
 } from '../../domain/price/price-key.ts'
-import type { TokenTable } from '../../domain/price/token.ts'
+import type { Token, TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 import type { JsonValue } from '../../json/value.ts'
@@ -51,8 +51,11 @@ export function itemPrice(
   const prices = lowestPrices(listing, comparison.per, sizesOf(listing))
   const compared = comparedPrice([...prices.values()], comparison)
   if (compared === undefined) return undefined
-  const { option, key, gpus, per } = compared
-  const token = tokens.find(option.chain, option.token)
+  const { chain, token } = compared.option
+  return priceJson(compared, tokens.find(chain, token))
+}
+
+export function priceJson({ option, key, gpus, per }: LowestPrice, token: Token | null): ItemPrice {
   return {
     chain: option.chain,
     token: option.token,

@@ -87,12 +87,16 @@ const listPlain = (
       request,
     )
     const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
-    return { body: renderEnvelope(items.map(plainRow), total, judged), isCurrent }
+    const { sort, limit: ceiling } = query.prices
+    const rowOf = sort === 'price' || ceiling !== undefined ? pricedRow : plainRow
+    return { body: renderEnvelope(items.map(rowOf), total, judged), isCurrent }
   },
 })
 
-/** As published; only a price that was compared is added. */
-function plainRow({ bytes, price }: MergedItem): Uint8Array {
+/** As published. */
+const plainRow = ({ bytes }: MergedItem): Uint8Array => bytes
+
+function pricedRow({ bytes, price }: MergedItem): Uint8Array {
   return price === undefined ? bytes : withMember(bytes, '_meta', JSON.stringify({ price }))
 }
 

@@ -175,7 +175,7 @@ export class Snapshot {
     return publisher === null ? null : this.#publisherIds.get(publisher)
   }
 
-  #itemOf({ listingId: key, bytes, createdAt: position, publisherId, meaning }: IndexRow): Item {
+  #itemOf({ listingId: key, bytes, createdAt: position, publisherId, meaning, terms }: IndexRow): Item {
     const { publisher, storefrontUrl } = this.#publishers[publisherId]!
     const own = this.#details.get(key)
     const item = {
@@ -186,6 +186,7 @@ export class Snapshot {
       storefrontUrl,
       publisher,
       meaning,
+      terms,
     }
     return own === undefined ? item : { ...item, ...own }
   }

@@ -61,7 +61,7 @@ export function judgeItem(window: Window, held: Held): string[] {
     ...judgeConflict(window, held),
     ...judgeUnchecked(window, held),
     ...judgeNotIn(window, held),
-    ...judgePrice(window, held),
+    ...judgePrice(held),
     ...(item.isOutdated ? ['has a position'] : []),
   ].map((fault) => `${name} ${fault}`)
 }
@@ -180,9 +180,8 @@ function isNameOf(name: string, { source, shownAs }: Path): boolean {
   return name === source || name === shownAs
 }
 
-function judgePrice({ question }: Window, { item, version }: Held): string[] {
+function judgePrice({ item, version }: Held): string[] {
   const price = priceOf(version.terms)
-  const isCompared = question.isByPrice || question.priceMax !== null
-  const expected = isCompared && price !== null ? wholeTokens(price) : null
+  const expected = price === null ? null : wholeTokens(price)
   return item.price === expected ? [] : [`has the price ${item.price}, not ${expected}`]
 }

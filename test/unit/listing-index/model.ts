@@ -42,7 +42,10 @@ export function apply(operation: Operation, target: Pick<ListingIndex, 'put' | '
 
 /** Rows with their bytes as text, to be compared. */
 export const readable = (rows: Iterable<Readonly<IndexEntry>>): unknown[] =>
-  Array.from(rows, ({ meaning: _, ...row }) => ({ ...row, bytes: Buffer.from(row.bytes).toString() }))
+  Array.from(rows, ({ meaning: _, terms: __, ...row }) => ({
+    ...row,
+    bytes: Buffer.from(row.bytes).toString(),
+  }))
 
 export const filterOn = (path: string, op: Filter['op'] = 'in'): Filter =>
   compileFilter({

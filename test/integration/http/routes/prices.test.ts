@@ -1,10 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+
+const ETHEREUM_USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
 
 function terms(value: unknown, gpu_count: unknown = 1, token = USDC) {
   const rates = [{ field: 'amount', per: 'hour', value }]
@@ -63,7 +65,10 @@ test('prices: a gateway and a plain Registry order by price and apply a ceiling'
       amount: '2.1',
     })
     t.like(byPrice[3]?._meta?.price, { gpus: null, price_per: 'offer', amount: '0.000001' })
-    t.is(byPrice[4]?._meta?.price, undefined)
+    const uncompared = Object.fromEntries(byPrice.slice(4).map((row) => [row.listing_id, row._meta?.price]))
+    t.is(uncompared.absurd, undefined)
+    t.like(uncompared.other, { token: `0x${'c'.repeat(40)}`, amount: '1' })
+    t.is(uncompared.other?.symbol, undefined)
     t.deepEqual(idsOf(await rowsOf(service, 'sort=price&price_token=base:usdc&offset=1&limit=2')), [
       'dear',
       'dearest',
@@ -94,6 +99,73 @@ test('prices: a gateway and a plain Registry order by price and apply a ceiling'
     (await rowsOf(market, 'sort=newest')).filter((one) => '_meta' in one),
     [],
   )
+})
+
+test('prices: a gateway prices every listing of pages, streams and look-ups, in the currency that leads', async (t) => {
+  const [FREE, TEST, UNKNOWN] = [
+    '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+    'base_sepolia',
+    `0x${'c'.repeat(40)}`,
+  ]
+  const escrow = (value: string, { token = USDC, chain = 'base', per = 'hour' } = {}) => ({
+    chain_name: chain,
+    literal_fields: { token },
+    rates: [{ field: 'amount', per, value }],
+  })
+  const offer = (...accepted_escrows: object[]) => ({
+    offer_resource: { gpu_model: 'H200', gpu_count: 2 },
+    accepted_escrows,
+  })
+  const offers = {
+    lowest: offer(escrow('7000000'), escrow('5000000', { chain: 'ethereum', token: ETHEREUM_USDC })),
+    hours: offer(escrow('1', { per: 'request' }), escrow('4000000')),
+    worth: offer(
+      escrow('1', { token: UNKNOWN }),
+      escrow('1', { token: FREE, chain: TEST }),
+      escrow('4000000'),
+    ),
+    known: offer(escrow('1', { token: UNKNOWN }), escrow('2000000', { token: FREE, chain: TEST })),
+    first: offer(escrow('9', { token: UNKNOWN }), escrow('1', { token: `0x${'d'.repeat(40)}` })),
+    none: offer(),
+  }
+  const expected = {
+    lowest: ['2.5', 'USDC', 'ethereum'],
+    hours: ['2', 'USDC', 'base'],
+    worth: ['2', 'USDC', 'base'],
+    known: ['1', 'USDC', TEST],
+    first: ['5', UNKNOWN, 'base'],
+    none: null,
+  }
+  const shownOf = (rows: readonly Row[]) =>
+    Object.fromEntries(
+      rows.map(({ listing_id, _meta }) => {
+        const price = _meta?.price
+        return [listing_id, price ? [price.amount, price.symbol ?? price.token, price.chain] : null]
+      }),
+    )
+  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
+  const fake = await startFake(t, { items: items.sort() })
+  for (const mode of ['snapshot', 'live'] as const) {
+    const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `mode = "${mode}"` }])
+    await whenReady(gateway)
+    t.deepEqual(shownOf(await rowsOf(gateway, '')), expected, mode)
+    const { text } = await gateway.get('/listings', { accept: 'application/x-ndjson' })
+    t.deepEqual(
+      shownOf(
+        text
+          .trim()
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line)),
+      ),
+      expected,
+      mode,
+    )
+    const { listing } = (await gateway.get('/listings/lowest')).json() as { listing: Row }
+    t.deepEqual(shownOf([listing]), { lowest: expected.lowest }, mode)
+    const perOffer = await rowsOf(gateway, 'sort=price&price_token=USDC&price_per=offer')
+    t.like(shownOf(perOffer), { lowest: ['5', 'USDC', 'ethereum'], first: expected.first }, mode)
+  }
 })
 
 test('prices: under a ceiling, a listing counts with a price that is within it', async (t) => {
@@ -263,7 +335,8 @@ test('prices: a price per a unit that is no word counts as none in an order, and
   const rows = await rowsOf(gateway, 'sort=price&price_token=USDC&limit=200')
   const bad = rows.filter(({ listing_id }) => listing_id.startsWith('bad'))
   t.is(bad.length, 61)
-  t.true(bad.every(({ _meta }) => _meta?.price === undefined))
+  t.deepEqual(bad, rows.slice(-61))
+  t.true(bad.every(({ _meta }) => _meta?.price?.unit === 'two words'))
   t.is((await rowsOf(gateway, 'price_token=USDC&price_max=0.5&limit=200')).length, 61)
 })
 
@@ -283,7 +356,7 @@ test('prices: tokens of test networks count as their symbol only where a reader 
   const read = async (query: string) => (await get(`/listings?${query}`)).json() as Priced
   const idsOf = ({ items }: Priced) => items.map(({ listing_id }) => listing_id)
   t.deepEqual(idsOf(await read('sort=price&price_token=USDC')), ['money', 'play'])
-  t.is((await read('sort=price&price_token=USDC')).items[1]?._meta.price, undefined)
+  t.is((await read('sort=price&price_token=USDC')).items[1]?._meta.price?.testnet, true)
   t.deepEqual(idsOf(await read('price_max=3&price_token=USDC')), ['money'])
   const both = await read('price_max=3&price_token=USDC&testnet=true&sort=price')
   t.deepEqual(idsOf(both), ['play', 'money'])

@@ -1,0 +1,16 @@
+/** Readings that are remembered until there are more: sellers choose the texts. */
+const MAX_REMEMBERED = 10_000
+
+/** What `read` gives for that key, which is read once, as long as there are not too many. */
+export function remembered<Reading>(
+  readings: Map<string, Reading>,
+  key: string,
+  read: () => Reading,
+): Reading {
+  const known = readings.get(key)
+  if (known !== undefined) return known
+  if (readings.size >= MAX_REMEMBERED) readings.clear()
+  const reading = read()
+  readings.set(key, reading)
+  return reading
+}
