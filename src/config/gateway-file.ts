@@ -137,6 +137,8 @@ const gatewayFile = z.strictObject({
     listing_shape: z.enum(LISTING_SHAPE_MODES).default('warn'),
   }),
   access: table({ open: z.boolean().default(false) }),
+  // Shorter than a minute, a pause of the store would refuse keys.
+  keys: table({ trust_seconds: count(300, 60) }),
   cache: table({
     fresh_seconds: count(15),
     stale_while_revalidate_seconds: count(60),

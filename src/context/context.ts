@@ -44,7 +44,8 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
     const first = await openRuntime({ config, scope, previous: null, reload })
     cleanup.add(() => first.close(null))
     refuseOpenGates(config, first.replica)
-    if (config.bootstrapKey !== null) await new ApiKeys(scope.store, first.replica).seed(config.bootstrapKey)
+    if (config.bootstrapKey !== null)
+      await new ApiKeys(scope.store, first.replica, config.keys).seed(config.bootstrapKey)
     context = new Context(scope, first, overrides.load ?? loadConfig)
     return context
   } catch (cause) {
@@ -250,6 +251,8 @@ const isExplained = (cause: unknown): cause is Error =>
 const SETTINGS = [
   ['gateway', 'gateway'],
   ['registry', 'registry'],
+  ['access', 'access'],
+  ['keys', 'keys'],
   ['cache', 'cache'],
   ['limits', 'limits'],
   ['tokens', 'tokens'],

@@ -252,7 +252,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
   const { config, spec, scope, replica, gateway, limiter, isReady, reload } = options
   const { store, log, requests, onAnswered, tracer, nowSeconds, metrics, keyUsage, clock, fleet } = scope
   const { adminKey, registry, limits, metricsPublic } = config
-  const keys = new ApiKeys(store, replica)
+  const keys = new ApiKeys(store, replica, config.keys)
   const authorize = createAuthorize({
     requireReadKey: config.requireReadKey,
     requireWriteKey: config.requireWriteKey,
@@ -285,6 +285,8 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     readFleet: () => fleet.read(),
     reload,
     isReady,
+    // What it answers without a key is not of the store.
+    answersWithoutStore: !registry.enabled && !config.requireReadKey,
   })
   const clientAddress = createClientAddress(limits.trustedProxies)
   const nameClient = config.logClients
@@ -301,7 +303,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     routes,
     authorize,
     readerOf: gateway.readers.of,
-    whenVerifiable: () => (replica.isCurrent() ? null : keys.areVerifiable()),
+    whenVerifiable: () => (keys.isVerifiable() ? null : keys.areVerifiable()),
     rateLimit,
     clientAddress,
     nameClient,

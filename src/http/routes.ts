@@ -30,6 +30,7 @@ type RouteOptions = Omit<MetricsOptions, 'sources' | 'anonymous'> &
     reload: Reload
     store: WriteContext['store']
     isReady: () => boolean
+    answersWithoutStore: boolean
   }
 
 /** One line a resource; gate, problems and documentation follow from its routes. */

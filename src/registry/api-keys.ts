@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKey } from '../domain/api-key.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
-import type { Replica } from './replica.ts'
+import { MAX_READ_AGE_MS, type Replica } from './replica.ts'
 
 /** 256 bits, 43 characters of `A–Z a–z 0–9 - _`. */
 const RAW_KEY_BYTES = 32
@@ -16,9 +16,13 @@ export class ApiKeys {
   /** Hash by raw key, of keys that are not revoked: saves hashing on every request. */
   readonly #hashes = new Map<string, string>()
 
-  constructor(store: Store, replica: Replica) {
+  /** How long a key is good after the store last answered, in seconds. */
+  readonly #trustSeconds: number
+
+  constructor(store: Store, replica: Replica, { trustSeconds }: { trustSeconds: number }) {
     this.#store = store
     this.#replica = replica
+    this.#trustSeconds = trustSeconds
   }
 
   /**
@@ -27,22 +31,29 @@ export class ApiKeys {
    * @throws EntrepotError `unavailable` while keys are not verifiable
    */
   recognise(raw: string, { mayBeRevoked } = { mayBeRevoked: false }): ApiKey | null {
-    if (!mayBeRevoked && !this.#replica.isCurrent()) throw unverifiable()
     const remembered = this.#hashes.get(raw)
     const hash = remembered ?? hashKey(raw)
     const key = this.#replica.projection.keyByHash(hash)
     if (key === null || key.revokedAt !== null) {
       this.#hashes.delete(raw)
+      // It may have been made since.
+      if (key === null && !mayBeRevoked && !this.#replica.isCurrent()) throw unknownYet()
       return null
     }
+    if (!mayBeRevoked && !this.isVerifiable()) throw unverifiable(this.#trustSeconds)
     if (remembered === undefined) this.#cacheHash(raw, hash)
     return key
   }
 
-  /** Whether revocations older than a minute are known here; catches up first if they may not be. */
+  /** Whether a key that was good when the store last answered is accepted. */
+  isVerifiable(): boolean {
+    return this.#replica.isCurrent(this.#trustSeconds * 1000)
+  }
+
+  /** The same; catches up first where it is not. */
   async areVerifiable(): Promise<boolean> {
-    if (!this.#replica.isCurrent()) await this.#replica.catchUp().catch(() => {}) // the replica reports it
-    return this.#replica.isCurrent()
+    if (!this.isVerifiable()) await this.#replica.catchUp().catch(() => {}) // the replica reports it
+    return this.isVerifiable()
   }
 
   #cacheHash(raw: string, hash: string): void {
@@ -82,11 +93,19 @@ export const sameSecret = (a: string, b: string): boolean =>
 
 const hashKey = (raw: string): string => hash('sha256', raw)
 
-function unverifiable(): EntrepotError {
-  return new EntrepotError(
-    'unavailable',
-    'API keys cannot be verified: the store has not answered for a minute, and the key could have been revoked since. ' +
-      'Try again later; where reads need no key, read without one.',
-    { headers: { 'Retry-After': '5' } },
+function unverifiable(seconds: number): EntrepotError {
+  return away(
+    `API keys cannot be verified: the store has not answered for ${seconds} s, and the key could have been revoked since.`,
   )
 }
+
+function unknownYet(): EntrepotError {
+  return away(
+    `This API key cannot be verified: it is not known here, and the store, where it could have been made since, has not answered for ${MAX_READ_AGE_MS / 1000} s.`,
+  )
+}
+
+const away = (why: string): EntrepotError =>
+  new EntrepotError('unavailable', `${why} Try again later; where reads need no key, read without one.`, {
+    headers: { 'Retry-After': '5' },
+  })

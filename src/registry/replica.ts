@@ -14,8 +14,8 @@ const FIRST_RETRY_MS = 100
 const MAX_RETRY_MS = 2000
 /** Longest time between reads, in ms: a notification can be lost. */
 const POLL_INTERVAL_MS = 10_000
-/** Oldest read of the changelog with which the projection counts as current, in ms. */
-const MAX_READ_AGE_MS = 60_000
+/** Oldest read of the changelog with which the projection knows all keys, in ms. */
+export const MAX_READ_AGE_MS = 60_000
 
 type ReplicaOptions = {
   /** All that readers may use. */
@@ -78,9 +78,9 @@ export class Replica {
     this.#linked = other
   }
 
-  /** Whether revocations of keys older than `MAX_READ_AGE_MS` are known here. */
-  isCurrent(): boolean {
-    return this.#clock.monotonic() - this.#readAt <= MAX_READ_AGE_MS
+  /** Whether changes older than this are known here. */
+  isCurrent(maxAgeMs = MAX_READ_AGE_MS): boolean {
+    return this.#clock.monotonic() - this.#readAt <= maxAgeMs
   }
 
   /** Resolves when every change before this call is readable here. Concurrent callers share a read. */

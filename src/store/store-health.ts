@@ -42,7 +42,8 @@ export class StoreHealth {
     this.#failing.add(part)
     if (!wasAvailable) return
     const reason = cause instanceof StoreUnavailable ? cause.reason : String(cause)
-    this.#log.warn(isUnavailable(cause) ? { reason } : { reason, err: cause }, 'store unavailable')
+    const about = { reason, ...CONSEQUENCE }
+    this.#log.warn(isUnavailable(cause) ? about : { ...about, err: cause }, 'store unavailable')
   }
 
   /** Also for a part that stops using the store. */
@@ -110,6 +111,9 @@ export class StoreHealth {
     })
   }
 }
+
+/** For the log. */
+const CONSEQUENCE = { writes: 'refused', reads: 'from memory' }
 
 function isUnavailable(cause: unknown): boolean {
   return cause instanceof EntrepotError && cause.code === 'unavailable'

@@ -18,9 +18,11 @@ type HealthOptions = {
   /** Whether every snapshot upstream was pulled once. */
   isReady: () => boolean
   keys: { areVerifiable: () => Promise<boolean> }
+  /** Whether it answers reads without a key, and has no Registry of its own: then the store does not decide readiness. */
+  answersWithoutStore: boolean
 }
 
-export const healthRoutes = ({ store, isReady, keys }: HealthOptions): Route[] => [
+export const healthRoutes = ({ store, isReady, keys, answersWithoutStore }: HealthOptions): Route[] => [
   {
     method: 'GET',
     path: '/live',
@@ -53,6 +55,8 @@ export const healthRoutes = ({ store, isReady, keys }: HealthOptions): Route[] =
     path: '/ready',
     gate: 'none',
     summary: 'Ready: every snapshot upstream was pulled once, and API keys can be verified',
+    description:
+      'A gateway without a Registry of its own whose reads are open is also ready while the store is away.',
     responses: { 200: { description: 'Ready', schema: readiness } },
     problems: [503],
     handle: async () => {
@@ -61,10 +65,10 @@ export const healthRoutes = ({ store, isReady, keys }: HealthOptions): Route[] =
           'unavailable',
           'Snapshot upstreams are being pulled for the first time: retry in a moment',
         )
-      if (!(await keys.areVerifiable()))
+      if (!answersWithoutStore && !(await keys.areVerifiable()))
         throw new EntrepotError(
           'unavailable',
-          'API keys cannot be verified: the store has not answered for a minute. GET /health gives the reason.',
+          'API keys cannot be verified: the store has not answered for trust_seconds. GET /health gives the reason.',
         )
       return json({ status: 'ready' })
     },

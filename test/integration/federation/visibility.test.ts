@@ -341,7 +341,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const routes = createRoutes({
     gateway,
     registry: null,
-    keys: new ApiKeys(store, replica),
+    keys: new ApiKeys(store, replica, { trustSeconds: 300 }),
     keyUsage: new KeyUsage(null, clock),
     clock,
     mcp: createMcpHandler(gateway.market, log),
@@ -351,6 +351,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     metricsPublic: false,
     readFleet: () => Promise.reject(new Error('not read here')),
     isReady: () => true,
+    answersWithoutStore: false,
   })
   const app = createApp({
     routes,

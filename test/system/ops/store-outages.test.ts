@@ -7,6 +7,7 @@ import { createLogger } from '../../../src/log.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { damageHeader } from '../../helpers/damaged-database.ts'
 import { eventually } from '../../helpers/eventually.ts'
+import { gatewayToml } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { limitFileSize } from '../../helpers/process-limits.ts'
 import { ownRedis } from '../../helpers/redis.ts'
@@ -19,12 +20,14 @@ import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const MINUTE = 60_000
+/** Of `[keys]`: the default of `trust_seconds`. */
+const TRUST = 5 * MINUTE
 
 type Options = Parameters<typeof startRegistry>[1] & { storeUrl: string }
 
 /** The service, with its log lines about the store. */
 async function start(t: ExecutionContext, { storeUrl, environment, ...options }: Options) {
-  const lines: { msg: string; reason?: string; before?: number; now?: number }[] = []
+  const lines: Record<'msg' | 'reason' | 'writes' | 'reads' | 'before' | 'now', unknown>[] = []
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
   const service = await startRegistry(t, {
     log,
@@ -33,7 +36,7 @@ async function start(t: ExecutionContext, { storeUrl, environment, ...options }:
   })
   const storeEvents = () =>
     lines
-      .filter(({ msg }) => msg.startsWith('store '))
+      .filter(({ msg }) => String(msg).startsWith('store '))
       .map(({ msg, reason }) => [msg, ...(reason === undefined ? [] : [reason])])
   return { ...service, lines, storeEvents }
 }
@@ -46,7 +49,7 @@ function unverified(t: ExecutionContext, reply: Reply): void {
   t.is(reply.headers.get('retry-after'), '5')
   t.regex(
     String(reply.json().detail),
-    /^API keys cannot be verified: the store has not answered for a minute/,
+    /^(API keys cannot be verified: the store has not answered for 300 s|This API key cannot be verified: it is not known here)/,
   )
 }
 
@@ -61,7 +64,7 @@ async function startReplicas(t: ExecutionContext, environment: Record<string, st
   return { near, far, proxy, clock }
 }
 
-test('store outage: without Redis for a minute keys are refused, then accepted again', async (t) => {
+test('store outage: without Redis a key is good for trust_seconds, then refused, then accepted again', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true' })
   const [kept, revoked] = await Promise.all([mintKey(near.url), mintKey(near.url)])
   const scraper = await mintKey(near.url, { scope: 'metrics' })
@@ -78,12 +81,17 @@ test('store outage: without Redis for a minute keys are refused, then accepted a
   })
   t.true(revoking.status < 300)
   await eventually('/health answers 503', () => answers(far, '/health', 503))
+  const unknown = { ...kept, bearer: { Authorization: 'Bearer unknown' } }
   clock.advance(MINUTE)
-  t.is((await read(kept)).status, 200, 'verified within the last minute')
+  t.is((await read(unknown)).status, 401, 'all keys of a minute ago are known')
+  clock.advance(1)
+  unverified(t, await read(unknown))
+  clock.advance(TRUST - MINUTE - 1)
+  t.is((await read(kept)).status, 200, 'verified within trust_seconds')
+  t.is((await read(revoked)).status, 200, 'the revocation is not known here')
   t.is((await far.get('/ready')).status, 200)
   clock.advance(1)
-  for (const one of [kept, revoked, { ...kept, bearer: { Authorization: 'Bearer unknown' } }])
-    unverified(t, await read(one))
+  for (const one of [kept, revoked, unknown]) unverified(t, await read(one))
   t.is((await far.get('/ready')).status, 503)
   t.is((await far.get('/live')).status, 200)
   const { text: metrics } = await far.get('/metrics', scraper.bearer)
@@ -98,25 +106,41 @@ test('store outage: without Redis for a minute keys are refused, then accepted a
   await eventually('/health answers 200', () => answers(far, '/health', 200))
   t.is((await read(kept)).status, 200)
   t.is((await read(revoked)).status, 401)
+  t.like(
+    far.lines.find(({ msg }) => msg === 'store unavailable'),
+    { writes: 'refused', reads: 'from memory' },
+  )
   t.deepEqual(far.storeEvents(), [['store unavailable', 'Redis does not answer'], ['store available']])
   t.deepEqual(near.storeEvents(), [])
 })
 
 test('store outage: without Redis open reads work, reads with a key are refused', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t)
+  const upstreams = [{ name: 'near', url: near.url }]
+  const storeUrl = `redis://127.0.0.1:${proxy.port}`
+  const open = await start(t, { storeUrl, toml: gatewayToml(upstreams, PURE), clock })
+  const environment = { REGISTRY_REQUIRE_READ_API_KEY: 'true' }
+  const gated = await start(t, { storeUrl, toml: gatewayToml(upstreams, PURE), clock, environment })
   t.is((await publish(near.url, ALICE, { listing_id: 'one' })).status, 201)
   const { bearer } = await mintKey(near.url)
   await eventually('one listing', async () => (await far.get('/listings')).json().count === 1)
   t.is((await far.get('/listings', bearer)).status, 200)
   proxy.cut()
   await eventually('/health answers 503', () => answers(far, '/health', 503))
-  clock.advance(MINUTE + 1)
+  clock.advance(TRUST + 1)
   unverified(t, await far.get('/listings', bearer))
   unverified(t, await far.get('/listings/one', bearer))
+  t.is((await far.get('/ready')).status, 503, 'the listings of its own Registry may be old')
+  t.is((await gated.get('/ready')).status, 503, 'it can answer no reader')
+  t.is((await open.get('/ready')).status, 200, 'it answers from its upstreams')
+  t.is((await open.get('/listings')).json().count, 1)
   t.is((await far.get('/listings')).json().count, 1)
   t.is((await far.get('/listings/one')).status, 200)
   t.is((await publish(far.url, ALICE, { listing_id: 'two' })).status, 503)
 })
+
+/** No Registry of its own. */
+const PURE = '[registry]\nenabled = false\n'
 
 test('store outage: keys are verified at once after a clock jump', async (t) => {
   const clock = manualClock()
@@ -232,7 +256,7 @@ test('store outage: a Redis that was emptied is in the log, with the listings be
   t.is((await publish(url, ALICE, { listing_id: 'three' })).status, 201)
   t.is((await get('/listings')).json().count, 1)
   t.like(
-    lines.filter(({ msg }) => msg.startsWith('changelog lost')),
+    lines.filter(({ msg }) => String(msg).startsWith('changelog lost')),
     [{ before: 2, now: 1 }],
   )
 })

@@ -41,6 +41,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     registry: { name: 'local', enabled: true, listingShape: 'warn' },
     access: { open: false },
+    keys: { trustSeconds: 300 },
     cache: {
       freshSeconds: 15,
       staleWhileRevalidateSeconds: 60,
