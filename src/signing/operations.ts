@@ -1,39 +1,46 @@
 /** What a request is about, in the words of the signed line. */
 export type Operation = { operation: string; resource: string }
 
-/** Of a GET of that path. `null` for a path that is not signed, and for escapes that are no text. */
-export function operationOf(path: string): Operation | null {
-  const exact = PATHS.get(path)
+/** `null` for a request that is not signed, and for escapes that are no text. */
+export function operationOf(method: string, path: string): Operation | null {
+  const exact = PATHS.get(`${method} ${path}`)
   if (exact !== undefined) return exact
-  for (const [pattern, operation] of PATTERNS) {
-    const resource = textOf(pattern.exec(path)?.[1])
-    if (resource !== null) return { operation, resource }
+  for (const [verb, pattern, operation] of PATTERNS) {
+    const parts = verb === method ? pattern.exec(path)?.slice(1).map(textOf) : undefined
+    if (parts === undefined || parts.includes(null)) continue
+    return { operation, resource: parts.join(':') }
   }
   return null
 }
 
 const PATHS: ReadonlyMap<string, Operation> = new Map(
   [
-    ['/listings', 'listing.list', 'listings'],
-    ['/publishers', 'publisher.list', 'publishers'],
-    ['/filter-spec', 'filter.get', 'filter-spec'],
-    ['/api/v1/system/health', 'health.read', 'health'],
-    ['/api/v1/system/stats', 'system.stats.read', 'system'],
+    ['GET /listings', 'listing.list', 'listings'],
+    ['POST /listings', 'listing.publish', 'listings'],
+    ['POST /api/v1/listings/validate-publish', 'listing.validate', 'listings'],
+    ['GET /publishers', 'publisher.list', 'publishers'],
+    ['GET /filter-spec', 'filter.get', 'filter-spec'],
+    ['GET /api/v1/system/health', 'health.read', 'health'],
+    ['GET /api/v1/system/stats', 'system.stats.read', 'system'],
     // The public implementation does not have these.
-    ['/facets', 'facet.list', 'facets'],
-    ['/sources', 'source.list', 'sources'],
-    ['/tokens', 'token.list', 'tokens'],
-    ['/vocabulary', 'vocabulary.get', 'vocabulary'],
-  ].map(([path = '', operation = '', resource = '']) => [path, { operation, resource }]),
+    ['GET /facets', 'facet.list', 'facets'],
+    ['GET /sources', 'source.list', 'sources'],
+    ['GET /tokens', 'token.list', 'tokens'],
+    ['GET /vocabulary', 'vocabulary.get', 'vocabulary'],
+  ].map(([request = '', operation = '', resource = '']) => [request, { operation, resource }]),
 )
 
-const PATTERNS: readonly (readonly [path: RegExp, operation: string])[] = [
-  [/^\/listings\/([^/]+)$/, 'listing.get'],
-  [/^\/publishers\/0*(\d+)$/, 'publisher.get'],
+const PATTERNS: readonly (readonly [method: string, path: RegExp, operation: string])[] = [
+  ['GET', /^\/listings\/([^/]+)$/, 'listing.get'],
+  ['PUT', /^\/listings\/([^/]+)$/, 'listing.update'],
+  ['DELETE', /^\/listings\/([^/]+)$/, 'listing.delete'],
+  ['GET', /^\/publishers\/0*(\d+)$/, 'publisher.get'],
+  ['POST', /^\/publishers\/0*(\d+)\/identity-rotations$/, 'publisher.identity.rotate'],
+  ['GET', /^\/publishers\/0*(\d+)\/identity-rotations\/([^/]+)$/, 'publisher.identity.rotation.read'],
+  ['POST', /^\/publishers\/0*(\d+)\/identity-rotations\/([^/]+)\/retire$/, 'publisher.identity.retire'],
 ]
 
-function textOf(segment: string | undefined): string | null {
-  if (segment === undefined) return null
+function textOf(segment: string): string | null {
   try {
     return decodeURIComponent(segment)
   } catch {

@@ -39,7 +39,7 @@ export function answerSigned(line: SignedLine | null): Middleware {
       if (line !== null && state.response !== undefined) state.response = varying(state.response)
       return
     }
-    const operation = operationOf(pathOf(context))
+    const operation = operationOf(req.method ?? '', pathOf(context))
     if (line === null) state.response = json({ detail: 'Registry authority unavailable' }, 503)
     else if (!READS.has(req.method ?? ''))
       state.response = json({ detail: 'Signed writes are not answered here' }, 501)

@@ -27,7 +27,7 @@ export function signRequests({ identity, pin, url, clock }: SignOptions): Interc
     const { upstream, method, headers } = request
     const [pathname = '', query = ''] = request.path.slice(base.length).split('?')
     if (pathname === '/health') return dispatch(request, handler)
-    const operation = method === 'GET' ? operationOf(pathname) : null
+    const operation = operationOf(method, pathname)
     if (operation === null || !ASKED.has(operation.operation)) return answerItself(request, handler)
     const signedQuery = inSignedLine(query)
     const exchange = { ...operation, method, requestId: randomUUID().replaceAll('-', '') }
