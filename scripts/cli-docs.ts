@@ -37,7 +37,7 @@ const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: 'success',
   1: 'wrong usage, not found, or an unexpected error',
   3: 'some Registries, or the storefront of `review`, failed; the output is partial',
-  4: 'no Registry answered',
+  4: 'no Registry answered, or only with 429 or 5xx: it may do so later',
   65: 'invalid input data',
   74: 'the output could not be written',
   77: 'not authorized',

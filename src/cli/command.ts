@@ -97,6 +97,11 @@ export const addSigning = (command: Command): Command =>
       'time for the whole command, waits for Retry-After included (default: 3600)',
       seconds,
     )
+    .option(
+      '--timeout <seconds>',
+      'time for each request; after five in a row without an answer a Registry is skipped (default: 10)',
+      seconds,
+    )
     .addOption(new Option(...JSON_OPTION).conflicts(['ndjson']))
     .option('--ndjson', 'print each result as soon as it is known, one JSON object a line')
 

@@ -53,8 +53,11 @@ export function describeFileError(cause: unknown): string {
 export const exitCodeOfFailedRead = (isUnauthorized: boolean): ExitCode =>
   isUnauthorized ? EXIT.notAuthorized : EXIT.noAnswer
 
-export const exitCodeOfStatus = (status: number): ExitCode =>
-  status < 300 ? EXIT.ok : (EXIT_OF_STATUS[status] ?? EXIT.failure)
+/** A server error, and a rate limit, may pass: so may a Registry that does not answer. */
+export function exitCodeOfStatus(status: number): ExitCode {
+  if (status < 300) return EXIT.ok
+  return EXIT_OF_STATUS[status] ?? (status >= 500 ? EXIT.noAnswer : EXIT.failure)
+}
 
 const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   400: EXIT.badData,
@@ -63,6 +66,7 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   409: EXIT.badData,
   413: EXIT.badData,
   422: EXIT.badData,
+  429: EXIT.noAnswer,
 }
 
 /** The exit code of a command from those of its parts. `mixed`: all parts failed, for different reasons. */

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import type { Document, Scalar } from 'yaml'
-import { hasIdLength, MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
+import { hasIdLength, isListingStatus, LISTING_STATUSES, MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import { suggestName } from '../domain/nearest-name.ts'
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
-import { isJsonObject, type JsonObject, parseJson, rawJSON } from '../json/value.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, rawJSON } from '../json/value.ts'
 import { CliError, describeFileError, EXIT, usageError } from './exit-codes.ts'
 import { printWarning, type Terminal } from './output/terminal.ts'
 
@@ -21,6 +21,14 @@ export type DraftListing = {
 /** The members that are published, as one JSON object. */
 export const draftJson = ({ members }: DraftListing): string =>
   `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
+
+/** The ids of those that are not to be open. */
+export const hiddenIn = (drafts: readonly DraftListing[]): ReadonlySet<string> =>
+  new Set(
+    drafts
+      .filter(({ members }) => !['"open"', 'null', undefined].includes(members.get('status')))
+      .map(({ listingId }) => listingId),
+  )
 
 const PUBLISHED = new Set([
   'listing_id',
@@ -163,6 +171,7 @@ function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListi
   const value = parseJson(bytes.toString('utf8'))
   if (!isJsonObject(value)) throw badData(`${place}: a listing must be an object`)
   const listingId = readListingId(value, place)
+  requireStatus(value.status ?? null, `${place} (${listingId})`)
   const storefrontUrl = value.storefront_url ?? null
   if (storefrontUrl !== null && typeof storefrontUrl !== 'string')
     throw badData(`${place} (${listingId}): storefront_url must be a string`)
@@ -179,6 +188,12 @@ function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListi
       )
   }
   return { listingId, storefrontUrl, members }
+}
+
+function requireStatus(status: JsonValue, place: string): void {
+  if (status === null || isListingStatus(status)) return
+  const nearest = typeof status === 'string' ? suggestName(status, LISTING_STATUSES) : ''
+  throw badData(`${place}: status must be one of ${LISTING_STATUSES.join(', ')}${nearest}`)
 }
 
 function readListingId({ listing_id: id }: JsonObject, place: string): string {

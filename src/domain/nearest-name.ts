@@ -21,16 +21,20 @@ export function nearestName(name: string, names: Iterable<string>): string | nul
   return nearest
 }
 
-/** Levenshtein's, or any number from `limit` on if it is not below it. */
+/** Levenshtein's, where two neighbours that changed places are one edit; any number from `limit` on if it is not below it. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
+  let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, n) => n)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
       const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1))
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const swap = isSwap ? before[j - 2]! + 1 : change
+      next.push(Math.min(change, swap, row[j]! + 1, next[j - 1]! + 1))
     }
+    before = row
     row = next
   }
   return row[b.length]!

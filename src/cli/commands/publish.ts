@@ -1,7 +1,7 @@
 import { isJsonObject, listAt, parseObject } from '../../json/value.ts'
 import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
-import { type DraftListing, readListingFile, readTextFile } from '../listing-file.ts'
+import { type DraftListing, hiddenIn, readListingFile, readTextFile } from '../listing-file.ts'
 import { printBuyersReading } from '../output/buyers-reading.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { readJson } from '../registries/registry-client.ts'
@@ -29,10 +29,10 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
   example:
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options, [file = '']) {
-    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options, 'write')
+    const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)
     warnOfStorefronts(terminal, file, drafts)
-    printBuyersReading(terminal, drafts)
+    const prices = printBuyersReading(terminal, drafts, tokens)
     const { onlyFailed } = options
     const isDone = onlyFailed === undefined ? () => false : readAcceptedResults(onlyFailed)
     const wallet = await openWallet(terminal, { ...options, isStdinTaken: file === '-' })
@@ -48,6 +48,8 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
       options,
       signer: wallet.address,
       targets,
+      prices,
+      hidden: hiddenIn(drafts),
       write: (writer, { due }, signal) => publishListings(due, { writer, wallet, signal }),
     })
   },

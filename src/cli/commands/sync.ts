@@ -2,7 +2,7 @@ import { updateWrite } from '../../client/signed-write.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { addSigning, type CommandDefinition, count, FORCE_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
-import { readListingFile } from '../listing-file.ts'
+import { hiddenIn, readListingFile } from '../listing-file.ts'
 import { printBuyersReading } from '../output/buyers-reading.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
 import {
@@ -35,9 +35,9 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
       .option(...FORCE_OPTION),
   example: 'entrepot sync listings.yaml --key-file seller.key -r https://open.example --dry-run',
   async run({ terminal, openClient }, options, [file = '']) {
-    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options, 'write')
+    const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)
-    printBuyersReading(terminal, drafts)
+    const prices = printBuyersReading(terminal, drafts, tokens)
     const wallet = await openWallet(terminal, { ...options, isStdinTaken: file === '-' })
     const client = await openClient()
     const reads = await Promise.all(
@@ -77,6 +77,8 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
           options,
           signer: wallet.address,
           targets,
+          prices,
+          hidden: hiddenIn(drafts),
           write: (writer, target, signal) => writeTarget(target, { writer, wallet, signal }),
         })
     if (missing.length === 0 || code === EXIT.interrupted) return code

@@ -5,8 +5,8 @@ import { formatJson, type JsonValue, listAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type DraftListing, draftJson, readListingFile } from '../listing-file.ts'
-import { printBuyersReading } from '../output/buyers-reading.ts'
-import { printData, printStatus } from '../output/terminal.ts'
+import { MAX_LISTING_LINES, printBuyersReading } from '../output/buyers-reading.ts'
+import { printData, printReport, printStatus } from '../output/terminal.ts'
 import { fetchListingCheck } from '../registries/listing-check.ts'
 import {
   describeErrorResponse,
@@ -27,9 +27,9 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
       .option(...JSON_OPTION),
   example: 'entrepot validate listings.yaml -r https://curated.example',
   async run({ terminal, openClient }, options, [file = '']) {
-    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+    const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options)
     const drafts = await readListingFile(terminal, file)
-    printBuyersReading(terminal, drafts)
+    const prices = printBuyersReading(terminal, drafts, tokens)
     const client = await openClient()
     const verdicts = await Promise.all(
       registries.flatMap((registry) => {
@@ -38,10 +38,13 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
         return drafts.map((draft) => inTurn(judge, client, registry, draft, discoveryTimeoutMs))
       }),
     )
-    const findings = verdicts.map(({ finding }) => finding)
-    await printData(terminal, options.json, findings, () => findings.map(lines).join(''))
+    const findings = verdicts.map(({ finding }) => ({ ...finding, price: prices.get(finding.listing_id)! }))
+    const isLong = drafts.length > MAX_LISTING_LINES
+    const shown = isLong ? findings.filter(({ valid }) => valid !== true) : findings
+    await printData(terminal, options.json, findings, () => shown.map(lines).join(''))
     for (const { registry, listing_id, failure } of findings)
       if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
+    printReport(terminal, countsOf(findings))
     if (findings.some(({ valid }) => valid === false)) return EXIT.badData
     return combineExitCodes(
       verdicts.map(({ code }) => code),
@@ -99,8 +102,17 @@ async function judge(
   }
 }
 
-function lines({ registry, listing_id, valid, errors }: Finding): string {
+/** `300 valid, 0 not valid, 0 not checked`. */
+function countsOf(findings: readonly Finding[]): string {
+  const count = (verdict: Finding['valid']): number =>
+    findings.filter(({ valid }) => valid === verdict).length
+  return `${count(true)} valid, ${count(false)} not valid, ${count(null)} not checked`
+}
+
+function lines({ registry, listing_id, valid, errors, price }: Finding & { price: string }): string {
   const verdict = valid === null ? 'not checked' : valid ? 'valid' : 'not valid'
   const details = errors.map((error) => `  ${typeof error === 'string' ? error : formatJson(error)}`)
-  return [`${registry}  ${listing_id}  ${verdict}`, ...details].map((line) => `${safeText(line)}\n`).join('')
+  return [`${registry}  ${listing_id}  ${verdict}  ${price}`, ...details]
+    .map((line) => `${safeText(line)}\n`)
+    .join('')
 }

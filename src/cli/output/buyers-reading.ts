@@ -1,31 +1,59 @@
 import { shippedVocabulary } from '../../config/vocabulary.ts'
 import { plural } from '../../domain/plural.ts'
-import { type JsonValue, parseJson, textAt } from '../../json/value.ts'
+import { paymentProblems } from '../../domain/price/payment-problems.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { isJsonObject, type JsonValue, parseJson, textAt } from '../../json/value.ts'
 import type { Meaning, Tables } from '../../vocabulary/meaning.ts'
 import { countryName } from '../../vocabulary/places/place-table.ts'
 import { continentName } from '../../vocabulary/places/read-place-value.ts'
 import { type DraftListing, draftJson } from '../listing-file.ts'
+import { allPrices, priceText } from './price-text.ts'
 import { printReport, printWarning, type Terminal } from './terminal.ts'
 
-/** Different readings that are printed. */
-const MAX_LINES = 20
+/** Different readings that are printed; of so many listings each has a line of its own. */
+export const MAX_LISTING_LINES = 20
 
-/** Prints how filters by model and place read the listings, and which of them those filters miss. */
-export function printBuyersReading(terminal: Terminal, drafts: readonly DraftListing[]): void {
+/** By `listing_id`, the prices as buyers read them: `2.10 USDC/GPU·h`. */
+export type DraftPrices = ReadonlyMap<string, string>
+
+/**
+ * Prints how filters by model and place read the listings, and which of them filters and prices miss.
+ * @returns the prices of each
+ */
+export function printBuyersReading(
+  terminal: Terminal,
+  drafts: readonly DraftListing[],
+  tokens: TokenTable,
+): DraftPrices {
   const vocabulary = shippedVocabulary()
-  const counts = new Map<string, number>()
-  const problems = new Map<string, number>()
+  const readings = new Map<string, number>()
+  const problems = new Map<string, string[]>()
+  const prices = new Map<string, string>()
   for (const draft of drafts) {
+    const { listingId } = draft
     const listing = parseJson(draftJson(draft))
     const meaning = vocabulary.read(listing, '')
     const words = readAs(meaning, vocabulary.tables)
-    if (words !== '') counts.set(words, (counts.get(words) ?? 0) + 1)
-    for (const problem of notFound(listing, meaning)) problems.set(problem, (problems.get(problem) ?? 0) + 1)
+    if (words !== '') readings.set(words, (readings.get(words) ?? 0) + 1)
+    for (const problem of [...notFound(listing, meaning), ...paymentProblems(listing, tokens)])
+      problems.set(problem, [...(problems.get(problem) ?? []), listingId])
+    prices.set(listingId, pricesOf(listing, tokens))
   }
-  for (const [words, count] of [...counts].slice(0, MAX_LINES))
+  for (const [words, count] of [...readings].slice(0, MAX_LISTING_LINES))
     printReport(terminal, `[listings] ${plural(count, 'listing is', 'listings are')} read as ${words}`)
-  for (const [problem, count] of [...problems].slice(0, MAX_LINES))
-    printWarning(terminal, `${plural(count, 'listing')}: ${problem}`)
+  for (const [problem, ids] of [...problems].slice(0, MAX_LISTING_LINES))
+    printWarning(terminal, `${describeIds(ids)}: ${problem}`)
+  return prices
+}
+
+/** `gpu-1`, or `12 listings, such as gpu-1`. */
+export function describeIds([first = '', ...others]: readonly string[]): string {
+  return others.length === 0 ? first : `${others.length + 1} listings, such as ${first}`
+}
+
+function pricesOf(listing: JsonValue, tokens: TokenTable): string {
+  const prices = isJsonObject(listing) ? allPrices(listing, tokens) : []
+  return prices.map(priceText).join(' or ') || 'no price'
 }
 
 /** `H100 SXM, 80 GB, in Finland (FI)`; empty where nothing is known. */

@@ -18,6 +18,8 @@ type ShownPrice = {
   token: string
   unit: string
   per: PricePer
+  /** Of a test network: worth nothing. */
+  testnet?: boolean
 }
 
 /** Holds texts of a seller, which the caller has to escape. */
@@ -26,9 +28,9 @@ export function priceText(price: ShownPrice): string {
   return `${readableAmount(price.amount, price.symbol !== null)} ${basis}`
 }
 
-/** `USDC/GPU·h`. */
-export const priceBasis = ({ symbol, token, unit, per }: Omit<ShownPrice, 'amount'>): string =>
-  `${symbol ?? `units of ${abbreviateAddress(token)}`}/${unitName(unit, per)}`
+/** `USDC/GPU·h`, `test USDC/GPU·h`. */
+export const priceBasis = ({ symbol, token, unit, per, testnet }: Omit<ShownPrice, 'amount'>): string =>
+  `${testnet ? 'test ' : ''}${symbol ?? `units of ${abbreviateAddress(token)}`}/${unitName(unit, per)}`
 
 /** The price that was compared, or else the first in a token that is known. */
 export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice | null {
@@ -40,10 +42,12 @@ export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice 
       symbol: textAt(compared, 'symbol'),
       token: textAt(compared, 'token') ?? '',
       unit: textAt(compared, 'unit') ?? '',
+      testnet: at(compared, 'testnet') === true,
       per: PRICE_PERS.find((per) => per === textAt(compared, 'price_per')) ?? 'gpu',
     }
   const prices = allPrices(listing, tokens)
-  return prices.find(({ symbol }) => symbol !== null) ?? prices[0] ?? null
+  const isMoney = ({ symbol, testnet }: ShownPrice): boolean => symbol !== null && testnet !== true
+  return prices.find(isMoney) ?? prices.find(({ symbol }) => symbol !== null) ?? prices[0] ?? null
 }
 
 /** Of one GPU; of the whole offer where the number of GPUs is unknown. */
@@ -62,6 +66,7 @@ function withToken({ key, option, per }: LowestPrice, tokens: TokenTable): Shown
     token,
     unit,
     per,
+    testnet: entry?.testnet === true,
   }
 }
 

@@ -3,6 +3,7 @@ import { nowSeconds, publishWrite, type Signer } from '../../client/signed-write
 import { SourceError } from '../../domain/source/source-error.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { type DraftListing, draftJson } from '../listing-file.ts'
+import { describeIds } from '../output/buyers-reading.ts'
 import { printStatus, printWarning, type Terminal } from '../output/terminal.ts'
 import { fetchListingCheck, type ListingCheck } from '../registries/listing-check.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
@@ -64,8 +65,11 @@ export async function requireValid(
     targets.map(async ({ registry, due }) => {
       if (due.length === 0) return []
       const check = await fetchListingCheck(client, registry, timeoutMs).catch(checkNothing)
-      const misspelt = new Set(due.flatMap(check.misspelt))
-      for (const message of misspelt) printWarning(terminal, `${registry.url}: ${message}`)
+      const misspelt = due.flatMap((draft) =>
+        check.misspelt(draft).map((message) => ({ message, id: draft.listingId })),
+      )
+      for (const [message, group] of Map.groupBy(misspelt, (one) => one.message))
+        printWarning(terminal, `${registry.url}: ${describeIds(group.map(({ id }) => id))}: ${message}`)
       return due.flatMap((draft) => {
         const errors = check.violations(draft)
         return errors.length === 0

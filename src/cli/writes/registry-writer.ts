@@ -13,6 +13,7 @@ import {
 import type { Registry } from '../registries/select-registries.ts'
 import {
   type Attempts,
+  INTERRUPTED,
   isFailureOfRegistry,
   judgeWrite,
   mayHaveArrived,
@@ -31,6 +32,8 @@ type WriterOptions = {
   signer: string
   /** Seconds. */
   deadline?: number | undefined
+  /** Seconds for each request. */
+  timeout?: number | undefined
   /** Stops all waits and further requests. */
   signal: AbortSignal
   report: (line: string) => void
@@ -41,7 +44,7 @@ type WriterOptions = {
 const DEFAULT_DEADLINE_SECONDS = 3600
 
 /** The Registry recovers a signature and makes the write durable. */
-const ATTEMPT_MS = 10_000
+const DEFAULT_TIMEOUT_SECONDS = 10
 /** After no answer or a server error. */
 const MAX_REPETITIONS = 2
 const FIRST_WAIT_MS = 250
@@ -50,13 +53,17 @@ const MAX_WAIT_MS = 60_000
 const MAX_SIGNATURE_AGE_MS = 240_000
 /** Writes without success, refused listings aside. */
 const MAX_FAILURES_IN_A_ROW = 5
+/** Requests without an answer in their time, over all connections. */
+const MAX_TIMEOUTS_IN_A_ROW = 5
+/** A Registry that refuses so long by its rate limit, without one other answer, is full. */
+const MAX_LIMITED_MS = 600_000
 const LONG_WAIT_MS = 10_000
 const REPORT_EVERY_MS = 60_000
 
 /**
  * Repeats a request byte for byte after a lost answer, and gets the first one's answer. Signs it again after
- * a 429, four minutes or, once, a 409. `Retry-After` (RFC 9110 10.2.3) delays all writes to the Registry. Five failures in a
- * row end them.
+ * a 429, four minutes or, once, a 409. `Retry-After` (RFC 9110 10.2.3) delays all writes to the Registry. Five failures or
+ * timeouts in a row end them, and ten minutes of 429.
  */
 export class RegistryWriter {
   readonly #options: WriterOptions
@@ -65,6 +72,9 @@ export class RegistryWriter {
   #resumeAt = 0
   #isLate = false
   #failuresInARow = 0
+  #timeoutsInARow = 0
+  /** Since when each answer is a 429. */
+  #limitedSince: number | null = null
   #done = 0
   #reportedAt = Number.NEGATIVE_INFINITY
 
@@ -96,9 +106,13 @@ export class RegistryWriter {
 
   /** Why nothing more is sent: an interrupt, the deadline, or failures in a row. `null` as long as writes go on. */
   get end(): string | null {
-    if (this.#options.signal.aborted) return 'interrupted'
+    if (this.#options.signal.aborted) return INTERRUPTED
     if (this.#failuresInARow >= MAX_FAILURES_IN_A_ROW)
       return `skipped after ${MAX_FAILURES_IN_A_ROW} failures in a row`
+    if (this.#timeoutsInARow >= MAX_TIMEOUTS_IN_A_ROW)
+      return `skipped after ${MAX_TIMEOUTS_IN_A_ROW} requests in a row without an answer`
+    if (this.#limitedSince !== null && monotonic() - this.#limitedSince >= MAX_LIMITED_MS)
+      return `skipped after ${MAX_LIMITED_MS / 60_000} min of its rate limit`
     return this.#isLate || monotonic() >= this.#deadlineAt ? this.#deadlineNote : null
   }
 
@@ -115,8 +129,9 @@ export class RegistryWriter {
         signed = await sign(nowSeconds())
       const outcome = await this.#attempt(signed)
       attempts.outcome = outcome
-      if (outcome === null) return { ...attempts, mayBeApplied: true, note: 'interrupted' }
+      if (outcome === null) return { ...attempts, mayBeApplied: true, note: INTERRUPTED }
       attempts.mayBeApplied ||= mayHaveArrived(outcome)
+      this.#note(outcome)
       if (statusIn(outcome) === 409 && !isSignatureUsed) {
         // Another write of the same second has this signature.
         isSignatureUsed = true
@@ -139,6 +154,13 @@ export class RegistryWriter {
     }
   }
 
+  #note(outcome: ApiResponse | SourceError): void {
+    const isTimeout = outcome instanceof SourceError && outcome.reason === 'timeout'
+    this.#timeoutsInARow = isTimeout ? this.#timeoutsInARow + 1 : 0
+    if (statusIn(outcome) === 429) this.#limitedSince ??= monotonic()
+    else if (statusIn(outcome) !== null) this.#limitedSince = null
+  }
+
   async #turn(): Promise<string | null> {
     // Timers count whole milliseconds.
     while (this.end === null && monotonic() < this.#resumeAt)
@@ -148,8 +170,8 @@ export class RegistryWriter {
 
   /** `null` after an interrupt. */
   async #attempt({ timestamp: _, path, ...request }: SignedWrite): Promise<ApiResponse | SourceError | null> {
-    const { client, registry, signal } = this.#options
-    const timeoutMs = Math.max(1, Math.min(ATTEMPT_MS, this.#deadlineAt - monotonic()))
+    const { client, registry, signal, timeout = DEFAULT_TIMEOUT_SECONDS } = this.#options
+    const timeoutMs = Math.max(1, Math.min(timeout * 1000, this.#deadlineAt - monotonic()))
     const url = endpointUrl(registry, `/${path}`)
     const sent = client.send({ ...request, url, key: registry.key, timeoutMs })
     return raceAbort(sent, signal).catch((cause: unknown) => {
@@ -162,8 +184,10 @@ export class RegistryWriter {
   #delayWrites(waitMs: number, response: ApiResponse): void {
     const { registry, total, report } = this.#options
     const now = monotonic()
+    const isWaiting = now < this.#resumeAt
     this.#resumeAt = Math.max(this.#resumeAt, now + waitMs)
-    if (waitMs < LONG_WAIT_MS && now - this.#reportedAt < REPORT_EVERY_MS) return
+    // Requests that were under way when the wait began are refused, too.
+    if (isWaiting || (waitMs < LONG_WAIT_MS && now - this.#reportedAt < REPORT_EVERY_MS)) return
     this.#reportedAt = now
     const progress = `${this.#done} of ${total} done`
     report(

@@ -2,6 +2,7 @@ import { plural } from '../../domain/plural.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatJson, isJsonObject, listAt, textAt } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
+import { type DraftPrices, describeIds, MAX_LISTING_LINES } from '../output/buyers-reading.ts'
 import { type Progress, startProgress } from '../output/progress.ts'
 import {
   escapeForTerminal,
@@ -23,6 +24,7 @@ export type WriteOptions = RegistryOptions &
   ResultOptions & {
     keyFile?: string
     deadline?: number
+    timeout?: number
   }
 
 type Target = { registry: Registry; total: number }
@@ -34,6 +36,10 @@ type Writes<T extends Target> = {
   signer: string
   /** Each with the number of its writes. */
   targets: readonly T[]
+  /** Of what is published, as buyers read them. */
+  prices?: DraftPrices
+  /** Listings that are meant to be closed. */
+  hidden?: ReadonlySet<string>
   write: (writer: RegistryWriter, target: T, signal: AbortSignal) => Promise<WriteResult[]>
 }
 
@@ -44,6 +50,8 @@ export async function runWrites<T extends Target>({
   options,
   signer,
   targets,
+  prices,
+  hidden,
   write,
 }: Writes<T>): Promise<ExitCode> {
   printReport(terminal, `[wallet] signed by ${signer}`)
@@ -61,7 +69,8 @@ export async function runWrites<T extends Target>({
     terminal,
     targets.map(({ registry }) => registry.url),
   )
-  const printer = createPrinter(terminal, options, progress)
+  const isLong = targets.some(({ total }) => total > MAX_LISTING_LINES)
+  const printer = createPrinter(terminal, { ...options, isLong, prices, hidden }, progress)
   const writeTo = (target: T): Promise<WriteResult[]> => {
     const { registry, total } = target
     const writer = new RegistryWriter({
@@ -70,6 +79,7 @@ export async function runWrites<T extends Target>({
       total,
       signer,
       deadline: options.deadline,
+      timeout: options.timeout,
       signal,
       report: (line) => {
         progress.pause()
@@ -105,8 +115,20 @@ function exitCodeOfWrites(results: readonly WriteResult[]): ExitCode {
 /** A terminal sends the first at Ctrl-C, the system the second to end a job. */
 const ENDING = ['SIGINT', 'SIGTERM'] as const
 
+type PrinterOptions = ResultOptions & {
+  /** Whether lines are only for what is no success. */
+  isLong: boolean
+  prices: DraftPrices | undefined
+  hidden: ReadonlySet<string> | undefined
+}
+
 /** On a terminal a line as each write settles, with `--ndjson` an object a line, or else a JSON array at the end. */
-function createPrinter(terminal: Terminal, { json, ndjson }: ResultOptions, progress: Progress) {
+function createPrinter(
+  terminal: Terminal,
+  { json, ndjson, isLong, prices, hidden }: PrinterOptions,
+  progress: Progress,
+) {
+  const startedAt = performance.now()
   const isText = terminal.stdout.isTTY === true && !json && !ndjson
   let printed = Promise.resolve()
   const printNext = (text: string): void => {
@@ -121,15 +143,20 @@ function createPrinter(terminal: Terminal, { json, ndjson }: ResultOptions, prog
       if (ndjson) printNext(`${escapeForTerminal(terminal, formatJson(result))}\n`)
       // Those that were not sent are counted at the end.
       if (outcome === 'not_sent') return
-      if (isText) printNext(`${forLocale(terminal, safeText(textOf(result)))}\n`)
-      const notes = [...(isText || error === undefined ? [] : [error]), ...notesOf(result)]
-      if (notes.length > 0) progress.pause()
-      for (const note of notes) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${note}`)
+      if (isText && !(isLong && outcome === 'accepted')) {
+        const price = prices?.get(listing_id)
+        const line = `${textOf(result)}${price === undefined ? '' : `  ${price}`}`
+        printNext(`${forLocale(terminal, safeText(line))}\n`)
+      }
+      if (isText || error === undefined) return
+      progress.pause()
+      printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
     },
     finish: async (results: readonly WriteResult[]): Promise<void> => {
       if (isText || ndjson) await printed
       else await printJson(terminal, results)
-      printReport(terminal, countsOf(results))
+      for (const note of notesOf(results, hidden)) printStatus(terminal, `[registry] ${note}`)
+      printReport(terminal, countsOf(results, performance.now() - startedAt))
       const unsent = results.filter(({ outcome }) => outcome === 'not_sent')
       for (const [registry, group] of Map.groupBy(unsent, (result) => result.registry))
         printStatus(
@@ -140,12 +167,12 @@ function createPrinter(terminal: Terminal, { json, ndjson }: ResultOptions, prog
   }
 }
 
-/** `900 accepted at 3 Registries, 0 failed`. */
-function countsOf(results: readonly WriteResult[]): string {
+/** `900 accepted at 3 Registries, 0 failed, 6.0 s`. */
+function countsOf(results: readonly WriteResult[], ms: number): string {
   const accepted = results.filter(({ outcome }) => outcome === 'accepted').length
   const registries = new Set(results.map(({ registry }) => registry)).size
   const where = `${registries} ${registries === 1 ? 'Registry' : 'Registries'}`
-  return `${accepted} accepted at ${where}, ${results.length - accepted} failed`
+  return `${accepted} accepted at ${where}, ${results.length - accepted} failed, ${(ms / 1000).toFixed(1)} s`
 }
 
 function textOf({ registry, listing_id, action, outcome, error, answer }: WriteResult): string {
@@ -154,15 +181,27 @@ function textOf({ registry, listing_id, action, outcome, error, answer }: WriteR
   return `${registry}  ${listing_id}  ${outcome === 'accepted' ? done : `${outcome.replace('_', ' ')}: ${error}`}`
 }
 
-function notesOf({ listing_id, action, answer }: WriteResult): string[] {
-  const warnings = listAt(answer, 'warnings').filter(isJsonObject).map(describeViolation)
-  const state = textAt(answer, 'status')
-  // Publishing again keeps the status.
-  const isHidden = action === 'publish' && state !== null && state !== 'open'
-  return [
-    ...warnings.map((warning) => `accepted, but ${warning}`),
-    ...(isHidden
-      ? [`it is ${state}, so buyers do not see it: entrepot update ${listing_id} --status open`]
-      : []),
-  ]
+/** What else sellers have to know: warnings of the Registries, and listings that buyers do not see. A line for all of one kind. */
+function notesOf(results: readonly WriteResult[], hidden: ReadonlySet<string> | undefined): string[] {
+  const notes = new Map<string, string[]>()
+  const add = (registry: string, note: string, id: string): void => {
+    const key = `${registry}\n${note}`
+    notes.set(key, [...(notes.get(key) ?? []), id])
+  }
+  for (const { registry, listing_id: id, action, answer } of results) {
+    for (const warning of listAt(answer, 'warnings').filter(isJsonObject))
+      add(registry, `accepted, but ${describeViolation(warning)}`, id)
+    const state = textAt(answer, 'status')
+    // Publishing again keeps the status.
+    if (action === 'publish' && state !== null && state !== 'open' && hidden?.has(id) !== true)
+      add(registry, `it is ${state}, so buyers do not see it; entrepot update --status open opens it`, id)
+  }
+  const lines = [...notes].map(([key, ids]) => {
+    const [registry, note = ''] = key.split('\n')
+    return `${registry}: ${describeIds(ids)}: ${note}`
+  })
+  const rest = lines.length - MAX_NOTES
+  return rest > 0 ? [...lines.slice(0, MAX_NOTES), `and ${plural(rest, 'more note')}`] : lines
 }
+
+const MAX_NOTES = 20

@@ -69,11 +69,7 @@ export function judgeWrite(
     error: [error, note].filter((part) => part !== undefined).join('; '),
   })
   const lost = (status: number | null, error: string): WriteResult =>
-    failed(
-      'unknown',
-      status,
-      `${error}; it may have been ${DONE[action]}: run the same command again, that is safe`,
-    )
+    failed('unknown', status, `${firstSentence(error)}; it may have been ${DONE[action]}: ${SAFE_TO_REPEAT}`)
   if (outcome === null) return mayBeApplied ? lost(null, 'no answer') : failed('not_sent', null, 'not sent')
   if (outcome instanceof SourceError) {
     const error = describeSourceError(outcome)
@@ -85,11 +81,21 @@ export function judgeWrite(
   if (mayBeApplied && write.provesSuccess?.(outcome))
     return { ...subject, outcome: 'accepted', status: 204, answer: {} }
   if (status < 300) return failed('invalid_answer', status, notReceipt(outcome, write))
+  if (status === 429 && note === INTERRUPTED)
+    return { ...subject, outcome: 'refused', status, error: `not ${DONE[action]} (${LIMITED_UNTIL})` }
   const error = describeErrorResponse(outcome) + hint(outcome, registry, signer)
   return mayBeApplied && (status >= 500 || status === 429)
     ? lost(status, error)
     : failed('refused', status, error)
 }
+
+/** The note of writes that an interrupt has ended. */
+export const INTERRUPTED = 'interrupted'
+const LIMITED_UNTIL = 'interrupted while it waited for the rate limit'
+const SAFE_TO_REPEAT = 'run the same command again, that is safe'
+
+/** A Registry's own advice about the repetition follows in its others. */
+const firstSentence = (text: string): string => text.split(/\.(?:\s|$)/, 1)[0]!
 
 const ABOUT_KEY = /API key/i
 

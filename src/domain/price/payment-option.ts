@@ -29,6 +29,8 @@ const PER_WEEK: Readonly<Record<string, bigint>> = {
   week: 1n,
 }
 
+export const TIME_UNITS = Object.keys(PER_WEEK)
+
 /** The options in the order of the listing; a malformed one is dropped. */
 export function paymentOptions(listing: JsonObject): PaymentOption[] {
   const options: PaymentOption[] = []

@@ -77,6 +77,17 @@ test.serial('publish: waits for Retry-After, then signs again', async (t) => {
   t.regex(stderr, /waiting 60 s.*HTTP 429: scripted/)
 })
 
+test.serial(
+  'publish: a Registry that only refuses by its rate limit is skipped after ten minutes',
+  async (t) => {
+    const { url, requests } = await startServer(t, () => [429, '60'])
+    const { code, stderr } = await hurried('publish', listingFile(t, 50), '-r', url)
+    t.is(code, 4)
+    t.regex(stderr, /4\d listings not sent: skipped after 10 min of its rate limit/)
+    t.true(requests.length < 60, String(requests.length))
+  },
+)
+
 test.serial('publish: Retry-After may be a date, and --quiet waits without a word', async (t) => {
   const date = new Date(Date.now() + 100_000).toUTCString()
   const { url, requests } = await startServer(t, (_signed, n) => (n < 1 ? [429, date] : [201]))
@@ -116,7 +127,7 @@ test.serial('publish: a repeated request keeps its signature for four minutes', 
 test.serial('publish: stops when a wait would exceed the deadline', async (t) => {
   const { url, requests } = await startServer(t, () => [429, '100'])
   const { code, stdout } = await hurried('publish', listingFile(t, 50), '-r', url, '--deadline', '250')
-  t.is(code, 1)
+  t.is(code, 4)
   const results: Result[] = JSON.parse(stdout)
   t.is(results.length, 50)
   t.deepEqual(

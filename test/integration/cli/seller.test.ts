@@ -70,6 +70,11 @@ test.serial('publish: a file that JSON cannot hold unchanged is refused with its
     ['l.yaml', '- listing_id: x\n- listing_id: x\n', /l\.yaml has the listing_id x twice: remove one/],
     ['l.yaml', 'listing_id: x\noffer_resource: !thing 1\n', /l\.yaml:2: .*!thing/],
     ['l.yaml', 'listing_id: x\noffer_resource: {\n', /l\.yaml:3: /],
+    [
+      'l.yaml',
+      'listing_id: x\nstatus: opne\n',
+      /l\.yaml\[0\] \(x\): status must be one of .*; did you mean open\?/,
+    ],
   ]
   for (const [name, content, message] of cases) {
     const { code, stdout, stderr } = await runCli(['publish', temporaryFile(t, name, content), '-r', url], {

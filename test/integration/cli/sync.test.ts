@@ -59,6 +59,15 @@ test.serial('sync: publishes what changed, closes what is gone, and leaves the r
   )
   const again = await runCli(['sync', file, '-r', url, '--dry-run'], { env })
   t.deepEqual(rowsOf(again.stdout), [])
+  t.notRegex(again.stderr, /buyers do not see/)
+  const [shut] = [listing('shut'), listing('gone')].map(({ status: _, ...rest }) => rest)
+  const silent = temporaryFile(t, 'silent.json', JSON.stringify([listing('over'), listing('gone'), shut]))
+  const hidden = await runCli(['publish', silent, '-r', url], { env })
+  t.is(hidden.stderr.split('so buyers do not see it').length, 2, hidden.stderr)
+  t.regex(hidden.stderr, /2 listings, such as over: it is closed, so buyers do not see it/)
+  const asked = JSON.stringify([listing('over', { status: 'closed' }), listing('gone', { status: 'closed' })])
+  const closing = await runCli(['publish', temporaryFile(t, 'asked.json', asked), '-r', url], { env })
+  t.notRegex(closing.stderr, /buyers do not see/)
   t.is(((await get('/listings/of-bob')).json().listing as Row & { status: string }).status, 'open')
   const mine = await runCli(['mine', '-r', url], { env })
   t.deepEqual(
@@ -131,7 +140,10 @@ test.serial(
     t.deepEqual([refused.code, refused.stdout], [65, ''])
     t.regex(refused.stderr, /bad: offer_resource\.gpu_count: 'two' is not of type 'integer'/)
     t.regex(refused.stderr, /Registries ignore 'offer_resuorce'; did you mean offer_resource\?/)
-    t.regex(refused.stderr, /offer_resource\.gpu_cuont: not in the listing shape; did you mean gpu_count\?/)
+    t.regex(
+      refused.stderr,
+      /: good: offer_resource\.gpu_cuont: not in the listing shape; did you mean gpu_count\?/,
+    )
     t.regex(refused.stderr, /^entrepot: nothing is published: .*--force/m)
     t.is((await one.get('/listings/good')).status, 404)
     t.is((await runCli([...args, '--force'], { env })).code, 0)

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import test, { type ExecutionContext } from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
 import { listen } from '../../helpers/listen.ts'
@@ -135,6 +136,52 @@ test.serial(
   },
 )
 
+test.serial('outcomes: a Registry that does not answer is left after five requests', async (t) => {
+  const { url, asked } = await startPublisher(t, () => null)
+  const args = ['publish', listings(t, 30), '-r', url, '--timeout', '0.2']
+  const { code, stdout, stderr } = await runCli(args, { env: AS_ALICE })
+  t.is(code, 4)
+  t.true(asked.length <= 8, String(asked.length))
+  t.regex(stderr, /2\d listings not sent: skipped after 5 requests in a row without an answer/)
+  t.is(parse(stdout).length, 30)
+})
+
+test.serial('outcomes: a 503 is one sentence of the Registry, and what to do', async (t) => {
+  const detail =
+    'The store cannot be used right now (disk full). Nothing was acknowledged; the very same request may be sent again later.'
+  const url = await startServer(t, { 'POST /listings': [503, JSON.stringify({ detail })] })
+  const { stdout } = await runCli(['publish', listings(t, 1), '-r', url], { env: AS_ALICE })
+  t.is(
+    parse(stdout)[0]?.error,
+    'HTTP 503: The store cannot be used right now (disk full); it may have been published: run the same command again, that is safe',
+  )
+})
+
+test.serial('outcomes: a wait for the rate limit is one line, and its interrupt says so', async (t) => {
+  const { url, asked } = await startPublisher(t, () => [429, { 'retry-after': '60' }])
+  const child = spawn(process.execPath, [BIN, 'publish', listings(t, 12), '-r', url, '--ndjson'], {
+    env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
+  })
+  const stdout = text(child.stdout)
+  let stderr = ''
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const isWaiting = () => asked.length === 4 && stderr.includes('waiting 60 s')
+  await eventually('all connections are refused, and the wait is reported', isWaiting)
+  child.kill('SIGINT')
+  t.is(await exitCodeOf(child), 130)
+  t.is(stderr.split('waiting 60 s, 0 of 12 done').length, 2, stderr)
+  const results = (await stdout)
+    .trim()
+    .split('\n')
+    .map((line): Result => JSON.parse(line))
+  const refused = results.filter(({ status }) => status === 429)
+  t.true(refused.length > 0)
+  for (const { error } of refused)
+    t.is(error, 'not published (interrupted while it waited for the rate limit)')
+})
+
 test.serial('outcomes: refused listings do not end the others', async (t) => {
   const { url } = await startPublisher(t, (id) => (id === 'l19' ? [201] : [id < 'l5' ? 422 : 403]))
   const { code, stdout } = await runCli(['publish', listings(t, 20), '-r', url], { env: AS_ALICE })
@@ -226,7 +273,7 @@ test.serial('outcomes: a refusal says what to do about keys, wallets and clocks'
   t.regex((await publish(open.url, late)).stderr, /Timestamp .*; your clock is 60 min behind the Registry's/)
   await runCli(['update', 'l0', '--status', 'closed', '-r', open.url], { env: AS_ALICE })
   const again = await publish(open.url)
-  t.regex(again.stderr, /l0: it is closed, so buyers do not see it: entrepot update l0 --status open/)
+  t.regex(again.stderr, /l0: it is closed, so buyers do not see it; entrepot update --status open opens it/)
 })
 
 test.serial('outcomes: a refused key is named by its file, for every command', async (t) => {
@@ -261,6 +308,11 @@ withTerminal(
     t.is(stdout.split('HTTP 422').length, 2)
     t.regex(stdout, /l2 {2}published \(open\)/)
     t.true(stdout.includes(`[wallet] signed by ${ALICE.address.toLowerCase()}`))
+    t.regex(stdout, /l0 {2}published \(open\) {2}no price/)
+    const many = await runInTerminal(['publish', listings(t, 21), '-r', url], { env: AS_ALICE })
+    t.notRegex(many.stdout, /published \(open\)/)
+    t.is(many.stdout.split('l1  refused: HTTP 422: scripted').length, 2)
+    t.regex(many.stdout, /20 accepted at 1 Registry, 1 failed, \d+\.\d s/)
     const quiet = await runInTerminal(['--quiet', 'publish', listings(t, 1), '-r', url], { env: AS_ALICE })
     t.notRegex(quiet.stdout, /wallet/)
   },
