@@ -22,7 +22,7 @@ export const parseJson = (text: string): JsonValue =>
 const mayHoldLongInteger = (text: string): boolean => LONG_INTEGER.test(text) || LONG_INTEGER_ALONE.test(text)
 
 /** TypeScript's library lacks the reviver's third argument and `rawJSON` (ECMAScript 2026, JSON.parse source text). */
-export const parseWithSource = JSON.parse as (
+const parseWithSource = JSON.parse as (
   text: string,
   reviver: (name: string, value: unknown, context: { source: string }) => unknown,
 ) => JsonValue

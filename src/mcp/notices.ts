@@ -1,19 +1,34 @@
 import { plural } from '../domain/plural.ts'
+import { formatAge } from '../domain/timestamp.ts'
 import { describeUnknownValues } from '../filter-spec/allowed-values.ts'
 import type { Market } from '../gateway/market.ts'
 import type { Completeness } from '../gateway/market-parts.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
 import { at, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
+import { describeAnswered } from '../wire/describe-answered.ts'
 import { describeMissing } from '../wire/describe-missing.ts'
 import type { SourceNote } from '../wire/source.ts'
 
-/** Completeness in words for an agent. Holds names and reasons, never text of a listing. */
+/** Completeness in words for an agent, with the age of the oldest reading. Holds names and reasons, never text of a listing. */
 export function describeCompleteness({ complete, sources }: Completeness): string {
   const stale = sources.flatMap(describeStale)
-  const ages = stale.length === 0 ? '' : ` ${stale.join(' ')}`
-  if (complete && stale.length > 0) return `Nothing is missing, but not all is live.${ages}`
-  if (complete) return 'Complete: every source answered.'
-  return `INCOMPLETE: ${missingOf(sources)}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
+  const oldest = describeOldest(sources)
+  if (!complete)
+    return [
+      `INCOMPLETE: ${missingOf(sources)}. More may exist there: do not conclude from this answer that nothing else does.`,
+      ...stale,
+      ...(oldest === null ? [] : [`Oldest reading: ${oldest}.`]),
+    ].join(' ')
+  const answered =
+    stale.length === 0
+      ? `Complete: ${describeAnswered(sources)}`
+      : `Nothing missing, but not all live: ${stale.join(' ').replace(/\.$/, '')}`
+  return `${answered}${oldest === null ? '' : `, oldest reading ${oldest}`}.`
+}
+
+function describeOldest(sources: readonly SourceNote[]): string | null {
+  const ages = sources.flatMap(({ age_seconds: age }) => (typeof age === 'number' ? [age] : []))
+  return ages.length === 0 ? null : formatAge(Math.max(...ages))
 }
 
 /** @param listing with `_meta` */
@@ -24,7 +39,7 @@ export function describeListing({ complete, sources }: Completeness, listing: Js
     ? 'The listing was found; every source that could have a better copy has answered.'
     : `INCOMPLETE: ${missingOf(sources)}. It may have a better copy of this listing: do not act on this copy alone.`
   const age = numberAt(meta, 'age_seconds')
-  const ages = age === null ? [] : [`This copy of ${registry} is ${age} s old.`]
+  const ages = age === null ? [] : [`This copy of ${registry} is ${formatAge(age)} old.`]
   const stale = sources
     .filter(({ registry: name }) => registry === name || registry.startsWith(`${name}/`))
     .flatMap(describeStale)
@@ -85,9 +100,11 @@ export async function describeMatches(
 const missingOf = (sources: readonly SourceNote[]): string =>
   sources.flatMap((source) => describeMissing(source) ?? []).join('; ') || 'a source did not answer'
 
-const describeStale = ({ registry, state, reason, age_seconds: age }: SourceNote): string[] =>
-  state === 'stale'
-    ? [
-        `${registry} ${reason ? `did not answer (${reason}); its` : 'was not read again: its'} listings are ${Number(age ?? 0)} s old.`,
-      ]
-    : []
+function describeStale({ registry, state, reason, matched, age_seconds: age }: SourceNote): string[] {
+  if (state !== 'stale') return []
+  const cause = reason ? `did not answer (${reason})` : 'was not read again'
+  const listings = typeof matched === 'number' ? plural(matched, 'matching listing') : 'listings'
+  return [
+    `${registry} ${cause}; its ${listings} ${matched === 1 ? 'is' : 'are'} ${formatAge(Number(age ?? 0))} old.`,
+  ]
+}

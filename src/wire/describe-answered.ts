@@ -1,8 +1,8 @@
 import { formatAge } from '../domain/timestamp.ts'
 import { hasAnswered } from './describe-missing.ts'
-import type { SourceReport } from './source.ts'
+import type { SourceNote } from './source.ts'
 
-type Described = Pick<SourceReport, 'registry' | 'state' | 'matched' | 'age_seconds'>
+type Described = Pick<SourceNote, 'registry' | 'state'> & { matched?: unknown; age_seconds?: unknown }
 
 /**
  * `1 of 2 answered · open-market: copy from 6 min ago`. Sources of upstream gateways do not count, and the gateway's own
@@ -13,7 +13,7 @@ export function describeAnswered(sources: readonly Described[]): string {
   const copies = counted
     .filter(({ state }) => hasAnswered(state) && state !== 'loaded')
     .map(({ registry, age_seconds: age }) =>
-      age === undefined ? `${registry}: copy` : `${registry}: copy from ${formatAge(age)} ago`,
+      typeof age === 'number' ? `${registry}: copy from ${formatAge(age)} ago` : `${registry}: copy`,
     )
   const answered = counted.filter(({ state }) => state === 'loaded').length
   return [`${answered} of ${counted.length} answered`, ...copies].join(' · ')
@@ -23,7 +23,9 @@ export const haveAllAnswered = (sources: readonly Described[]): boolean =>
   countedSources(sources).every(({ state }) => state === 'loaded')
 
 function countedSources(sources: readonly Described[]): readonly Described[] {
-  const direct = sources.filter(({ registry }) => !registry.includes('/'))
+  const direct = sources.filter(
+    ({ registry }) => !sources.some((other) => registry.startsWith(`${other.registry}/`)),
+  )
   const others = direct.filter(({ registry, matched }) => registry !== OWN || matched !== 0)
   return others.length > 0 ? others : direct
 }

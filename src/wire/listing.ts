@@ -8,7 +8,7 @@ import { wireTimestamp } from './time.ts'
 
 export const listingStatusSchema = z.enum(LISTING_STATUSES)
 
-export const itemPriceSchema = z
+const itemPriceSchema = z
   .object({
     chain: z.string(),
     token: z.string().describe('Address, lower-case'),

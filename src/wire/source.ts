@@ -98,7 +98,7 @@ export const sourceDetailsSchema = sourceStatusSchema
   .meta({ id: 'SourceDetails' })
 
 /** What an agent reads of a source. */
-export const sourceNoteSchema = z.looseObject({
+const sourceNoteSchema = z.looseObject({
   registry: z.string(),
   state: z.string(),
   reason: z.string().optional(),

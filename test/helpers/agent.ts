@@ -6,12 +6,17 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { ExecutionContext } from 'ava'
 import { BIN } from './run-cli.ts'
 
-/** A tool's result: the notice, the exact JSON after it, and the same as structured content. */
+/** A tool's result. */
 type ToolReply = {
+  /** The first line, which is ours alone. */
   notice: string
+  /** The lines after it. */
+  lines: string[]
+  /** All text blocks. */
+  text: string
+  /** The exact JSON of the second block, and what it says; empty without one. */
   json: string
   value: Answer
-  structured: Answer | undefined
   isError: boolean
 }
 
@@ -30,15 +35,22 @@ export type Answer = {
     other?: number
   }[]
   total: number
-  facets: Record<string, { values: { value: string; count: number }[]; other: number; missing: number }>
-  prices: { symbol?: string; offers: number; least: string; most: string }[]
+  facets: Record<
+    string,
+    { values: { value: string; count: number; prices?: AnswerPrice[] }[]; other: number; missing: number }
+  >
+  prices: AnswerPrice[]
   next_cursor?: string
   total_after_filter: number
 }
 
+type AnswerPrice = { symbol?: string; offers: number; least: string; median: string; most: string }
+
 type Agent = {
   client: Client
   call: (tool: string, args?: Record<string, unknown>) => Promise<ToolReply>
+  /** The same with `detail: "full"`. */
+  read: (tool: string, args?: Record<string, unknown>) => Promise<ToolReply>
 }
 
 /** The SDK's own client of a gateway, with a key or without. */
@@ -66,22 +78,13 @@ async function connect(
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(transport as Transport)
   t.teardown(() => client.close())
-  // Makes the client check structured content against the schemas that the server declares.
-  await client.listTools()
-  return {
-    client,
-    call: async (name, args = {}) =>
-      toReply((await client.callTool({ name, arguments: args })) as CallToolResult),
-  }
+  const call: Agent['call'] = async (name, args = {}) =>
+    toReply((await client.callTool({ name, arguments: args })) as CallToolResult)
+  return { client, call, read: (name, args = {}) => call(name, { ...args, detail: 'full' }) }
 }
 
-function toReply({ content, structuredContent, isError = false }: CallToolResult): ToolReply {
-  const [notice = '', json = '{}'] = content.map((block) => (block.type === 'text' ? block.text : ''))
-  return {
-    notice,
-    json,
-    value: JSON.parse(json),
-    structured: structuredContent as Answer | undefined,
-    isError,
-  }
+function toReply({ content, isError = false }: CallToolResult): ToolReply {
+  const [first = '', json = '{}'] = content.map((block) => (block.type === 'text' ? block.text : ''))
+  const [notice = '', ...lines] = first.split('\n')
+  return { notice, lines, text: first + json, json, value: JSON.parse(json), isError }
 }

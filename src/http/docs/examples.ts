@@ -319,7 +319,14 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     answer: {
       jsonrpc: '2.0',
       id: 1,
-      result: { content: [{ type: 'text', text: '…' }], structuredContent: { items: [], complete: true } },
+      result: {
+        content: [
+          {
+            type: 'text',
+            text: 'Complete: 2 of 2 answered, oldest reading 1 s. No listing matches.',
+          },
+        ],
+      },
     },
   },
   'POST /admin/api-keys': { body: { name: 'alice', scope: 'read' }, answer: MINTED },

@@ -1,17 +1,20 @@
 import { z } from 'zod'
 import { plural } from '../../domain/plural.ts'
+import { readableAmount, unitName } from '../../domain/price/price-key.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { Hints } from '../../gateway/hints.ts'
 import { describeUnplaced } from '../../wire/describe-hints.ts'
-import { facetsSchema } from '../../wire/facets.ts'
+import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
 import { describeMatches, REPLACED_COPIES } from '../notices.ts'
+import { plainName, quoted } from '../quoted.ts'
 import {
-  COMPLETENESS,
+  DETAIL,
   defineTool,
   MARKET_INPUT,
   MAX_TEXT,
   marketQuery,
-  STRANGERS_TEXT,
+  renderValue,
+  renderValues,
   topValues,
 } from '../tool.ts'
 
@@ -23,34 +26,32 @@ export const marketOverviewTool = defineTool({
   name: 'market_overview',
   title: 'Market overview',
   description:
-    'What there is and what it costs, over every matching listing of all reachable Registries, each once: the number of ' +
-    'listings per value of the named filters, and per token and unit the offers, GPUs, and the least, median and most ' +
-    'price. Call it before search_listings, to choose filters and a ceiling. If `complete` is false, listings are ' +
-    `missing: more may match, and cheaper offers may exist. If total_is is ` +
-    `at_most, counts and prices may include ${REPLACED_COPIES}. ${STRANGERS_TEXT}`,
+    'What there is and what it costs, over every matching listing of all reachable Registries, each once: the cheapest ' +
+    'and the median price, prices by token, and listings per value of filters. {"filters": {"continent": "EU"}, ' +
+    '"prices_by": "gpu"} gives the models in Europe with the median price of each. INCOMPLETE: cheaper offers may exist.',
   input: {
     by: z
-      .array(z.string().min(1).max(MAX_TEXT))
+      .array(z.string().max(MAX_TEXT))
       .max(MAX_FACETS)
       .optional()
-      .describe(
-        'Names of filters whose values are counted, or registry. Default: gpu_model, service_name, region, registry',
-      ),
+      .describe('Filters whose values are counted, or registry'),
+    prices_by: z.string().max(MAX_TEXT).optional().describe('Filter of which each value gets its prices'),
     ...MARKET_INPUT,
+    filters: MARKET_INPUT.filters.describe('As in search_listings'),
+    ...DETAIL,
   },
-  output: {
-    ...COMPLETENESS,
-    ...facetsSchema.pick({ total: true, total_is: true, facets: true, prices: true, unplaced: true }).shape,
-  },
-  run: async (market, { by, ...input }, request) => {
-    const query = { ...marketQuery(market, input), by: by ?? null }
+  run: async (market, { by, prices_by, detail, ...input }, request) => {
+    const query = { ...marketQuery(market, input), by: by ?? null, pricesBy: prices_by ?? null }
     const counts = await market.facets(query, request)
     const matches = plural(counts.total, 'listing matches', 'listings match')
     const count = counts.isTotalExact ? matches : `At most ${matches}`
-    const words = await describeMatches(market, query, counts, count, request)
-    const bound = counts.isTotalExact ? [] : [`Counts and prices may include ${REPLACED_COPIES}.`]
-    const notice = [words, ...describeUnplaced(counts.unplaced), ...bound].join(' ')
-    return { notice, json: JSON.stringify(shortened(counts)) }
+    const notice = [
+      await describeMatches(market, query, counts, count, request),
+      ...describeUnplaced(counts.unplaced),
+      ...(counts.isTotalExact ? [] : [`Counts and prices may include ${REPLACED_COPIES}.`]),
+    ].join(' ')
+    if (detail === 'full') return { notice, json: JSON.stringify(shortened(counts)) }
+    return { notice, lines: counts.total === 0 ? [] : renderOverview(counts) }
   },
 })
 
@@ -72,4 +73,53 @@ function shortened({ complete, sources, total, isTotalExact, facets, prices, unp
     prices: prices.slice(0, MAX_PRICES),
     facets: Object.fromEntries(entries),
   }
+}
+
+function renderOverview({ facets, prices }: Counts): string[] {
+  return [
+    ...prices.slice(0, MAX_PRICES).map(renderPrices),
+    ...Object.entries(facets).flatMap(([name, facet]) => renderFacet(name, facet)),
+  ]
+}
+
+/** `1.75 – 3.73 USDC/GPU·h, median 2.58 | 20 offers, 47 GPUs`. */
+function renderPrices({
+  symbol,
+  token,
+  testnet,
+  unit,
+  price_per,
+  offers,
+  gpus,
+  ...range
+}: PriceRangeJson): string {
+  const [least, median, most] = [range.least, range.median, range.most].map((amount) =>
+    readableAmount(amount, symbol !== undefined),
+  )
+  const name = symbol ?? `units of ${quoted(token ?? '', MAX_TOKEN)}`
+  const basis = `${name}/${unitName(unit === 'hour' || unit === 'token' ? unit : quoted(unit, MAX_TOKEN), price_per)}`
+  const counted = [plural(offers, 'offer'), ...(gpus === 0 ? [] : [plural(gpus, 'GPU')])].join(', ')
+  const price = least === most ? least : `${least} – ${most}`
+  return `${price} ${basis}${testnet ? ' TESTNET' : ''}, median ${median} | ${counted}`
+}
+
+const MAX_TOKEN = 16
+
+/** One line, or a line for each value that has prices. */
+function renderFacet(name: string, facet: FacetJson): string[] {
+  const { values, missing } = facet
+  const title = plainName(name, MAX_TEXT)
+  const unsaid = missing === 0 ? '' : ` | ${missing} do not say`
+  if (values.every(({ prices }) => prices === undefined))
+    return [`${title}: ${renderValues(name, facet, MAX_VALUES)}${unsaid}`]
+  const rest = topValues(facet, MAX_VALUES)
+  const more = rest.other === 0 ? '' : ` | ${rest.other} with other values`
+  return [
+    `${title}, with prices${more}${unsaid}:`,
+    ...rest.values.map(({ value, count, prices = [] }) => {
+      const [lead] = prices
+      const price = lead === undefined ? 'no price' : renderPrices(lead)
+      return `${renderValue(name, value)} | ${plural(count, 'listing')} | ${price}`
+    }),
+  ]
 }

@@ -1,84 +1,125 @@
 import { z } from 'zod'
+import { countedSizes, type LowestPrice } from '../../domain/price/price-key.ts'
 import { SORTS } from '../../domain/price/price-parameters.ts'
-import { MAX_CURSOR_LENGTH, MAX_LIMIT } from '../../domain/query.ts'
+import { MAX_LIMIT } from '../../domain/query.ts'
+import { itemPrice } from '../../gateway/by-price/item-price.ts'
 import { renderItem } from '../../gateway/envelope.ts'
-import type { Page } from '../../gateway/market.ts'
+import type { Market, Page } from '../../gateway/market.ts'
+import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
+import type { MergedItem } from '../../gateway/merged-item.ts'
 import { countUnchecked } from '../../gateway/source-report.ts'
+import { type JsonObject, type JsonValue, parseObject } from '../../json/value.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
-import { mergedEnvelopeSchema } from '../../wire/listing.ts'
+import { type Family, familiesOf, renderLines } from '../listing-line.ts'
 import { describeMatches, describeUnchecked } from '../notices.ts'
-import {
-  COMPLETENESS,
-  defineTool,
-  listingItem,
-  MARKET_INPUT,
-  marketQuery,
-  totalIs,
-  UNTRUSTED_TEXT,
-} from '../tool.ts'
+import { DETAIL, defineTool, MARKET_INPUT, marketQuery, type ToolOutput } from '../tool.ts'
 
-/** A listing takes about 300 tokens of an agent's context. */
 const DEFAULT_LIMIT = 20
 
 export const searchListingsTool = defineTool({
   name: 'search_listings',
   title: 'Search listings',
   description:
-    'Listings of an open compute market (GPU machines, API credits) from all reachable Registries, merged, each once, ' +
-    'newest or cheapest first; with sort price or price_max, _meta.price is the price that was compared. All filters ' +
-    'have to match; describe_filters lists them. Ask for models and places by gpu, country and continent, which know all ' +
-    'spellings; `unplaced` counts what does not say enough. Read `complete` before you conclude anything: if it is false, the ' +
-    'notice and `sources` say what is missing and why, and neither a short nor an empty answer means that nothing else ' +
-    'exists. The best Registry that has a listing decides its terms. Where a better one could not be asked, the item ' +
-    'has _meta.unchecked: it may have other terms there, so call get_listing before you act on it, and a later page ' +
-    `may repeat it. ${UNTRUSTED_TEXT}`,
+    'Listings of all reachable Registries, merged, each once: a line each, with its id or the beginning of it, and its ' +
+    'lowest price with decimals applied. Offers of one seller that differ in region alone are one line. Ask for models ' +
+    'and places by gpu, country and continent, which know all spellings; describe_filters has all names. Read the first ' +
+    'sentence before you conclude anything: after INCOMPLETE neither a short nor an empty answer means that nothing else ' +
+    'exists. UNCHECKED: call get_listing before you act on it.',
   input: {
     ...MARKET_INPUT,
     sort: z
       .enum(SORTS)
       .default('newest')
-      .describe(
-        'price: cheapest first, over every listing that matches; with price_token in that token only, else token by ' +
-          'token, most publishers first. Listings without such a price come last',
-      ),
-    limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('Page size'),
+      .describe('price: cheapest first over all that match, in price_token or else token by token'),
+    limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('Lines'),
     cursor: z
       .string()
       .min(1)
-      .max(MAX_CURSOR_LENGTH)
       .optional()
-      .describe(
-        'next_cursor of the previous page; every other argument but limit must be the same as for that page',
-      ),
+      .describe('Of the page before; all else but limit has to be the same'),
+    ...DETAIL,
   },
-  output: {
-    ...COMPLETENESS,
-    count: z.int().describe('Listings on this page'),
-    total_after_filter: z.int().describe('Matches before paging, in the sources that answered'),
-    total_is: totalIs,
-    unchecked: z.int().optional().describe('Items with _meta.unchecked on this page; absent for none'),
-    ...mergedEnvelopeSchema.pick({ unplaced: true, suggestions: true }).shape,
-    next_cursor: z.string().optional().describe('Cursor of the next page, if there is one'),
-    items: z.array(listingItem),
-  },
-  run: async (market, { sort, limit, cursor, ...input }, request) => {
+  run: async (market, { sort, limit, cursor = null, detail, ...input }, request) => {
     const query = marketQuery(market, input, sort)
-    const page = await market.page({ ...query, limit, offset: 0, cursor: cursor ?? null }, request)
-    const bound = page.isTotalExact ? '' : 'at most '
-    const count = `${page.items.length} of ${bound}${page.total} matching listings`
-    const matches = await describeMatches(market, query, page, count, request)
-    const more =
-      page.nextCursor === undefined ? null : 'More listings match: call again with next_cursor as cursor.'
-    const words = [
-      ...describeSuggestions(page.total, page.suggestions),
-      matches,
-      ...describeUnplaced(page.unplaced),
-      describeUnchecked(countUnchecked(page.items)),
-      more,
-    ]
-    return { notice: words.filter((part) => part !== null).join(' '), json: render(page) }
+    if (detail === 'lines') return describeLines(market, query, { limit, cursor }, request)
+    const page = await market.page({ ...query, limit, offset: 0, cursor }, request)
+    const notice = await describePage(market, query, page, `${page.items.length}`, request)
+    return { notice, json: render(page) }
   },
 })
+
+type Asked = { limit: number; cursor: string | null }
+
+/** Listings that are read for the lines of one answer. */
+const MAX_READ = 500
+
+async function describeLines(
+  market: Market,
+  query: MarketQuery,
+  asked: Asked,
+  request: MarketRequest,
+): Promise<ToolOutput> {
+  const { page, families } = await readFamilies(market, query, asked, request)
+  const { length } = page.items
+  const shown = families.length < length ? `${families.length} lines for ${length}` : `${length}`
+  const { nextCursor, total } = page
+  const left = asked.cursor === null && page.isTotalExact ? `${total - length} more match` : 'More match'
+  const more = nextCursor === undefined ? [] : [`${left}: pass cursor to continue.`]
+  return {
+    notice: [await describePage(market, query, page, shown, request), ...more].join(' '),
+    lines: [...(nextCursor === undefined ? [] : [`cursor: ${nextCursor}`]), ...renderLines(families)],
+  }
+}
+
+/** Reads on where families leave room: as many listings as make at most `limit` lines. */
+async function readFamilies(
+  market: Market,
+  query: MarketQuery,
+  { limit, cursor }: Asked,
+  request: MarketRequest,
+): Promise<{ page: Page; families: readonly Family[] }> {
+  const read = async (count: number, suggests = false) => {
+    const page = await market.page({ ...query, limit: count, offset: 0, cursor, suggests }, request)
+    const listings = page.items.map(
+      (item): JsonObject => parseObject(renderItem(priced(item, market)).toString()),
+    )
+    return { page, listings, families: familiesOf(listings) }
+  }
+  const first = await read(limit, true)
+  const { suggestions, nextCursor } = first.page
+  if (first.families.length === first.listings.length || nextCursor === undefined) return first
+  const { listings, families } = await read(MAX_READ)
+  const next = families[limit]?.[0]
+  const last = await read(next === undefined ? listings.length : listings.indexOf(next))
+  return { ...last, page: { ...last.page, suggestions } }
+}
+
+/** With its lowest price, where no price was compared: known tokens by the hour first, those of test networks after them. */
+function priced(item: MergedItem, { tokens }: Market): MergedItem {
+  const groupOf = ({ option: { chain, token, unit } }: LowestPrice): number => {
+    const known = tokens.find(chain, token)
+    return (known === null ? 4 : known.testnet ? 2 : 0) + (unit === 'hour' ? 0 : 1)
+  }
+  const sizesOf = (listing: JsonValue) => countedSizes(listing, item.registry)
+  return { ...item, price: item.price ?? itemPrice(item.bytes, { per: 'gpu', groupOf }, { tokens, sizesOf }) }
+}
+
+async function describePage(
+  market: Market,
+  query: MarketQuery,
+  page: Page,
+  shown: string,
+  request: MarketRequest,
+): Promise<string> {
+  const count = `${shown} of ${page.isTotalExact ? '' : 'at most '}${page.total} matching listings`
+  const words = [
+    ...describeSuggestions(page.total, page.suggestions),
+    await describeMatches(market, query, page, count, request),
+    ...describeUnplaced(page.unplaced),
+    describeUnchecked(countUnchecked(page.items)),
+  ]
+  return words.filter((part) => part !== null).join(' ')
+}
 
 /** Clients may cut the end, so completeness comes first. */
 function render({ items, total, isTotalExact, complete, sources, nextCursor, ...hints }: Page): string {

@@ -31,21 +31,21 @@ test.serial('stdio: tools answer from the configured Registries, with exact list
   await publish(own.url, ALICE, { listing_id: 'own', offer_resource: { gpu_model: 'H200' } })
   const other = await startFake(t, { items: [odd] })
   const agent = await agentOver(t, ['-r', `${own.url},${other.url}`])
-  const found = await agent.call('search_listings')
+  const found = await agent.read('search_listings')
   t.is(found.value.items.length, 2)
   t.true(found.json.includes(`${odd.slice(0, -1)},"_meta":{"registry":"${other.url}"`))
-  t.regex(found.notice, /^Complete: every source answered\. 2 of 2/)
-  const filtered = await agent.call('search_listings', { filters: { gpu_model: 'H200' } })
+  t.regex(found.notice, /^Complete: 2 of 2 answered, oldest reading \d s\. 2 of 2/)
+  const filtered = await agent.read('search_listings', { filters: { gpu_model: 'H200' } })
   t.deepEqual(
     filtered.value.items.map(({ listing_id }) => listing_id),
     ['own'],
   )
   const one = await agent.call('get_listing', { listing_id: 'own', registry: own.url })
   t.is(one.value.listing?.listing_id, 'own')
-  const { filters } = (await agent.call('describe_filters')).value
+  const { filters } = (await agent.read('describe_filters')).value
   t.deepEqual(filters.find(({ name }) => name === 'gpu_model')?.registries, [own.url])
   t.deepEqual(
-    (await agent.call('list_sources')).value.sources.map(({ registry, state }) => [registry, state]),
+    (await agent.read('list_sources')).value.sources.map(({ registry, state }) => [registry, state]),
     [
       [own.url, 'loaded'],
       [other.url, 'unavailable'],
@@ -61,7 +61,7 @@ test.serial('stdio: unreachable sources are described, also those of a gateway',
   ])
   const dead = deadUrl()
   const behind = await agentOver(t, ['-r', gateway.url])
-  const found = await behind.call('search_listings')
+  const found = await behind.read('search_listings')
   t.is(found.value.items.length, 1)
   t.false(found.value.complete)
   t.true(
@@ -78,7 +78,7 @@ test.serial('stdio: unreachable sources are described, also those of a gateway',
   t.true(elsewhere.isError)
 
   const beside = await agentOver(t, ['-r', `${well.url},${dead}`])
-  const half = await beside.call('search_listings')
+  const half = await beside.read('search_listings')
   t.true(
     half.notice.startsWith(
       `INCOMPLETE: ${dead} is unavailable: it refused the connection (connection_refused).`,
@@ -102,7 +102,7 @@ test.serial('stdio: a hanging Registry is asked a few times, then named as not a
   const reasons = new Set<string>()
   for (let call = 0; call < 12; call++) reasons.add(await search())
   t.deepEqual([...reasons], ['timeout', 'circuit_open'])
-  const { notice, value } = await agent.call('list_sources')
+  const { notice, value } = await agent.read('list_sources')
   t.is(value.sources[0]?.reason, 'circuit_open')
   t.regex(notice, / is unavailable: it failed repeatedly and is not requested for a moment/)
   // A call may begin while the last failure is counted, and a probe may be sent meanwhile.
@@ -154,8 +154,8 @@ async function searchOver(t: ExecutionContext, { clock = manualClock(), isDown }
 test.serial('stdio: pages by cursor', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 5) })
   const agent = await agentOver(t, ['-r', fake.url])
-  const first = await agent.call('search_listings', { limit: 3 })
-  const second = await agent.call('search_listings', { limit: 3, cursor: first.value.next_cursor })
+  const first = await agent.read('search_listings', { limit: 3 })
+  const second = await agent.read('search_listings', { limit: 3, cursor: first.value.next_cursor })
   const ids = [first, second].flatMap(({ value }) => value.items.map(({ listing_id }) => listing_id))
   t.deepEqual(ids, ['a-0000', 'a-0001', 'a-0002', 'a-0003', 'a-0004'])
   t.is(second.value.next_cursor, undefined)
@@ -170,7 +170,7 @@ test.serial('stdio: cursors lose and repeat nothing despite changes between page
   const gone = new Set<string>()
   let cursor: string | undefined
   for (let page = 0; page === 0 || cursor !== undefined; page++) {
-    const { value } = await agent.call('search_listings', {
+    const { value } = await agent.read('search_listings', {
       limit: 50,
       ...(cursor === undefined ? {} : { cursor }),
     })

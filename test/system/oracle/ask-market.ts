@@ -50,16 +50,22 @@ function argumentsOf(question: Question): Record<string, unknown> {
 
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-/** The structured content of a tool's result. @throws Refused */
+/** The JSON of a tool's result. @throws Refused */
 async function callTool({ url }: Asking, name: string, input: object): Promise<object> {
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }
+  const message = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: { ...input, detail: 'full' } },
+  }
   const { status, body } = await send(`${url}/mcp`, HEADERS, JSON.stringify(message))
   const result = status === 200 ? JSON.parse(body).result : undefined
   if (result?.isError !== undefined && result.isError !== false)
     throw new Refused(`${name} ${JSON.stringify(input)} is an error: ${body.slice(0, 2000)}`)
-  if (result?.structuredContent === undefined)
+  const [, json] = result?.content ?? []
+  if (json === undefined)
     throw new Refused(`${name} ${JSON.stringify(input)} is answered ${status}: ${body.slice(0, 2000)}`)
-  return result.structuredContent
+  return JSON.parse(json.text)
 }
 
 type WireFacets = Pick<FoundCounts, 'sources'> & {
