@@ -22,8 +22,12 @@ export type ListingQuery = {
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
   explain?: boolean | undefined
+  /** Of the reader's view. Sources in memory apply it; `restrictSource` does for others. */
+  standing?: StandingFilter | undefined
   /** A source in memory leaves these rows out of everything but `matched`. Live sources ignore it. */
   hidden?: readonly HiddenRows[]
+  /** Rows that do not exist for the reader: a source in memory leaves them out of `matched`, too. Live sources ignore it. */
+  denied?: readonly HiddenRows[]
   /** Why a request for this query has just failed: only a cached Reading can answer. Sources in memory ignore it. */
   outage?: SourceError | null
   /** The reader's `Cache-Control`; absent: cached Readings may be served. */
@@ -33,6 +37,20 @@ export type ListingQuery = {
   /** Parent of its spans. Changes no answer. */
   trace?: Trace | undefined
 }
+
+/**
+ * Listings whose best copy does not match do not exist for the reader. It is AND-ed with the reader's own filters, and never
+ * one of them: of two values of a name the last one counts there.
+ */
+export type StandingFilter = {
+  criteria: readonly Criterion[]
+  /** As in a query string, for upstreams that declare them. */
+  filters: readonly (readonly [name: string, value: string])[]
+  /** Differs where the meaning does; empty without criteria. */
+  key: string
+}
+
+export const NO_FILTER: StandingFilter = { criteria: [], filters: [], key: '' }
 
 /** Rows that a source in memory leaves out of an answer, since a better source has the listing. */
 export type HiddenRows = {

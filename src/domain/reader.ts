@@ -1,4 +1,4 @@
-import type { Criterion } from '../filter-spec/filter.ts'
+import { NO_FILTER, type StandingFilter } from './query.ts'
 
 /** What a reader of a market sees, and how much may be asked. */
 export type Reader = {
@@ -6,8 +6,7 @@ export type Reader = {
   view: string
   /** Names of the sources that exist for the reader; `null`: all. */
   sources: ReadonlySet<string> | null
-  /** Listings that do not match do not exist for the reader. AND-ed with the reader's own filters. */
-  filter: readonly Criterion[]
+  filter: StandingFilter
   /** Of everything that decides what the reader sees: sources and ranks, filter, filter spec, tokens, vocabulary. */
   digest: string
   limits: ReaderLimits
@@ -20,7 +19,7 @@ type ReaderLimits = { requestsPerMinute: number | null; maxWatchers: number | nu
 export const SEES_ALL: Reader = {
   view: 'all',
   sources: null,
-  filter: [],
+  filter: NO_FILTER,
   digest: '',
   limits: { requestsPerMinute: null, maxWatchers: null },
 }

@@ -15,7 +15,7 @@ type Asked<C> = {
   status: ListingStatus | null
   /** Whether the copy exists for the reader. What does not exist decides nothing. Default: every copy. */
   exists?: (copy: C) => boolean
-  /** Whether the copy matches the filters. Default: every copy. */
+  /** Whether the copy matches the filter of the view. Default: every copy. The reader's own filters come later. */
   matches?: (copy: C) => boolean
 }
 
@@ -41,7 +41,8 @@ type Decision<C> = {
  * 3. Copies of the asked status compete. A closed copy in the gateway's own Registry also competes with open ones.
  * 4. The best source that has the listing decides. Its copy is shown, filtered, priced, counted, and in the
  *    place of its own date.
- * 5. Filters come last: a decider that does not match hides the copies that would.
+ * 5. Filters come last: a decider that does not match hides the copies that would. A listing whose decider is outside the
+ *    view does not exist for the reader: its copies are counted nowhere, and it is in no conflict.
  */
 export function decide<C extends RankedCopy>(
   copies: readonly C[],
@@ -49,15 +50,12 @@ export function decide<C extends RankedCopy>(
 ): Decision<C>[] {
   const competing = copies.filter((copy) => exists(copy) && competes(copy, status))
   const groups = groupByListing(competing.sort((a, b) => a.rank - b.rank))
-  const listed = groups.filter(([decider]) => hasStatus(decider!, status)).length
-  return groups.map(([decider, ...otherCopies]) => {
-    const isListed = hasStatus(decider!, status)
-    return {
-      decider: decider!,
-      otherCopies,
-      isShown: isListed && matches(decider!),
-      isConflict: listed > (isListed ? 1 : 0),
-    }
+  const isShown = ([decider]: C[]) => hasStatus(decider!, status) && matches(decider!)
+  const shown = new Set(groups.filter(isShown))
+  return groups.map((group) => {
+    const [decider, ...otherCopies] = group
+    const isOne = shown.has(group)
+    return { decider: decider!, otherCopies, isShown: isOne, isConflict: shown.size > (isOne ? 1 : 0) }
   })
 }
 

@@ -12,9 +12,10 @@ export class CopiesOfId<C extends RankedCopy> {
   /** Listings that the answer could show. */
   #listed = 0
 
-  constructor(copies: readonly C[], status: ListingStatus | null) {
+  /** @param isInView whether a listing exists for the reader, by its best copy */
+  constructor(copies: readonly C[], status: ListingStatus | null, isInView: (copy: C) => boolean) {
     this.#status = status
-    for (const { decider, otherCopies, isShown } of decide(copies, { status })) {
+    for (const { decider, otherCopies, isShown } of decide(copies, { status, matches: isInView })) {
       if (isShown) this.#listed++
       const identity = identityKey(decider.item)
       if (identity === null) this.#loose.add(decider.rank)

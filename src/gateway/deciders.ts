@@ -1,14 +1,22 @@
 import { identityKey } from '../domain/listing-identity.ts'
 import type { SizesOf } from '../domain/price/price-key.ts'
-import type { HiddenRows, ListingQuery } from '../domain/query.ts'
+import { type HiddenRows, type ListingQuery, NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import type { SourceError } from '../domain/source/source-error.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
 import { criteriaIn } from '../filter-spec/filter.ts'
+import { documentOf } from '../listing-index/document-reader.ts'
 import type { RankedCopy } from './authority.ts'
 import { CopiesOfId } from './copies-of-id.ts'
-import { type HeldSource, type Holdings, heldCopies } from './holdings.ts'
+import {
+  type DecidingView,
+  type HeldSource,
+  type HiddenCopies,
+  type Holdings,
+  heldCopies,
+} from './holdings.ts'
 import { lookUpIn, lookUpKey, openViews, type View } from './views.ts'
 
 export type Copy = RankedCopy & { item: Item }
@@ -23,6 +31,9 @@ export type Verdict = {
   /** Better sources, known whole, that know the publisher and do not have the listing. */
   notIn: readonly string[]
 }
+
+/** Why a copy is not shown: a better source has the listing; `outside`: and its copy is outside the view, so the listing does not exist. */
+export type Hiding = 'hidden' | 'outside'
 
 /** Copies of one id that are compared again for each of them. */
 const FEW = 16
@@ -42,6 +53,7 @@ export class Deciders {
   readonly #query: ListingQuery
   readonly #holdings: Holdings
   readonly #views: readonly View[]
+  readonly #view: DecidingView
   readonly #areAllHeld: boolean
   /** By rank. All ranges of a source have one object, since a source in memory caches its scan by that object. */
   readonly #queries: readonly ListingQuery[]
@@ -62,12 +74,13 @@ export class Deciders {
     this.#query = query
     this.#holdings = holdings
     this.#views = views
+    this.#view = decidingView(query.standing)
     this.#areAllHeld = views.every(({ kind }) => kind === 'held')
-    this.#queries = this.#hiddenRows().map((hidden, rank) => {
+    this.#queries = this.#hiddenRows().map(({ hidden, denied }, rank) => {
       const view = views[rank]!
       const asked = queryIn(query, sources[rank]!.name)
       if (view.kind === 'unknown' && view.isOutage) return { ...asked, outage: view.error }
-      return hidden.length === 0 ? asked : { ...asked, hidden }
+      return hidden.length === 0 && denied.length === 0 ? asked : { ...asked, hidden, denied }
     })
   }
 
@@ -76,11 +89,14 @@ export class Deciders {
     return this.#queries[rank]!
   }
 
-  /** Whether a better source is known to have the listing. */
-  isHidden(item: Item, rank: number): boolean {
-    if (!this.#mayHaveCopies(item)) return false
+  /** Whether a better source is known to have the listing, and what that means; `null`: none is. */
+  hidingOf(item: Item, rank: number): Hiding | null {
+    if (!this.#mayHaveCopies(item)) return null
     const decider = this.#copiesOf(item.listingId).deciderOf(item)
-    return (decider !== undefined && decider.rank < rank) || this.#isLookedUp(item, rank)
+    const isHiding = decider !== undefined && decider.rank < rank
+    const sought = this.#lookedUp(item, isHiding ? decider.rank : rank)
+    if (sought !== null) return sought
+    return isHiding ? this.#hidingBy(decider) : null
   }
 
   /** Whether the source of that rank answers from memory, and leaves out what is hidden. */
@@ -106,7 +122,7 @@ export class Deciders {
   learn(items: readonly Item[], rank: number): void {
     const view = this.#views[rank]!
     if (view.kind === 'looked-up')
-      for (const item of items) if (identityKey(item) !== null) view.presence.set(lookUpKey(item), true)
+      for (const item of items) if (identityKey(item) !== null) view.presence.set(lookUpKey(item), item)
     if (view.kind !== 'whole') return
     for (const item of items) {
       const { listingId } = item
@@ -138,7 +154,7 @@ export class Deciders {
   judge(item: Item, rank: number): Verdict | null {
     const about = this.#betterThan(rank, item)
     if (!this.#mayHaveCopies(item)) return { otherCopies: NO_COPIES, isConflict: false, ...about }
-    if (this.isHidden(item, rank)) return null
+    if (this.hidingOf(item, rank) !== null) return null
     const copies = this.#copiesOf(item.listingId)
     return { otherCopies: copies.openOthersOf(item, rank), isConflict: copies.hasOther(item, rank), ...about }
   }
@@ -156,7 +172,7 @@ export class Deciders {
     if (before !== undefined) return before
     const given = this.#given.get(listingId)?.filter(({ item }) => isReadable(item)) ?? NO_COPIES
     const copies = [...this.#views.flatMap((_, rank) => this.#copiesIn(rank, listingId)), ...given]
-    const added = new CopiesOfId(copies, this.#query.status)
+    const added = new CopiesOfId(copies, this.#query.status, (copy) => this.#hidingBy(copy) === 'hidden')
     if (copies.length > FEW) this.#byId.set(listingId, added)
     return added
   }
@@ -175,11 +191,18 @@ export class Deciders {
     return { item, rank, status: this.#query.status ?? 'open', isOwn: this.#isOwn(rank) }
   }
 
-  /** Whether a better source that was asked for it has it. */
-  #isLookedUp(item: Item, rank: number): boolean {
-    return this.#views
-      .slice(0, rank)
-      .some((view) => view.kind === 'looked-up' && view.presence.get(lookUpKey(item)) === true)
+  /** By the best source of those that were asked for it and have it. */
+  #lookedUp(item: Item, rank: number): Hiding | null {
+    for (let n = 0; n < rank; n++) {
+      const view = this.#views[n]!
+      const copy = view.kind === 'looked-up' ? view.presence.get(lookUpKey(item)) : null
+      if (copy) return this.#hidingBy({ item: copy, rank: n })
+    }
+    return null
+  }
+
+  #hidingBy({ item, rank }: Pick<Copy, 'item' | 'rank'>): Hiding {
+    return this.#view.has(item, this.#sources[rank]!.name) ? 'hidden' : 'outside'
   }
 
   #betterThan(rank: number, item: Item): Pick<Verdict, 'unchecked' | 'notIn'> {
@@ -197,24 +220,34 @@ export class Deciders {
     return { unchecked, notIn }
   }
 
-  #hiddenRows(): readonly (readonly HiddenRows[])[] {
+  #hiddenRows(): readonly { hidden: readonly HiddenRows[]; denied: readonly HiddenRows[] }[] {
     const ranks = this.#views.flatMap(({ kind }, rank) => (kind === 'held' ? [rank] : []))
     const held = ranks.map((rank) => this.#sources[rank] as NamedSource & HeldSource)
-    const byHeld = this.#query.status === 'open' && held.length > 1 ? this.#holdings.hiddenRows(held) : []
+    const byHeld =
+      this.#query.status === 'open' && held.length > 1 ? this.#holdings.hiddenRows(held, this.#view) : []
+    const some = (rows: readonly (HiddenRows | undefined)[]) =>
+      rows.filter((one): one is HiddenRows => one !== undefined && one.keys.size > 0)
     return this.#views.map((view, rank) => {
-      if (view.kind !== 'held') return []
-      const rows = [byHeld[ranks.indexOf(rank)], this.#hiddenByWholes(view.held, rank)]
-      return rows.filter((one): one is HiddenRows => one !== undefined && one.keys.size > 0)
+      if (view.kind !== 'held') return { hidden: [], denied: [] }
+      const inMemory = byHeld[ranks.indexOf(rank)]
+      const byWholes = this.#hiddenByWholes(view.held, rank)
+      return {
+        hidden: some([inMemory?.hidden, byWholes.hidden]),
+        denied: some([inMemory?.outside, byWholes.outside, this.#sources[rank]!.denied]),
+      }
     })
   }
 
-  #hiddenByWholes(held: Held, rank: number): HiddenRows {
+  #hiddenByWholes(held: Held, rank: number): HiddenCopies {
     const wholes = this.#views.slice(0, rank).flatMap((view) => (view.kind === 'whole' ? [view.whole] : []))
     const ids = new Set(wholes.flatMap((whole) => [...whole.ids()]))
-    const keys = new Set<string>()
+    const keys = { hidden: new Set<string>(), outside: new Set<string>() }
     for (const id of ids)
-      for (const { key, item } of held.find(id)) if (this.isHidden(item, rank)) keys.add(key)
-    return { keys, version: 0 }
+      for (const { key, item } of held.find(id)) {
+        const hiding = this.hidingOf(item, rank)
+        if (hiding !== null) keys[hiding].add(key)
+      }
+    return { hidden: { keys: keys.hidden, version: 0 }, outside: { keys: keys.outside, version: 0 } }
   }
 
   #mayHaveCopies({ listingId }: Item): boolean {
@@ -243,9 +276,32 @@ export class Deciders {
 function queryIn(query: ListingQuery, source: string): ListingQuery {
   const { priceLimit: limit } = query
   const criteria = criteriaIn(query.criteria, source)
-  if (query.sizesOf === undefined) return criteria === query.criteria ? query : { ...query, criteria }
+  const standing = standingIn(query.standing, source)
+  const isSame = criteria === query.criteria && standing === query.standing
+  if (query.sizesOf === undefined) return isSame ? query : { ...query, criteria, standing }
   const sizesOf: SizesOf = (listing) => query.sizesOf!(listing, source)
-  return { ...query, criteria, sizesOf, priceLimit: limit && { ...limit, sizesOf } }
+  return { ...query, criteria, standing, sizesOf, priceLimit: limit && { ...limit, sizesOf } }
+}
+
+function standingIn(standing: StandingFilter | undefined, source: string): StandingFilter | undefined {
+  if (standing === undefined) return undefined
+  const criteria = criteriaIn(standing.criteria, source)
+  return criteria === standing.criteria ? standing : { ...standing, criteria }
+}
+
+/** Listings whose best copy matches the filter. An unreadable copy matches none. */
+export function decidingView(standing: StandingFilter = NO_FILTER): DecidingView {
+  const bySource = new Map<string, StandingFilter['criteria']>()
+  return {
+    key: standing.key,
+    has: (item, source) => {
+      if (standing.criteria.length === 0) return true
+      if (!isReadable(item)) return false
+      const criteria = bySource.get(source) ?? criteriaIn(standing.criteria, source)
+      bySource.set(source, criteria)
+      return matchesAll(criteria, documentOf(item.bytes))
+    },
+  }
 }
 
 /** @param budgetMs of the query */

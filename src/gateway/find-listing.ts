@@ -6,8 +6,8 @@ import { traitsOf } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import { decide } from './authority.ts'
-import { type Copy, isReadable, knows } from './deciders.ts'
-import { heldCopies } from './holdings.ts'
+import { type Copy, decidingView, isReadable, knows } from './deciders.ts'
+import { type DecidingView, heldCopies } from './holdings.ts'
 import { describeItem, type MergedItem, mergeItem } from './merged-item.ts'
 import {
   countReturned,
@@ -39,7 +39,8 @@ const ONE: Range = { after: null, offsetHint: 0, count: 50 }
 
 /**
  * Reads the source whose copy in memory is the best, and every better one, at once; without a copy in memory all of them.
- * Answers as soon as every better source has answered. A source that has it no more gives way to the next. Rejects
+ * Answers as soon as every better source has answered. A source that has it no more, or whose copy is outside the view,
+ * gives way to the next. Rejects
  * where nothing was found and a source failed: with `source_incomplete`, or as `noSourceError` where all failed. No
  * source is read for an id that no listing may have.
  */
@@ -53,28 +54,33 @@ export async function findListing(
   const visible = visibleSources(sources, request)
   if (!hasIdLength(lookup.listingId)) return { ...reportOutcomes([], new Map(), settings), merged: null }
   const ranked = rankSources(visible)
+  const view = decidingView(request.reader.filter)
   const answers = await withBudget(budgetMs, request.signal, (signal) =>
-    readUntilFound(ranked, query, signal),
+    readUntilFound({ ranked, view }, query, signal),
   )
+  const seen = withinView(answers, { ranked, view }, query.listingId)
   const outcomes = visible.flatMap((one) =>
-    answers.flatMap(({ outcome }) => (outcome.source === one ? [outcome] : [])),
+    seen.flatMap(({ outcome }) => (outcome.source === one ? [outcome] : [])),
   )
-  const merged = mergeAnswers(ranked, answers, query.listingId, clock.monotonic())
+  const merged = mergeAnswers({ ranked, view }, seen, query.listingId, clock.monotonic())
   const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), settings)
   if (merged === null && !request.isLoop) rejectUnknown(reports)
   const rank = ranked.findIndex(({ name }) => name === merged?.registry)
-  const better = answers.filter((answer) => merged === null || answer.rank <= rank)
+  const better = seen.filter((answer) => merged === null || answer.rank <= rank)
   const shown = merged && describeItem(merged, settings)
   return { ...reports, merged: shown, complete: better.every(({ outcome }) => isComplete(outcome)) }
 }
 
 type Answer = { rank: number; outcome: Outcome; items: readonly Item[] }
 
-/** All answers by rank up to the first with the listing, and those of worse sources so far. */
+type Sight = { ranked: readonly NamedSource[]; view: DecidingView }
+
+/** All answers by rank up to the first with a listing of the view, and those of worse sources so far. */
 async function readUntilFound(
-  ranked: readonly NamedSource[],
+  { ranked, view }: Sight,
   query: Lookup & ListingQuery,
   signal: AbortSignal,
+  before: readonly Answer[] = [],
   from = 0,
 ): Promise<Answer[]> {
   const holder = ranked.findIndex(
@@ -89,13 +95,45 @@ async function readUntilFound(
   })
   for (const answer of pending) answer.catch(() => {}) // awaited below, or not needed
   let isFound = false
+  const awaited = [...before]
   for (const answer of pending) {
-    isFound = (await answer).items.length > 0
+    awaited.push(await answer)
+    isFound = withinView(awaited, { ranked, view }, query.listingId).some(({ items }) => items.length > 0)
     if (isFound) break
   }
-  const answers = [...settled.values()].sort((a, b) => a.rank - b.rank)
+  const answers = [...before, ...[...settled.values()].sort((a, b) => a.rank - b.rank)]
   if (isFound || end === ranked.length) return answers
-  return [...answers, ...(await readUntilFound(ranked, query, signal, end))]
+  return readUntilFound({ ranked, view }, query, signal, answers, end)
+}
+
+/** Without the copies of listings whose best copy is outside the view. */
+function withinView(
+  answers: readonly Answer[],
+  { ranked, view }: Sight,
+  listingId: string,
+): readonly Answer[] {
+  if (view.key === '') return answers
+  const outside = new Set<Item>()
+  for (const { decider, otherCopies } of decide(copiesOf(answers, ranked, listingId), { status: null }))
+    if (!view.has(decider.item, ranked[decider.rank]!.name))
+      for (const { item } of [decider, ...otherCopies]) outside.add(item)
+  return answers.map((answer) => {
+    const items = answer.items.filter((item) => !outside.has(item))
+    const { outcome } = answer
+    if (items.length === answer.items.length || outcome.result instanceof SourceError) return answer
+    const total = outcome.result.total - (answer.items.length - items.length)
+    return { ...answer, items, outcome: { ...outcome, result: { ...outcome.result, total } } }
+  })
+}
+
+/** Those of the answers, and of sources in memory that were not asked. */
+function copiesOf(answers: readonly Answer[], ranked: readonly NamedSource[], listingId: string): Copy[] {
+  const asked = new Set(answers.map(({ rank }) => rank))
+  const held = ranked.flatMap((source, rank) => (asked.has(rank) ? [] : heldCopies(source, rank, listingId)))
+  const read = answers.flatMap(({ items, rank }) =>
+    items.map((item): Copy => ({ item, rank, status: 'open', isOwn: false })),
+  )
+  return [...read, ...held]
 }
 
 async function readSource(
@@ -115,19 +153,17 @@ async function readSource(
 
 /** The best copy, with what the answers and the sources in memory have of the others. */
 function mergeAnswers(
-  ranked: readonly NamedSource[],
+  { ranked, view }: Sight,
   answers: readonly Answer[],
   listingId: string,
   now: number,
 ): MergedItem | null {
   const bestAnswer = answers.find(({ items }) => items.length > 0)
   if (bestAnswer === undefined) return null
-  const asked = new Set(answers.map(({ rank }) => rank))
-  const held = ranked.flatMap((source, rank) => (asked.has(rank) ? [] : heldCopies(source, rank, listingId)))
-  const read = answers.flatMap(({ items, rank }) =>
-    items.map((item): Copy => ({ item, rank, status: 'open', isOwn: false })),
-  )
-  const { decider, otherCopies, isConflict } = decide([...read, ...held], { status: null })[0]!
+  const copies = copiesOf(answers, ranked, listingId)
+  const matches = ({ item, rank }: Copy) => view.has(item, ranked[rank]!.name)
+  const decisions = decide(copies, { status: null, matches })
+  const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
   const better = answers.filter(({ rank }) => rank < bestAnswer.rank)
   const unchecked = better.flatMap(({ outcome: { source, result } }) =>
     result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],

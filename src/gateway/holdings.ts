@@ -1,10 +1,11 @@
 import type { HiddenRows } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Item } from '../domain/source/reading.ts'
 import { decide, type RankedCopy } from './authority.ts'
 
-/** Selections of sources whose hidden rows are kept: readers with and without keys, and some by name. */
-const MAX_SCOPES = 16
+/** Selections of sources whose hidden rows are kept: of each view, and some by name. */
+const MAX_SCOPES = 64
 
 export type HeldSource = Pick<NamedSource, 'name' | 'mode'> & { held: Held }
 
@@ -37,10 +38,14 @@ export class Holdings {
     return this.#shared.has(listingId)
   }
 
-  /** Rows that better ones of these sources hide, source by source. @param ranked all answer open listings from memory */
-  hiddenRows(ranked: readonly HeldSource[]): readonly HiddenRows[] {
-    const name = JSON.stringify(ranked.map((source) => source.name))
-    const scope = this.#scopes.get(name) ?? new Scope(ranked, this.#shared)
+  /**
+   * Rows that better ones of these sources hide, source by source.
+   * @param ranked all answer open listings from memory
+   * @param view what decides which listings exist for the reader
+   */
+  hiddenRows(ranked: readonly HeldSource[], view: DecidingView): readonly HiddenCopies[] {
+    const name = JSON.stringify([view.key, ...ranked.map((source) => source.name)])
+    const scope = this.#scopes.get(name) ?? new Scope(ranked, this.#shared, view)
     this.#scopes.delete(name)
     this.#scopes.set(name, scope)
     if (this.#scopes.size > MAX_SCOPES) this.#scopes.delete(this.#scopes.keys().next().value!)
@@ -69,6 +74,12 @@ export class Holdings {
   }
 }
 
+/** Which listings exist for a reader: those whose best copy matches the filter of the view. Views of equal keys are the same. */
+export type DecidingView = { key: string; has: (item: Item, source: string) => boolean }
+
+/** Rows of one source that better sources have. `outside`: the better copy is outside the view, so the listing does not exist. */
+export type HiddenCopies = { hidden: HiddenRows; outside: HiddenRows }
+
 /** Copies of that id in one source. */
 export function heldCopies(
   { held, mode }: Pick<NamedSource, 'held' | 'mode'>,
@@ -79,18 +90,21 @@ export function heldCopies(
   return copies.map((copy) => ({ ...copy, rank, isOwn: mode === 'local' }))
 }
 
-type HeldRow = RankedCopy & { key: string }
+type HeldRow = RankedCopy & { item: Item; key: string }
 
 /** One selection of sources in memory. */
 class Scope {
   /** Ids whose rows are looked at again when the next question is answered. */
   readonly changed: Set<string>
   readonly #sources: readonly HeldSource[]
-  readonly hidden: readonly KeySet[]
+  readonly #view: DecidingView
+  readonly hidden: readonly { hidden: KeySet; outside: KeySet }[]
 
-  constructor(sources: readonly HeldSource[], shared: ReadonlySet<string>) {
+  constructor(sources: readonly HeldSource[], shared: ReadonlySet<string>, view: DecidingView) {
     this.#sources = sources
-    this.hidden = sources.map(() => new KeySet(() => this.#updateAll()))
+    this.#view = view
+    const keySet = () => new KeySet(() => this.#updateAll())
+    this.hidden = sources.map(() => ({ hidden: keySet(), outside: keySet() }))
     this.changed = new Set(shared)
   }
 
@@ -101,10 +115,16 @@ class Scope {
 
   #update(listingId: string): void {
     const rows: HeldRow[] = this.#sources.flatMap((source, rank) => heldCopies(source, rank, listingId))
-    const keys = this.hidden.map((): string[] => [])
-    for (const { otherCopies } of decide(rows, { status: 'open' }))
-      for (const { rank, key } of otherCopies) keys[rank]!.push(key)
-    for (const [rank, hidden] of this.hidden.entries()) hidden.set(listingId, keys[rank]!)
+    const keys = this.hidden.map(() => ({ hidden: [] as string[], outside: [] as string[] }))
+    const matches = ({ item, rank }: HeldRow) => this.#view.has(item, this.#sources[rank]!.name)
+    for (const { decider, otherCopies } of decide(rows, { status: 'open' })) {
+      const kind = otherCopies.length === 0 || matches(decider) ? 'hidden' : 'outside'
+      for (const { rank, key } of otherCopies) keys[rank]![kind].push(key)
+    }
+    for (const [rank, { hidden, outside }] of this.hidden.entries()) {
+      hidden.set(listingId, keys[rank]!.hidden)
+      outside.set(listingId, keys[rank]!.outside)
+    }
   }
 }
 

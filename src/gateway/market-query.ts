@@ -106,7 +106,16 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       const byPrice = prices.sort === 'price' ? prices : undefined
       const criteria = parseCriteria(current, filters)
       return {
-        query: { ...asked, filters, criteria, priceLimit: prices.limit, sizesOf, explain, ...trail },
+        query: {
+          ...asked,
+          filters,
+          criteria,
+          standing: reader.filter,
+          priceLimit: prices.limit,
+          sizesOf,
+          explain,
+          ...trail,
+        },
         merge: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
         spec: current,
       }

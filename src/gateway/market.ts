@@ -17,6 +17,7 @@ import type { Completeness, MarketParts } from './market-parts.ts'
 import { createQueryReader, type MarketQuery, type MarketRequest } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
+import { restrictSource } from './restrict-source.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
@@ -54,7 +55,7 @@ const COUNT_MS = 2000
 
 export function createMarket(parts: MarketParts): Market {
   const { clock, countMs = COUNT_MS, sourceOf = beforeSlash } = parts
-  const sources = parts.sources.map(({ source }) => traceSource(source))
+  const sources = parts.sources.map(({ source }) => traceSource(restrictSource(source, null)))
   const holdings = new Holdings(rankSources(sources))
   const leadingPrices = new LeadingPrices(parts.tokens)
   const settings = { ...parts, sources, holdings, leadingPrices }
@@ -105,8 +106,9 @@ export function createMarket(parts: MarketParts): Market {
     filters: async (request, isCounted) => {
       const spec = await read.spec(request)
       const { isLoop: _, ...path } = read.path(request)
-      const query = { ...ALL_OPEN, by: countedFilters(spec.filters), per: 'gpu', ...path } as const
       const { reader, signal } = request
+      const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
+      const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
       const count = () => readFacets(settings, query, { reader, signal, budgetMs: countMs })
       const counts = isCounted ? await unlessRefused(count()) : null
       return describeFilters(spec, visibleTo(request), counts, parts)

@@ -149,7 +149,8 @@ export class MergedSequence {
       const item = reader.take()
       this.#pass(item, reader.rank)
       // A whole source has counted its hidden ones, unreadable or not.
-      if (this.#opened!.deciders.isHidden(item, reader.rank)) reader.addHidden()
+      const hiding = this.#opened!.deciders.hidingOf(item, reader.rank)
+      if (hiding !== null) reader.addHidden(hiding)
       else if (!isReadable(item)) reader.addInvalid()
       else copies.push({ item, rank: reader.rank, reader })
     }
@@ -187,7 +188,8 @@ export class MergedSequence {
     const items: MergedItem[] = []
     for (const { item, rank, reader } of copies) {
       const verdict = deciders.judge(item, rank)
-      if (verdict === null || this.#repeats.add(item, reader.source, verdict)) reader.addHidden()
+      if (verdict === null) reader.addHidden(deciders.hidingOf(item, rank))
+      else if (this.#repeats.add(item, reader.source, verdict)) reader.addHidden()
       else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale: reader.isStale }, verdict))
     }
     return items

@@ -111,7 +111,7 @@ async function takeBehind(
 
 /** Binds a cursor to everything but the page size. */
 function questionOf(
-  { status, publisher, filters, criteria, via, priceLimit }: ListingQuery,
+  { status, publisher, filters, criteria, standing, via, priceLimit }: ListingQuery,
   by: ByPrice | undefined,
   sources: readonly NamedSource[],
 ): string {
@@ -119,7 +119,8 @@ function questionOf(
   const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
     return [path, op, value_type, alias_kind, onMissing]
   })
-  const parts = [status, publisher, filters, meanings, via, rankSources(sources).map(({ name }) => name)]
+  const names = rankSources(sources).map(({ name }) => name)
+  const parts = [status, publisher, filters, meanings, via, names, ...(standing?.key ? [standing.key] : [])]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]
   const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]

@@ -5,7 +5,7 @@ import type { Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
 import { selectInTurns } from '../listing-index/item-selection.ts'
-import { type Deciders, isReadable } from './deciders.ts'
+import { type Deciders, type Hiding, isReadable } from './deciders.ts'
 import { askSource, type Outcome } from './sources.ts'
 
 /**
@@ -62,10 +62,11 @@ export class SelectedSource implements Outcome {
   }
 
   /** A copy that a look-up found in a better source. */
-  addHidden(): void {
+  addHidden(hiding: Hiding | null = 'hidden'): void {
     const { selection } = this
     if (selection === null) return
-    this.result = { ...selection, total: selection.total - 1, hidden: (selection.hidden ?? 0) + 1 }
+    const hidden = (selection.hidden ?? 0) + (hiding === 'outside' ? 0 : 1)
+    this.result = { ...selection, total: selection.total - 1, hidden }
   }
 }
 
@@ -79,9 +80,9 @@ async function select(
   if (selectInMemory !== undefined && deciders.isHeld(rank)) return selectInMemory(query, signal)
   const { listings, hasMore: _, ...info } = await read(query, FULL_RANGE, signal)
   const seen = mayRepeat === true ? new SeenListings() : null
-  const isLeftOut = (item: Item): boolean =>
-    deciders.isHidden(item, rank) || seen?.add(item.listingId, item) === false
-  const { items, hidden, unreadable } = await inTurns(visibleItems(listings, isLeftOut))
+  const hidingOf = (item: Item): Hiding | null =>
+    deciders.hidingOf(item, rank) ?? (seen?.add(item.listingId, item) === false ? 'hidden' : null)
+  const { items, hidden, unreadable } = await inTurns(visibleItems(listings, hidingOf))
   const invalid = (info.invalid ?? 0) + unreadable
   return {
     ...info,
@@ -92,14 +93,15 @@ async function select(
   }
 }
 
-function* visibleItems(listings: readonly Item[], isLeftOut: (item: Item) => boolean) {
+function* visibleItems(listings: readonly Item[], hidingOf: (item: Item) => Hiding | null) {
   const items: Item[] = []
   let hidden = 0
   let unreadable = 0
   for (const item of listings) {
+    const hiding = isReadable(item) ? hidingOf(item) : null
     if (!isReadable(item)) unreadable++
-    else if (isLeftOut(item)) hidden++
-    else items.push(item)
+    else if (hiding === 'hidden') hidden++
+    else if (hiding === null) items.push(item)
     yield
   }
   return { items, hidden, unreadable }

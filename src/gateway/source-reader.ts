@@ -6,7 +6,7 @@ import { beforePlace, comparePositions, isAfter, type Position } from '../domain
 import type { Item, Reading, ReadingInfo } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import type { Deciders } from './deciders.ts'
+import type { Deciders, Hiding } from './deciders.ts'
 import { askSource, type Outcome } from './sources.ts'
 
 /** `offset` is approximate. */
@@ -29,6 +29,8 @@ export class SourceReader {
   /** Whether it is in memory, or was read to its end, so that its total is exact. */
   isWhole = false
   #hidden = 0
+  /** Listings that do not exist for the reader. */
+  #outside = 0
   #after: Position | null
   #start: Position | null
   #hint: SourceHint
@@ -84,8 +86,13 @@ export class SourceReader {
   }
 
   /** A copy that was taken and is not shown, since a better source has the listing. */
-  addHidden(): void {
-    if (!this.isWhole) this.#hidden++
+  addHidden(hiding: Hiding | null = 'hidden'): void {
+    if (!this.isWhole) this.#count(hiding)
+  }
+
+  #count(hiding: Hiding | null): void {
+    if (hiding === 'outside') this.#outside++
+    else this.#hidden++
   }
 
   get outcome(): Outcome {
@@ -95,9 +102,10 @@ export class SourceReader {
   }
 
   get #counted(): ReadingInfo | null {
-    if (this.#info === null || this.#hidden === 0) return this.#info
+    if (this.#info === null || this.#hidden + this.#outside === 0) return this.#info
     const { total, hidden = 0 } = this.#info
-    return { ...this.#info, total: Math.max(0, total - this.#hidden), hidden: hidden + this.#hidden }
+    const left = Math.max(0, total - this.#hidden - this.#outside)
+    return { ...this.#info, total: left, hidden: hidden + this.#hidden }
   }
 
   /** Leads to the first listing with the position of the next one, since a source has ties in any order. */
@@ -162,9 +170,11 @@ export class SourceReader {
     this.isWhole = all !== undefined || this.isInMemory
     if (all === undefined) return
     const seen = this.source.mayRepeat === true ? new SeenListings() : null
-    for (const item of all)
-      if (this.#deciders.isHidden(item, this.rank) || seen?.add(item.listingId, item) === false)
-        this.#hidden++
+    for (const item of all) {
+      const hiding = this.#deciders.hidingOf(item, this.rank)
+      if (hiding !== null) this.#count(hiding)
+      else if (seen?.add(item.listingId, item) === false) this.#hidden++
+    }
   }
 
   /** A gateway may have more listings of the last place. */

@@ -11,8 +11,8 @@ import { askSource, withBudget } from './sources.ts'
 export type View =
   | { kind: 'held'; held: Held }
   | { kind: 'whole'; whole: Whole }
-  /** `presence`: whether it has the listing. */
-  | { kind: 'looked-up'; lookUp: LookUpCopies; presence: Map<string, boolean>; left: number }
+  /** `presence`: its copy of the listing, `null` where it has none. */
+  | { kind: 'looked-up'; lookUp: LookUpCopies; presence: Map<string, Item | null>; left: number }
   /** The source could not be read, so it may have any listing. `isOutage`: another request of the query would fail, too. */
   | { kind: 'unknown'; error: SourceError | null; isOutage: boolean }
   /** The query skips the source, so it decides nothing. */
@@ -90,7 +90,7 @@ export async function lookUpIn(
   const results = await view.lookUp(unknown, query, signal)
   for (const [n, item] of unknown.entries()) {
     const copy = results[n]
-    if (copy !== undefined) view.presence.set(lookUpKey(item), copy !== null)
+    if (copy !== undefined) view.presence.set(lookUpKey(item), copy)
   }
 }
 

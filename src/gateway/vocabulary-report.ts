@@ -34,7 +34,11 @@ export async function reportVocabulary(
   settings: MergeSettings,
   request: MergeRequest,
 ): Promise<VocabularyJson & Reports> {
-  const { selected, visible } = await selectAll(settings, ALL_OPEN, request)
+  const { selected, visible } = await selectAll(
+    settings,
+    { ...ALL_OPEN, standing: request.reader.filter },
+    request,
+  )
   const counts = await countAll(selected, TEXTS, pricesPer('offer', settings), request.signal)
   const report = new VocabularyCounts(settings.vocabulary)
   for (const { source, values } of counts) {

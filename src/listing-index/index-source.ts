@@ -1,11 +1,11 @@
 import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
-import type { ListingQuery, PriceLimit } from '../domain/query.ts'
+import { type ListingQuery, NO_FILTER, type PriceLimit } from '../domain/query.ts'
 import { isAfter, type Position } from '../domain/source/position.ts'
 import type { Exclusion, Explanation, Item, Range, Reading } from '../domain/source/reading.ts'
 import type { Matches } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
-import { Exclusions } from '../filter-spec/evaluate.ts'
+import { Exclusions, matchesAll } from '../filter-spec/evaluate.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
 import { derivedTest } from '../filter-spec/operations/derived.ts'
 import { pathKey } from '../filter-spec/path.ts'
@@ -67,12 +67,12 @@ export class IndexSource {
       const found = findMatching(listings, query)(query.listingId)
       return { listings: found, hasMore: false, total: found.length }
     }
-    const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
-    const scan = unindexed.length === 0 ? null : await this.#scan(listings, query, unindexed)
+    const { indexed, unindexed } = this.#split(query)
+    const scan = unindexed.length === 0 ? null : await this.#scan(listings, query)
     const offset = after === null ? offsetHint : 0
     const { items, total, hidden } =
       scan === null
-        ? listings.page(query, { after: placeBehind(after), limit: count + 1, offset })
+        ? listings.page(indexed, { after: placeBehind(after), limit: count + 1, offset })
         : {
             items: scan.items.filter((item) => isAfter(item, after)).slice(offset),
             total: scan.items.length,
@@ -80,20 +80,21 @@ export class IndexSource {
           }
     const reading = { listings: items.slice(0, count), hasMore: items.length > count, total, hidden }
     if (!query.explain) return reading
-    const indexed = { ...query, criteria: query.criteria.filter((criterion) => this.#isIndexed(criterion)) }
     return {
       ...reading,
-      explanation: { excluded: [...explain(listings, indexed), ...(scan?.excluded ?? [])] },
+      explanation: {
+        excluded: [...explain(listings, indexed, this.#indexed(query.criteria)), ...(scan?.excluded ?? [])],
+      },
     }
   }
 
   async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & IndexCounts> {
-    const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
+    const { indexed, unindexed } = this.#split(query)
     if (unindexed.length === 0) {
-      const found = listings.select(query)
+      const found = listings.select(indexed)
       return found === null ? { ...selectItems(NONE), total: 0 } : this.#selectIndexed(found)
     }
-    const { items } = await this.#scan(listings, query, unindexed)
+    const { items } = await this.#scan(listings, query)
     return { ...(await selectInTurns(items)), total: items.length }
   }
 
@@ -128,26 +129,39 @@ export class IndexSource {
     return this.#paths.has(pathKey(filter.compiled))
   }
 
-  #scan(listings: IndexedListings, query: ListingQuery, unindexed: readonly Criterion[]): Promise<Scan> {
+  #indexed(criteria: readonly Criterion[]): readonly Criterion[] {
+    return criteria.filter((criterion) => this.#isIndexed(criterion))
+  }
+
+  /** The query with all criteria that the index applies, those of the view included, and the others of both. */
+  #split(query: ListingQuery): { indexed: ListingQuery; unindexed: readonly Criterion[] } {
+    const { criteria, standing = NO_FILTER } = query
+    const all = standing.criteria.length === 0 ? criteria : [...standing.criteria, ...criteria]
+    const indexed = this.#indexed(all)
+    if (indexed.length === all.length)
+      return { indexed: all === criteria ? query : { ...query, criteria: all }, unindexed: [] }
+    return { indexed: { ...query, criteria: indexed }, unindexed: all.filter((one) => !this.#isIndexed(one)) }
+  }
+
+  #scan(listings: IndexedListings, query: ListingQuery): Promise<Scan> {
     const known = this.#scans.get(query)
     if (known !== undefined) return known
-    const scan = inTurns(this.#scanAll(listings, query, unindexed))
+    const scan = inTurns(this.#scanAll(listings, query))
     this.#scans.set(query, scan)
     return scan
   }
 
-  *#scanAll(
-    listings: IndexedListings,
-    query: ListingQuery,
-    unindexed: readonly Criterion[],
-  ): Generator<void, Scan> {
-    const criteria = query.criteria.filter((criterion) => this.#isIndexed(criterion))
-    const all = listings.page({ ...query, criteria }, { after: null, limit: MEMORY_SCAN_LIMIT, offset: 0 })
-    if (all.total > MEMORY_SCAN_LIMIT) throw this.#withoutIndex(unindexed.map(({ filter }) => filter))
-    const exclusions = new Exclusions(unindexed)
+  *#scanAll(listings: IndexedListings, query: ListingQuery): Generator<void, Scan> {
+    const { indexed, unindexed } = this.#split(query)
+    const all = listings.page(indexed, { after: null, limit: MEMORY_SCAN_LIMIT, offset: 0 })
+    const asked = unindexed.filter((criterion) => query.criteria.includes(criterion))
+    if (all.total > MEMORY_SCAN_LIMIT) throw this.#withoutIndex(asked.map(({ filter }) => filter))
+    const standing = unindexed.filter((criterion) => !query.criteria.includes(criterion))
+    const exclusions = new Exclusions(asked)
     const items: Item[] = []
     for (const item of all.items) {
-      if (exclusions.add(documentOf(item.bytes))) items.push(item)
+      const document = documentOf(item.bytes)
+      if (matchesAll(standing, document) && exclusions.add(document)) items.push(item)
       yield
     }
     return { items, excluded: exclusions.counts }
@@ -193,13 +207,17 @@ function findMatching(
   }
 }
 
-/** By counting what each criterion alone excludes. */
-function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
+/** By counting what each criterion of the reader alone excludes. */
+function explain(listings: IndexedListings, query: ListingQuery, asked: readonly Criterion[]): Exclusion[] {
   const { priceLimit } = query
-  const count = (criteria: readonly Criterion[], limit?: PriceLimit): number =>
-    listings.page({ ...query, criteria, priceLimit: limit }, { after: null, limit: 1, offset: 0 }).total
+  const standing = query.criteria.filter((criterion) => !asked.includes(criterion))
+  const count = (more: readonly Criterion[], limit?: PriceLimit): number => {
+    const criteria = [...standing, ...more]
+    return listings.page({ ...query, criteria, priceLimit: limit }, { after: null, limit: 1, offset: 0 })
+      .total
+  }
   const all = count([])
-  const excluded = query.criteria.map((criterion) => {
+  const excluded = asked.map((criterion) => {
     const failing = all - count([criterion])
     const missing = criterion.onMissing === 'pass' ? 0 : all - count([presence(criterion)])
     return { filter: criterion.filter.name, byValue: failing - missing, missing }

@@ -29,6 +29,8 @@ export type IndexConditions = {
   priceLimit?: PriceLimit | undefined
   /** Rows that are left out, by their ids in this index. */
   hidden?: readonly HiddenRows[] | undefined
+  /** Rows that are left out and counted nowhere. */
+  denied?: readonly HiddenRows[] | undefined
 }
 
 export type IndexQuery = IndexConditions & {
@@ -142,13 +144,13 @@ export class ListingIndex {
 
   /** For answers by price and facets. @throws Error for a criterion whose path the index lacks */
   matches(asked: IndexConditions): IndexMatches {
-    const { hidden = [] } = asked
+    const { hidden = [], denied = [] } = asked
     const conditions = this.#conditions(asked)
     let version = -1
     let found: Match[] = []
     const find = (): Match[] => {
       // Each of them only rises.
-      const now = this.version + hidden.reduce((sum, rows) => sum + rows.version, 0)
+      const now = [...hidden, ...denied].reduce((sum, rows) => sum + rows.version, this.version)
       if (version === now) return found
       found = this.#match(conditions).map((match) => ({ ...match, slots: match.slots.slice() }))
       version = now
@@ -215,15 +217,23 @@ export class ListingIndex {
       .filter(({ count, hidden }) => count > 0 || hidden > 0)
   }
 
-  #conditions({ status, publisherId, criteria, priceLimit, hidden = [] }: IndexConditions): Conditions {
+  #conditions({ status, publisherId, criteria, priceLimit, hidden, denied }: IndexConditions): Conditions {
     const asked = criteria.map((criterion) => ({
       column: this.#vocabulary.columnOf(criterion.filter),
       criterion,
     }))
-    const conditions = { status, publisherId, criteria: asked, priceLimit }
-    if (hidden.length === 0) return conditions
-    const hiddenIn = (segment: Segment) => hidden.flatMap((rows) => this.#slotsOf(rows).get(segment) ?? [])
-    return { ...conditions, hiddenIn }
+    return {
+      status,
+      publisherId,
+      criteria: asked,
+      priceLimit,
+      ...(hidden?.length && { hiddenIn: this.#rowsIn(hidden) }),
+      ...(denied?.length && { deniedIn: this.#rowsIn(denied) }),
+    }
+  }
+
+  #rowsIn(all: readonly HiddenRows[]): (segment: Segment) => readonly Bitset[] {
+    return (segment) => all.flatMap((rows) => this.#slotsOf(rows).get(segment) ?? [])
   }
 
   #slotsOf(hidden: HiddenRows): ReadonlyMap<Segment, Bitset> {

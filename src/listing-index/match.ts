@@ -12,14 +12,16 @@ export type Conditions = {
   publisherId: number | null
   criteria: readonly { column: number; criterion: Criterion }[]
   priceLimit?: PriceLimit | undefined
-  /** Rows of the segment that are left out. */
+  /** Rows of the segment that are left out, and counted as `hidden`. */
   hiddenIn?: (segment: Segment) => readonly Bitset[]
+  /** Rows of the segment that are left out before anything is counted. */
+  deniedIn?: (segment: Segment) => readonly Bitset[]
 }
 
 /** As `evaluate.ts` does per document. */
 export function matchSegment(
   segment: Segment,
-  { status, publisherId, criteria, priceLimit, hiddenIn }: Conditions,
+  { status, publisherId, criteria, priceLimit, hiddenIn, deniedIn }: Conditions,
 ): Match {
   const words = segment.live.length
   const sets = criteria.map(({ column, criterion }, n) =>
@@ -30,9 +32,10 @@ export function matchSegment(
   if (priceLimit !== undefined) sets.push(segment.prices.within(priceLimit, spare(length + 1, words)))
   const slots = segment.matches
   const live = status === null ? segment.live : segment.liveByStatus[status]
-  const matched = intersect(slots, live, sets)
-  const hidden = matched === 0 ? NONE : (hiddenIn?.(segment) ?? NONE)
-  const count = hidden.reduce((_, rows) => removeAll(slots, rows), matched)
+  const without = (count: number, rowsIn: Conditions['hiddenIn']): number =>
+    count === 0 ? 0 : (rowsIn?.(segment) ?? NONE).reduce((_, rows) => removeAll(slots, rows), count)
+  const matched = without(intersect(slots, live, sets), deniedIn)
+  const count = without(matched, hiddenIn)
   return { rows: segment, slots, count, hidden: matched - count }
 }
 

@@ -60,10 +60,10 @@ function indexed(projection: Projection): IndexedListings {
       const { rows, total, hidden } = projection.listings.query({ ...query, ...page, publisherId })
       return { items: rows.map((row) => toItem(row, projection)), total, hidden }
     },
-    select: ({ status, publisher, criteria, priceLimit, hidden }) => {
+    select: ({ publisher, ...query }) => {
       const publisherId = publisherIdOf(projection, publisher)
       if (publisherId === undefined) return null
-      const matches = projection.listings.matches({ status, publisherId, criteria, priceLimit, hidden })
+      const matches = projection.listings.matches({ ...query, publisherId })
       return { matches, itemOf: (row) => toItem(row, projection) }
     },
     find: (query, listingId) => find(projection, query, listingId),

@@ -1,3 +1,4 @@
+import type { HiddenRows } from '../query.ts'
 import type { Breaker } from './breaker.ts'
 import type { Held, LookUpCopies, ReadWhole } from './held.ts'
 import type { Source, SourceMode, Visibility } from './reading.ts'
@@ -19,6 +20,8 @@ export type NamedSource = {
   readWhole?: ReadWhole
   /** Absent: listings of a source that is too large to be read whole are not looked up. */
   lookUp?: LookUpCopies
+  /** Rows that a rule of the operator leaves out, while it is in memory. */
+  denied?: HiddenRows
   breaker?: () => Breaker['state']
   /** The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. */
   storefrontOf?: (publisher: string) => string | null | undefined

@@ -170,7 +170,8 @@ export class PriceSequence {
     for (const { item, source } of visits) {
       const { rank, isStale, source: named } = source
       const verdict = deciders.judge(item, rank)
-      if (verdict === null || this.#repeats.add(item, named, verdict)) source.addHidden()
+      if (verdict === null) source.addHidden(deciders.hidingOf(item, rank))
+      else if (this.#repeats.add(item, named, verdict)) source.addHidden()
       else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale }, verdict))
     }
     const isUnchecked = ({ unchecked }: MergedItem): boolean => unchecked.length > 0

@@ -151,17 +151,17 @@ export class Snapshot {
   }
 
   readonly #indexed: IndexedListings = {
-    page: ({ criteria, publisher, priceLimit, hidden: hiddenRows }, page) => {
+    page: ({ publisher, ...query }, page) => {
       const publisherId = this.#publisherId(publisher)
       if (publisherId === undefined) return { items: [], total: 0 }
-      const asked = { status: 'open', publisherId, criteria, priceLimit, hidden: hiddenRows } as const
+      const asked = { ...query, status: 'open', publisherId } as const
       const { rows, total, hidden } = this.#index.query({ ...asked, ...page })
       return { items: rows.map((row) => this.#itemOf(row)), total, hidden }
     },
-    select: ({ criteria, publisher, priceLimit, hidden }) => {
+    select: ({ publisher, ...query }) => {
       const publisherId = this.#publisherId(publisher)
       if (publisherId === undefined) return null
-      const matches = this.#index.matches({ status: 'open', publisherId, criteria, priceLimit, hidden })
+      const matches = this.#index.matches({ ...query, status: 'open', publisherId })
       return { matches, itemOf: (row) => this.#itemOf(row) }
     },
     find: ({ publisher }, listingId) => {

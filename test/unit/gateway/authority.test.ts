@@ -67,8 +67,28 @@ test('authority: what does not exist for the reader changes no decision', (t) =>
 test('authority: filters change whether a decider is shown, and never which copy decides', (t) => {
   fc.assert(
     fc.property(copies, wanted, (all, status) => {
-      const strip = (one: object) => ({ ...one, isShown: null })
+      const strip = (one: object) => ({ ...one, isShown: null, isConflict: null })
       t.deepEqual(decide(all, { status, matches }).map(strip), decide(all, { status }).map(strip))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('authority: a listing outside the view is in no conflict', (t) => {
+  fc.assert(
+    fc.property(copies, wanted, (all, status) => {
+      const decisions = decide(all, { status, matches })
+      const outside = new Set(
+        decisions
+          .filter(({ decider }) => !matches(decider))
+          .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies]),
+      )
+      const shown = (made: typeof decisions) => made.filter(({ isShown }) => isShown)
+      const never = decide(
+        all.filter((copy) => !outside.has(copy)),
+        { status, matches },
+      )
+      t.deepEqual(shown(decisions), shown(never))
     }),
     { numRuns: 1000 },
   )
