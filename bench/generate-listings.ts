@@ -68,6 +68,7 @@ function generateListing(n: number, createdAt: Micros, random: SeededRandom): In
     demands: JSON.stringify([demand(publisher.address, random)]),
     maxDurationSeconds: String(3600 * Math.ceil(random() * 720)),
     oracleAddress: random() < 0.05 ? JSON.stringify(publisher.address) : 'null',
+    settlementOptions: '[]',
   }
   const bytes = Buffer.from(renderListing(record, `https://seller-${publisher.id}.compute.example/`))
   return { listingId: record.listingId, publisherId: publisher.id, status, createdAt, bytes }

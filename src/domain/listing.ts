@@ -1,4 +1,4 @@
-import { formatTimestamp, type Micros } from './timestamp.ts'
+import { formatTimestamp } from './timestamp.ts'
 
 /** Listings do not expire by themselves: a seller sets `expired`. */
 export const LISTING_STATUSES = ['open', 'closed', 'expired'] as const
@@ -14,6 +14,7 @@ export const LISTING_FIELDS = {
   demands: 'demands',
   max_duration_seconds: 'maxDurationSeconds',
   oracle_address: 'oracleAddress',
+  settlement_options: 'settlementOptions',
 } as const
 
 export type FieldName = keyof typeof LISTING_FIELDS
@@ -27,6 +28,7 @@ export const NEW_LISTING_FIELDS: ListingFields = {
   demands: '[]',
   maxDurationSeconds: 'null',
   oracleAddress: 'null',
+  settlementOptions: '[]',
 }
 
 /** As the store keeps it. Times are microseconds since the Unix epoch, UTC. */
@@ -52,6 +54,8 @@ export const ROW = {
   demands: ',"demands":',
   maxDurationSeconds: ',"max_duration_seconds":',
   oracleAddress: ',"oracle_address":',
+  /** Only where there are some. */
+  settlementOptions: ',"settlement_options":',
   status: ',"status":"',
   createdAt: '","created_at":"',
   updatedAt: '","updated_at":"',
@@ -86,10 +90,11 @@ export function fieldBytes(fields: Partial<ListingFields>): number {
   return Object.values(fields).reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
-/** Bytes of a row without the publisher's id, storefront URL, fields and status. */
+/** Bytes of a row without the publisher's id, storefront URL, fields and status, and without settlement options. */
 export function frameBytes(listingId: string): number {
   const times = 2 * formatTimestamp(0).length
-  return Buffer.byteLength(Object.values(ROW).join('') + JSON.stringify(listingId)) + times
+  const { settlementOptions: _, ...pieces } = ROW
+  return Buffer.byteLength(Object.values(pieces).join('') + JSON.stringify(listingId)) + times
 }
 
 /** Published fields are kept to the byte. A row changes when its publisher changes its storefront. */
@@ -104,6 +109,7 @@ export function renderListing(record: ListingRecord, storefrontUrl: string | nul
     record.offerResource +
     ROW.acceptedEscrows +
     record.acceptedEscrows +
+    settlementMember(record) +
     ROW.demands +
     record.demands +
     ROW.maxDurationSeconds +
@@ -120,15 +126,9 @@ export function renderListing(record: ListingRecord, storefrontUrl: string | nul
   )
 }
 
-export type Publisher = {
-  publisherId: number
-  scheme: string
-  /** For scheme `eip191`: the signing address, lower-cased. */
-  identifier: string
-  storefrontUrl: string | null
-  createdAt: Micros
-  updatedAt: Micros
-}
+/** Rows without options are those of the plain line, byte for byte. */
+const settlementMember = ({ settlementOptions }: ListingRecord): string =>
+  settlementOptions === NEW_LISTING_FIELDS.settlementOptions ? '' : ROW.settlementOptions + settlementOptions
 
 /** UTF-8. A listing is its `fieldsOf`, joined by `FIELD_END`, and `LISTING_END`: bytes that JSON lacks. */
 export type PackedListings = {
@@ -165,6 +165,7 @@ export const fieldsOf = (record: ListingRecord): (string | number)[] => [
   record.demands,
   record.maxDurationSeconds,
   record.oracleAddress,
+  record.settlementOptions,
 ]
 
 export const recordOf = (fields: readonly string[]): ListingRecord => ({
@@ -178,6 +179,8 @@ export const recordOf = (fields: readonly string[]): ListingRecord => ({
   demands: fields[7]!,
   maxDurationSeconds: fields[8]!,
   oracleAddress: fields[9]!,
+  // Rows of versions before 0.4.0 end here.
+  settlementOptions: fields[10] ?? NEW_LISTING_FIELDS.settlementOptions,
 })
 
 /** Into the past and into the future. */

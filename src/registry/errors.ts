@@ -8,6 +8,10 @@ export const notFound = (): EntrepotError => new EntrepotError('not_found', 'Lis
 export const notOwner = (): EntrepotError =>
   new EntrepotError('forbidden', 'Listing is owned by another publisher')
 
+/** In the words of the signed line: on the plain one no identity is replaced. */
+export const retiredPrincipal = (): EntrepotError =>
+  new EntrepotError('forbidden', 'Publisher principal is retired or disabled')
+
 /** The deployed protocol's answer to a change that the owner has not signed. */
 export const invalidSignature = (): EntrepotError => new EntrepotError('unauthorized', 'Invalid signature')
 

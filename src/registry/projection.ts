@@ -1,5 +1,6 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { type ListingRecord, type Publisher, renderListing, rowHead } from '../domain/listing.ts'
+import { type ListingRecord, renderListing, rowHead } from '../domain/listing.ts'
+import type { Publisher } from '../domain/publisher.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../domain/clock.ts'
-import type { Publisher } from '../domain/listing.ts'
+import type { Publisher } from '../domain/publisher.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Filter } from '../filter-spec/filter.ts'

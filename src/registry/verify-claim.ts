@@ -6,10 +6,11 @@ import {
   signedMessage,
   USE_SECONDS,
 } from '../domain/listing.ts'
+import type { PublisherIdentity } from '../domain/publisher.ts'
 import { EntrepotError } from '../errors.ts'
 import type { JsonValue } from '../json/value.ts'
 import { fingerprint, readSignature, recoverAddress } from '../signing/eip191.ts'
-import type { PublisherIdentity, UsedSignature } from '../store/store.ts'
+import type { UsedSignature } from '../store/store.ts'
 import { rateLimited } from './errors.ts'
 
 export type Claim = {

@@ -7,8 +7,8 @@ const PING_INTERVAL_MS = 1000
 
 const WRITES = 'writes'
 
-/** As metrics name them; `read` is all reads of the changelog and the replay guard. */
-export const STORE_OPERATIONS = ['publish', 'update', 'delete', 'key', 'ping', 'read'] as const
+/** As metrics name them; `read` is all reads of the changelog and the replay guard, `request` its records of the signed line. */
+export const STORE_OPERATIONS = ['publish', 'update', 'delete', 'request', 'key', 'ping', 'read'] as const
 
 type Operation = (typeof STORE_OPERATIONS)[number]
 
@@ -57,6 +57,10 @@ export class StoreHealth {
       this.#call(store, operation, work)
     return {
       hasUse: (use) => call('read', () => store.hasUse(use)),
+      reserve: (request) => call('request', () => store.reserve(request)),
+      settle: (request, answer) => call('request', () => store.settle(request, answer)),
+      rotate: (command) => call('publish', () => store.rotate(command)),
+      retire: (command) => call('publish', () => store.retire(command)),
       publish: (command) => call('publish', () => store.publish(command)),
       update: (command) => call('update', () => store.update(command)),
       remove: (command) => call('delete', () => store.remove(command)),

@@ -4,10 +4,17 @@ import {
   type ListingRecord,
   type ListingStatus,
   type PackedListings,
-  type Publisher,
   type PublishReceipt,
   USE_SECONDS,
 } from '../domain/listing.ts'
+import type {
+  Publisher,
+  PublisherIdentity,
+  RetirementRefusal,
+  Rotation,
+  RotationIntent,
+  RotationRefusal,
+} from '../domain/publisher.ts'
 import { formatAge, type Micros, nowMicros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 
@@ -28,6 +35,15 @@ export interface Store {
   remove(command: RemoveCommand): Promise<RemoveOutcome>
   /** Whether a use of that signature for that operation on that listing is known, with any body. */
   hasUse(key: UseKey): Promise<boolean>
+
+  /** Begins a write of the signed line, or gives what became known of it: see `WriteRequest`. */
+  reserve(request: WriteRequest): Promise<Reservation>
+  /** Keeps the answer for repeats. `null` lets the next try begin at once. */
+  settle(request: WriteRequest, answer: RecordedAnswer | null): Promise<void>
+  /** The publisher keeps its id and its listings. */
+  rotate(command: RotateCommand): Promise<RotateOutcome>
+  /** Ends the overlap of a rotation. */
+  retire(command: RetireCommand): Promise<RetireOutcome>
 
   /** Ids are never reused. */
   addKey(key: NewKey): Promise<ApiKey>
@@ -72,8 +88,6 @@ export type LoadVisitor = {
   listings(page: PackedListings): void | Promise<void>
 }
 
-export type PublisherIdentity = { scheme: string; identifier: string }
-
 /**
  * One use of a signature, for the replay guard. The store remembers an accepted use until the signature has
  * expired by the clock that accepts signatures. Then only the signature is kept, as spent: the clock may have been ahead. The store
@@ -100,6 +114,39 @@ export const SPENT_SIGNATURES = 100_000
 
 export type SpentSignature = { signature: string; expiresAt: Micros }
 
+/**
+ * A write of the signed line, for the replay guard. Its id is used once: the store remembers it like a used signature, and
+ *
+ * - answers `changed_reuse` to the same id with another request, and to an id whose request is no longer remembered;
+ * - gives the answer of a request that was settled;
+ * - answers `in_progress` while another try has it, for `LEASE_MICROS` at most. The next try then gets the receipt of a mutation
+ *   that was made, which is not made twice.
+ */
+export type WriteRequest = {
+  /** Hash of the principal and the request id. */
+  requestKey: string
+  /** Equal for the same request, whatever its time. */
+  hash: string
+  /** Of this try; the latest counts. */
+  expiresAt: Micros
+  /** By the clock that accepted the request. */
+  now: Micros
+}
+
+export const LEASE_MICROS = 30_000_000
+
+/** `body` is JSON text, `''` for none. */
+export type RecordedAnswer = { status: number; body: string }
+
+export type Reservation =
+  | { outcome: 'reserved' | 'in_progress' | 'changed_reuse' }
+  | { outcome: 'answered'; answer: RecordedAnswer }
+
+/** Of the plain line, or of the signed one. */
+export type Use = UsedSignature | WriteRequest
+
+export const isWriteRequest = (use: Use): use is WriteRequest => 'requestKey' in use
+
 export type SignedOperation = 'publish' | 'update' | 'remove'
 
 /** One signature may publish several listings. */
@@ -118,7 +165,7 @@ export type PublishCommand = {
   /** API key of the request; `null` if writes need none. */
   keyId: number | null
   expected?: Expected
-  use: UsedSignature
+  use: Use
 }
 
 /**
@@ -132,6 +179,8 @@ export type Expected = Micros | null | undefined
 
 export type PublishOutcome =
   | { outcome: 'published'; record: PublishReceipt }
+  /** The publisher has replaced this identity. Of updates and removals: `not_owner`. */
+  | { outcome: 'retired' }
   | { outcome: 'not_owner' }
   /**
    * See `UsedSignature`; also a signature first used with another storefront URL, or with none, with another API key, or longer
@@ -150,7 +199,7 @@ export type UpdateCommand = {
   /** JSON text; `undefined` keeps it. */
   oracleAddress: string | undefined
   expected?: Expected
-  use: UsedSignature
+  use: Use
 }
 
 export type UpdateReceipt = Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>
@@ -163,9 +212,28 @@ export type UpdateOutcome =
   | { outcome: 'changed' }
   | { outcome: 'too_large' }
 
-export type RemoveCommand = { identity: PublisherIdentity; listingId: string; use: UsedSignature }
+export type RemoveCommand = { identity: PublisherIdentity; listingId: string; use: Use }
 
 export type RemoveOutcome = { outcome: 'removed' | 'not_found' | 'not_owner' | 'signature_reused' }
+
+export type RotateCommand = { publisherId: number; intent: RotationIntent; use: WriteRequest }
+
+/** Also of the same nonce and intent once more. */
+type RotationRecorded = { outcome: 'recorded'; rotation: Rotation }
+
+export type RotateOutcome =
+  | RotationRecorded
+  /** `bound`: the replacement is, or was, an identity of a publisher. */
+  | { outcome: RotationRefusal | 'publisher_not_found' | 'bound' }
+
+export type RetireCommand = {
+  publisherId: number
+  nonce: string
+  identity: PublisherIdentity
+  use: WriteRequest
+}
+
+export type RetireOutcome = RotationRecorded | { outcome: RetirementRefusal }
 
 export type NewKey = Pick<ApiKey, 'name' | 'scope' | 'hash' | 'expiresAt'>
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { LISTING_STATUSES, type Publisher } from '../../domain/listing.ts'
+import { LISTING_STATUSES } from '../../domain/listing.ts'
+import type { Publisher } from '../../domain/publisher.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Replica } from '../../registry/replica.ts'

@@ -3,6 +3,7 @@ import {
   LISTING_END,
   LISTING_STATUSES,
   type ListingStatus,
+  NEW_LISTING_FIELDS,
   type PackedListings,
   ROW,
 } from '../../domain/listing.ts'
@@ -44,7 +45,10 @@ export class PackedRows {
       at = end + 1
     }
     const end = this.#source.indexOf(LISTING_END, at)
-    this.#ends[ORACLE_ADDRESS] = end
+    // Rows without settlement options may end before them.
+    const next = this.#source.subarray(at, end).indexOf(FIELD_END)
+    this.#ends[ORACLE_ADDRESS] = next === -1 ? end : at + next
+    this.#ends[SETTLEMENT_OPTIONS] = end
     return end
   }
 
@@ -64,6 +68,7 @@ export class PackedRows {
     this.#addBytes(PIECES.storefrontUrl)
     this.#addBytes(url)
     for (const [piece, field] of COPIED) {
+      if (field === SETTLEMENT_OPTIONS && !this.#hasSettlementOptions()) continue
       this.#addBytes(piece)
       this.#addField(field)
     }
@@ -74,6 +79,12 @@ export class PackedRows {
     this.#addText(updatedAt === createdAt ? created : formatTimestamp(updatedAt))
     this.#addBytes(PIECES.end)
     return { listingId, publisherId, status, createdAt, bytes: this.#row.subarray(0, this.#length) }
+  }
+
+  #hasSettlementOptions(): boolean {
+    const start = this.#startOf(SETTLEMENT_OPTIONS)
+    const end = this.#ends[SETTLEMENT_OPTIONS]!
+    return start < end && !NO_OPTIONS.equals(this.#source.subarray(start, end))
   }
 
   #startOf(field: number): number {
@@ -123,7 +134,10 @@ const STATUS = 2
 const CREATED_AT = 3
 const UPDATED_AT = 4
 const ORACLE_ADDRESS = 9
-const FIELDS = 10
+const SETTLEMENT_OPTIONS = 10
+const FIELDS = 11
+
+const NO_OPTIONS = Buffer.from(NEW_LISTING_FIELDS.settlementOptions)
 
 const ZERO = 0x30
 
@@ -135,6 +149,7 @@ const PIECES = Object.fromEntries(
 const COPIED = [
   [PIECES.offerResource, 5],
   [PIECES.acceptedEscrows, 6],
+  [PIECES.settlementOptions, SETTLEMENT_OPTIONS],
   [PIECES.demands, 7],
   [PIECES.maxDurationSeconds, 8],
   [PIECES.oracleAddress, ORACLE_ADDRESS],

@@ -36,13 +36,13 @@ export function candidateOf(
   stored: JsonObject | null,
 ): Candidate {
   const names = Object.keys(LISTING_FIELDS) as FieldName[]
-  const values = names.map((name): [FieldName, JsonValue] => {
+  const values = names.flatMap((name): [FieldName, JsonValue][] => {
     const member = LISTING_FIELDS[name]
     const text = fields[member]
-    return [
-      name,
-      text === undefined ? (stored?.[name] ?? parseJson(NEW_LISTING_FIELDS[member])) : parseJson(text),
-    ]
+    const value = text === undefined ? stored?.[name] : parseJson(text)
+    if (value !== undefined) return [[name, value]]
+    // A shape may have been written before there were any.
+    return name === 'settlement_options' ? [] : [[name, parseJson(NEW_LISTING_FIELDS[member])]]
   })
   return { listing_id: listingId, storefront_url: storefrontUrl, ...Object.fromEntries(values) }
 }

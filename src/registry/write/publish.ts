@@ -2,7 +2,14 @@ import type { Caller } from '../../domain/api-key.ts'
 import { fieldBytes, MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
 import type { Violation } from '../../errors.ts'
 import type { PublishCommand } from '../../store/store.ts'
-import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } from '../errors.ts'
+import {
+  invalid,
+  listingTooLarge,
+  notOwner,
+  retiredPrincipal,
+  signatureReused,
+  tooManyListings,
+} from '../errors.ts'
 import { interruptible } from '../projection.ts'
 import { countMutation, type Verified, verifyClaim } from '../verify-claim.ts'
 import { type WriteContext, writeChecked } from './checked-write.ts'
@@ -67,6 +74,7 @@ export async function publishListing(
     },
     context,
   )
+  if (result.outcome === 'retired') throw retiredPrincipal()
   if (result.outcome === 'not_owner') throw notOwner()
   if (result.outcome === 'signature_reused') throw signatureReused()
   if (result.outcome === 'too_many_listings') throw tooManyListings(maxListings)

@@ -126,10 +126,10 @@ function describeValue(value: JsonValue | undefined): string {
  * Byte-exact JSON text of the published fields; a null one is left out, which keeps the stored value.
  * @throws EntrepotError `invalid` for a field that nests too deep, or exceeds a limit inside a string of JSON
  */
-export function readFields(body: Uint8Array): Partial<ListingFields> {
+export function readFields(body: Uint8Array, isName: IsFieldName = isPlainName): Partial<ListingFields> {
   const fields: Partial<ListingFields> = {}
   for (const { name, value } of objectMembers(body)) {
-    if (!isFieldName(name)) continue
+    if (!isName(name)) continue
     const bytes = body.subarray(value.start, value.end)
     refuseField(name, memberDepthProblem(bytes))
     const text = Buffer.from(bytes).toString('utf8')
@@ -140,7 +140,13 @@ export function readFields(body: Uint8Array): Partial<ListingFields> {
   return fields
 }
 
-export const isFieldName = (name: string): name is FieldName => Object.hasOwn(LISTING_FIELDS, name)
+type IsFieldName = (name: string) => name is FieldName
+
+const isFieldName: IsFieldName = (name): name is FieldName => Object.hasOwn(LISTING_FIELDS, name)
+
+/** The plain line has no settlement options, and ignores what it does not know. */
+export const isPlainName: IsFieldName = (name): name is FieldName =>
+  isFieldName(name) && name !== 'settlement_options'
 
 /** A string of JSON is read as its content (of `null`: null), or as empty if that is not JSON. */
 function decodeBlob(text: string, name: FieldName): string {
@@ -193,4 +199,5 @@ const NORMALISE: Readonly<Record<FieldName, (text: string, name: FieldName) => s
   demands: decodeBlob,
   max_duration_seconds: decodeDuration,
   oracle_address: (text) => text,
+  settlement_options: decodeBlob,
 }

@@ -4,7 +4,7 @@ import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
 import { invalidBody, listingTooLarge } from '../errors.ts'
 import type { ShapeCheck } from './listing-shape.ts'
-import { isFieldName, type JsonBody } from './request.ts'
+import { isPlainName, type JsonBody } from './request.ts'
 
 const missingOr =
   (message: string) =>
@@ -69,7 +69,7 @@ export function validateListing({ bytes, value }: JsonBody, check: ShapeCheck): 
 
 /** Before the shape, of which a large listing can have a violation for every two bytes. */
 function isTooLarge(body: Uint8Array): boolean {
-  const fields = objectMembers(body).filter(({ name }) => isFieldName(name))
+  const fields = objectMembers(body).filter(({ name }) => isPlainName(name))
   const sizes = new Map(fields.map(({ name, value }) => [name, value.end - value.start]))
   return [...sizes.values()].reduce((sum, size) => sum + size, 0) > MAX_LISTING_BYTES
 }

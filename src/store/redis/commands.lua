@@ -3,10 +3,10 @@
 -- which no JSON text contains. Times are decimal microseconds as text: Lua prints numbers with 14 digits.
 
 local format, publishers, publisher_ids, listings, created, counts, keys, log, ping, use_expiry, forgotten_use,
-  spent = unpack(KEYS)
+  spent, replaced = unpack(KEYS)
 local length = ARGV[2]
-local OWN_KEYS = 12
--- Of a mutation: the uses of its signature.
+local OWN_KEYS = 13
+-- Of a mutation: the uses of its signature, or the record of its request.
 local use = KEYS[OWN_KEYS + 1]
 
 local ROWS = {publisher = publishers, listing = listings, key = keys}
@@ -46,9 +46,14 @@ local function is_expected(expected, listing)
   return expected == '' or expected == (listing and listing[4] or 'none')
 end
 
+-- The last field. Rows without options end before it, as those of versions before 0.4.0 do.
+local SETTLEMENT_OPTIONS = 6
+local NO_OPTIONS = '[]'
+
 -- Bytes of a listing's row on the wire. The frame is the row without these values, whose text is the same there.
 local function row_bytes(frame_bytes, publisher_id, url, status, fields)
-  return tonumber(frame_bytes) + #publisher_id + #url + #status + #table.concat(fields)
+  local frame = fields[SETTLEMENT_OPTIONS] and #',"settlement_options":' or 0
+  return tonumber(frame_bytes) + frame + #publisher_id + #url + #status + #table.concat(fields)
 end
 
 -- Whether signatures that expire by then may have been dropped.
@@ -57,12 +62,32 @@ local function may_be_dropped(expires_at)
   return latest and tonumber(expires_at) <= tonumber(latest)
 end
 
+-- The id of the publisher that has the identity, or had it; `false` without one. Then whether the identity is active.
+local function publisher_with(identity, now)
+  local id = redis.call('HGET', publisher_ids, identity)
+  if id then
+    return id, true
+  end
+  local row = redis.call('HGET', replaced, identity)
+  if not row then
+    return false, true
+  end
+  local former_id, active_until = unpack(split(row))
+  return former_id, tonumber(now) < tonumber(active_until)
+end
+
+-- The body of a write of the signed line, whose record has its own checks.
+local REQUEST = ''
+
 -- Answers a repeat, or why the signer may not change the listing. Otherwise nothing, the listing and the signer's id:
 -- `false` for those that are not there. An answer ends with the time that the listing has until it changes.
-local function check(operation, signature, body, expires_at, identity, listing_id)
+local function check(operation, signature, body, expires_at, now, identity, listing_id)
   local row = redis.call('HGET', listings, listing_id)
   local listing = row and split(row)
-  local earlier = redis.call('HGET', use, join(operation, listing_id))
+  local earlier = redis.call('HGET', use, body == REQUEST and 'receipt' or join(operation, listing_id))
+  if earlier and body == REQUEST then
+    return earlier
+  end
   local mark = earlier and string.find(earlier, SEPARATOR, 1, true)
   if earlier and string.sub(earlier, 1, mark - 1) == body then
     local answer = string.sub(earlier, mark + 1)
@@ -70,21 +95,35 @@ local function check(operation, signature, body, expires_at, identity, listing_i
     local updated_at = operation ~= 'remove' and parts[#parts]
     return (listing and listing[4]) == updated_at and answer or 'signature_reused'
   end
-  local signer_id = redis.call('HGET', publisher_ids, identity)
+  local signer_id, is_active = publisher_with(identity, now)
   if not listing and operation ~= 'publish' then
     return 'not_found'
   end
-  if listing and listing[1] ~= signer_id then
+  if operation == 'publish' and not is_active then
+    return 'retired'
+  end
+  if listing and (listing[1] ~= signer_id or not is_active) then
     return 'not_owner'
   end
-  if earlier or may_be_dropped(expires_at) or redis.call('ZSCORE', spent, signature) then
+  if body ~= REQUEST and (earlier or may_be_dropped(expires_at) or redis.call('ZSCORE', spent, signature)) then
     return 'signature_reused'
   end
   return nil, listing, signer_id
 end
 
+-- A record that was spent meanwhile stays gone.
+local function remember_receipt(receipt)
+  if redis.call('EXISTS', use) == 1 then
+    redis.call('HSET', use, 'receipt', receipt)
+  end
+  return receipt
+end
+
 -- The key does not expire in Redis: a use is forgotten by the clock that accepts signatures.
 local function remember_use(operation, signature, body, expires_at, listing_id, answer)
+  if body == REQUEST then
+    return remember_receipt(answer)
+  end
   redis.call('HSET', use, join(operation, listing_id), join(body, answer))
   redis.call('ZADD', use_expiry, expires_at, signature)
   return answer
@@ -104,13 +143,13 @@ local function is_captured(now, key_id, shared_time)
   return math.abs(tonumber(now) - tonumber(used_at)) > tonumber(shared_time)
 end
 
-function commands.publish(signature, body, expires_at, identity, listing_id, url, status, expected, max_listings,
-  frame_bytes, max_bytes, now, key_id, shared_time, ...)
-  local FIELDS = 5
+function commands.publish(signature, body, expires_at, now, identity, listing_id, url, status, expected, max_listings,
+  frame_bytes, max_bytes, key_id, shared_time, ...)
+  local FIELDS = 6
   local given = {...}
   local is_url = url ~= 'null' and url ~= '""'
 
-  local answer, listing, publisher_id = check('publish', signature, body, expires_at, identity, listing_id)
+  local answer, listing, publisher_id = check('publish', signature, body, expires_at, now, identity, listing_id)
   if answer then
     return answer
   end
@@ -135,19 +174,25 @@ function commands.publish(signature, body, expires_at, identity, listing_id, url
   if status == '' then
     status = listing and listing[2] or 'open'
   end
-  -- Five fields, empty to keep them, and the same five of a new listing.
+  -- Six fields, empty to keep them, and the same six of a new listing.
   local fields = {}
   for n = 1, FIELDS do
     fields[n] = given[n] ~= '' and given[n] or listing and listing[4 + n] or given[FIELDS + n]
+  end
+  if fields[SETTLEMENT_OPTIONS] == NO_OPTIONS then
+    fields[SETTLEMENT_OPTIONS] = nil
   end
   if row_bytes(frame_bytes, publisher_id, shown_url, status, fields) > tonumber(max_bytes) then
     return 'too_large'
   end
 
   local at = next_time()
-  if not publisher or shown_url ~= publisher[3] then
+  if not publisher then
     redis.call('HSET', publisher_ids, identity, publisher_id)
-    redis.call('HSET', publishers, publisher_id, join(publisher and publisher[1] or at, at, url, identity))
+    redis.call('HSET', publishers, publisher_id, join(at, at, url, identity))
+    append(at, 0, 'publisher', publisher_id)
+  elseif shown_url ~= publisher[3] then
+    redis.call('HSET', publishers, publisher_id, join(publisher[1], at, url, unpack(publisher, 4)))
     append(at, 0, 'publisher', publisher_id)
   end
   local created_at = listing and listing[3] or at
@@ -158,16 +203,16 @@ function commands.publish(signature, body, expires_at, identity, listing_id, url
   end
   append(at, 1, 'listing', listing_id)
 
-  if not bound_url then
+  if not bound_url and body ~= REQUEST then
     redis.call('HSET', use, 'url', is_url and url or 'null', 'first', join(now, key_id))
   end
   answer = join('published', publisher_id, status, created_at, at)
   return remember_use('publish', signature, body, expires_at, listing_id, answer)
 end
 
-function commands.update(signature, body, expires_at, identity, listing_id, status, oracle_address, expected,
+function commands.update(signature, body, expires_at, now, identity, listing_id, status, oracle_address, expected,
   frame_bytes, max_bytes)
-  local answer, listing = check('update', signature, body, expires_at, identity, listing_id)
+  local answer, listing = check('update', signature, body, expires_at, now, identity, listing_id)
   if answer then
     return answer
   end
@@ -191,8 +236,8 @@ function commands.update(signature, body, expires_at, identity, listing_id, stat
   return remember_use('update', signature, body, expires_at, listing_id, join('updated', listing[2], at))
 end
 
-function commands.remove(signature, body, expires_at, identity, listing_id)
-  local answer, listing = check('remove', signature, body, expires_at, identity, listing_id)
+function commands.remove(signature, body, expires_at, now, identity, listing_id)
+  local answer, listing = check('remove', signature, body, expires_at, now, identity, listing_id)
   if answer then
     return answer
   end
@@ -201,6 +246,64 @@ function commands.remove(signature, body, expires_at, identity, listing_id)
   redis.call('HINCRBY', counts, listing[1], -1)
   append(next_time(), 0, 'listing', listing_id)
   return remember_use('remove', signature, body, expires_at, listing_id, 'removed')
+end
+
+-- Begins a write of the signed line. Answers how, and the answer of one that was settled.
+function commands.reserve(request, hash, expires_at, now, lease_time)
+  local earlier_hash, answer, leased_until = unpack(redis.call('HMGET', use, 'request', 'answer', 'lease'))
+  if not earlier_hash and (may_be_dropped(expires_at) or redis.call('ZSCORE', spent, request)) then
+    return {'changed_reuse'}
+  end
+  local known_until = redis.call('ZSCORE', use_expiry, request)
+  if earlier_hash and (earlier_hash ~= hash or tonumber(known_until) <= tonumber(now)) then
+    return {'changed_reuse'}
+  end
+  redis.call('ZADD', use_expiry, 'GT', expires_at, request)
+  if answer then
+    return {'answered', answer}
+  end
+  -- A clock that was set back makes no lease longer.
+  local left = leased_until and tonumber(leased_until) - tonumber(now) or 0
+  if left > 0 and left <= tonumber(lease_time) then
+    return {'in_progress'}
+  end
+  redis.call('HSET', use, 'request', hash, 'lease', string.format('%.0f', tonumber(now) + tonumber(lease_time)))
+  return {'reserved'}
+end
+
+-- Keeps the first answer. An empty one lets the next try begin at once.
+function commands.settle(answer)
+  redis.call('HDEL', use, 'lease')
+  if answer ~= '' and redis.call('EXISTS', use) == 1 then
+    redis.call('HSETNX', use, 'answer', answer)
+  end
+end
+
+-- Gives a publisher these rotations and this identity, which may be the one that it has, in place of `former`. Answers
+-- `changed` if the publisher's row is not `expected`, `bound` if a publisher has or had the identity, or the receipt.
+function commands.rebind(publisher_id, expected, former, active_until, identity, rotations, receipt)
+  local earlier = redis.call('HGET', use, 'receipt')
+  if earlier then
+    return earlier
+  end
+  if redis.call('HGET', publishers, publisher_id) ~= expected then
+    return 'changed'
+  end
+  if not redis.call('HGET', publisher_ids, identity) then
+    if publisher_with(identity, 0) then
+      return 'bound'
+    end
+    redis.call('HDEL', publisher_ids, former)
+    redis.call('HSET', publisher_ids, identity, publisher_id)
+  elseif redis.call('HGET', publisher_ids, identity) ~= publisher_id then
+    return 'bound'
+  end
+  redis.call('HSET', replaced, former, join(publisher_id, active_until))
+  local at = next_time()
+  local created_at, _, url = unpack(split(expected))
+  redis.call('HSET', publishers, publisher_id, join(created_at, at, url, identity, rotations))
+  append(at, 0, 'publisher', publisher_id)
+  return remember_receipt(receipt)
 end
 
 -- Forgets the uses of signatures, which are spent; the keys of the uses follow the store's, in the same order. Drops the spent

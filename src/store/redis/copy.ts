@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { ChainableCommander } from 'ioredis'
-import { fieldsOf } from '../../domain/listing.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Micros } from '../../domain/timestamp.ts'
@@ -9,7 +8,7 @@ import type { CopySource, CopyTarget } from '../copy.ts'
 import type { Change, SpentSignature } from '../store.ts'
 import { connected, loadClient } from './connection.ts'
 import { openRedisStore, redisOpenFailure } from './open.ts'
-import { apiKeyRow, identityText, publisherRow, SEPARATOR } from './rows.ts'
+import { apiKeyRow, identityText, listingRow, publisherRow, replacedRow } from './rows.ts'
 import { KEY_PREFIX, keysUnder, RedisSession, redisFailure } from './session.ts'
 
 /** @throws ConfigError if there is a store already, and as `openRedisStore` does */
@@ -59,20 +58,25 @@ class RedisCopy implements CopyTarget {
   }
 
   put(change: Change): void {
-    const { listings, created, publishers, publisherIds, apiKeys } = this.#session.keys
+    const { listings, created, publishers, publisherIds, replacedIdentities, apiKeys } = this.#session.keys
     if (change.kind === 'listing') {
       const { listingId, publisherId, createdAt } = change.record
-      const [, ...row] = fieldsOf(change.record)
       this.#owners.set(listingId, publisherId)
-      this.#rows.hset(listings, listingId, row.join(SEPARATOR)).zadd(created, createdAt, listingId)
+      this.#rows.hset(listings, listingId, listingRow(change.record)).zadd(created, createdAt, listingId)
     } else if (change.kind === 'listing_removed') {
       this.#owners.delete(change.listingId)
       this.#rows.hdel(listings, change.listingId).zrem(created, change.listingId)
     } else if (change.kind === 'publisher') {
-      const { publisherId } = change.publisher
+      const { publisherId, rotations } = change.publisher
       this.#rows
         .hset(publishers, publisherId, publisherRow(change.publisher))
         .hset(publisherIds, identityText(change.publisher), publisherId)
+      for (const rotation of rotations) {
+        const former = identityText(rotation.current)
+        this.#rows
+          .hdel(publisherIds, former)
+          .hset(replacedIdentities, former, replacedRow(publisherId, rotation))
+      }
     } else {
       this.#rows.hset(apiKeys, change.key.id, apiKeyRow(change.key))
     }

@@ -1,15 +1,17 @@
 import type { ApiKey, KeyScope } from '../../domain/api-key.ts'
 import {
   FIELD_END,
+  fieldsOf,
   LISTING_END,
   type ListingRecord,
+  NEW_LISTING_FIELDS,
   type PackedListings,
-  type Publisher,
   recordOf,
 } from '../../domain/listing.ts'
+import { activeUntil, type Publisher, type PublisherIdentity, type Rotation } from '../../domain/publisher.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
-import type { Change, PublisherIdentity } from '../store.ts'
+import type { Change } from '../store.ts'
 
 /** Between the fields of rows in `commands.lua`. */
 export const SEPARATOR = '\u001f'
@@ -23,11 +25,18 @@ export function fieldText(json: string): string {
   return json
 }
 
+/** Of a listing, without its id. Rows without settlement options end before them. */
+export function listingRow(record: ListingRecord): string {
+  const [, ...fields] = fieldsOf(record)
+  const hasOptions = record.settlementOptions !== NEW_LISTING_FIELDS.settlementOptions
+  return (hasOptions ? fields : fields.slice(0, -1)).join(SEPARATOR)
+}
+
 const listingFromRow = (listingId: string, row: string): ListingRecord =>
   recordOf([listingId, ...row.split(SEPARATOR)])
 
-function publisherFromRow(id: string, row: string): Publisher {
-  const [createdAt, updatedAt, storefrontUrl, scheme, identifier] = row.split(SEPARATOR)
+export function publisherFromRow(id: string, row: string): Publisher {
+  const [createdAt, updatedAt, storefrontUrl, scheme, identifier, rotations = '[]'] = row.split(SEPARATOR)
   return {
     publisherId: Number(id),
     scheme: JSON.parse(scheme!),
@@ -35,6 +44,7 @@ function publisherFromRow(id: string, row: string): Publisher {
     storefrontUrl: JSON.parse(storefrontUrl!),
     createdAt: Number(createdAt),
     updatedAt: Number(updatedAt),
+    rotations: JSON.parse(rotations),
   }
 }
 
@@ -44,7 +54,11 @@ export const publisherRow = (publisher: Publisher): string =>
     publisher.updatedAt,
     JSON.stringify(publisher.storefrontUrl),
     identityText(publisher),
+    ...(publisher.rotations.length > 0 ? [JSON.stringify(publisher.rotations)] : []),
   ].join(SEPARATOR)
+
+export const replacedRow = (publisherId: number, rotation: Rotation): string =>
+  [publisherId, activeUntil(rotation)].join(SEPARATOR)
 
 export function apiKeyFromRow(id: string, row: string): ApiKey {
   const [createdAt, revokedAt, name, scope, hash, expiresAt = 'null'] = row.split(SEPARATOR)

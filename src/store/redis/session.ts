@@ -35,6 +35,8 @@ export const keysUnder = (prefix: string) => ({
   forgottenUse: `${prefix}forgotten-use`,
   /** Sorted set: signature by expiry, of those that have expired. */
   spent: `${prefix}spent-signatures`,
+  /** Hash: scheme and identifier of a replaced identity → id of its publisher, and until when it is active. */
+  replacedIdentities: `${prefix}replaced-identities`,
 })
 
 /** A connection, and a store's keys. */
@@ -57,7 +59,10 @@ export class RedisSession {
     return this.#closing !== undefined
   }
 
-  /** Hash: operation and listing id → body and answer; `url` → URL of its first publish; `first` → its time and API key. */
+  /**
+   * Hash: operation and listing id → body and answer; `url` → URL of its first publish; `first` → its time and API key.
+   * Of a write of the signed line: `request` → its hash, `lease`, `receipt` of its mutation, `answer`.
+   */
   useKey(signature: string): string {
     return `${this.prefix}use:${signature}`
   }

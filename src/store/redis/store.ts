@@ -6,31 +6,42 @@ import {
   MAX_LISTING_BYTES,
   NEW_LISTING_FIELDS,
 } from '../../domain/listing.ts'
+import { activeUntil, type Publisher, type Rotation, retired, rotated } from '../../domain/publisher.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import {
   type ChangelogPosition,
   type Expected,
+  isWriteRequest,
+  LEASE_MICROS,
   type LoadVisitor,
   type NewKey,
   type PublishCommand,
   type PublishOutcome,
+  type RecordedAnswer,
   type RemoveCommand,
   type RemoveOutcome,
+  type Reservation,
+  type RetireCommand,
+  type RetireOutcome,
+  type RotateCommand,
+  type RotateOutcome,
   requireLaterUses,
   SIGNATURE_SHARED_MICROS,
   type SignedOperation,
   type SpentSignature,
   type Store,
+  StoreUnavailable,
   storeClosed,
   type UpdateCommand,
   type UpdateOutcome,
-  type UsedSignature,
+  type Use,
   type UseKey,
+  type WriteRequest,
 } from '../store.ts'
 import { type Client, connected, loadClient } from './connection.ts'
 import { ChangelogFollower } from './follower.ts'
 import { loadAll, readChanges } from './reads.ts'
-import { apiKeyFromRow, fieldText, identityText, SEPARATOR } from './rows.ts'
+import { apiKeyFromRow, fieldText, identityText, publisherFromRow, SEPARATOR } from './rows.ts'
 import { RedisSession, type ScriptArguments } from './session.ts'
 
 /** An absent value: no word and no JSON text is empty. */
@@ -38,7 +49,12 @@ const KEEP = ''
 
 const FIELDS = Object.values(LISTING_FIELDS)
 
+/** The body of a write of the signed line in `commands.lua`. */
+const REQUEST = ''
+
 const MAX_SPENT_PER_WRITE = 100
+/** Each failed try means that another write succeeded. */
+const MAX_REBINDS = 20
 const READ_PAGE = 1000
 
 export class RedisStore implements Store {
@@ -70,7 +86,6 @@ export class RedisStore implements Store {
       maxListings,
       frameBytes(listingId),
       MAX_LISTING_BYTES,
-      use.now,
       String(keyId),
       SIGNATURE_SHARED_MICROS,
       ...FIELDS.map((field) => textOrKeep(fields[field])),
@@ -107,6 +122,39 @@ export class RedisStore implements Store {
   async remove({ identity, listingId, use }: RemoveCommand): Promise<RemoveOutcome> {
     const [outcome] = await this.#mutate('remove', use, [identityText(identity), listingId])
     return { outcome } as RemoveOutcome
+  }
+
+  async reserve(request: WriteRequest): Promise<Reservation> {
+    const { requestKey, hash, expiresAt, now } = request
+    const [answer] = await Promise.all([
+      this.#session.call(
+        'reserve',
+        [requestKey, hash, expiresAt, now, LEASE_MICROS],
+        [this.#session.useKey(requestKey)],
+      ),
+      this.#spendExpired(request),
+    ])
+    const [outcome, recorded = ''] = answer as [Reservation['outcome'], string?]
+    return outcome === 'answered' ? { outcome, answer: JSON.parse(recorded) } : { outcome }
+  }
+
+  async settle({ requestKey }: WriteRequest, answer: RecordedAnswer | null): Promise<void> {
+    const text = answer === null ? KEEP : JSON.stringify(answer)
+    await this.#session.call('settle', [text], [this.#session.useKey(requestKey)])
+  }
+
+  rotate({ publisherId, intent, use }: RotateCommand): Promise<RotateOutcome> {
+    return this.#rebind(publisherId, use, (publisher) =>
+      publisher === null ? { outcome: 'publisher_not_found' } : rotated(publisher, intent, use.now),
+    )
+  }
+
+  retire({ publisherId, nonce, identity, use }: RetireCommand): Promise<RetireOutcome> {
+    return this.#rebind(publisherId, use, (publisher) =>
+      publisher === null
+        ? { outcome: 'rotation_not_found' }
+        : retired(publisher, { nonce, identity }, use.now),
+    ) as Promise<RetireOutcome>
   }
 
   async hasUse({ signature, operation, listingId }: UseKey): Promise<boolean> {
@@ -195,16 +243,54 @@ export class RedisStore implements Store {
   }
 
   /** Forgets expired uses apart from the mutation, which Redis rejects when out of memory. */
-  async #mutate(operation: SignedOperation, use: UsedSignature, args: ScriptArguments): Promise<string[]> {
-    const { signature, body, expiresAt } = use
+  async #mutate(operation: SignedOperation, use: Use, args: ScriptArguments): Promise<string[]> {
+    const [signature, body] = isWriteRequest(use) ? [use.requestKey, REQUEST] : [use.signature, use.body]
+    const all = [signature, body, use.expiresAt, use.now, ...args]
     const [answer] = await Promise.all([
-      this.#session.call(operation, [signature, body, expiresAt, ...args], [this.#session.useKey(signature)]),
+      this.#session.call(operation, all, [this.#session.useKey(signature)]),
       this.#spendExpired(use),
     ])
     return String(answer).split(SEPARATOR)
   }
 
-  async #spendExpired({ now }: UsedSignature): Promise<void> {
+  /** The rules are those of SQLite, so they are applied here: to the row that is replaced only if it is still the same. */
+  async #rebind<Refusal extends { outcome: string }>(
+    publisherId: number,
+    { requestKey }: WriteRequest,
+    plan: (
+      publisher: Publisher | null,
+    ) => { outcome: 'changed'; publisher: Publisher; rotation: Rotation } | Refusal,
+  ): Promise<Exclude<Refusal, { outcome: 'changed' }> | RotateOutcome> {
+    const { client, keys } = this.#session
+    const useKey = this.#session.useKey(requestKey)
+    for (let tries = 1; tries <= MAX_REBINDS; tries++) {
+      const [row, receipt] = await this.#session.run(() =>
+        Promise.all([client.hget(keys.publishers, String(publisherId)), client.hget(useKey, 'receipt')]),
+      )
+      if (receipt !== null) return { outcome: 'recorded', rotation: JSON.parse(receipt) }
+      const result = plan(row === null ? null : publisherFromRow(String(publisherId), row))
+      if (!('publisher' in result)) return result as Exclude<Refusal, { outcome: 'changed' }>
+      const { publisher, rotation } = result
+      const answer = await this.#session.call(
+        'rebind',
+        [
+          publisherId,
+          row!,
+          identityText(rotation.current),
+          activeUntil(rotation),
+          identityText(publisher),
+          JSON.stringify(publisher.rotations),
+          JSON.stringify(rotation),
+        ],
+        [useKey],
+      )
+      if (answer === 'bound') return { outcome: 'bound' }
+      if (answer !== 'changed') return { outcome: 'recorded', rotation: JSON.parse(String(answer)) }
+    }
+    throw new StoreUnavailable('the publisher changes faster than it can be written')
+  }
+
+  async #spendExpired({ now }: Pick<Use, 'now'>): Promise<void> {
     const session = this.#session
     try {
       const expired = await session.run(() =>

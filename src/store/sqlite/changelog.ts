@@ -1,8 +1,9 @@
 import type { ApiKey } from '../../domain/api-key.ts'
-import type { ListingRecord, Publisher } from '../../domain/listing.ts'
+import type { ListingRecord } from '../../domain/listing.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { Change, ChangelogPosition } from '../store.ts'
-import { API_KEY_ROW, LISTING_ROW, PUBLISHER_ROW, type Sql } from './sql.ts'
+import { SqlitePublishers } from './publishers.ts'
+import { API_KEY_ROW, LISTING_ROW, type Sql } from './sql.ts'
 
 type EntryKind = 'publisher' | 'listing' | 'key'
 
@@ -12,6 +13,7 @@ const POSITION = /^\d{1,15}$/
 /** Its newest row is also the store's clock. Call everything inside a transaction. */
 export class SqliteChangelog {
   readonly #sql: Sql
+  readonly #publishers: SqlitePublishers
   readonly #length: number
   readonly #now: () => Micros
   #seq = 0
@@ -19,6 +21,7 @@ export class SqliteChangelog {
 
   constructor(sql: Sql, length: number, now: () => Micros) {
     this.#sql = sql
+    this.#publishers = new SqlitePublishers(sql)
     this.#length = length
     this.#now = now
   }
@@ -69,10 +72,7 @@ export class SqliteChangelog {
   }
 
   #change({ seq: _, kind, id, ...record }: Entry): Change {
-    if (kind === 'publisher') {
-      const text = `SELECT ${PUBLISHER_ROW} FROM publisher WHERE publisher_id = ?`
-      return { kind, publisher: this.#sql.get<Publisher>(text, id)! }
-    }
+    if (kind === 'publisher') return { kind, publisher: this.#publishers.get(id)! }
     if (kind === 'key')
       return { kind, key: this.#sql.get<ApiKey>(`SELECT ${API_KEY_ROW} FROM api_key WHERE id = ?`, id)! }
     return record.listingId === null

@@ -6,6 +6,7 @@ import type { Micros } from '../../domain/timestamp.ts'
 import type { CopySource, CopyTarget } from '../copy.ts'
 import type { Change, SpentSignature } from '../store.ts'
 import { createDatabase } from './database.ts'
+import { SqlitePublishers } from './publishers.ts'
 import { Sql } from './sql.ts'
 import { readSqliteStore } from './store.ts'
 
@@ -15,6 +16,7 @@ export class SqliteCopy implements CopyTarget {
   readonly #partial: string
   readonly #database: DatabaseSync
   readonly #sql: Sql
+  readonly #publishers: SqlitePublishers
 
   /** @throws an error of the file system, or of SQLite */
   constructor(file: string) {
@@ -29,11 +31,12 @@ export class SqliteCopy implements CopyTarget {
       throw error
     }
     this.#sql = new Sql(this.#database)
+    this.#publishers = new SqlitePublishers(this.#sql)
   }
 
   put(change: Change): void {
     if (change.kind === 'listing') this.#sql.put('listing', change.record)
-    else if (change.kind === 'publisher') this.#sql.put('publisher', change.publisher)
+    else if (change.kind === 'publisher') this.#publishers.put(change.publisher)
     else if (change.kind === 'key') this.#sql.put('api_key', change.key)
     else this.#sql.run('DELETE FROM listing WHERE listing_id = ?', change.listingId)
   }

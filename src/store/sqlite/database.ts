@@ -80,11 +80,20 @@ export function readDatabase(path: string): DatabaseSync {
     if (assertOurs(database, file) === 0) throw unusable(`${file} is empty`)
     const damage = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
     if (damage !== 'ok') throw unusable(`${file} is damaged: ${damage}`)
-    if (!hasColumn(database, 'api_key', 'expires_at'))
-      database.exec('CREATE TEMP TABLE api_key AS SELECT *, NULL AS expires_at FROM main.api_key')
+    for (const table of VIEWED) viewAsNow(database, table)
     for (const [name, columns] of Object.entries(ADDED_TABLES))
       if (!isTable(database, name)) database.exec(`CREATE TEMP TABLE ${name} ${columns}`)
   })
+}
+
+/** Hides the table of an older version behind one with the columns that it lacks. */
+function viewAsNow(database: DatabaseSync, table: string): void {
+  const lacking = ADDED_COLUMNS.filter(
+    ([name, column]) => name === table && !hasColumn(database, table, column),
+  )
+  if (lacking.length === 0) return
+  const values = lacking.map(([, column, type]) => `${/DEFAULT (.*)/.exec(type)?.[1] ?? 'NULL'} AS ${column}`)
+  database.exec(`CREATE TEMP VIEW ${table} AS SELECT *, ${values.join(', ')} FROM main.${table}`)
 }
 
 function open(
@@ -126,9 +135,9 @@ function migrate(database: DatabaseSync, file: string): void {
     database.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`)
   database.exec('CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id)')
   database.exec('CREATE INDEX IF NOT EXISTS spent_signature_expiry ON spent_signature (expires_at)')
-  for (const [table, column] of ADDED_COLUMNS)
+  for (const [table, column, type] of ADDED_COLUMNS)
     if (!hasColumn(database, table, column))
-      database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} INTEGER`)
+      database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`)
   database.exec('COMMIT')
 }
 
@@ -244,10 +253,17 @@ CREATE TABLE changelog (
 // Later additions to schema 1, which older versions ignore.
 
 const ADDED_COLUMNS = [
-  ['api_key', 'expires_at'],
-  ['signature_use', 'key_id'],
-  ['signature_use', 'used_at'],
+  ['api_key', 'expires_at', 'INTEGER'],
+  ['signature_use', 'key_id', 'INTEGER'],
+  ['signature_use', 'used_at', 'INTEGER'],
+  // Of a write of the signed line: the answer of its mutation.
+  ['signature_use', 'receipt', 'TEXT'],
+  ['listing', 'settlement_options', "TEXT NOT NULL DEFAULT '[]'"],
+  ['publisher', 'rotations', "TEXT NOT NULL DEFAULT '[]'"],
 ] as const
+
+/** What a reader of an older file needs of them. */
+const VIEWED = ['api_key', 'listing', 'publisher'] as const
 
 /** `forgotten_use` has one row at most: the latest expiry of a spent signature that was dropped. */
 const ADDED_TABLES = {
@@ -264,6 +280,13 @@ const ADDED_TABLES = {
     calls        INTEGER NOT NULL,
     last_used_at INTEGER NOT NULL
   ) STRICT`,
+  // By identity: the publisher that has replaced it.
+  replaced_identity: `(
+    scheme       TEXT NOT NULL,
+    identifier   TEXT NOT NULL,
+    publisher_id INTEGER NOT NULL,
+    PRIMARY KEY (scheme, identifier)
+  ) STRICT, WITHOUT ROWID`,
   ping: `(
     id      INTEGER PRIMARY KEY,
     at      INTEGER NOT NULL,

@@ -4,57 +4,70 @@ import {
   type ListingRecord,
   MAX_LISTING_BYTES,
   NEW_LISTING_FIELDS,
-  type Publisher,
   type PublishReceipt,
   rowBytes,
 } from '../../domain/listing.ts'
+import { isActive, type Publisher, type Rotation, retired, rotated } from '../../domain/publisher.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import {
   type Expected,
+  isWriteRequest,
   type NewKey,
   type PublishCommand,
   type PublishOutcome,
   type RemoveCommand,
   type RemoveOutcome,
+  type RetireCommand,
+  type RetireOutcome,
+  type RotateCommand,
+  type RotateOutcome,
   SIGNATURE_SHARED_MICROS,
   type SignedOperation,
   type UpdateCommand,
   type UpdateOutcome,
   type UpdateReceipt,
   type UseKey,
+  type WriteRequest,
 } from '../store.ts'
 import type { SqliteChangelog } from './changelog.ts'
+import { SqlitePublishers } from './publishers.ts'
 import type { SpentSignatures } from './spent-signatures.ts'
-import { API_KEY_ROW, COLUMNS, LISTING_ROW, PUBLISHER_ROW, type Sql } from './sql.ts'
+import { API_KEY_ROW, COLUMNS, LISTING_ROW, type Sql } from './sql.ts'
+import { SqliteWriteRequests } from './write-requests.ts'
 
 /**
  * Each member is one mutation in the caller's transaction. All check in this order before the first write: repeat of an
- * earlier use, `not_found`, `not_owner`, `signature_reused`, `changed`, `too_many_listings`, `too_large`.
+ * earlier use, `not_found`, `retired`, `not_owner`, `signature_reused`, `changed`, `too_many_listings`, `too_large`.
  */
 export class SqliteMutations {
   readonly #sql: Sql
   readonly #changelog: SqliteChangelog
   readonly #spent: SpentSignatures
+  readonly #publishers: SqlitePublishers
+  readonly requests: SqliteWriteRequests
 
   constructor(sql: Sql, changelog: SqliteChangelog, spent: SpentSignatures) {
     this.#sql = sql
     this.#changelog = changelog
     this.#spent = spent
+    this.#publishers = new SqlitePublishers(sql)
+    this.requests = new SqliteWriteRequests(sql, spent)
   }
 
   publish(command: PublishCommand): PublishOutcome {
     const { identity, listingId, use } = command
     const { existing, signer, isRepeat, receipt, refusal } = this.#check<PublishReceipt>('publish', command)
+    if (!isRepeat && signer !== null && !isActive(signer, identity, use.now)) return { outcome: 'retired' }
     if (refusal !== null) return refusal
     if (isRepeat) return { outcome: 'published', record: receipt }
-    const first = this.#sql.get<FirstUse>(FIRST_USE, use.signature)
+    const first = isWriteRequest(use) ? null : this.#sql.get<FirstUse>(FIRST_USE, use.signature)
     if (first !== null && isCaptured(first, command)) return SIGNATURE_REUSED
     if (!isExpected(existing, command)) return CHANGED
     if (existing === null && signer !== null && this.#hasReachedLimit(signer, command))
       return { outcome: 'too_many_listings' }
 
     const at = this.#changelog.nextTime()
-    const publisherId = signer?.publisherId ?? this.#nextPublisherId()
+    const publisherId = signer?.publisherId ?? this.#publishers.nextId()
     const storefrontUrl =
       signer === null || command.storefrontUrl ? command.storefrontUrl : signer.storefrontUrl
     const record = mergedListing(existing, command, publisherId, at)
@@ -62,7 +75,7 @@ export class SqliteMutations {
     if (signer === null) {
       const { scheme, identifier } = identity
       const times = { createdAt: at, updatedAt: at }
-      this.#sql.put('publisher', { publisherId, scheme, identifier, storefrontUrl, ...times })
+      this.#publishers.put({ publisherId, scheme, identifier, storefrontUrl, ...times, rotations: [] })
     } else if (storefrontUrl !== signer.storefrontUrl) {
       const text = 'UPDATE publisher SET storefront_url = ?, updated_at = ? WHERE publisher_id = ?'
       this.#sql.run(text, storefrontUrl, at, publisherId)
@@ -135,14 +148,51 @@ export class SqliteMutations {
     return revoked
   }
 
-  /** A repeat is refused as well, if the listing has changed since. */
+  rotate({ publisherId, intent, use }: RotateCommand): RotateOutcome {
+    const receipt = this.requests.receiptOf<Rotation>(use)
+    if (receipt !== undefined) return { outcome: 'recorded', rotation: receipt }
+    const publisher = this.#publishers.get(publisherId)
+    if (publisher === null) return { outcome: 'publisher_not_found' }
+    const result = rotated(publisher, intent, use.now)
+    if (result.outcome === 'changed' && this.#publishers.withIdentity(intent.replacement) !== null)
+      return { outcome: 'bound' }
+    return result.outcome === 'changed' ? this.#rebind(result, use) : result
+  }
+
+  retire({ publisherId, nonce, identity, use }: RetireCommand): RetireOutcome {
+    const receipt = this.requests.receiptOf<Rotation>(use)
+    if (receipt !== undefined) return { outcome: 'recorded', rotation: receipt }
+    const publisher = this.#publishers.get(publisherId)
+    if (publisher === null) return { outcome: 'rotation_not_found' }
+    const result = retired(publisher, { nonce, identity }, use.now)
+    return result.outcome === 'changed' ? this.#rebind(result, use) : result
+  }
+
+  #rebind({ publisher, rotation }: { publisher: Publisher; rotation: Rotation }, use: WriteRequest) {
+    const updatedAt = this.#changelog.nextTime()
+    this.#publishers.put({ ...publisher, updatedAt })
+    this.#changelog.append('publisher', publisher.publisherId, updatedAt)
+    this.requests.putReceipt(use, rotation)
+    return { outcome: 'recorded', rotation } as const
+  }
+
+  /** A repeat is refused as well, if the listing has changed since; that of a request of the signed line is not. */
   #check<Receipt extends Pick<ListingRecord, 'updatedAt'>>(
     operation: SignedOperation,
     { identity, listingId, use }: RemoveCommand,
   ) {
     this.#spent.spendExpired(use.now)
     const existing = this.#sql.get<ListingRecord>(LISTING_OF, listingId)
-    const signer = this.#sql.get<Publisher>(PUBLISHER_OF, identity.scheme, identity.identifier)
+    const signer = this.#publishers.withIdentity(identity)
+    const isOwner =
+      existing === null ||
+      (existing.publisherId === signer?.publisherId && isActive(signer, identity, use.now))
+    if (isWriteRequest(use)) {
+      const receipt = this.requests.receiptOf<Receipt>(use)
+      const isRepeat = receipt !== undefined
+      const refusal = isRepeat || isOwner ? null : NOT_OWNER
+      return { existing, signer, isRepeat, receipt: receipt as Receipt, refusal }
+    }
     const earlier = this.#sql.get<{ body: string; answer: string }>(USE, use.signature, operation, listingId)
     const isRepeat = earlier?.body === use.body
     const receipt: Receipt = isRepeat && operation !== 'remove' ? JSON.parse(earlier.answer) : undefined
@@ -150,8 +200,7 @@ export class SqliteMutations {
     // Times rise with every mutation, so an equal time means an unchanged listing.
     if (isRepeat)
       return { ...facts, refusal: existing?.updatedAt === receipt?.updatedAt ? null : SIGNATURE_REUSED }
-    if (existing !== null && existing.publisherId !== signer?.publisherId)
-      return { ...facts, refusal: NOT_OWNER }
+    if (!isOwner) return { ...facts, refusal: NOT_OWNER }
     const isReused = earlier !== null || this.#spent.mayHave(use)
     return { ...facts, refusal: isReused ? SIGNATURE_REUSED : null }
   }
@@ -162,16 +211,17 @@ export class SqliteMutations {
     return this.#sql.get<{ count: number }>(text, publisherId, maxListings)!.count === maxListings
   }
 
-  #nextPublisherId(): number {
-    return this.#sql.get<{ id: number }>('SELECT coalesce(max(publisher_id), 0) + 1 AS id FROM publisher')!.id
-  }
-
   #remember(
     operation: SignedOperation,
-    { listingId, use: { signature, body, expiresAt } }: RemoveCommand,
+    { listingId, use }: RemoveCommand,
     receipt: object | null,
     { url, keyId, usedAt }: FirstUse = UNBOUND,
   ): void {
+    if (isWriteRequest(use)) {
+      this.requests.putReceipt(use, receipt ?? {})
+      return
+    }
+    const { signature, body, expiresAt } = use
     const answer = receipt === null ? '' : JSON.stringify(receipt)
     this.#sql.run(
       `INSERT OR REPLACE INTO signature_use
@@ -198,13 +248,13 @@ const TOO_LARGE = { outcome: 'too_large' } as const
 
 /** Leaves the indexes of a known listing as they are. */
 const PUT_LISTING = `
-INSERT INTO listing (${COLUMNS.listing}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO listing (${COLUMNS.listing}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (created_at) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,
   offer_resource = excluded.offer_resource, accepted_escrows = excluded.accepted_escrows, demands = excluded.demands,
-  max_duration_seconds = excluded.max_duration_seconds, oracle_address = excluded.oracle_address`
+  max_duration_seconds = excluded.max_duration_seconds, oracle_address = excluded.oracle_address,
+  settlement_options = excluded.settlement_options`
 
 const LISTING_OF = `SELECT ${LISTING_ROW} FROM listing WHERE listing_id = ?`
-const PUBLISHER_OF = `SELECT ${PUBLISHER_ROW} FROM publisher WHERE scheme = ? AND identifier = ?`
 const USE = 'SELECT body, answer FROM signature_use WHERE signature = ? AND operation = ? AND listing_id = ?'
 
 /** Of a signature that publishes. `usedAt` is `null` in rows of older versions, which bind the URL only. */

@@ -3,12 +3,12 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 export const COLUMNS = {
   listing:
     'listing_id, publisher_id, status, created_at, updated_at, ' +
-    'offer_resource, accepted_escrows, demands, max_duration_seconds, oracle_address',
-  publisher: 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at',
+    'offer_resource, accepted_escrows, demands, max_duration_seconds, oracle_address, settlement_options',
+  publisher: 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at, rotations',
   api_key: 'id, name, scope, hash, created_at, revoked_at, expires_at',
 }
 
-// What a `SELECT` reads as `ListingRecord`, `Publisher` and `ApiKey`.
+// What a `SELECT` reads as `ListingRecord`, `PublisherRow` and `ApiKey`.
 export const LISTING_ROW = asMembers(COLUMNS.listing)
 export const PUBLISHER_ROW = asMembers(COLUMNS.publisher)
 export const API_KEY_ROW = asMembers(COLUMNS.api_key)

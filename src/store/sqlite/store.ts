@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ApiKey, KeyUse, KeyUseStorage } from '../../domain/api-key.ts'
-import { FIELD_END, LISTING_END, type Publisher } from '../../domain/listing.ts'
+import { FIELD_END, LISTING_END } from '../../domain/listing.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
   type ChangelogPosition,
@@ -8,8 +8,14 @@ import {
   type NewKey,
   type PublishCommand,
   type PublishOutcome,
+  type RecordedAnswer,
   type RemoveCommand,
   type RemoveOutcome,
+  type Reservation,
+  type RetireCommand,
+  type RetireOutcome,
+  type RotateCommand,
+  type RotateOutcome,
   requireLaterUses,
   SPENT_SIGNATURES,
   type SpentSignature,
@@ -18,14 +24,16 @@ import {
   type UpdateCommand,
   type UpdateOutcome,
   type UseKey,
+  type WriteRequest,
 } from '../store.ts'
 import { SqliteChangelog } from './changelog.ts'
 import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
 import { FileGuard } from './database-file.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteMutations } from './mutations.ts'
+import { SqlitePublishers } from './publishers.ts'
 import { SpentSignatures } from './spent-signatures.ts'
-import { API_KEY_ROW, COLUMNS, PUBLISHER_ROW, Sql } from './sql.ts'
+import { API_KEY_ROW, COLUMNS, Sql } from './sql.ts'
 
 export type SqliteOptions = {
   /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
@@ -50,7 +58,6 @@ INSERT INTO key_use (key_id, calls, last_used_at) VALUES (?, ?, ?)
 ON CONFLICT (key_id) DO UPDATE SET calls = calls + excluded.calls, last_used_at = max(last_used_at, excluded.last_used_at)`
 const KEY_USES = 'SELECT key_id AS keyId, calls, last_used_at AS lastUsedAt FROM key_use'
 const KEYS_AFTER = `SELECT ${API_KEY_ROW} FROM api_key WHERE id > ? ORDER BY id LIMIT ?`
-const PUBLISHERS_AFTER = `SELECT ${PUBLISHER_ROW} FROM publisher WHERE publisher_id > ? ORDER BY publisher_id LIMIT ?`
 /** SQLite joins the texts: strings would double the time, and so would an order in `group_concat`. */
 const LISTINGS_BETWEEN = `
 SELECT count(*) AS count, CAST(group_concat(packed, '') AS BLOB) AS bytes, max(created_at) AS last FROM (
@@ -119,6 +126,22 @@ class SqliteStore implements Store {
     return this.#mutate(() => this.#mutations.remove(command))
   }
 
+  rotate(command: RotateCommand): Promise<RotateOutcome> {
+    return this.#mutate(() => this.#mutations.rotate(command))
+  }
+
+  retire(command: RetireCommand): Promise<RetireOutcome> {
+    return this.#mutate(() => this.#mutations.retire(command))
+  }
+
+  reserve(request: WriteRequest): Promise<Reservation> {
+    return this.#mutate(() => this.#mutations.requests.reserve(request))
+  }
+
+  settle(request: WriteRequest, answer: RecordedAnswer | null): Promise<void> {
+    return this.#mutate(() => this.#mutations.requests.settle(request, answer))
+  }
+
   async hasUse(key: UseKey): Promise<boolean> {
     return this.#read(() => this.#mutations.hasUse(key))
   }
@@ -168,7 +191,7 @@ class SqliteStore implements Store {
       return keys.length < LOAD_PAGE ? null : keys.at(-1)!.id
     })
     await this.#visitPages((after) => {
-      const publishers = this.#read(() => this.#sql.all<Publisher>(PUBLISHERS_AFTER, after, LOAD_PAGE))
+      const publishers = this.#read(() => new SqlitePublishers(this.#sql).page(after, LOAD_PAGE))
       for (const publisher of publishers) visitor.change({ kind: 'publisher', publisher })
       return publishers.length < LOAD_PAGE ? null : publishers.at(-1)!.publisherId
     })

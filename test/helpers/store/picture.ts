@@ -1,5 +1,6 @@
 import type { ApiKey } from '../../../src/domain/api-key.ts'
-import type { ListingRecord, Publisher } from '../../../src/domain/listing.ts'
+import type { ListingRecord } from '../../../src/domain/listing.ts'
+import type { Publisher } from '../../../src/domain/publisher.ts'
 import type { Change, Store } from '../../../src/store/store.ts'
 import { visitorOf } from './subject.ts'
 

@@ -11,6 +11,7 @@ import type {
   Store,
   UpdateCommand,
   UsedSignature,
+  WriteRequest,
 } from '../../../src/store/store.ts'
 
 /** Opens an empty store for one test and closes it. `another` opens a second one on the same data. */
@@ -35,6 +36,12 @@ export function freshUse(overrides: Partial<UsedSignature> = {}): UsedSignature 
     now: nowMicros(),
     ...overrides,
   }
+}
+
+/** A write of the signed line likewise. */
+export function freshRequest(overrides: Partial<WriteRequest> = {}): WriteRequest {
+  const { signature, now, expiresAt } = freshUse()
+  return { requestKey: `request of ${signature}`, hash: 'hash', now, expiresAt, ...overrides }
 }
 
 export const publishOf = (listingId: string, overrides: Partial<PublishCommand> = {}): PublishCommand => ({

@@ -21,6 +21,7 @@ const recordOf = (n: number, more: Partial<ListingRecord> = {}): ListingRecord =
   demands: '[]',
   maxDurationSeconds: 'null',
   oracleAddress: 'null',
+  settlementOptions: '[]',
   ...more,
 })
 
@@ -37,6 +38,7 @@ function openProjection() {
         storefrontUrl: name && url(name),
         createdAt: 0,
         updatedAt: 0,
+        rotations: [],
       },
     })
   move(MOVER, null)

@@ -5,11 +5,13 @@ import { keyContract } from './contract/keys.ts'
 import { publishingContract } from './contract/publishing.ts'
 import { replayContract } from './contract/replays.ts'
 import { sharingContract } from './contract/sharing.ts'
+import { signedWriteContract } from './contract/signed-writes.ts'
 
 /** Registers the tests that every store has to pass. `numRuns` bounds the random command sequences. */
 export function storeContract(name: string, open: OpenStore, numRuns: number): void {
   publishingContract(name, open)
   replayContract(name, open)
+  signedWriteContract(name, open)
   keyContract(name, open)
   changelogContract(name, open)
   equivalenceContract(name, open, numRuns)

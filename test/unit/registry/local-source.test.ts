@@ -129,7 +129,10 @@ test('local source: copies of any status are held by id, and changes are reporte
     identifier: `0x${'1'.repeat(40)}`,
     storefrontUrl: 'https://a.example',
   }
-  projection.apply({ kind: 'publisher', publisher: { ...publisher, createdAt: 0, updatedAt: 0 } })
+  projection.apply({
+    kind: 'publisher',
+    publisher: { ...publisher, createdAt: 0, updatedAt: 0, rotations: [] },
+  })
   projection.apply({ kind: 'listing_removed', listingId: 'l0' })
   end()
   projection.apply({ kind: 'listing_removed', listingId: 'l1' })

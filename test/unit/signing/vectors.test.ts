@@ -25,7 +25,7 @@ type Vector = {
 }
 
 /** Made by the public implementation. */
-const { rotation, ...vectors }: Record<string, Vector> = JSON.parse(
+const { rotation: _, ...vectors }: Record<string, Vector> = JSON.parse(
   readFileSync(new URL('vectors.json', import.meta.url), 'utf8'),
 )
 
@@ -72,7 +72,6 @@ test('vectors: the query body of a request has its pairs in order, and the etag 
     queryBody('b=%FF&a=1+2&a=%EF%BD%A1&a=%F0%9F%98%80', undefined),
     '{"query":[["a","1 2"],["a","｡"],["a","😀"],["b","\ufffd"]]}',
   )
-  t.truthy(rotation)
 })
 
 function headersOf({ signer, request_id, timestamp, signature }: Vector): Record<string, string> {

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../../../src/domain/listing.ts'
-import type { Store } from '../../../../src/store/store.ts'
+import type { Store, WriteRequest } from '../../../../src/store/store.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import { ALICE, BOB, loaded, type OpenStore, replayed } from '../../../helpers/store/subject.ts'
 import { Model } from './model.ts'
@@ -33,9 +33,18 @@ const fields = fc.record(
     demands: fc.json(),
     maxDurationSeconds: fc.constantFrom('0', '3600', '1e3'),
     oracleAddress: fc.constantFrom('null', '"0x1"'),
+    settlementOptions: fc.constantFrom('[]', '[{"rates":[1.50]}]'),
   },
   { requiredKeys: [] },
 )
+/** Id n likewise; each try has a time of its own. */
+const request = fc
+  .record({
+    n: fc.integer({ min: 1, max: 4 }),
+    hash: fc.constantFrom('hash-1', 'hash-1', 'hash-2'),
+    now: fc.constantFrom(0, 5, 31, 100, 250).map((seconds) => seconds * SECOND),
+  })
+  .map(({ n, hash, now }) => ({ requestKey: `request-${n}`, hash, now, expiresAt: now + 150 * SECOND }))
 const newKey = fc.record({
   name: fc.string({ unit: 'grapheme', maxLength: 8 }),
   scope: fc.constantFrom('read', 'write'),
@@ -53,7 +62,42 @@ const update = fc.record({
   oracleAddress: fc.constantFrom(undefined, 'null', '"0x2"'),
   use,
 })
+const rotation = fc
+  .record({
+    current: identity,
+    replacement: fc.oneof(identity, fc.constant({ scheme: 'ed25519', identifier: 'carol' })),
+    nonce: fc.constantFrom('a', 'b'),
+    overlapSeconds: fc.constantFrom(0, 50),
+  })
+  .filter(({ current, replacement }) => current !== replacement)
+  .map((intent) => ({ ...intent, expiresAt: 1000 }))
+const publisherId = fc.constantFrom(1, 1, 2, 3)
+const retirement = fc.record({ publisherId, nonce: fc.constantFrom('a', 'b'), identity })
+type Mutate = (on: Mutable, use: WriteRequest) => unknown
+const named = (name: string, mutate: Mutate) => ({ name, mutate })
+const signed = fc.oneof(
+  publish.map((it) => named('publish', (on, use) => on.publish({ ...it, use }))),
+  update.map((it) => named('update', (on, use) => on.update({ ...it, use }))),
+  fc.record({ identity, listingId }).map((it) => named('remove', (on, use) => on.remove({ ...it, use }))),
+  fc
+    .record({ publisherId, intent: rotation })
+    .map((it) => named('rotate', (on, use) => on.rotate({ ...it, use }))),
+  retirement.map((it) => named('retire', (on, use) => on.retire({ ...it, use }))),
+)
+const answer = fc.constantFrom(undefined, null, { status: 201, body: '{"ü":1}' })
+/** As the service does: a mutation follows a reservation, and an answer the mutation. */
+const signedWrite = fc
+  .record({ request, signed, answer })
+  .map(({ request, signed: { name, mutate }, answer }) => async (on: Mutable) => {
+    const use = { ...request, hash: `${name} ${request.hash}` }
+    const reservation = await on.reserve(use)
+    if ((reservation as { outcome: string }).outcome !== 'reserved') return reservation
+    const outcome = await mutate(on, use)
+    if (answer !== undefined) await on.settle(use, answer)
+    return outcome
+  })
 const command = fc.oneof(
+  { weight: 6, arbitrary: signedWrite },
   { weight: 6, arbitrary: publish.map((it) => (on: Mutable) => on.publish(it)) },
   { weight: 3, arbitrary: update.map((it) => (on: Mutable) => on.update(it)) },
   {
@@ -75,7 +119,7 @@ const command = fc.oneof(
 
 /** What the store and its model have in common; the model answers at once. */
 type Mutable = {
-  [M in 'publish' | 'update' | 'remove' | 'hasUse' | 'addKey' | 'seedKey' | 'revokeKey']: (
+  [M in Exclude<keyof Store, 'load' | 'changesAfter' | 'onChange' | 'ping' | 'close'>]: (
     ...given: Parameters<Store[M]>
   ) => unknown
 }
@@ -92,7 +136,7 @@ export function equivalenceContract(name: string, open: OpenStore, numRuns: numb
       const past = [{ picture: new Picture(), position: (await loaded(store)).position }]
       for (const apply of commands) {
         answers.push(await apply(store))
-        expected.push(apply(model))
+        expected.push(await apply(model))
         past.push(await following(store, past.at(-1)!))
       }
       const end = (await Picture.of(store)).sorted()

@@ -72,6 +72,7 @@ export function publishingContract(name: string, open: OpenStore): void {
       storefrontUrl: 'https://a.example',
       createdAt: alice.createdAt,
       updatedAt: alice.createdAt,
+      rotations: [],
     })
     t.is(publishers.get(bob.publisherId)?.storefrontUrl, null)
   })

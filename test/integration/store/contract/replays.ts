@@ -189,8 +189,9 @@ export function replayContract(name: string, open: OpenStore): void {
 
   test(`${name}: hasUse finds a use by signature, operation and listing`, async (t) => {
     const { store } = await open(t)
-    const command = publishOf('L')
-    const { signature } = command.use
+    const use = freshUse()
+    const command = publishOf('L', { use })
+    const { signature } = use
     const key = { operation: 'publish', listingId: 'L', signature } as const
     t.false(await store.hasUse(key))
     await published(store, command)

@@ -2,6 +2,7 @@ import test from 'ava'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
   BOB,
+  freshRequest,
   keyNamed,
   loaded,
   type OpenStore,
@@ -90,5 +91,17 @@ export function sharingContract(name: string, open: OpenStore): void {
     const next = Array.from({ length: 2 }, (_, n) => publishOf(`next ${n}`, { maxListings: 7 }))
     t.is((await store.publish(next[0]!)).outcome, 'published')
     t.is((await other.publish(next[1]!)).outcome, 'too_many_listings')
+  })
+
+  test(`${name}: of two tries of a signed write at once, on two open stores, one has it`, async (t) => {
+    const { store, another } = await open(t)
+    const other = await another()
+    for (let n = 0; n < 20; n++) {
+      const use = freshRequest()
+      const outcomes = await Promise.all([store.reserve(use), other.reserve(use)])
+      t.deepEqual(outcomes.map(({ outcome }) => outcome).sort(), ['in_progress', 'reserved'])
+      await other.settle(use, { status: 404, body: '{}' })
+      t.is((await store.reserve(use)).outcome, 'answered')
+    }
   })
 }

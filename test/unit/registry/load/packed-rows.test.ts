@@ -24,6 +24,7 @@ const record: fc.Arbitrary<ListingRecord> = fc
     demands: json,
     maxDurationSeconds: fc.constantFrom('null', '3600', '123456789012345678901234567890'),
     oracleAddress: fc.constantFrom('null', '"0xabc"'),
+    settlementOptions: fc.oneof(fc.constant('[]'), json),
   })
   .map(({ updatedAt, ...rest }) => ({ ...rest, updatedAt: updatedAt ?? rest.createdAt }))
 

@@ -24,6 +24,7 @@ const recordOf = (n: number): ListingRecord => ({
   demands: '[]',
   maxDurationSeconds: 'null',
   oracleAddress: 'null',
+  settlementOptions: '[]',
 })
 
 function projectionWithPublishers(): Projection {
@@ -33,7 +34,7 @@ function projectionWithPublishers(): Projection {
     const identity = { publisherId: id, scheme: 'eip191', identifier: `0x${id}` }
     projection.apply({
       kind: 'publisher',
-      publisher: { ...identity, storefrontUrl, createdAt: 0, updatedAt: 0 },
+      publisher: { ...identity, storefrontUrl, createdAt: 0, updatedAt: 0, rotations: [] },
     })
   }
   return projection

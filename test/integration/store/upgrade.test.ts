@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import test, { type ExecutionContext } from 'ava'
+import { Redis } from 'ioredis'
+import { backupStore, restoreStore } from '../../../src/context/store-commands.ts'
+import { NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
+import { openRedisStore } from '../../../src/store/redis/open.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { testRedis } from '../../helpers/redis.ts'
+import { temporaryFolder } from '../../helpers/run-cli.ts'
+import { ALICE, BOB } from '../../helpers/seller.ts'
+import { Picture } from '../../helpers/store/picture.ts'
+import { freshRequest, freshUse, published, publishOf, updateOf } from '../../helpers/store/subject.ts'
+
+const redis = await testRedis()
+test.after.always(() => redis.dispose())
+
+/**
+ * Frozen stores of version 0.3.0, which its own code has written: a key, a listing of Alice with a storefront, a closed one of
+ * Bob, one that was deleted, used signatures that expire in 2096, and a spent one.
+ */
+const fixture = (name: string): Buffer =>
+  readFileSync(new URL(`../../fixtures/stores/0.3.0${name}`, import.meta.url))
+
+function oldFile(t: ExecutionContext): string {
+  const path = join(temporaryFolder(t), 'old.db')
+  writeFileSync(path, gunzipSync(fixture('.db.gz')))
+  return path
+}
+
+type Keys = Record<
+  string,
+  | { type: 'string'; value: string }
+  | { type: 'hash'; value: Record<string, string> }
+  | { type: 'zset'; value: string[] }
+  | { type: 'stream'; value: [string, string[]][] }
+>
+
+async function oldRedis(t: ExecutionContext): Promise<string> {
+  const prefix = `{entrepot-test-${randomUUID()}}:`
+  const client = new Redis(redis.url)
+  t.teardown(() => client.disconnect())
+  for (const [name, key] of Object.entries(JSON.parse(fixture('-redis.json').toString()) as Keys)) {
+    const at = `${prefix}${name}`
+    if (key.type === 'string') await client.set(at, key.value)
+    else if (key.type === 'hash') await client.hset(at, key.value)
+    else if (key.type === 'stream') for (const [id, fields] of key.value) await client.xadd(at, id, ...fields)
+    else for (let n = 0; n < key.value.length; n += 2) await client.zadd(at, key.value[n + 1]!, key.value[n]!)
+  }
+  return prefix
+}
+
+const identityOf = ({ address }: typeof ALICE) => ({ scheme: 'eip191', identifier: address.toLowerCase() })
+const ID = 'L "ü"'
+const OFFER = '{ "gpu_model":"H200", "ü":"\\u00fc" }'
+
+/** What the old version has acknowledged. */
+async function assertKept(t: ExecutionContext, store: Store): Promise<void> {
+  const picture = await Picture.of(store)
+  const [alice, bob] = [ALICE, BOB].map(identityOf)
+  t.like(picture.sorted(), {
+    publishers: [
+      { publisherId: 1, ...alice, storefrontUrl: 'http://a.example/', rotations: [] },
+      { publisherId: 2, ...bob, storefrontUrl: null, rotations: [] },
+    ],
+    listings: [
+      {
+        ...NEW_LISTING_FIELDS,
+        listingId: ID,
+        publisherId: 1,
+        offerResource: OFFER,
+        oracleAddress: '"0x1"',
+        acceptedEscrows: '[{"rates":[1.50]}]',
+      },
+      { ...NEW_LISTING_FIELDS, listingId: 'M', publisherId: 2, status: 'closed' },
+    ],
+    keys: [{ id: 1, name: 'old ü', scope: 'write', revokedAt: null }],
+  })
+  const expiresAt = (n: number) => (n === 2 ? 1_790_000_100_000_000 : 4_000_000_000_000_000)
+  const used = (n: number) =>
+    freshUse({ signature: `signature-${n}`, body: 'another', expiresAt: expiresAt(n) })
+  for (const [n, id] of [
+    [1, ID],
+    [2, 'M'],
+    [3, 'N'],
+  ] as const) {
+    const identity = n === 2 ? bob! : alice!
+    t.is((await store.publish(publishOf(id, { identity, use: used(n) }))).outcome, 'signature_reused', id)
+  }
+}
+
+/** Owners of the plain line are principals, and what is new is kept beside what is old. */
+async function assertCurrent(t: ExecutionContext, store: Store): Promise<void> {
+  const identity = identityOf(ALICE)
+  const replacement = { scheme: 'ed25519', identifier: 'key' }
+  const use = freshRequest()
+  t.is((await store.reserve(use)).outcome, 'reserved')
+  const settlementOptions = '[{"rates":[1.50]}]'
+  await published(store, publishOf(ID, { identity, use, fields: { settlementOptions } }))
+  await store.settle(use, { status: 201, body: '' })
+  t.is((await store.reserve(use)).outcome, 'answered')
+  const intent = { nonce: 'n', current: identity, replacement, overlapSeconds: 0, expiresAt: 4_000_000_000 }
+  const { outcome } = await store.rotate({ publisherId: 1, intent, use: freshRequest() })
+  t.is(outcome, 'recorded')
+  t.is((await store.update(updateOf(ID, { identity: replacement }))).outcome, 'updated')
+  t.is((await store.publish(publishOf('P', { identity }))).outcome, 'retired')
+  const { listings, publishers } = await Picture.of(store)
+  t.like(listings.get(ID), { offerResource: OFFER, settlementOptions })
+  t.like(publishers.get(1), replacement)
+}
+
+test('upgrade: a file of 0.3.0 keeps what it had, and its owners sign on both lines', async (t) => {
+  const store = openSqliteStore(oldFile(t))
+  t.teardown(() => store.close())
+  await assertKept(t, store)
+  await assertCurrent(t, store)
+})
+
+test('upgrade: a Redis of 0.3.0 keeps what it had, and its owners sign on both lines', async (t) => {
+  const { store } = await openRedisStore(redis.url, { prefix: await oldRedis(t) })
+  t.teardown(() => store.close())
+  await assertKept(t, store)
+  await assertCurrent(t, store)
+})
+
+test('upgrade: a backup of 0.3.0 is restored, and a store with replaced identities is backed up', async (t) => {
+  const backup = oldFile(t)
+  const restored = join(temporaryFolder(t), 'restored.db')
+  t.deepEqual(await restoreStore(backup, `sqlite:${restored}`), { listings: 2, publishers: 2, keys: 1 })
+  const store = openSqliteStore(restored)
+  t.teardown(() => store.close())
+  await assertKept(t, store)
+  const current = openSqliteStore(backup)
+  t.teardown(() => current.close())
+  await assertCurrent(t, current)
+  const file = join(temporaryFolder(t), 'backup.db')
+  await backupStore(`sqlite:${backup}`, file)
+  const again = join(temporaryFolder(t), 'again.db')
+  await restoreStore(file, `sqlite:${again}`)
+  const last = openSqliteStore(again)
+  t.teardown(() => last.close())
+  t.deepEqual((await Picture.of(last)).sorted(), (await Picture.of(current)).sorted())
+  const use = freshUse({ expiresAt: 4_000_000_000_000_000 })
+  t.is((await last.publish(publishOf('P', { identity: identityOf(ALICE), use }))).outcome, 'retired')
+  const earlier = freshRequest({ expiresAt: use.now + 599_000_000 })
+  t.is((await last.reserve(earlier)).outcome, 'changed_reuse', 'signed before the restore')
+})
