@@ -109,6 +109,9 @@ publish only some members of a listing that the Registry has already, \`--force\
 \`sync\` makes the open listings of the wallet those of the file: it publishes new and changed ones, opens closed ones, and closes
 those that the file does not have. It writes nothing to a Registry whose listings it could not read in full.
 
+\`close --all\` closes every open listing of the wallet. It asks first, and \`sync\` asks where it would close more than a tenth and more
+than three of the open listings of a Registry. In a pipe both refuse without \`--yes\`, or \`--max-close N\` for up to so many.
+
 Each write of each Registry has a result: \`registry\`, \`listing_id\`, \`action\`, \`outcome\`, \`status\` (of HTTP, or null), and \`error\` or
 \`answer\`. In a pipe they are a JSON array at the end; \`--ndjson\` prints each as soon as it is known. SIGINT and SIGTERM
 end the writes and print all results. \`publish --only-failed RESULTS\` goes on from there.
@@ -121,6 +124,15 @@ end the writes and print all results. \`publish --only-failed RESULTS\` goes on 
 | \`no_answer\` | no connection was made |
 | \`invalid_answer\` | a success without a receipt: no Registry is at that URL |
 | \`not_sent\` | the Registry was skipped, the deadline had passed, or the command was interrupted |
+
+## Recovery
+
+- **The file of listings is lost**: \`entrepot mine --export --key-file seller.json > listings.json\` writes it again, numbers with all
+  their digits. \`sync\` with it changes nothing.
+- **The machine is lost**, and a backup of the keystore is not: the same. The address alone is enough to read them:
+  \`entrepot listings --publisher 0x… --status all --all --json > listings.json\`.
+- **The keystore or its passphrase is lost**: no other key can change or close its listings. They stay open until the operator of
+  each Registry removes them. A new wallet publishes them under new ids.
 
 ## Configuration
 

@@ -65,7 +65,7 @@ export const FORCE_OPTION = ['--force', 'publish also listings that do not fit t
 
 export const LISTING_FILE = [
   '<file>',
-  'one listing or an array of them, in JSON or YAML; - for stdin',
+  'one listing or several, as a JSON array, NDJSON or YAML; - for stdin',
 ] as const
 
 const addRegistries = (command: Command): Command =>
@@ -104,6 +104,13 @@ export const addSigning = (command: Command): Command =>
     )
     .addOption(new Option(...JSON_OPTION).conflicts(['ndjson']))
     .option('--ndjson', 'print each result as soon as it is known, one JSON object a line')
+
+/** For commands that may close many listings. @param asked when they ask */
+export const addClosing = (command: Command, asked: string): Command =>
+  command
+    .option('--dry-run', 'only print what would be written')
+    .option('--yes', `do not ask before ${asked}`)
+    .option('--max-close <n>', 'close up to so many at each Registry without asking', count(0))
 
 export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
 

@@ -5,7 +5,7 @@ import { hasIdLength, isListingStatus, LISTING_STATUSES, MAX_LISTING_ID_LENGTH }
 import { suggestName } from '../domain/nearest-name.ts'
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, rawJSON } from '../json/value.ts'
+import { at, isJsonObject, type JsonObject, type JsonValue, parseJson, rawJSON } from '../json/value.ts'
 import { CliError, describeFileError, EXIT, usageError } from './exit-codes.ts'
 import { printWarning, type Terminal } from './output/terminal.ts'
 
@@ -19,7 +19,7 @@ export type DraftListing = {
 }
 
 /** The members that are published, as one JSON object. */
-export const draftJson = ({ members }: DraftListing): string =>
+export const draftJson = ({ members }: Pick<DraftListing, 'members'>): string =>
   `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
 
 /** The ids of those that are not to be open. */
@@ -29,6 +29,15 @@ export const hiddenIn = (drafts: readonly DraftListing[]): ReadonlySet<string> =
       .filter(({ members }) => !['"open"', 'null', undefined].includes(members.get('status')))
       .map(({ listingId }) => listingId),
   )
+
+/** As a listing file has it: only what can be published. */
+export function exportListing(bytes: Buffer): string {
+  const published = objectMembers(bytes).filter(({ name }) => PUBLISHED.has(name))
+  const members = published.map(
+    ({ name, value: { start, end } }) => [name, bytes.toString('utf8', start, end)] as const,
+  )
+  return draftJson({ members: new Map(members) })
+}
 
 const PUBLISHED = new Set([
   'listing_id',
@@ -53,14 +62,17 @@ const READ_ONLY = new Set([
 ])
 
 /**
- * Reads one listing or an array, in JSON or YAML. Numbers keep their digits.
+ * Reads one listing or several, as a JSON array, NDJSON or YAML. Numbers keep their digits.
  * @throws CliError 65, with the place, for anything that cannot be published unchanged
  */
 export async function readListingFile(terminal: Terminal, file: string): Promise<DraftListing[]> {
   const name = file === '-' ? 'stdin' : file
   const text = decode(file === '-' ? await readStdin(terminal.stdin) : readFileBytes(file), name)
   const isYaml = /\.ya?ml$/i.test(file) || !/^\s*[[{]/.test(text)
-  const listings = splitListings(isYaml ? await yamlToJson(text, name) : text, name)
+  const listings =
+    !isYaml && holdsLines(text)
+      ? splitLines(text, name)
+      : splitListings(isYaml ? await yamlToJson(text, name) : text, name)
   const drafts = listings.map((bytes, n) => readDraft(bytes, `${name}[${n}]`, terminal))
   const ids = new Set<string>()
   for (const { listingId } of drafts) {
@@ -119,7 +131,7 @@ async function yamlToJson(text: string, name: string): Promise<string> {
   }
   // A warning is an unknown tag, whose value would be published as something else.
   for (const { code, pos, message } of [...document.errors, ...document.warnings])
-    refuse(pos[0], code === 'MULTIPLE_DOCS' ? SEVERAL_DOCUMENTS : message)
+    refuse(pos[0], YAML_PROBLEMS[code] ?? message)
   visit(document, {
     Scalar: (key, node) => {
       if (key !== 'key') node.value = exactScalar(node, refuse)
@@ -128,7 +140,12 @@ async function yamlToJson(text: string, name: string): Promise<string> {
   return jsonOf(document, name)
 }
 
-const SEVERAL_DOCUMENTS = 'a second document begins (---); put all listings into one list'
+/** In place of the parser's own words. */
+const YAML_PROBLEMS: { readonly [Code in string]?: string } = {
+  MULTIPLE_DOCS: 'a second document begins (---); put all listings into one list',
+  BLOCK_AS_IMPLICIT_KEY: 'check the indentation of this line, and quote a value with a colon',
+  BAD_INDENT: 'check the indentation of this line',
+}
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 
@@ -152,20 +169,55 @@ function jsonOf(document: Document, name: string): string {
   }
 }
 
+/** Whether it is NDJSON: the first line is a whole value, and not the last one. */
+function holdsLines(text: string): boolean {
+  const [first = '', ...rest] = text.trimStart().split('\n')
+  return rest.some((line) => line.trim() !== '') && isJson(first)
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false // an object or array of several lines
+  }
+}
+
+/** A gateway's stream ends with a line about the others. */
+function splitLines(text: string, file: string): Buffer[] {
+  const lines = text
+    .split('\n')
+    .flatMap((line, n) => (line.trim() === '' ? [] : [{ line, place: `${file}:${n + 1}` }]))
+  const listings = lines.filter(({ line, place }) => {
+    try {
+      const value: unknown = JSON.parse(line)
+      if (!isJsonObject(value) || Object.keys(value).join() !== '_meta') return true
+      if (at(value, '_meta', 'complete') === true) return false
+    } catch (cause) {
+      throw badData(`${place}: not JSON: ${(cause as Error).message}`)
+    }
+    throw badData(`${place}: the listings are not complete, as this line says`)
+  })
+  return listings.map(({ line }) => Buffer.from(line))
+}
+
 function splitListings(json: string, file: string): Buffer[] {
   const bytes = Buffer.from(json)
   try {
     const value: unknown = JSON.parse(json)
-    if (value === null) throw badData(`${file} contains no listing`)
+    if (value === null) throw badData(`${file} ${NO_LISTING}`)
     if (!Array.isArray(value)) return [bytes]
   } catch (cause) {
     if (cause instanceof CliError) throw cause
     throw badData(`${file} is not JSON: ${(cause as Error).message}`)
   }
   const elements = new JsonScanner(bytes).arrayAt(0)?.elements ?? []
-  if (elements.length === 0) throw badData(`${file} contains no listing`)
+  if (elements.length === 0) throw badData(`${file} ${NO_LISTING}`)
   return elements.map(({ start, end }) => bytes.subarray(start, end))
 }
+
+const NO_LISTING = 'contains no listing; entrepot close --all closes all of yours'
 
 function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListing {
   const value = parseJson(bytes.toString('utf8'))

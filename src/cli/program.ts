@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | Comman
   publish: async () => (await import('./commands/publish.ts')).publishCommand,
   update: async () => (await import('./commands/update.ts')).updateCommand,
   delete: async () => (await import('./commands/update.ts')).deleteCommand,
+  close: async () => (await import('./commands/close.ts')).closeCommand,
   validate: async () => (await import('./commands/validate.ts')).validateCommand,
   sync: async () => (await import('./commands/sync.ts')).syncCommand,
   mine: async () => (await import('./commands/mine.ts')).mineCommand,

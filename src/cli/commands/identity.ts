@@ -4,7 +4,7 @@ import { KEY_BYTES, type Principal, SCHEMES, type Scheme } from '../../signing/p
 import { readSecret } from '../../signing/secret.ts'
 import { type CommandDefinition, type CommandGroup, JSON_OPTION } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
-import { print, printJson, printReport, type Terminal } from '../output/terminal.ts'
+import { printReport, printValue } from '../output/terminal.ts'
 import { writeNewKeyFile } from '../signing/new-key-file.ts'
 import { readKeyFile } from '../signing/passphrase.ts'
 
@@ -26,7 +26,7 @@ const newCommand: CommandDefinition<IdentityOptions & { scheme: Scheme }> = {
       terminal,
       `[identity] ${file} is a new key of ${scheme}; a gateway file names it under [gateway.identity]`,
     )
-    await printPrincipal(terminal, principal, json)
+    await printValue(terminal, json && principal, principal.identifier)
     return EXIT.ok
   },
 }
@@ -37,7 +37,8 @@ const showCommand: CommandDefinition<IdentityOptions> = {
   example: 'entrepot identity show gateway.key',
   async run({ terminal }, { json }, [file = '']) {
     const text = readKeyFile(file, 'key file', () => true)
-    await printPrincipal(terminal, await principalOf(text, file), json)
+    const principal = await principalOf(text, file)
+    await printValue(terminal, json && principal, principal.identifier)
     return EXIT.ok
   },
 }
@@ -48,10 +49,6 @@ async function principalOf(text: string, file: string): Promise<Principal> {
   const signer = secret && openSigner(secret)
   if (signer !== null) return signer.principal
   throw new CliError(EXIT.badConfig, `${file} holds neither a seed in base64url nor a private key in hex`)
-}
-
-function printPrincipal(terminal: Terminal, principal: Principal, json: boolean | undefined): Promise<void> {
-  return json ? printJson(terminal, principal) : print(terminal, `${principal.identifier}\n`)
 }
 
 export const identityCommand: CommandGroup = {

@@ -4,13 +4,13 @@ import { withEnvFile } from '../../config/env-file.ts'
 import { readSecretFile } from '../../config/secret-files.ts'
 import { type Environment, serviceUrl } from '../../config/settings.ts'
 import { KEY_SCOPES } from '../../domain/api-key.ts'
-import { redactCredentials, safeText } from '../../domain/safe-text.ts'
+import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, listAt, textAt } from '../../json/value.ts'
 import { type CommandDefinition, type CommandGroup, collectUrls, count, JSON_OPTION } from '../command.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
-import { printData, printReport, type Terminal } from '../output/terminal.ts'
+import { printData, printReport, printValue, type Terminal } from '../output/terminal.ts'
 import {
   type ApiRequest,
   endpointUrl,
@@ -48,13 +48,8 @@ const mintCommand: CommandDefinition<MintOptions> = {
     const body = JSON.stringify({ name, scope: options.scope, expires_in_days: options.expiresInDays })
     const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
     const minted = readJsonObject(await sendOrFail(await openClient(), request, KEY))
-    await printData(terminal, options.json, minted, () => {
-      printReport(
-        terminal,
-        `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`,
-      )
-      return `${safeText(textAt(minted, 'key') ?? '')}\n`
-    })
+    printReport(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
+    await printValue(terminal, options.json && minted, textAt(minted, 'key') ?? '')
     return EXIT.ok
   },
 }

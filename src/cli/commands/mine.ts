@@ -1,22 +1,25 @@
 import { formatAgeSince } from '../../domain/timestamp.ts'
-import { textAt } from '../../json/value.ts'
+import { parseJson, sameJson, textAt } from '../../json/value.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { exportListing } from '../listing-file.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
 import { tableText } from '../output/table.ts'
-import { printData, type Terminal } from '../output/terminal.ts'
+import { escapeForTerminal, print, printData, printWarning, type Terminal } from '../output/terminal.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 import { readAddress } from '../signing/wallet.ts'
 import { type OwnListing, readOwnListings } from '../writes/own-listings.ts'
 
-type MineOptions = JsonOptions & { keyFile?: string }
+type MineOptions = JsonOptions & { keyFile?: string; export?: boolean }
 
 export const mineCommand: CommandDefinition<MineOptions> = {
   summary: 'print the listings of your wallet in every selected Registry, of any status',
   define: (command) =>
     addReading(command)
       .option(...KEY_FILE_OPTION)
-      .option(...JSON_OPTION),
+      .option(...JSON_OPTION)
+      .option('--export', 'print the listings themselves, as a file for `publish` and `sync`'),
   example: 'entrepot mine --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options) {
     const { registries } = selectRegistries(terminal, options)
@@ -27,13 +30,45 @@ export const mineCommand: CommandDefinition<MineOptions> = {
         readOwnListings(terminal, client, registry, address, options.discoveryTimeout),
       ),
     )
-    const rows = reads.flatMap(({ listings }) => listings).map(rowOf)
+    const listings = reads.flatMap((read) => read.listings)
     const reports = reads.flatMap((one) => one.reports)
-    if (reports.some(({ state }) => hasAnswered(state)))
+    const isComplete = reads.every((read) => read.isComplete)
+    const rows = listings.map(rowOf)
+    if (options.export) await printExport(terminal, listings, isComplete)
+    else if (reports.some(({ state }) => hasAnswered(state)))
       await printData(terminal, options.json, rows, () => table(terminal, rows))
-    return exitCodeOfReports(reports)
+    return exitCodeOfReports(reports) || (isComplete ? EXIT.ok : EXIT.partial)
   },
 }
+
+/** Each listing once, as its Registry changed it last. Nothing is printed that `sync` would take for all. */
+async function printExport(
+  terminal: Terminal,
+  listings: readonly OwnListing[],
+  isComplete: boolean,
+): Promise<void> {
+  if (!isComplete)
+    return printWarning(
+      terminal,
+      'nothing is exported: sync with a part of your listings would close the others',
+    )
+  const exported = [...Map.groupBy(listings, ({ listingId }) => listingId).values()].map((copies) => {
+    const [latest, ...others] = copies.toSorted((a, b) => (changedAt(a) < changedAt(b) ? 1 : -1))
+    const text = exportListing(latest!.bytes)
+    const differing = others.filter(
+      ({ bytes }) => !sameJson(parseJson(exportListing(bytes)), parseJson(text)),
+    )
+    for (const { registry, listingId } of differing)
+      printWarning(
+        terminal,
+        `${listingId}: ${registry} has other terms; those of ${latest!.registry} are later`,
+      )
+    return text
+  })
+  await print(terminal, `[${exported.map((text) => `\n${escapeForTerminal(terminal, text)}`).join()}\n]\n`)
+}
+
+const changedAt = ({ listing }: OwnListing): string => textAt(listing, 'updated_at') ?? ''
 
 const rowOf = ({ registry, listingId, status, listing }: OwnListing) => ({
   registry,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type CommandDefinition, type CommandGroup, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
 import { EXIT, usageError } from '../exit-codes.ts'
-import { printData, printReport } from '../output/terminal.ts'
+import { printReport, printValue } from '../output/terminal.ts'
 import { writeNewKeyFile } from '../signing/new-key-file.ts'
 import { readAddress } from '../signing/wallet.ts'
 
@@ -32,9 +32,9 @@ const newCommand: CommandDefinition<WalletOptions> = {
     writeNewKeyFile(file, encryptKeystore(key, address, passphrase))
     printReport(
       terminal,
-      `[wallet] ${file} is a new keystore; keep it and its passphrase: no other key can change the listings that it signs`,
+      `[wallet] ${file} is a new keystore; back it up now, and keep its passphrase: no other key can change the listings that it signs`,
     )
-    await printData(terminal, options.json, { file, address }, () => `${address}\n`)
+    await printValue(terminal, options.json && { file, address }, address)
     return EXIT.ok
   },
 }
@@ -45,7 +45,7 @@ const addressCommand: CommandDefinition<WalletOptions> = {
   example: 'entrepot wallet address --key-file seller.json',
   async run({ terminal }, options) {
     const address = await readAddress(terminal, options)
-    await printData(terminal, options.json, { address }, () => `${address}\n`)
+    await printValue(terminal, options.json && { address }, address)
     return EXIT.ok
   },
 }

@@ -73,6 +73,13 @@ export const printData = async (
 ): Promise<void> =>
   isJson || !terminal.stdout.isTTY ? printJson(terminal, value) : printText(terminal, await text())
 
+/** One value for `$(…)`, in a pipe too; `json`, if any, in its place. */
+export const printValue = (
+  terminal: Terminal,
+  json: object | undefined | false,
+  value: string,
+): Promise<void> => (json ? printJson(terminal, json) : print(terminal, `${safeText(value)}\n`))
+
 export function printJson(terminal: Terminal, value: unknown): Promise<void> {
   return print(terminal, `${escapeForTerminal(terminal, formatJson(value, 2))}\n`)
 }

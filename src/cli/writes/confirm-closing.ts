@@ -12,21 +12,19 @@ export type ClosingOptions = {
   maxClose?: number
 }
 
-/** Fewer are never too many. */
-const FEW = 3
 const LARGE_SHARE = 0.1
 
 /**
- * Asks on a terminal before more than a tenth of the open listings of a Registry is closed, since a file that was cut looks
- * like one that names fewer. @throws CliError where the answer is no, and in a pipe
+ * Asks on a terminal before more than `few` and more than a tenth of the open listings of a Registry are closed, since a file
+ * that was cut looks like one that names fewer. @throws CliError where the answer is no, and in a pipe
  */
 export async function confirmClosing(
   terminal: Terminal,
   closings: readonly Closing[],
-  { yes = false, maxClose, isStdinTaken }: ClosingOptions & { isStdinTaken: boolean },
+  { yes = false, maxClose, few, isStdinTaken }: ClosingOptions & { few: number; isStdinTaken: boolean },
 ): Promise<void> {
   const isTooMany = ({ close, open }: Closing): boolean =>
-    maxClose === undefined ? close > FEW && close > open * LARGE_SHARE : close > maxClose
+    maxClose === undefined ? close > few && close > open * LARGE_SHARE : close > maxClose
   const large = yes ? [] : closings.filter(isTooMany)
   if (large.length === 0) return
   const words = large

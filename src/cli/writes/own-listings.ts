@@ -12,6 +12,7 @@ import type { Registry } from '../registries/select-registries.ts'
 export type OwnListing = {
   /** As the Registry serves it. */
   listing: JsonObject
+  bytes: Buffer
   listingId: string
   status: string
   /** The Registry, or the gateway and its source. */
@@ -48,9 +49,11 @@ export async function readOwnListings(
   const isGateway = items.some(({ item }) => item.origin !== undefined)
   const localName = isGateway ? await nameOfLocalSource(client, registry, timeoutMs) : null
   const listings = items.map(({ item, bytes }) => {
-    const listing = parseObject(Buffer.from(bytes).toString('utf8'))
+    const text = Buffer.from(bytes)
+    const listing = parseObject(text.toString('utf8'))
     return {
       listing,
+      bytes: text,
       listingId: item.listingId,
       status: textAt(listing, 'status') ?? '',
       registry: qualifiedName(registry.url, item),

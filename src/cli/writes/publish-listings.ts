@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import { nowSeconds, publishWrite, type Signer } from '../../client/signed-write.ts'
+import { nowSeconds, publishWrite, type Signer, updateWrite } from '../../client/signed-write.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { type DraftListing, draftJson } from '../listing-file.ts'
@@ -9,7 +9,7 @@ import { fetchListingCheck, type ListingCheck } from '../registries/listing-chec
 import type { RegistryClient } from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
 import { type RegistryWriter, wait } from './registry-writer.ts'
-import type { WriteResult } from './write-result.ts'
+import type { Write, WriteResult } from './write-result.ts'
 
 /** Per Registry. */
 const WRITES_IN_FLIGHT = 4
@@ -45,6 +45,20 @@ export async function publishListings(
     await Promise.all(group.reverse().map((draft) => inTurn(publishOne, draft)))
   }
   return drafts.map((draft) => results.get(draft)!)
+}
+
+/** @param refusal why nothing is sent; `null` where it is */
+export function closeListings(
+  ids: readonly string[],
+  { writer, wallet }: Publishing,
+  refusal: string | null,
+): Promise<WriteResult[]> {
+  const inTurn = pLimit(WRITES_IN_FLIGHT)
+  const closeOne = async (id: string): Promise<WriteResult> => {
+    const write: Write = { ...updateWrite(wallet, id, { status: 'closed' }), action: 'close' }
+    return refusal === null ? writer.write(write) : writer.skip(write, refusal)
+  }
+  return Promise.all(ids.map((id) => inTurn(closeOne, id)))
 }
 
 const MAX_PRINTED_LISTINGS = 20

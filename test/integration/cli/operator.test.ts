@@ -25,19 +25,22 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
     environment: { ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'true' },
   })
   const minted = await runCli(
-    ['keys', 'mint', 'alice', '--scope', 'write', '--expires-in-days', '30', '-r', url],
+    ['keys', 'mint', 'alice', '--scope', 'write', '--expires-in-days', '30', '-r', url, '--json'],
     { env: ADMIN },
   )
   t.is(minted.code, 0)
   const { id, key, scope, created_at, expires_at } = JSON.parse(minted.stdout)
   t.is(scope, 'write')
   t.is(Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 86_400_000), 30)
+  const bare = await runCli(['keys', 'mint', 'carol', '-r', url], { env: ADMIN })
+  t.is((await get('/listings', { Authorization: `Bearer ${bare.stdout.trim()}` })).status, 200)
+  t.regex(bare.stderr, /^key \d+ 'carol' \(read\); it is not shown again:$/m)
   const bearer = { Authorization: `Bearer ${key}` }
   t.is((await get('/listings', bearer)).status, 200)
   // HOST and PORT name the operator's own service where no -r does.
   const { hostname, port } = new URL(url)
   const listed = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: hostname, PORT: port } })
-  t.is(JSON.parse(listed.stdout)[0].name, 'alice')
+  t.is(JSON.parse(listed.stdout).at(-1).name, 'alice')
   const table = await runInTerminal(['keys', 'list', '-r', url], { env: ADMIN })
   if (hasTerminal)
     t.true(table.stdout.includes(`${created_at.slice(0, 16).replace('T', ' ')}Z`), table.stdout)

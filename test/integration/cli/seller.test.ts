@@ -45,6 +45,25 @@ test.serial('publish: YAML is read like JSON; members that Registries ignore are
   t.true((await get('/listings/y')).text.includes('"serial":9007199254740993'))
 })
 
+test.serial('publish: NDJSON is read, as `listings --ndjson` and a gateway print it', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const lines = ['{"listing_id":"a","offer_resource":{"sla":99.0}}', '', '{"listing_id":"b"}']
+  const publishLines = (text: string, file = '-') =>
+    runCli(['publish', file, '--force', '-r', url], { env: AS_ALICE, input: text })
+  t.deepEqual(outcomes((await publishLines(lines.join('\n'))).stdout), ['a accepted', 'b accepted'])
+  t.true((await get('/listings/a')).text.includes('"sla":99.0'))
+  const printed = await runCli(['listings', '-r', url, '--ndjson'])
+  const end = '{"_meta":{"complete":true,"sources":[]}}\n'
+  const file = temporaryFile(t, 'all.ndjson', `${printed.stdout}${end}`)
+  t.deepEqual(outcomes((await publishLines('', file)).stdout).toSorted(), ['a accepted', 'b accepted'])
+  const partial = await publishLines(`${lines[0]}\n${end.replace('true', 'false')}`)
+  t.deepEqual([partial.code, partial.stdout], [65, ''])
+  t.regex(partial.stderr, /stdin:2: the listings are not complete, as this line says/)
+  const broken = await publishLines(`${lines[0]}\n{"listing_id":`)
+  t.is(broken.code, 65)
+  t.regex(broken.stderr, /stdin:2: not JSON: /)
+})
+
 test.serial('publish: YAML numbers keep their digits', async (t) => {
   const { url, get } = await startRegistry(t)
   const yaml =
@@ -70,6 +89,7 @@ test.serial('publish: a file that JSON cannot hold unchanged is refused with its
     ['l.yaml', '- listing_id: x\n- listing_id: x\n', /l\.yaml has the listing_id x twice: remove one/],
     ['l.yaml', 'listing_id: x\noffer_resource: !thing 1\n', /l\.yaml:2: .*!thing/],
     ['l.yaml', 'listing_id: x\noffer_resource: {\n', /l\.yaml:3: /],
+    ['l.yaml', 'listing_id: x\noffer_resource: a: b\n', /l\.yaml:2: check the indentation of this line/],
     [
       'l.yaml',
       'listing_id: x\nstatus: opne\n',

@@ -1,4 +1,5 @@
 import test from 'ava'
+import { deadUrl } from '../../helpers/fake-registry.ts'
 import { startGateway } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
@@ -150,6 +151,59 @@ test.serial(
     t.is((await two.get('/listings/bad')).status, 200)
   },
 )
+
+test.serial(
+  'mine: an export is a file that changes nothing, from all Registries of the wallet',
+  async (t) => {
+    const [one, two] = [await startRegistry(t), await startRegistry(t)]
+    const exact = '{"listing_id":"exact","offer_resource":{"sla":99.0,"serial":9007199254740993}}'
+    const first = temporaryFile(
+      t,
+      'first.json',
+      `[${exact},${JSON.stringify(listing('shut', { status: 'closed' }))}]`,
+    )
+    const both = ['-r', `${one.url},${two.url}`]
+    t.is((await runCli(['publish', first, '--force', ...both], { env })).code, 0)
+    await publish(two.url, ALICE, listing('only'), BEFORE)
+    const { code, stdout } = await runCli(['mine', '--export', ...both], { env })
+    t.is(code, 0)
+    t.true(stdout.includes('"offer_resource":{"sla":99.0,"serial":9007199254740993}'))
+    const ids = (JSON.parse(stdout) as Row[]).map(({ listing_id }) => listing_id)
+    t.deepEqual(ids.toSorted(), ['exact', 'only', 'shut'])
+    t.notRegex(stdout, /publisher_id|_meta|created_at/)
+    const file = temporaryFile(t, 'mine.json', stdout)
+    const { stderr } = await runCli(['sync', file, '-r', two.url, '--dry-run', '--force'], { env })
+    t.regex(stderr, /0 to publish, 0 to close, 3 unchanged/)
+    await publish(one.url, ALICE, listing('only', { max_duration_seconds: 60 }))
+    const differing = await runCli(['mine', '--export', ...both], { env })
+    t.regex(differing.stderr, /only: http.* has other terms; those of http.* are later/)
+    const down = await runCli(['mine', '--export', '-r', `${one.url},${deadUrl()}`], { env })
+    t.deepEqual([down.code, down.stdout], [3, ''])
+    t.regex(down.stderr, /nothing is exported: sync with a part of your listings would close the others/)
+  },
+)
+
+test.serial('close: --all closes every open listing of the wallet, and asks', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, listing('a'), BEFORE)
+  await publish(url, ALICE, listing('b'), BEFORE)
+  await publish(url, BOB, listing('of-bob', { storefront_url: 'https://bob.example/' }), BEFORE)
+  const isOpen = async (id: string): Promise<boolean> =>
+    ((await get(`/listings/${id}`)).json().listing as { status: string }).status === 'open'
+  t.regex((await runCli(['close', '-r', url], { env })).stderr, /write --all to close every listing/)
+  const refused = await runCli(['close', '--all', '-r', url], { env })
+  t.is(refused.code, 1)
+  t.regex(refused.stderr, /this would close 2 of your 2 open listings at http.*--yes, or --max-close 2/)
+  const plan = await runCli(['close', '--all', '--dry-run', '-r', url], { env })
+  t.deepEqual(short(plan.stdout).toSorted(), ['close a status', 'close b status'])
+  t.true(await isOpen('a'))
+  const { code, stderr } = await runCli(['close', '--all', '--yes', '-r', url], { env })
+  t.is(code, 0, stderr)
+  t.regex(stderr, /2 accepted at 1 Registry, 0 failed/)
+  t.deepEqual([await isOpen('a'), await isOpen('b'), await isOpen('of-bob')], [false, false, true])
+  const empty = await runCli(['sync', temporaryFile(t, 'empty.json', '[]'), '-r', url], { env })
+  t.regex(empty.stderr, /contains no listing; entrepot close --all closes all of yours/)
+})
 
 test.serial('sync: in a pipe closes more than a tenth only up to --max-close', async (t) => {
   const { url, get } = await startRegistry(t)

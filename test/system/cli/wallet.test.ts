@@ -142,14 +142,15 @@ test.serial('wallet: a new keystore signs, is private and never replaces a file'
   const env = { ENTREPOT_KEY_PASSPHRASE_FILE: temporaryFile(t, 'passphrase', 'correct horse\n') }
   const created = await runCli(['wallet', 'new', file], { env })
   t.is(created.code, 0, created.stderr)
-  const { address } = JSON.parse(created.stdout)
+  const address = created.stdout.trim()
   t.regex(address, /^0x[0-9a-f]{40}$/)
   t.is(statSync(file).mode & 0o777, 0o600)
   const text = readFileSync(file, 'utf8')
   t.like(JSON.parse(text), { version: 3, address: address.slice(2), crypto: { kdf: 'scrypt' } })
   // Printing the address needs no passphrase.
   const shown = await runCli(['wallet', 'address', '--key-file', file])
-  t.deepEqual(JSON.parse(shown.stdout), { address })
+  t.is(shown.stdout, `${address}\n`)
+  t.regex(created.stderr, /back it up now/)
   t.is((await runCli(['wallet', 'new', file], { env })).code, 1)
   t.is(readFileSync(file, 'utf8'), text)
   // The listings come from stdin, the passphrase from its file.
@@ -157,7 +158,7 @@ test.serial('wallet: a new keystore signs, is private and never replaces a file'
   const piped = await runCli(['publish', '-', '-r', url, '--key-file', file], { env, input: listing })
   t.is(piped.code, 0, piped.stderr)
   t.is((await get(`/publishers?identifier=${address}`)).json().count, 1)
-  const bare = await runCli(['wallet', 'address'], { env: terminal.env })
+  const bare = await runCli(['wallet', 'address', '--json'], { env: terminal.env })
   t.is(JSON.parse(bare.stdout).address, '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')
 })
 

@@ -70,7 +70,7 @@ test('docs/operations.md: its deployment shapes run and form a market', async (t
     env: { HOST: hostname, PORT: port, REGISTRY_ADMIN_API_KEY: admin },
   })
   t.is(minted.code, 0, minted.stderr)
-  const { key } = JSON.parse(minted.stdout)
+  const key = minted.stdout.trim()
   const listing = { listing_id: 'bob-1', offer_resource: OFFER }
   t.is((await publish(openMarket.url, BOB, listing, { headers: bearer(key) })).status, 201)
   t.is((await read(openMarket.url)).status, 200)

@@ -57,6 +57,7 @@ export async function runCommands(t: ExecutionContext, given: Commands): Promise
     [['publish', offer, '-r', url, '--key-file', keyFile, '--surprise'], good],
     [['sync', offer, '-r', url, '--key-file', keyFile, '--dry-run', '--force'], good],
     [['mine', '-r', url, '--key-file', keyFile], good],
+    [['close', '--all', '-r', url, '--key-file', keyFile, '--dry-run'], good],
     [['wallet', 'address', '--key-file', keyFile], good],
     [['keys', 'list', '-r', url], { REGISTRY_ADMIN_API_KEY: admin }],
     [['keys', 'list', '-r', url], { REGISTRY_ADMIN_API_KEY: wrongKey }],
