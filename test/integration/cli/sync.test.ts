@@ -174,7 +174,7 @@ test.serial(
     const file = temporaryFile(t, 'mine.json', stdout)
     const { stderr } = await runCli(['sync', file, '-r', two.url, '--dry-run', '--force'], { env })
     t.regex(stderr, /0 to publish, 0 to close, 3 unchanged/)
-    await publish(one.url, ALICE, listing('only', { max_duration_seconds: 60 }))
+    await publish(one.url, ALICE, listing('only', { max_duration_seconds: 60 }), BEFORE)
     const differing = await runCli(['mine', '--export', ...both], { env })
     t.regex(differing.stderr, /only: http.* has other terms; those of http.* are later/)
     const down = await runCli(['mine', '--export', '-r', `${one.url},${deadUrl()}`], { env })
