@@ -96,7 +96,7 @@ function startPuller(
 ): { puller: SnapshotPuller; state: SnapshotState } {
   const state = new SnapshotState()
   const puller = new SnapshotPuller({
-    upstream: { name: `upstream-${n}`, ...PERIODS, maxListings: LISTINGS },
+    upstream: { name: `upstream-${n}`, key: null, ...PERIODS, maxListings: LISTINGS },
     fetchFirstPage: async () => ({ askedAt: systemClock.now(), page: null, counts: null }),
     pull: async () => ({ listings: listingsOf(n, shared), invalid: 0 }),
     attribute: async () => {},

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { ChainableCommander, Cluster, Redis } from 'ioredis'
+import { type ChainableCommander, type Cluster, type Redis, ReplyError } from 'ioredis'
 import {
   readMissingEntries,
   readSnapshot,
@@ -58,6 +58,7 @@ export function redisPulls({ client, key, identity, maxBytes, now }: RedisPullsO
       await runAtOnce(client.multi().hset(key, fields).pexpire(key, MAX_AGE_MS))
       return named
     },
+    isAway: (error) => !REPLIES.some((kind) => error instanceof kind),
     takeTurn: async () => (await client.set(turnKey, token, 'PX', TURN_MS, 'NX')) === 'OK',
     endTurn: async () => {
       // Another replica may have the turn by now; at worst, two pull at once.
@@ -72,6 +73,9 @@ export function redisPulls({ client, key, identity, maxBytes, now }: RedisPullsO
     return bytes
   }
 }
+
+/** Errors of Redis that answers, or of what it holds. */
+const REPLIES = [ReplyError, SyntaxError, RangeError, TypeError]
 
 async function runAtOnce(commands: ChainableCommander): Promise<unknown[]> {
   const answers = (await commands.exec()) ?? []

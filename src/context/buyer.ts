@@ -76,7 +76,7 @@ function openRequests(
   { hasBreakers = false, clock = systemClock, interceptors }: Around,
 ): RegistryRequests {
   const probe: FetchPage = (query, request) => fetchProbe(query, request)
-  const options = { name: upstream.name, probe, log: NO_LOG, shared: null, clock, random: Math.random }
+  const options = { upstream, probe, log: NO_LOG, shared: null, clock, random: Math.random }
   const breaker = hasBreakers ? new CircuitBreaker(options) : null
   const limit = limitConcurrency(MAX_IN_FLIGHT)
   const dispatcher = composeRequests(agent, { interceptors, limit, breaker: breaker?.intercept })

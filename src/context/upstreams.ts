@@ -33,8 +33,11 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
   ]
   const opened = config.upstreams.map((options) => {
     const { pin, url } = options
-    const agent = createAgent(options, resolver.lookup)
     const { snapshots, ...cached } = caches.partsOf(options)
+    const { stats } = cached.state
+    const agent = createAgent(options, resolver.lookup, (endsAt) => {
+      stats.certificateEndsAt = endsAt
+    })
     const upstream = createUpstream({
       upstream: options,
       agent,

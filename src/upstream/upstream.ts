@@ -144,13 +144,12 @@ function openRequests(parts: UpstreamParts): Requests {
   const onPage: typeof stats.addPage = (query, page) => stats.addPage(query, page)
   const breaker = new CircuitBreaker({
     ...parts,
-    name: upstream.name,
     shared: parts.sharedBreaker,
     probe: (query, request) => probe(query, request),
   })
   const dispatcher = composeRequests(parts.agent, {
     interceptors,
-    count: stats.count(clock),
+    count: stats.count(clock, upstream),
     limit: limitConcurrency(upstream.maxInFlight),
     retry: retry({ ...parts, onRetry: () => stats.calls.retried++ }),
     breaker: breaker.intercept,

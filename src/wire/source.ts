@@ -60,8 +60,19 @@ export const sourceStatusSchema = z
   })
   .meta({ id: 'SourceStatus' })
 
+const failure = z.object({
+  reason: z.string(),
+  at: wireInstant,
+  detail: z.string().describe('The cause in words'),
+})
+
 export const sourceDetailsSchema = sourceStatusSchema
   .extend({
+    last_error: failure.nullable(),
+    certificate_ends_at: wireInstant
+      .nullable()
+      .optional()
+      .describe('Of its TLS certificate; null where none was seen'),
     breaker: z
       .object({
         state: z.enum(['closed', 'open', 'half_open']),
@@ -85,10 +96,7 @@ export const sourceDetailsSchema = sourceStatusSchema
       })
       .optional(),
     items: z.object({ received: z.int(), invalid: z.int() }).optional(),
-    failures: z
-      .array(z.object({ reason: z.string(), at: wireInstant }))
-      .optional()
-      .describe('The latest, newest first'),
+    failures: z.array(failure).optional().describe('The latest, newest first'),
     settings: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
       .optional()

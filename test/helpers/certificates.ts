@@ -4,7 +4,8 @@ import type { Certificate } from './fake-registry.ts'
 
 /*
  * Made by openssl, valid for a hundred years, for 127.0.0.1 and for nothing but tests: `ca.pem` (its key is thrown
- * away), `registry.pem` signed by it, and `stranger.pem`, with the same key and the same name, self-signed.
+ * away), `registry.pem` signed by it, and with the same key and the same name, self-signed, `stranger.pem` and `expired.pem`, which
+ * ended on 2020-03-01.
  */
 const read = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url))
 
@@ -15,6 +16,13 @@ export const TRUSTED: Certificate = { cert: read('registry'), key }
 /** A certificate that no client accepts. */
 export const UNTRUSTED: Certificate = { cert: read('stranger'), key }
 
-/** This process trusts our authority from now on. */
+/** Trusted, and out of date. */
+export const EXPIRED: Certificate = { cert: read('expired'), key }
+
+/** This process trusts our authority, and the certificate that has expired, from now on. */
 export const trustOurAuthority = (): void =>
-  setDefaultCACertificates([...getCACertificates('default'), read('ca').toString()])
+  setDefaultCACertificates([
+    ...getCACertificates('default'),
+    read('ca').toString(),
+    read('expired').toString(),
+  ])

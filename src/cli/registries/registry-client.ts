@@ -87,12 +87,7 @@ export function describeErrorResponse(response: ApiResponse): string {
   return `HTTP ${response.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim().replace(/:$/, '')
 }
 
-const NOT_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
-
-export function describeSourceError({ reason, message, cause }: SourceError): string {
-  const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException
-  return `${reason}: ${NOT_TLS.has(code) ? 'the server does not speak TLS; is it an http:// URL?' : message}`
-}
+export const describeSourceError = ({ reason, message }: SourceError): string => `${reason}: ${message}`
 
 const MAX_CLOCK_DIFFERENCE_MS = 60_000
 

@@ -57,6 +57,8 @@ export interface SharedPulls {
   ) => Promise<SharedPullId>
   /** Whether this replica pulls now: until it ends its turn, or a minute later. */
   takeTurn: () => Promise<boolean>
+  /** Whether an error of these functions is that the storage is away. */
+  isAway: (error: unknown) => boolean
   endTurn: () => Promise<void>
 }
 

@@ -1,5 +1,6 @@
 import type { Minute } from '../minutes.ts'
 import type { Breaker } from './breaker.ts'
+import type { Failure } from './failure.ts'
 import type { MissingSource } from './missing-source.ts'
 import type { SourceMode, Visibility } from './reading.ts'
 import type { SourceReason } from './reasons.ts'
@@ -41,6 +42,8 @@ export type SourceDetails = SourceStatus & {
     elapsedMs: number
   }
   items: { received: number; invalid: number }
+  /** End of its certificate, in ms since the Unix epoch; `null` without TLS, or where none was seen yet. */
+  certificateEndsAt: number | null
   /** The latest, newest first. */
   failures: readonly Failure[]
   /** Of the last hour. */
@@ -52,9 +55,6 @@ export type BreakerStatus = Pick<Breaker, 'state' | 'failuresInARow' | 'retryAt'
   /** After a rejected key or `Retry-After`: no calls until then. */
   suspended: { reason: SourceReason; until: number } | null
 }
-
-/** `at`: ms since the Unix epoch. */
-export type Failure = { reason: SourceReason; at: number }
 
 export type SourceLog = {
   info: (about: object, message: string) => void

@@ -117,7 +117,8 @@ const DETAILS = {
   cache: { fresh: 40, stale: 0, miss: 2, bytes: 183500 },
   calls: { made: 42, failed: 1, retried: 1, failures_by_reason: { timeout: 1 }, ended: 42, elapsed_ms: 1890 },
   items: { received: 128, invalid: 0 },
-  failures: [{ reason: 'timeout', at: SEEN_AT }],
+  failures: [{ reason: 'timeout', at: SEEN_AT, detail: 'no answer within 2500 ms' }],
+  certificate_ends_at: '2027-02-20T12:00:00.000Z',
 }
 
 /** The first two of sixty minutes. */

@@ -79,4 +79,9 @@ function registerGauges(registry: MetricsRegistry, statuses: () => Status[]): vo
   gauge('cache_bytes', 'Memory of its cached pages', (status) =>
     'cache' in status ? status.cache.bytes : null,
   )
+  gauge('tls_expiry_seconds', 'Unix time at which its TLS certificate ends, in seconds', (status) =>
+    'certificateEndsAt' in status && status.certificateEndsAt !== null
+      ? status.certificateEndsAt / 1000
+      : null,
+  )
 }

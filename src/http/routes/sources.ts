@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../domain/clock.ts'
 import { maySee } from '../../domain/reader.ts'
+import type { Failure } from '../../domain/source/failure.ts'
 import type { SourceDetails, SourceStatus } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { EntrepotError } from '../../errors.ts'
@@ -107,10 +108,12 @@ const withTraffic = (status: SourceStatus | SourceDetails, now: number): SourceD
 
 /** Without the counts by the minute. */
 export function detailsToJson(status: SourceStatus | SourceDetails): SourceDetailsJson {
-  if (!('calls' in status)) return reportStatus(status)
-  const { breaker, cache, calls, items, failures, options } = status
+  const about = { ...reportStatus(status), last_error: status.lastError && describeFailure(status.lastError) }
+  if (!('calls' in status)) return about
+  const { breaker, cache, calls, items, failures, certificateEndsAt, options } = status
   return {
-    ...reportStatus(status),
+    ...about,
+    certificate_ends_at: certificateEndsAt === null ? null : timeOf(certificateEndsAt),
     breaker: {
       state: breaker.state,
       failures_in_a_row: breaker.failuresInARow,
@@ -130,10 +133,12 @@ export function detailsToJson(status: SourceStatus | SourceDetails): SourceDetai
       elapsed_ms: Math.round(calls.elapsedMs),
     },
     items,
-    failures: failures.map(({ reason, at }) => ({ reason, at: timeOf(at) })),
+    failures: failures.map(describeFailure),
     settings: settingsOf(options),
   }
 }
+
+const describeFailure = ({ reason, at, detail }: Failure) => ({ reason, at: timeOf(at), detail })
 
 const settingsOf = (options: UpstreamOptions): SourceDetailsJson['settings'] => ({
   url: options.url,

@@ -1,5 +1,6 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import type { LookupFunction } from 'node:net'
+import { type PeerCertificate, TLSSocket } from 'node:tls'
 import { Agent, buildConnector } from 'undici'
 import { isPrivateAddress } from '../../domain/private-address.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -8,7 +9,10 @@ import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 /** Below the 5 s after which a Node server closes an idle connection. */
 const KEEP_ALIVE_MS = 4000
 
-/** Checks private addresses in the URL and after DNS, so that the checked address is the one connected to. */
+/**
+ * Checks private addresses in the URL and after DNS, so that the checked address is the one connected to.
+ * @param onCertificate called with the end of a server's certificate, good or not, in ms since the Unix epoch
+ */
 export function createAgent(
   {
     connectTimeoutMs: timeout,
@@ -16,6 +20,7 @@ export function createAgent(
     allowPrivateAddresses,
   }: Pick<UpstreamOptions, 'connectTimeoutMs' | 'maxInFlight' | 'allowPrivateAddresses'>,
   lookup: LookupFunction,
+  onCertificate: (endsAt: number) => void = () => {},
 ): Agent {
   const allowed = allowPrivateAddresses ? lookup : publicOnly(lookup)
   const connect = buildConnector({ timeout, allowH2: false, lookup: allowed })
@@ -27,10 +32,37 @@ export function createAgent(
       // Literal addresses skip `lookup`.
       const literal = target.hostname.replace(/^\[|\]$/g, '')
       if (!allowPrivateAddresses && isPrivateAddress(literal)) callback(refusal(literal, literal), null)
-      else connect(target, callback)
+      else {
+        let endsAt: number | null = null
+        const socket: unknown = connect(target, (...[error, connected]) => {
+          if (error === null) callback(null, connected)
+          else callback(withDate(error, endsAt), null)
+        })
+        onPeerCertificate(socket, ({ valid_to }) => {
+          endsAt = Date.parse(valid_to)
+          if (Number.isFinite(endsAt)) onCertificate(endsAt)
+        })
+      }
     },
   })
 }
+
+/** Node emits `secure` before it checks the certificate, and destroys the socket of one that is not good. */
+function onPeerCertificate(socket: unknown, take: (certificate: PeerCertificate) => void): void {
+  if (!(socket instanceof TLSSocket)) return
+  socket.prependOnceListener('secure', () => {
+    const certificate = socket.getPeerCertificate()
+    if (certificate?.valid_to) take(certificate)
+  })
+}
+
+function withDate(error: Error, endsAt: number | null): Error {
+  if ((error as NodeJS.ErrnoException).code === 'CERT_HAS_EXPIRED' && endsAt !== null)
+    error.message = `the certificate expired on ${new Date(endsAt).toISOString().slice(0, DATE_LENGTH)}`
+  return error
+}
+
+const DATE_LENGTH = '2026-11-20'.length
 
 function publicOnly(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {

@@ -11,8 +11,12 @@ export function toSourceError(error: unknown, upstream: string): unknown {
   const { code: systemCode } = error as NodeJS.ErrnoException
   const code = systemCode ?? (error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : undefined)
   if (typeof code !== 'string') return error
-  return new SourceError(reasonOf(code), `${upstream}: ${error.message || code}`, { cause: error })
+  const words = NOT_TLS.has(code) ? SPEAKS_NO_TLS : error.message || code
+  return new SourceError(reasonOf(code), `${upstream}: ${words}`, { cause: error })
 }
+
+const NOT_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
+const SPEAKS_NO_TLS = 'the server does not speak TLS; is it an http:// URL?'
 
 /** For a response that is not an answer; `what` begins the message. */
 export function statusError(
@@ -21,13 +25,21 @@ export function statusError(
   { reason = reasonOfStatus(status), missing = [] }: StatusErrorOptions = {},
 ): SourceError {
   const names = missing.length === 0 ? '' : `: ${describeAllMissing(missing)}`
-  return new SourceError(reason, `${what} answered ${status}${names}`, {
+  return new SourceError(reason, `${what} answered ${status}${redirectOf(status, headers)}${names}`, {
     retryAfterMs: waitOf(headers),
     missing: missing.length === 0 ? undefined : missing,
   })
 }
 
 type StatusErrorOptions = { reason?: SourceReason | undefined; missing?: readonly MissingSource[] }
+
+/** Without path and query, which may hold anything. Redirects are not followed. */
+function redirectOf(status: number, { location }: IncomingHttpHeaders): string {
+  const origin = status >= 300 && status < 400 ? URL.parse(location ?? '')?.origin : undefined
+  return origin === undefined || origin === 'null'
+    ? ''
+    : ` and redirects to ${origin}, which is not followed; use that URL`
+}
 
 function reasonOfStatus(status: number): SourceReason {
   if (status === 401 || status === 403) return 'unauthorized'

@@ -1,9 +1,10 @@
 import type { Clock } from '../../domain/clock.ts'
 import { MinuteCounts } from '../../domain/minutes.ts'
+import { type Failure, failureOf } from '../../domain/source/failure.ts'
 import type { MissingSource } from '../../domain/source/missing-source.ts'
 import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { Failure } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { type Interceptor, PURPOSES, whenEnded } from '../http/request.ts'
 import type { ListingPage } from '../page/listing-page.ts'
 import type { UpstreamQuery } from '../upstream-query.ts'
@@ -25,6 +26,8 @@ export class CallStats {
   lastError: Failure | null = null
   /** The latest `MAX_FAILURES`, newest first. */
   failures: readonly Failure[] = []
+  /** Of the latest connection, in ms since the Unix epoch. */
+  certificateEndsAt: number | null = null
   readonly minutes = new MinuteCounts()
   /** `null` before the first answer. */
   isAnswering: boolean | null = null
@@ -32,7 +35,7 @@ export class CallStats {
   missing: readonly MissingSource[] | undefined
 
   /** Counts requests for listings. */
-  count(clock: Clock): Interceptor {
+  count(clock: Clock, upstream: Pick<UpstreamOptions, 'name' | 'key'>): Interceptor {
     return (dispatch) => (request, handler) => {
       if (!PURPOSES[request.purpose].isCounted) return dispatch(request, handler)
       this.calls.made++
@@ -43,7 +46,7 @@ export class CallStats {
         this.calls.ended++
         this.calls.elapsedMs += elapsedMs
         this.minutes.addRequest(endedAt, elapsedMs, error !== null)
-        if (error instanceof SourceError) this.#addFailure(error, clock.now())
+        if (error instanceof SourceError) this.#addFailure(failureOf(error, upstream, clock.now()))
         if (error !== null) return
         this.isAnswering = true
         this.answeredAt = endedAt
@@ -61,14 +64,15 @@ export class CallStats {
     if (isPlain) this.listings = total
   }
 
-  #addFailure({ reason }: SourceError, at: number): void {
+  #addFailure(failure: Failure): void {
+    const { reason } = failure
     const { failuresByReason } = this.calls
     this.calls.failed++
     failuresByReason[reason] = (failuresByReason[reason] ?? 0) + 1
-    this.failures = [{ reason, at }, ...this.failures].slice(0, MAX_FAILURES)
+    this.failures = [failure, ...this.failures].slice(0, MAX_FAILURES)
     // Such a failure is about the question, not the upstream.
     if (traitsOf(reason).fault === 'question') return
     this.isAnswering = false
-    this.lastError = { reason, at }
+    this.lastError = failure
   }
 }

@@ -1,9 +1,11 @@
 import type { Clock } from '../../domain/clock.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { afterEvent, type Breaker, type BreakerEvent, CLOSED } from '../../domain/source/breaker.ts'
+import { detailOf } from '../../domain/source/failure.ts'
 import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { BreakerStatus, SourceLog } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { PageRequest } from '../../domain/walk/walk.ts'
 import { type Evidence, type Interceptor, PURPOSES, refuse, whenEnded } from '../http/request.ts'
 import { type FetchPage, PLAIN_REQUEST } from '../page/fetch-page.ts'
@@ -21,7 +23,7 @@ export type SharedBreakerState = {
 }
 
 type CircuitBreakerOptions = {
-  name: string
+  upstream: Pick<UpstreamOptions, 'name' | 'key'>
   /** Fetches pages with the purpose `probe`. */
   probe: FetchPage
   log: SourceLog
@@ -76,7 +78,8 @@ export class CircuitBreaker {
   }
 
   #refusal(): SourceError | null {
-    const { name, clock } = this.#options
+    const { upstream, clock } = this.#options
+    const { name } = upstream
     if (this.#breaker.state !== 'closed')
       return new SourceError('circuit_open', `${name}: the circuit breaker is open`)
     if (this.#suspended === null) return null
@@ -102,17 +105,18 @@ export class CircuitBreaker {
       return
     }
     this.#suspend(error)
-    if (isFailure(error)) this.#step('failed', reason)
+    if (isFailure(error)) this.#step('failed', error)
   }
 
   get #isRejected(): boolean {
     return this.#suspended?.reason === 'unauthorized'
   }
 
-  #suspend({ reason, retryAfterMs }: SourceError): void {
+  #suspend(error: SourceError): void {
     const { clock } = this.#options
+    const { reason, retryAfterMs } = error
     const isRejected = reason === 'unauthorized'
-    if (isRejected && !this.#isRejected) this.#log('warn', 'upstream rejected API key')
+    if (isRejected && !this.#isRejected) this.#log('warn', 'upstream rejected API key', error)
     const isAskedToWait = retryAfterMs !== null && (reason === 'rate_limited' || reason === 'http_503')
     if (!isRejected && !isAskedToWait) return
     const ms = isRejected ? UNAUTHORIZED_MS : retryAfterMs!
@@ -124,7 +128,7 @@ export class CircuitBreaker {
     })
   }
 
-  #step(event: BreakerEvent, reason?: SourceReason): void {
+  #step(event: BreakerEvent, error?: SourceError | null): void {
     const { clock, random, shared } = this.#options
     const before = this.#breaker.state
     this.#breaker = afterEvent(this.#breaker, event, { now: clock.monotonic(), random: random() })
@@ -132,7 +136,7 @@ export class CircuitBreaker {
     if (state === before) return
     if (state === 'closed') this.#log('info', 'circuit breaker closed')
     if (retryAt === null) return
-    if (before === 'closed') this.#log('warn', 'circuit breaker opened', reason)
+    if (before === 'closed') this.#log('warn', 'circuit breaker opened', error)
     shared?.write(retryAt).catch(ignore)
     this.#scheduleProbe(retryAt - clock.monotonic())
   }
@@ -165,8 +169,8 @@ export class CircuitBreaker {
     }
     if (error !== null) this.#suspend(error)
     const failure = clock.monotonic() < this.#peersOpenUntil ? 'confirmed' : 'failed'
-    if (this.#breaker.state === 'closed') this.#step(hasFailed ? failure : 'passed', error?.reason)
-    else this.#step(hasFailed ? 'probe_failed' : 'probe_passed', error?.reason)
+    if (this.#breaker.state === 'closed') this.#step(hasFailed ? failure : 'passed', error)
+    else this.#step(hasFailed ? 'probe_failed' : 'probe_passed', error)
     if (this.#breaker.state === 'half_open') this.#scheduleProbe(0)
   }
 
@@ -180,13 +184,13 @@ export class CircuitBreaker {
   }
 
   #failureOf(request: PageRequest): Promise<SourceError | null> {
-    const { probe, name } = this.#options
+    const { probe, upstream } = this.#options
     return probe(PLAIN_QUERY, request).then(
       () => null,
       (cause: unknown) =>
         cause instanceof SourceError
           ? cause
-          : new SourceError('connection_reset', `${name}: the probe failed`, { cause }),
+          : new SourceError('connection_reset', `${upstream.name}: the probe failed`, { cause }),
     )
   }
 
@@ -203,9 +207,10 @@ export class CircuitBreaker {
     }, ignore)
   }
 
-  #log(level: keyof SourceLog, event: string, reason?: SourceReason): void {
-    const { log, name: upstream } = this.#options
-    log[level]({ upstream, ...(reason && { reason }) }, event)
+  #log(level: keyof SourceLog, event: string, error?: SourceError | null): void {
+    const { log, upstream } = this.#options
+    const cause = error && { reason: error.reason, detail: detailOf(error, upstream) }
+    log[level]({ upstream: upstream.name, ...cause }, event)
   }
 }
 

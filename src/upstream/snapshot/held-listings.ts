@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/clock.ts'
+import { failureOf } from '../../domain/source/failure.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -15,7 +16,7 @@ import { Snapshot } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
 export type HeldListingsOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'maxListings'>
+  upstream: Pick<UpstreamOptions, 'name' | 'key' | 'maxListings'>
   /** Their paths are indexed. */
   filters: () => readonly Filter[]
   /** Memory that the snapshot may take. */
@@ -136,21 +137,26 @@ export class HeldListings {
   }
 
   fail(err: unknown): void {
-    const { clock, log } = this.#options
-    const { name: upstream } = this.#options.upstream
+    const { clock, log, upstream } = this.#options
+    const { name } = upstream
     const isKnown = err instanceof SourceError
     const reason = isKnown ? err.reason : 'connection_reset'
     const { current, failure } = this.#state
-    if (failure?.reason !== reason) log.warn({ upstream, reason, err }, 'snapshot pull failed')
     // The new error leaves out the missing sources of that moment.
-    const message = isKnown ? err.message : `${upstream}: the pull failed`
+    const message = isKnown ? err.message : `${name}: the pull failed`
     const latest = new SourceError(reason, message, { cause: err })
+    const lastError = failureOf(latest, upstream, clock.now())
+    if (failure?.reason !== reason) {
+      const about = { upstream: name, reason, detail: lastError.detail }
+      // Another error is a fault of ours, with its stack.
+      log.warn(isKnown ? about : { ...about, err }, 'snapshot pull failed')
+    }
     // A refusal hides what is held until the upstream answers again.
     this.#state.set({
       current,
       failure: failure !== null && isHiding(failure) && !isHiding(latest) ? failure : latest,
     })
-    this.#state.lastError = { reason, at: clock.now() }
+    this.#state.lastError = lastError
     this.note({ hasFailed: true })
   }
 
@@ -166,7 +172,11 @@ export class HeldListings {
       )
     // Only a pull shows the bytes. They count until a pull fits.
     this.#state.tooLarge = bytes > 0 ? tooLarge : (this.#state.tooLarge ?? tooLarge)
-    this.#state.lastError = { reason: 'too_large', at: clock.now() }
+    const detail =
+      why === 'too_large'
+        ? `${listings} listings take more memory than its share of cache.max_bytes, so it is read live`
+        : `${listings} listings are more than max_listings (${maxListings}), so it is read live`
+    this.#state.lastError = { reason: 'too_large', at: clock.now(), detail }
     this.#hold(null)
   }
 

@@ -94,14 +94,20 @@ export class SavedPulls {
   }
 
   async #try<T>(message: string, work: () => Promise<T>): Promise<T | undefined> {
-    const { log, upstream } = this.#options
+    const { log, upstream, shared } = this.#options
     try {
       const result = await work()
       this.#failures.delete(message)
       return result
-    } catch (err) {
-      if (err instanceof TooLargeToHold) throw err
-      if (!this.#failures.has(message)) log.warn({ upstream: upstream.name, err }, message)
+    } catch (cause) {
+      if (cause instanceof TooLargeToHold) throw cause
+      if (shared?.isAway(cause)) return undefined // the store logs it
+      // No fault of the upstream.
+      const about = {
+        snapshot_of: upstream.name,
+        reason: cause instanceof Error ? cause.message : String(cause),
+      }
+      if (!this.#failures.has(message)) log.warn(about, message)
       this.#failures.add(message)
       return undefined
     }

@@ -11,8 +11,8 @@ export function SourceDetailsView({ source }: { source: FleetSource }) {
   const settingRows = Object.entries(settings).map(
     ([name, value]) => [name, name === 'api_key' ? (value ? 'set' : 'none') : String(value)] as const,
   )
-  const failureLine = ({ reason, at }: (typeof failures)[number], n: number) =>
-    html`<li key=${n}><${ClockTime} at=${at} /> ${describeReason(reason)} <code>${reason}</code></li>`
+  const failureLine = (failure: SourceFailure, n: number) =>
+    html`<li key=${n}><${ClockTime} at=${failure.at} /> ${describeFailure(failure)} <code>${failure.reason}</code></li>`
   const gapLine = ({ registry: name, reason }: (typeof gaps)[number]) =>
     html`<li key=${name}>${untrustedText(name)}${reason !== undefined && `: ${describeReason(reason)}`}</li>`
   return html`<div class="drill stack">
@@ -37,13 +37,20 @@ export function SourceDetailsView({ source }: { source: FleetSource }) {
   </div>`
 }
 
+type SourceFailure = NonNullable<FleetSource['failures']>[number]
+
+/** The reason, and the cause in words of the upstream or its server. */
+export const describeFailure = ({ reason, detail }: SourceFailure): string =>
+  `${describeReason(reason)}: ${untrustedText(detail)}`
+
 const CHART_WORDS = {
   count: 'Calls per minute',
   latency: 'Latency of calls, p95 over p50',
   hits: 'Cache hits',
 }
 
-function countsOf({ calls, items, cache, filters, schema_id, replicas }: FleetSource): Row[] {
+function countsOf(source: FleetSource): Row[] {
+  const { calls, items, cache, filters, schema_id, replicas, certificate_ends_at: endsAt } = source
   const reasons = Object.entries(calls?.failures_by_reason ?? {}).map(([reason, n]) => `${reason} ${n}×`)
   return [
     ['calls', `${formatCount(calls?.made ?? 0)}, ${formatCount(calls?.retried ?? 0)} of them retries`],
@@ -56,6 +63,7 @@ function countsOf({ calls, items, cache, filters, schema_id, replicas }: FleetSo
       'cache',
       `${formatCount(cache?.fresh ?? 0)} fresh, ${formatCount(cache?.stale ?? 0)} stale, ${formatCount(cache?.miss ?? 0)} missed`,
     ],
+    ...(endsAt ? [['certificate until', endsAt.slice(0, 10)] as const] : []),
     ['schema', schema_id === null ? 'not declared' : untrustedText(schema_id)],
     ['filters', filters === null ? 'not known' : untrustedText(filters.join(', '), MAX_FILTERS_CHARS)],
     ...Object.entries(replicas).map(([id, state]): Row => [id, stateWords(state)]),

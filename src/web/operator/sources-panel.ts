@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
-import { describeReason } from '../../wire/describe-missing.ts'
 import { describeMode } from '../../wire/describe-mode.ts'
 import type { FleetJson } from '../../wire/fleet.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
@@ -10,7 +9,7 @@ import { SourceState, stateWords, Tone, type ToneName } from '../common/tone.ts'
 import { html } from '../html.ts'
 import { formatCount, formatMs, formatShare, Sparkbars } from './chart.ts'
 import { type FleetSource, type PanelProps, Section, useAction, useLifetime } from './panel.ts'
-import { SourceDetailsView } from './source-details.ts'
+import { describeFailure, SourceDetailsView } from './source-details.ts'
 
 type SourcesPanelProps = PanelProps & { fleet: FleetJson; onChange: () => void }
 
@@ -95,7 +94,7 @@ function useSourceActions({ api, onError, onChange }: SourcesPanelProps) {
   const probe = (registry: string) =>
     act(`Probing ${registry}`, async () => {
       const { state, last_error } = await api.probe(registry, lifetime)
-      const why = state === 'loaded' || last_error === null ? '' : `, it ${describeReason(last_error.reason)}`
+      const why = state === 'loaded' || last_error === null ? '' : `, it ${describeFailure(last_error)}`
       return `${registry}: ${stateWords(state)}${why}`
     })
   return { news, refresh, probe }
@@ -105,7 +104,7 @@ type SourceCalls = { ended: number; elapsed_ms: number; source: FleetSource | un
 
 function describeFetch(registry: string, { source }: SourceCalls, ms: number): string {
   if (source?.state !== 'loaded')
-    return `${registry}: ${source?.last_error ? `it ${describeReason(source.last_error.reason)}` : 'no answer yet'}`
+    return `${registry}: ${source?.last_error ? `it ${describeFailure(source.last_error)}` : 'no answer yet'}`
   const { listings } = source
   return `${registry}: fetched${listings === null ? '' : ` ${plural(listings, 'listing')}`} in ${formatMs(Math.round(ms))}`
 }
@@ -202,7 +201,7 @@ function cacheWords({ cache }: FleetSource): string {
 function failuresOf({ last_error: last, traffic }: FleetSource, now: number) {
   if (last === null) return 'none'
   const { errors = 0, requests = 0 } = traffic?.total ?? {}
-  return html`<span>${describeReason(last.reason)}, <${TimeAgo} at=${Date.parse(last.at)} now=${now} /></span>
+  return html`<span>${describeFailure(last)}, <${TimeAgo} at=${Date.parse(last.at)} now=${now} /></span>
     <small>${errors === 0 ? 'none in 60 min' : `${formatCount(errors)} of ${formatCount(requests)} calls in 60 min`}</small>`
 }
 

@@ -16,6 +16,7 @@ const WORDS = new Set([
   'or',
   'rate',
   'sum',
+  'time',
   'unless',
   'without',
 ])

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import test from 'ava'
 import { parse } from 'yaml'
+import { TRUSTED, trustOurAuthority } from '../../helpers/certificates.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { namesIn, readComposeFile } from './compose-file.ts'
@@ -26,7 +27,11 @@ const ITS_LABELS = new Set(['job', 'instance', 'le'])
 /** `/metrics` of a gateway that has seen an answer, a failure and an invalid listing. */
 const exposition = test.macro({
   exec: async (t, check: (series: Map<string, Set<string>>) => string[]) => {
-    const fake = await startFake(t, { items: [...listingTexts('a', 3), listingText({ listing_id: 7 })] })
+    trustOurAuthority()
+    const fake = await startFake(t, {
+      certificate: TRUSTED,
+      items: [...listingTexts('a', 3), listingText({ listing_id: 7 })],
+    })
     const { get } = await startGateway(
       t,
       [

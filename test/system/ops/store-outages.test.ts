@@ -19,15 +19,18 @@ import { keyNamed } from '../../helpers/store/subject.ts'
 import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
+const INFO = 30
 const MINUTE = 60_000
 /** Of `[keys]`: the default of `trust_seconds`. */
 const TRUST = 5 * MINUTE
 
 type Options = Parameters<typeof startRegistry>[1] & { storeUrl: string }
 
+type Line = { msg: string; level: number } & Record<string, unknown>
+
 /** The service, with its log lines about the store. */
 async function start(t: ExecutionContext, { storeUrl, environment, ...options }: Options) {
-  const lines: Record<'msg' | 'reason' | 'writes' | 'reads' | 'before' | 'now', unknown>[] = []
+  const lines: Line[] = []
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
   const service = await startRegistry(t, {
     log,
@@ -36,7 +39,7 @@ async function start(t: ExecutionContext, { storeUrl, environment, ...options }:
   })
   const storeEvents = () =>
     lines
-      .filter(({ msg }) => String(msg).startsWith('store '))
+      .filter(({ msg }) => msg.startsWith('store '))
       .map(({ msg, reason }) => [msg, ...(reason === undefined ? [] : [reason])])
   return { ...service, lines, storeEvents }
 }
@@ -116,7 +119,7 @@ test('store outage: without Redis a key is good for trust_seconds, then refused,
 
 test('store outage: without Redis open reads work, reads with a key are refused', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t)
-  const upstreams = [{ name: 'near', url: near.url }]
+  const upstreams = [{ name: 'near', url: near.url, settings: 'mode = "snapshot"' }]
   const storeUrl = `redis://127.0.0.1:${proxy.port}`
   const open = await start(t, { storeUrl, toml: gatewayToml(upstreams, PURE), clock })
   const environment = { REGISTRY_REQUIRE_READ_API_KEY: 'true' }
@@ -134,6 +137,12 @@ test('store outage: without Redis open reads work, reads with a key are refused'
   t.is((await gated.get('/ready')).status, 503, 'it can answer no reader')
   t.is((await open.get('/ready')).status, 200, 'it answers from its upstreams')
   t.is((await open.get('/listings')).json().count, 1)
+  clock.advance(MINUTE)
+  const age = async () => JSON.parse((await open.get('/sources')).text).sources[0].age_seconds
+  await eventually('pulled without Redis', age, (seconds) => seconds < 60)
+  await eventually('logged', () => open.storeEvents().length > 0)
+  const faults = open.lines.filter(({ level, upstream, snapshot_of: of }) => level > INFO && (upstream ?? of))
+  t.deepEqual(faults, [], 'what Redis cannot share is no fault of the upstream')
   t.is((await far.get('/listings')).json().count, 1)
   t.is((await far.get('/listings/one')).status, 200)
   t.is((await publish(far.url, ALICE, { listing_id: 'two' })).status, 503)
@@ -256,7 +265,7 @@ test('store outage: a Redis that was emptied is in the log, with the listings be
   t.is((await publish(url, ALICE, { listing_id: 'three' })).status, 201)
   t.is((await get('/listings')).json().count, 1)
   t.like(
-    lines.filter(({ msg }) => String(msg).startsWith('changelog lost')),
+    lines.filter(({ msg }) => msg.startsWith('changelog lost')),
     [{ before: 2, now: 1 }],
   )
 })

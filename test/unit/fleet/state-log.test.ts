@@ -8,7 +8,7 @@ const status = (name: string, state: SourceStatus['state']): SourceStatus => ({
   visibility: 'public',
   state,
   ageSeconds: null,
-  lastError: state === 'loaded' ? null : { reason: 'timeout', at: 0 },
+  lastError: state === 'loaded' ? null : { reason: 'timeout', at: 0, detail: '' },
   schemaId: null,
   filters: null,
   listings: null,

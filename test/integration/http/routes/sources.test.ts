@@ -1,9 +1,11 @@
 import test from 'ava'
+import { createLogger } from '../../../../src/log.ts'
 import type { SourceDetailsJson } from '../../../../src/wire/source.ts'
+import { EXPIRED, TRUSTED, trustOurAuthority, UNTRUSTED } from '../../../helpers/certificates.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
 import { freePort } from '../../../helpers/free-port.ts'
-import { startFake, startGateway } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, mintKey, postJson, publish } from '../../../helpers/seller.ts'
@@ -110,6 +112,71 @@ test('sources: a probe reaches an upstream whose circuit breaker is open', async
   t.is(broken.traffic?.minutes.requests.at(-1), 7)
   t.like(broken.settings, { kind: 'registry', mode: 'live', api_key: true, timeout_ms: 2500 })
   t.false(JSON.stringify(broken).includes('upstream-key'))
+})
+
+test('sources: the operator sees in words why an upstream fails, and when its certificate ends', async (t) => {
+  trustOurAuthority()
+  const key = 'upstream-key-of-this-test'
+  const plain = await startFake(t)
+  const redirects = {
+    kind: 'status',
+    status: 302,
+    headers: { location: `https://${key}.example/x` },
+  } as const
+  const fakes = {
+    good: await startFake(t, { certificate: TRUSTED }),
+    expired: await startFake(t, { certificate: EXPIRED }),
+    stranger: await startFake(t, { certificate: UNTRUSTED }),
+    moved: await startFake(t, { script: [redirects] }),
+  }
+  const upstreams = [
+    ...Object.entries(fakes).map(([name, { url }]) => ({ name, url, settings: 'api_key_env = "A_KEY"' })),
+    { name: 'no-tls', url: plain.url.replace('http:', 'https:') },
+    { name: 'held', url: fakes.expired.url, settings: 'mode = "snapshot"' },
+  ]
+  const lines: Record<string, unknown>[] = []
+  const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
+  const gateway = await startGateway(t, upstreams, { environment: { ...environment, A_KEY: key }, log })
+  await gateway.get('/listings')
+  await whenReady(gateway)
+  const { sources } = (await gateway.get('/admin/sources', ADMIN)).json() as { sources: SourceDetailsJson[] }
+  const details = Object.fromEntries(
+    sources.map(({ registry, last_error }) => [registry, last_error?.detail]),
+  )
+  const expired = 'the certificate expired on 2020-03-01'
+  t.regex(details.stranger!, /^self-signed certificate/)
+  t.deepEqual(
+    { ...details, stranger: null },
+    {
+      local: undefined,
+      good: undefined,
+      expired,
+      stranger: null,
+      moved: 'answered 302 and redirects to https://…',
+      'no-tls': 'the server does not speak TLS; is it an http:// URL?',
+      held: expired,
+    },
+  )
+  for (const { failures, last_error } of sources.filter(({ registry }) => registry === 'expired'))
+    t.is(failures?.[0]?.detail, last_error?.detail)
+  t.like(
+    lines.find(({ msg }) => msg === 'snapshot pull failed'),
+    { upstream: 'held', reason: 'tls', detail: expired, err: undefined },
+  )
+  const ends = Object.fromEntries(sources.map((one) => [one.registry, one.certificate_ends_at]))
+  t.like(ends, { expired: '2020-03-01T12:00:00.000Z', moved: null, local: undefined })
+  t.true(Date.parse(ends.good!) > Date.now())
+  const { text } = await gateway.get('/metrics', ADMIN)
+  t.regex(text, /^entrepot_source_tls_expiry_seconds\{registry="expired"\} 1583064000$/m)
+  t.false(text.includes('tls_expiry_seconds{registry="moved"'))
+  // Readers see the reason alone.
+  t.false((await gateway.get('/sources')).text.includes('expired on'))
+  t.false(JSON.stringify([sources, lines]).includes(key))
+  for (let n = 0; n < 4; n++) await gateway.get(`/listings?limit=${n + 1}`, { 'Cache-Control': 'no-cache' })
+  const opened = await eventually('opened', () =>
+    lines.find(({ msg, upstream }) => msg === 'circuit breaker opened' && upstream === 'no-tls'),
+  )
+  t.like(opened, { reason: 'tls', detail: details['no-tls'] })
 })
 
 test('sources: 404 on a plain Registry', async (t) => {

@@ -64,7 +64,14 @@ function start(t: ExecutionContext, { clock = manualClock(), shared = null }: Op
   const line = (level: string) => (about: object, message: string) =>
     void logged.push([level, ...Object.values(about), message].join(' '))
   const log = { info: line('info'), warn: line('warn') }
-  const breaker = new CircuitBreaker({ name: 'elsewhere', probe, log, shared, clock, random: () => 0.5 })
+  const breaker = new CircuitBreaker({
+    upstream: { name: 'elsewhere', key: null },
+    probe,
+    log,
+    shared,
+    clock,
+    random: () => 0.5,
+  })
   t.teardown(() => breaker.close())
   const call = (query: Partial<UpstreamQuery> = {}, request: Partial<PageRequest> = {}) => {
     const [asked, page] = [upstreamQuery(query), { offset: 0, limit: 51, ...request }]
@@ -229,7 +236,7 @@ for (const reason of ['http_500', 'too_large'] as const) {
     }
     const log = { info: () => {}, warn: () => {} }
     const breaker = new CircuitBreaker({
-      name: 'a',
+      upstream: { name: 'a', key: null },
       probe: fetch,
       log,
       shared: null,
@@ -404,7 +411,7 @@ test('an open breaker of another replica and one failed probe open the breaker',
   await settled()
   t.is(other.upstream.probed, 1)
   t.is(await other.call(), 'circuit_open')
-  t.deepEqual(other.logged, ['warn elsewhere timeout circuit breaker opened'])
+  t.deepEqual(other.logged, ['warn elsewhere timeout scripted circuit breaker opened'])
   t.true(await other.isAnsweredAfter(OPEN_MS))
 })
 
@@ -424,7 +431,7 @@ test('each change of state is logged once, with the upstream and the reason', as
   fail('timeout')
   await callOften(20)
   await wait(OPEN_MS)
-  t.deepEqual(logged.splice(0), ['warn elsewhere timeout circuit breaker opened'])
+  t.deepEqual(logged.splice(0), ['warn elsewhere timeout scripted circuit breaker opened'])
   upstream.failure = null
   await wait(2 * OPEN_MS)
   t.deepEqual(logged.splice(0), ['info elsewhere circuit breaker closed'])
@@ -432,7 +439,7 @@ test('each change of state is logged once, with the upstream and the reason', as
   await callOften(3)
   await wait(UNAUTHORIZED_MS)
   await wait(UNAUTHORIZED_MS)
-  t.deepEqual(logged.splice(0), ['warn elsewhere upstream rejected API key'])
+  t.deepEqual(logged.splice(0), ['warn elsewhere unauthorized scripted upstream rejected API key'])
   upstream.failure = null
   await wait(UNAUTHORIZED_MS)
   t.deepEqual(logged, ['info elsewhere upstream accepted API key'])

@@ -419,9 +419,9 @@ test('storage that fails costs two lines in the log', async (t) => {
   const { read, logged } = await openPulled(t, { items: listingTexts('a', 3) }, { snapshots: { storage } })
   t.is((await read()).total, 3)
   t.deepEqual(logged, [
-    'warn elsewhere saved snapshot unreadable',
+    'warn no saved snapshot unreadable',
     'info elsewhere upstream is held in memory',
-    'warn elsewhere saving the snapshot failed',
+    'warn no saving the snapshot failed',
   ])
 })
 
