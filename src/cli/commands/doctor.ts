@@ -126,7 +126,9 @@ export async function visitRegistry(
     }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    return { ...about, state: 'wrong', finding: describeSourceError(cause) }
+    // The subject names the URL.
+    const finding = describeSourceError(cause).replace(`${new URL(url).origin}: `, '')
+    return { ...about, state: 'wrong', finding }
   }
 }
 
