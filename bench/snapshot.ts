@@ -9,7 +9,8 @@ import { SourceError } from '../src/domain/source/source-error.ts'
 import type { FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
-import { LeadingPrices } from '../src/gateway/by-price/leading-prices.ts'
+import { ItemPrices } from '../src/gateway/by-price/item-prices.ts'
+import { NO_BOUNDS } from '../src/gateway/by-price/price-bounds.ts'
 import { Holdings } from '../src/gateway/holdings.ts'
 import { readPage } from '../src/gateway/pages.ts'
 import { rankSources } from '../src/gateway/sources.ts'
@@ -49,7 +50,8 @@ async function measure(listings: string, shared: number): Promise<TableRow[]> {
     budgetMs: 4000,
     clock: systemClock,
     tokens: new TokenTable([]),
-    leadingPrices: new LeadingPrices(new TokenTable([])),
+    itemPrices: new ItemPrices(new TokenTable([])),
+    boundsOf: async () => NO_BOUNDS,
     vocabulary: VOCABULARY,
     cursors: null,
   }

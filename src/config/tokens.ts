@@ -24,7 +24,6 @@ export function defaultTokens(problems: Violation[]): TokenTable {
 export function readTokens(entries: readonly TokenEntry[], problems: Violation[]): TokenTable {
   const complain = (path: string, message: string): void => void problems.push({ path, message })
   const tokens = new Map<string, Token>()
-  const decimalsOf = new Map<string, number>()
   if (entries.length > MAX_TOKENS) complain('tokens', `at most ${MAX_TOKENS} tokens; remove some`)
   for (const { path, ...entry } of entries.slice(0, MAX_TOKENS)) {
     const { data, error } = tokenSchema.safeParse(entry)
@@ -35,11 +34,8 @@ export function readTokens(entries: readonly TokenEntry[], problems: Violation[]
     }
     const { chain, address, symbol, decimals, testnet } = data
     const key = `${chain}:${address.toLowerCase()}`
-    const otherDecimals = decimalsOf.get(symbol.toLowerCase())
     if (tokens.has(key)) complain(path, `${key} is named twice; remove one`)
-    else if (otherDecimals !== undefined && otherDecimals !== decimals)
-      complain(path, `two tokens named ${symbol} have different decimals; give one another symbol`)
-    else {
+    else
       tokens.set(key, {
         chain,
         address: address.toLowerCase(),
@@ -47,8 +43,6 @@ export function readTokens(entries: readonly TokenEntry[], problems: Violation[]
         decimals,
         ...(testnet && { testnet }),
       })
-      decimalsOf.set(symbol.toLowerCase(), decimals)
-    }
   }
   return new TokenTable([...tokens.values()])
 }

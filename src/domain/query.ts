@@ -1,6 +1,6 @@
 import type { Criterion } from '../filter-spec/filter.ts'
 import type { ListingStatus } from './listing.ts'
-import type { PriceKey, PricePer, SizesOf } from './price/price-key.ts'
+import type { PriceKey, PricePer, ScaleOf, SizesOf } from './price/price-key.ts'
 import type { Token } from './price/token.ts'
 import type { SourceError } from './source/source-error.ts'
 import type { Trace } from './trace.ts'
@@ -59,11 +59,13 @@ export type HiddenRows = {
   readonly version: number
 }
 
-/** `sizesOf`: absent where only GPUs are counted. */
 export type PriceLimit = {
   tokens: readonly Token[]
   per: PricePer
+  /** Of scaled keys. */
   max: PriceKey
+  scaleOf?: ScaleOf | undefined
+  /** Absent where only GPUs are counted. */
   sizesOf?: SizesOf | undefined
 }
 

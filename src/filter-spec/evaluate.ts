@@ -1,4 +1,4 @@
-import { countedSizes, lowestPrices } from '../domain/price/price-key.ts'
+import { countedSizes, lowestPrices, scaleKey } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Exclusion } from '../domain/source/reading.ts'
 import type { JsonValue } from '../json/value.ts'
@@ -58,14 +58,14 @@ export class Exclusions {
 
 /** `missing`: no price in these tokens. */
 function priceMismatch(
-  { tokens, per, max, sizesOf = countedSizes }: PriceLimit,
+  { tokens, per, max, scaleOf, sizesOf = countedSizes }: PriceLimit,
   document: JsonValue,
 ): 'value' | 'missing' | null {
-  const prices = [...lowestPrices(document, per, sizesOf(document, '')).values()].filter(
-    ({ option, per: pricePer }) =>
+  const prices = [...lowestPrices(document, per, sizesOf(document, ''))].filter(
+    ([, { option, per: pricePer }]) =>
       pricePer === per &&
       tokens.some(({ chain, address }) => option.chain === chain && option.token === address),
   )
   if (prices.length === 0) return 'missing'
-  return prices.some(({ key }) => key <= max) ? null : 'value'
+  return prices.some(([basis, { key }]) => scaleKey(key, scaleOf?.(basis)) <= max) ? null : 'value'
 }

@@ -10,7 +10,7 @@ import { countUnchecked } from './source-report.ts'
 /**
  * Renders into one buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
  */
-export function renderMerged(page: Omit<MergedPage, 'outcomes'> & Partial<Hints>): {
+export function renderMerged(page: Omit<MergedPage, 'outcomes' | 'areBoundsCurrent'> & Partial<Hints>): {
   body: Buffer
   rows: Buffer
 } {

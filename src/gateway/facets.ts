@@ -1,21 +1,20 @@
 import { suggestName } from '../domain/nearest-name.ts'
-import { isUnitWord, parseBasis } from '../domain/price/payment-option.ts'
-import { formatAmount, type PriceKey, type PricePer, type SizesOf } from '../domain/price/price-key.ts'
-import { TokenTable } from '../domain/price/token.ts'
+import type { PriceKey, PricePer, SizesOf } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
-import type { Facets, PriceCounts, PriceGrouping, Selection } from '../domain/source/selection.ts'
+import type { Facets, PriceGrouping, Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns, nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import { type Filter, filterIn } from '../filter-spec/filter.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
 import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
-import { addPriceCounts } from '../listing-index/key-union.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
+import { countLeastGpus, countOutliers } from './by-price/count-outliers.ts'
+import { rangesOf } from './by-price/price-ranges.ts'
 import { type Deciders, decidersOf } from './deciders.ts'
 import { qualifiedName } from './merged-item.ts'
 import { type SelectedSource, selectSources } from './selected-source.ts'
@@ -27,7 +26,6 @@ import { type MergeRequest, type MergeSettings, rankSources, visibleSources, wit
 export const REGISTRY_FACET = 'registry'
 export const MAX_FACETS = 8
 const MAX_VALUES = 100
-const MAX_PRICES = 32
 /** Longer values count as others: a listing may hold any text. */
 const MAX_VALUE_LENGTH = 200
 
@@ -45,6 +43,11 @@ export type MergedFacets = Reports & {
   gpus: number
   facets: Readonly<Record<string, FacetJson>>
   prices: readonly PriceRangeJson[]
+  /** Listings whose prices are too low to be meant: `prices` leaves them out. */
+  outliers: number
+  /** Different publishers. */
+  sellers: number
+  areBoundsCurrent: () => boolean
 }
 
 /** Counted where `by` is absent, as far as the vocabulary has them. */
@@ -77,10 +80,15 @@ export async function readFacets(
   request: MergeRequest,
 ): Promise<MergedFacets> {
   const { tokens } = settings
-  const { signal: caller } = request
+  const { signal: caller, reader } = request
   const { visible, deciders, selected } = await selectAll(settings, query, request)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
-  const counts = await countAll(selected, fields, pricesPer(per, settings), caller)
+  const prices = pricesPer(per, settings)
+  const counts = await countAll(selected, fields, prices, caller)
+  const bounds = await settings.boundsOf(reader)
+  const outliers = await inTurns(countOutliers(selected, { bounds, prices, tokens }), caller)
+  const leastGpus = (group: string, key: PriceKey) =>
+    countLeastGpus(selected, { group, key, bounds, prices, tokens })
   const registries = await inTurns(countRegistries(selected), caller)
   const total = sum(selected, (one) => one.total)
   const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
@@ -98,19 +106,22 @@ export async function readFacets(
     isTotalExact: isExact(outcomes, deciders),
     gpus: sum(counts, ({ gpus }) => gpus),
     facets: Object.fromEntries(facets),
-    prices: priceRanges(mergePrices(counts), per, tokens),
+    prices: rangesOf(counts, outliers, { per, tokens, leastGpus }),
+    outliers: outliers.listings,
+    sellers: new Set(selected.flatMap(({ selection }) => [...(selection?.sellers() ?? [])])).size,
+    areBoundsCurrent: bounds.isCurrent,
     ...reports,
   }
 }
 
 /** How facets count prices. */
 export function pricesPer(per: PricePer, { tokens, vocabulary }: MergeSettings): PriceGrouping {
-  return { per, groupOf: tokens.groupingOf(per), sizesOf: vocabulary.sizesOf }
+  return { per, groupOf: tokens.groupingOf(per), scaleOf: tokens.scaleOf, sizesOf: vocabulary.sizesOf }
 }
 
 /** All matches of the sources that a reader may see. */
 export async function selectAll(
-  { sources, holdings, budgetMs }: MergeSettings,
+  { sources, holdings, budgetMs }: Pick<MergeSettings, 'sources' | 'holdings' | 'budgetMs'>,
   query: ListingQuery,
   request: MergeRequest,
 ): Promise<{ visible: readonly NamedSource[]; deciders: Deciders; selected: readonly SelectedSource[] }> {
@@ -223,82 +234,6 @@ function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJso
     other: all - shown,
     missing: Math.max(0, missing),
   }
-}
-
-function mergePrices(counts: readonly Facets[]): GroupCounts[] {
-  const groups = new Set(counts.flatMap(({ prices }) => [...prices.keys()]))
-  return Array.from(groups, (group) => {
-    const all = counts.flatMap(({ prices }) => prices.get(group) ?? [])
-    return [group, all.reduce((one, other) => addPriceCounts(one, other))]
-  })
-}
-
-type GroupCounts = [group: string, counts: PriceCounts]
-
-function byOffers([a, one]: GroupCounts, [b, other]: GroupCounts): number {
-  return other.offers - one.offers || (a < b ? -1 : 1)
-}
-
-/** Prices by the hour in a symbol that is worth something first, so that made-up units and tokens displace none of these. */
-const RANKS = { money: 0, testnet: 1, other: 2 } as const
-
-function rankOf([group]: GroupCounts): number {
-  const read = TokenTable.readGroup(group)
-  if ('basis' in read || read.unit !== 'hour') return RANKS.other
-  return read.testnet ? RANKS.testnet : RANKS.money
-}
-
-function priceRanges(prices: readonly GroupCounts[], per: PricePer, tokens: TokenTable): PriceRangeJson[] {
-  return prices
-    .filter(([group, { offers }]) => offers > 0 && isUnitWord(tokenOf(group, tokens).unit))
-    .sort((a, b) => rankOf(a) - rankOf(b) || byOffers(a, b))
-    .slice(0, MAX_PRICES)
-    .map(([group, { offers, gpus, keys, counts }]) => {
-      const { decimals = null, hasGpus, ...token } = tokenOf(group, tokens)
-      const amount = (key: PriceKey): string => formatAmount(key, decimals)
-      return {
-        ...token,
-        ...(decimals !== null && { decimals }),
-        price_per: per === 'gpu' && !hasGpus ? 'offer' : per,
-        offers,
-        gpus,
-        least: amount(keys[0]!),
-        median: amount(medianOf(keys, counts, offers)),
-        most: amount(keys.at(-1)!),
-      }
-    })
-}
-
-type TokenOfPrices = Pick<PriceRangeJson, 'symbol' | 'testnet' | 'chains' | 'token' | 'decimals' | 'unit'> & {
-  hasGpus: boolean
-}
-
-function tokenOf(group: string, tokens: TokenTable): TokenOfPrices {
-  const read = TokenTable.readGroup(group)
-  if ('basis' in read) {
-    const { chain, token, unit, hasGpus } = parseBasis(read.basis)
-    return { chains: [chain], token, unit, hasGpus }
-  }
-  const { symbol, testnet, unit, hasGpus } = read
-  const named = tokens.named(symbol, true).filter((token) => (token.testnet === true) === testnet)
-  return {
-    symbol,
-    ...(testnet && { testnet: true }),
-    chains: [...new Set(named.map(({ chain }) => chain))],
-    decimals: named[0]!.decimals,
-    unit,
-    hasGpus,
-  }
-}
-
-/** The lower one of two. */
-function medianOf(keys: readonly PriceKey[], counts: readonly number[], offers: number): PriceKey {
-  let left = Math.ceil(offers / 2)
-  const n = counts.findIndex((count) => {
-    left -= count
-    return left <= 0
-  })
-  return keys[n]!
 }
 
 function sum<T>(all: readonly T[], of: (one: T) => number): number {

@@ -103,7 +103,7 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
       const isDivided = prices.per === 'gb' || prices.per === 'tflop'
       const sizesOf = isDivided ? parts.vocabulary.sizesOf : undefined
-      const byPrice = prices.sort === 'price' ? prices : undefined
+      const byPrice = prices.sort === 'price' ? { ...prices, scaleOf: parts.tokens.scaleOf } : undefined
       const criteria = parseCriteria(current, filters)
       return {
         query: {

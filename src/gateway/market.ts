@@ -6,7 +6,8 @@ import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import type { FacetJson } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
-import { LeadingPrices } from './by-price/leading-prices.ts'
+import { ItemPrices } from './by-price/item-prices.ts'
+import { createFindBounds } from './by-price/outliers.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
@@ -57,8 +58,9 @@ export function createMarket(parts: MarketParts): Market {
   const { clock, countMs = COUNT_MS, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => traceSource(restrictSource(source, null)))
   const holdings = new Holdings(rankSources(sources))
-  const leadingPrices = new LeadingPrices(parts.tokens)
-  const settings = { ...parts, sources, holdings, leadingPrices }
+  const itemPrices = new ItemPrices(parts.tokens)
+  const shared = { ...parts, sources, holdings, itemPrices }
+  const settings = { ...shared, boundsOf: createFindBounds(shared) }
   const read = createQueryReader(parts)
   const visibleTo = ({ reader }: MarketRequest) =>
     parts.sources.filter(({ source }) => maySee(reader, source))

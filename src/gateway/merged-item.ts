@@ -1,9 +1,12 @@
+import { basisOf } from '../domain/price/payment-option.ts'
+import type { TokenTable } from '../domain/price/token.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { type JsonObject, parseObject, sameJson } from '../json/value.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
-import type { LeadingPrices } from './by-price/leading-prices.ts'
+import type { ItemPrices } from './by-price/item-prices.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { Verdict } from './deciders.ts'
 
 export type MergedItem = {
@@ -35,17 +38,28 @@ export type MergedItem = {
 /** With what it means, and what it costs in the currency that leads. */
 export function describeItem(
   merged: MergedItem,
-  { vocabulary, leadingPrices }: { vocabulary: Vocabulary; leadingPrices: LeadingPrices },
+  { vocabulary, itemPrices }: { vocabulary: Vocabulary; itemPrices: ItemPrices },
 ): MergedItem {
   const { item, registry } = merged
   let listing: JsonObject | undefined
-  const readListing = (): JsonObject => {
-    listing ??= readObject(item)
+  const readOnce = (): JsonObject => {
+    listing ??= readListing(item)
     return listing
   }
-  const price = leadingPrices.of(item, readListing)
+  const price = itemPrices.of(item, readOnce).leading ?? undefined
   if (item.meaning !== undefined) return { ...merged, price }
-  return { ...merged, price, meaning: vocabulary.describe(item, readListing, registry) }
+  return { ...merged, price, meaning: vocabulary.describe(item, readOnce, registry) }
+}
+
+/** With a mark at a price that is too low to be meant. */
+export function markOutlier(merged: MergedItem, { outliersOf }: PriceBounds, tokens: TokenTable): MergedItem {
+  const { item, registry, price } = merged
+  if (price === undefined) return merged
+  const groups = outliersOf(item, registry)
+  if (groups.length === 0) return merged
+  const basis = basisOf({ ...price, hasGpus: price.gpus !== null })
+  const isOutlier = groups.includes(tokens.groupingOf('gpu')(basis))
+  return isOutlier ? { ...merged, price: { ...price, outlier: true } } : merged
 }
 
 /** A readable copy that no better source is known to have, with what is known of the others. */
@@ -96,7 +110,7 @@ function disputedBy(better: readonly NamedSource[], { publisher, storefrontUrl }
 function hasOtherTerms(item: Item, other: Item): boolean {
   try {
     if (Buffer.compare(item.bytes, other.bytes) === 0) return false
-    const [one, two] = [readObject(item), readObject(other)]
+    const [one, two] = [readListing(item), readListing(other)]
     return (
       !sameJson(one.offer_resource, two.offer_resource) ||
       !sameJson(one.accepted_escrows, two.accepted_escrows)
@@ -106,7 +120,7 @@ function hasOtherTerms(item: Item, other: Item): boolean {
   }
 }
 
-function readObject({ bytes }: Item): JsonObject {
+export function readListing({ bytes }: Item): JsonObject {
   return parseObject(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
 }
 

@@ -40,6 +40,7 @@ export async function streamListings(
   const first = await next()
   const { outcomes, ...reports } = reportOutcomes(sequence.outcomes, new Map(), settings)
   assertAnswerable({ ...reports, outcomes, total: first.length }, request)
+  const described = { ...settings, bounds: await settings.boundsOf(request.reader) }
   return { outcomes, lines: renderLines() }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
@@ -49,7 +50,7 @@ export async function streamListings(
       const items = sent ? batch.filter(({ item }) => sent.add(item.listingId, item)) : batch
       unchecked += countUnchecked(items)
       countReturned(items, returned)
-      yield* renderChunks(describeItems(items, sequence, query, settings))
+      yield* renderChunks(describeItems(items, sequence, query, described))
     }
     const end = reportOutcomes(sequence.outcomes, returned, settings, query.explain)
     const unplaced = await countUnplaced(settings, { query, spec }, request)

@@ -22,6 +22,7 @@ export type MergedPage = Reports & {
   /** Whether the total is exact, or at most that. */
   isTotalExact: boolean
   nextCursor: string | undefined
+  areBoundsCurrent: () => boolean
 }
 
 type PageSettings = MergeSettings & {
@@ -73,7 +74,8 @@ export async function readPage(
   const { resumePoint } = sequence
   const total = from?.total ?? Math.max(sequence.total, before + page.length)
   const isTotalExact = from?.isTotalExact ?? isExact(sequence.outcomes, sequence.deciders)
-  const items = describeItems(page, sequence, query, settings)
+  const bounds = await settings.boundsOf(request.reader)
+  const items = describeItems(page, sequence, query, { ...settings, bounds })
   const needsCursor = cursor !== undefined && cursors !== null && !isLoop
   const hasMore = needsCursor && items.length > 0 && sequence.hasMore()
   const reports = reportOutcomes(sequence.outcomes, countReturned(items), settings, query.explain)
@@ -82,7 +84,7 @@ export async function readPage(
     hasMore && resumePoint !== null
       ? cursors!.seal({ ...resumePoint, total, isTotalExact }, question)
       : undefined
-  return { items, total, isTotalExact, nextCursor, ...reports }
+  return { items, total, isTotalExact, nextCursor, areBoundsCurrent: bounds.isCurrent, ...reports }
 }
 
 /** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */

@@ -3,11 +3,12 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { JsonValue } from '../json/value.ts'
 import { comparisonIn, comparisonWith, itemPrice } from './by-price/item-price.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
 import type { Deciders, OpenDeciders } from './deciders.ts'
 import { MergedSequence, type ResumePoint } from './merge.ts'
-import { describeItem, type MergedItem } from './merged-item.ts'
+import { describeItem, type MergedItem, markOutlier } from './merged-item.ts'
 import type { MergeSettings, Outcome } from './sources.ts'
 
 type SequenceOptions = {
@@ -45,15 +46,16 @@ export function describeItems(
   items: readonly MergedItem[],
   sequence: MergedSequence | PriceSequence,
   { priceLimit }: ListingQuery,
-  settings: MergeSettings,
+  settings: Pick<MergeSettings, 'tokens' | 'vocabulary' | 'itemPrices'> & { bounds: PriceBounds },
 ): readonly MergedItem[] {
-  const { tokens, vocabulary } = settings
+  const { tokens, vocabulary, bounds } = settings
+  const marked = (item: MergedItem): MergedItem => markOutlier(item, bounds, tokens)
   const described = items.map((item) => describeItem(item, settings))
-  if (sequence instanceof MergedSequence && priceLimit === undefined) return described
+  if (sequence instanceof MergedSequence && priceLimit === undefined) return described.map(marked)
   const comparison =
     sequence instanceof PriceSequence ? comparisonIn(sequence.order) : comparisonWith(priceLimit!)
   return described.map((item) => {
     const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, item.registry)
-    return { ...item, price: itemPrice(item.bytes, comparison, { tokens, sizesOf }) ?? item.price }
+    return marked({ ...item, price: itemPrice(item.bytes, comparison, { tokens, sizesOf }) ?? item.price })
   })
 }

@@ -8,7 +8,8 @@ import { SourceError } from '../domain/source/source-error.ts'
 import type { Attributes } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
-import type { LeadingPrices } from './by-price/leading-prices.ts'
+import type { ItemPrices } from './by-price/item-prices.ts'
+import type { FindBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import type { Holdings } from './holdings.ts'
 
@@ -29,7 +30,8 @@ export type MergeSettings = {
   clock: Clock
   tokens: TokenTable
   vocabulary: Vocabulary
-  leadingPrices: LeadingPrices
+  itemPrices: ItemPrices
+  boundsOf: FindBounds
   /** Details of a failure, for reports. Absent: readers see its reason alone. */
   describeFailure?: ((failure: SourceError, source: string) => string) | undefined
 }

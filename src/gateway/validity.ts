@@ -4,6 +4,13 @@ import type { CurrentSpec } from './current-spec.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
 import type { Outcome } from './sources.ts'
 
+type Checked = {
+  outcomes: readonly Outcome[]
+  nextCursor?: string | undefined
+  /** Whether outliers are marked by the bounds of now. */
+  areBoundsCurrent: () => boolean
+}
+
 export type Validity = (() => boolean) | undefined
 
 /**
@@ -12,11 +19,12 @@ export type Validity = (() => boolean) | undefined
  * @param spec `null` for an answer without filters
  */
 export function validityOf(
-  { outcomes, nextCursor }: { outcomes: readonly Outcome[]; nextCursor?: string | undefined },
+  { outcomes, nextCursor, areBoundsCurrent }: Checked,
   spec: CurrentSpec | null,
   clock: Clock,
 ): Validity {
   const checks: ((now: number) => boolean)[] = spec === null ? [] : [spec.isCurrent]
+  checks.push(areBoundsCurrent)
   const now = clock.monotonic()
   let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
   for (const { source, result } of outcomes) {

@@ -99,6 +99,14 @@ export class IndexMatches {
     return facets
   }
 
+  /** Different ones. */
+  publisherIds(): number[] {
+    const ids = new Set<number>()
+    for (const { rows, slots } of this.#find())
+      rows.publishers.countValues(slots, String, (id) => ids.add(Number(id)))
+    return [...ids]
+  }
+
   /** In no order; all as of the first. */
   *rows(): Generator<IndexEntry> {
     for (const { rows, slots } of this.#find())

@@ -1,4 +1,5 @@
 import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
+import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { type ListingQuery, NO_FILTER, type PriceLimit } from '../domain/query.ts'
 import { isAfter, type Position } from '../domain/source/position.ts'
 import type { Exclusion, Explanation, Item, Range, Reading } from '../domain/source/reading.ts'
@@ -11,7 +12,7 @@ import { derivedTest } from '../filter-spec/operations/derived.ts'
 import { pathKey } from '../filter-spec/path.ts'
 import { documentOf } from './document-reader.ts'
 import type { IndexMatches } from './index-matches.ts'
-import { selectInTurns, selectItems } from './item-selection.ts'
+import { selectInTurns, selectItems, sellerOf } from './item-selection.ts'
 import type { IndexRow } from './listing-index.ts'
 import type { Place } from './segment.ts'
 
@@ -40,7 +41,11 @@ export type IndexedListings = {
 /** As in `ReadingInfo`. */
 export type IndexCounts = { total: number; hidden?: number }
 
-type IndexedMatches = { matches: IndexMatches; itemOf: (row: IndexRow) => Item }
+type IndexedMatches = {
+  matches: IndexMatches
+  itemOf: (row: IndexRow) => Item
+  publisherOf: (publisherId: number) => ListingIdentity
+}
 
 export type IndexReading = Pick<Reading, 'listings' | 'hasMore' | 'total' | 'hidden'> & {
   explanation?: Explanation
@@ -98,7 +103,7 @@ export class IndexSource {
     return { ...(await selectInTurns(items)), total: items.length }
   }
 
-  #selectIndexed({ matches, itemOf }: IndexedMatches): Matches & IndexCounts {
+  #selectIndexed({ matches, itemOf, publisherOf }: IndexedMatches): Matches & IndexCounts {
     return {
       total: matches.total,
       hidden: matches.hidden,
@@ -119,6 +124,7 @@ export class IndexSource {
           throw this.#unsupported(fields, (names) => `more than ${MAX_COUNTED_VALUES} values of ${names}`)
         return inTurns(matches.facets(fields, per))
       },
+      sellers: () => new Set(matches.publisherIds().map((id) => sellerOf(publisherOf(id)))),
       items: function* () {
         for (const row of matches.rows()) yield itemOf(row)
       },

@@ -1,4 +1,5 @@
-import { countedSizes, keyPer, type PriceKey, type SizesOf } from '../domain/price/price-key.ts'
+import { identityKey, type ListingIdentity } from '../domain/listing-identity.ts'
+import { countedSizes, keyPer, type PriceKey, type SizesOf, scaleKey } from '../domain/price/price-key.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import { OfferCounter } from '../domain/source/offer-counts.ts'
 import { comparePositions } from '../domain/source/position.ts'
@@ -64,8 +65,13 @@ export function selectItems(
       return all.values().drop(behind === -1 ? all.length : behind)
     },
     facets: (fields, per) => inTurns(countFacets(items, fields, per)),
+    sellers: () => new Set(items.map(sellerOf)),
     items: () => items,
   }
+}
+
+export function sellerOf(identity: ListingIdentity): string {
+  return identityKey(identity) ?? ''
 }
 
 function* countFacets(
@@ -84,7 +90,7 @@ function* countFacets(
 function inOrder(
   items: readonly Item[],
   prices: readonly RowPrices[],
-  { groups, per, max = Number.POSITIVE_INFINITY }: PriceOrder,
+  { groups, per, scaleOf, max = Number.POSITIVE_INFINITY }: PriceOrder,
 ): PricedItem[] {
   const groupOf = groupsOf(groups)
   const priced = items.map((item, n): PricedItem => {
@@ -93,8 +99,10 @@ function inOrder(
     const { sizes, bases, keys } = prices[n]!
     for (const [at, basis] of bases.entries()) {
       const group = groupOf.get(basis)
-      const key = keyPer(per, keys[at]!, sizes)
-      if (group === undefined || key === null || key > max) continue
+      const unscaled = keyPer(per, keys[at]!, sizes)
+      if (group === undefined || unscaled === null) continue
+      const key = scaleKey(unscaled, scaleOf?.(basis))
+      if (key > max) continue
       if (group < best.group || (group === best.group && key < best.key)) best = { group, key }
     }
     return { item, place: { ...best, position, listingId } }

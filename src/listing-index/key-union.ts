@@ -1,4 +1,4 @@
-import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
+import { type PriceKey, type PricePer, scaleKey } from '../domain/price/price-key.ts'
 import type { PriceCounts, PriceGrouping } from '../domain/source/selection.ts'
 import { type Bitset, countOf, difference, forEachBit } from './bitset.ts'
 import { ascending } from './column-builder.ts'
@@ -17,6 +17,8 @@ type Part = {
   open: Bitset
   /** Per price, its key. */
   keyOf: Uint32Array
+  /** Per basis; absent: keys compare as they are. */
+  scales: readonly bigint[] | undefined
   /** Per key, where it is counted; 0 for one that is not. */
   places: Uint32Array
 }
@@ -97,7 +99,7 @@ export class SharedUnion {
 /** In steps of about a ms, but for the sort of a group. */
 function* uniteKeys(
   segments: readonly Segment[],
-  { per, groupOf: nameOf }: PriceGrouping,
+  { per, groupOf: nameOf, scaleOf }: PriceGrouping,
 ): Generator<void, KeyUnion> {
   const found = new Map<string, Map<PriceKey, number>>()
   const numbers = new Map<string, number>()
@@ -109,6 +111,7 @@ function* uniteKeys(
     const { keyOf, keys, basisStarts } = prices.data[per]
     const places = new Uint32Array(keys.length)
     const groupOf = new Int32Array(bases.length).fill(-1)
+    const scales = scaleOf && bases.map(scaleOf)
     for (const n of greatest(prices.countPrices())) {
       const name = nameOf(bases[n]!)
       const placeOf = found.get(name) ?? new Map<PriceKey, number>()
@@ -116,14 +119,14 @@ function* uniteKeys(
       if (!numbers.has(name)) numbers.set(name, numbers.size)
       groupOf[n] = numbers.get(name)!
       for (let at = basisStarts[n]!; at < basisStarts[n + 1]!; at++) {
-        const key = prices.keyAt(per, at)
+        const key = scaleKey(prices.keyAt(per, at), scales?.[n])
         const place = placeOf.get(key) ?? size
         if (place === size) placeOf.set(key, size++)
         places[at] = place
         if (++work % STEP === 0) yield
       }
     }
-    parts.push({ prices, per, groupOf, open: liveByStatus.open.slice(), keyOf, places })
+    parts.push({ prices, per, groupOf, open: liveByStatus.open.slice(), keyOf, scales, places })
   }
   const known = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
   for (const part of parts) {
@@ -160,13 +163,15 @@ function addCounts(part: Part, slots: Bitset, { offers, gpus }: Counts, sign: nu
 }
 
 /** Whether another price of the row, in the same group, counts in place of this one. */
-function hasLower({ prices, per, keyOf, groupOf }: Part, start: number, end: number, at: number): boolean {
+function hasLower(part: Part, start: number, end: number, at: number): boolean {
+  const { prices, per, keyOf, groupOf, scales } = part
   const { basisOf } = prices.data
   const group = groupOf[basisOf[at]!]!
-  const key = prices.keyAt(per, keyOf[at]!)
+  const keyAt = (n: number): PriceKey => scaleKey(prices.keyAt(per, keyOf[n]!), scales?.[basisOf[n]!])
+  const key = keyAt(at)
   for (let other = start; other < end; other++) {
     if (other === at || groupOf[basisOf[other]!] !== group || keyOf[other] === 0) continue
-    const otherKey = prices.keyAt(per, keyOf[other]!)
+    const otherKey = keyAt(other)
     if (otherKey < key || (otherKey === key && other < at)) return true
   }
   return false

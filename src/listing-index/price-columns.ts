@@ -1,5 +1,5 @@
 import { parseBasis } from '../domain/price/payment-option.ts'
-import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
+import { type PriceKey, type PricePer, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import { firstFrom } from './binary-search.ts'
 import { type Bitset, clearBit, countIn, forEachBit, setBit } from './bitset.ts'
@@ -35,7 +35,9 @@ export type AskedPrices = {
   per: PricePer
   /** The group of some bases of a segment. */
   groupOf: ReadonlyMap<number, number>
-  /** Higher prices do not compare. */
+  /** Absent: keys compare as they are. */
+  scaleOf?: ((basis: number) => bigint) | undefined
+  /** Higher prices, of scaled keys, do not compare. */
   max: PriceKey
 }
 
@@ -79,17 +81,20 @@ export class PriceColumns {
   }
 
   /** Adds the rows that a limit lets pass. */
-  within({ tokens, per, max }: PriceLimit, target: Bitset): Bitset {
-    for (const n of this.basesOf(tokens))
-      if (per === 'offer' || parseBasis(this.data.bases[n]!).hasGpus)
-        for (const slot of this.#slotsWithin(per, n, max)) setBit(target, slot)
+  within({ tokens, per, max, scaleOf }: PriceLimit, target: Bitset): Bitset {
+    for (const n of this.basesOf(tokens)) {
+      const basis = this.data.bases[n]!
+      if (per === 'offer' || parseBasis(basis).hasGpus)
+        for (const slot of this.#slotsWithin(per, n, unscaleKey(max, scaleOf?.(basis)))) setBit(target, slot)
+    }
     return target
   }
 
   /** Removes rows with a price in some group. */
-  clearPriced(target: Bitset, { per, groupOf, max }: AskedPrices): void {
+  clearPriced(target: Bitset, { per, groupOf, scaleOf, max }: AskedPrices): void {
     for (const basis of groupOf.keys())
-      for (const slot of this.#slotsWithin(per, basis, max)) clearBit(target, slot)
+      for (const slot of this.#slotsWithin(per, basis, unscaleKey(max, scaleOf?.(basis))))
+        clearBit(target, slot)
   }
 
   /** Of all rows, per basis. */
@@ -117,7 +122,7 @@ export class PriceColumns {
   }
 
   /** Whether the row has no lower price in the group of this basis, and none in an earlier group. */
-  isBest(slot: number, basis: number, key: PriceKey, { per, groupOf, max }: AskedPrices): boolean {
+  isBest(slot: number, basis: number, key: PriceKey, { per, groupOf, scaleOf, max }: AskedPrices): boolean {
     const { starts, basisOf } = this.data
     const { keyOf } = this.data[per]
     const end = starts[slot + 1]!
@@ -127,7 +132,7 @@ export class PriceColumns {
       const other = basisOf[at]!
       const otherGroup = groupOf.get(other)
       if (other === basis || otherGroup === undefined || otherGroup > group) continue
-      const otherKey = this.keyAt(per, keyOf[at]!)
+      const otherKey = scaleKey(this.keyAt(per, keyOf[at]!), scaleOf?.(other))
       if (otherKey > max) continue
       if (otherGroup < group || otherKey < key || (otherKey === key && other < basis)) return false
     }

@@ -1,4 +1,4 @@
-import { comparePriceKeys, type PriceKey } from '../domain/price/price-key.ts'
+import { comparePriceKeys, type PriceKey, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
 import type { PricePosition } from '../domain/source/position.ts'
 import type { PriceOrder } from '../domain/source/selection.ts'
 import { hasBit } from './bitset.ts'
@@ -17,7 +17,7 @@ export type FoundByPrice = {
 /** Rows of all matches behind `after`, in the order of an answer by price. */
 export function* byPrice(
   matches: readonly Match[],
-  { groups, per, max = Number.POSITIVE_INFINITY }: PriceOrder,
+  { groups, per, scaleOf, max = Number.POSITIVE_INFINITY }: PriceOrder,
   after: PricePosition | null,
 ): Generator<FoundByPrice, void> {
   const groupOf = groupsOf(groups)
@@ -26,7 +26,14 @@ export function* byPrice(
       groupOf,
       ([basis, group]) => [match.rows.prices.numberOf(basis), group] as const,
     )
-    return { match, per, max, groupOf: new Map(numbers.filter(([basis]) => basis !== -1)) }
+    const { bases } = match.rows.prices.data
+    return {
+      match,
+      per,
+      max,
+      groupOf: new Map(numbers.filter(([basis]) => basis !== -1)),
+      scaleOf: scaleOf && ((basis) => scaleOf(bases[basis]!)),
+    }
   })
   for (let group = after?.group ?? 0; group < groups.length; group++) {
     const start = after?.group === group ? after : null
@@ -74,21 +81,25 @@ class ColumnRows {
   key: PriceKey = 0
   readonly #asked: Asked
   readonly #basis: number
+  readonly #scale: bigint | undefined
   readonly #end: number
   #n: number
   #at: number
 
   constructor(asked: Asked, basis: number, start: PricePosition | null) {
-    const { match, per, max } = asked
+    const { match, per, max, scaleOf } = asked
     const { rows } = match
     const { keyStarts, basisStarts, slots } = rows.prices.data[per]
     this.rows = rows
     this.#asked = asked
     this.#basis = basis
-    this.#end = keyStarts[rows.prices.keyFrom(per, basis, max, true)]!
-    this.#n = start === null ? basisStarts[basis]! : rows.prices.keyFrom(per, basis, start.key, false)
+    this.#scale = scaleOf?.(basis)
+    this.#end = keyStarts[rows.prices.keyFrom(per, basis, unscaleKey(max, this.#scale), true)]!
+    const before = start && unscaleKey(start.key, this.#scale)
+    const isAt = before !== null && scaleKey(before, this.#scale) === start!.key
+    this.#n = before === null ? basisStarts[basis]! : rows.prices.keyFrom(per, basis, before, !isAt)
     this.#at = keyStarts[this.#n]!
-    if (start === null || this.#at >= this.#end || rows.prices.keyAt(per, this.#n) !== start.key) return
+    if (start === null || !isAt || this.#at >= this.#end || rows.prices.keyAt(per, this.#n) !== before) return
     const older = firstNotOlder(rows, placeOf(start), 0, rows.size)
     while (this.#at < keyStarts[this.#n + 1]! && slots[this.#at]! >= older) this.#at++
   }
@@ -105,7 +116,7 @@ class ColumnRows {
       const slot = slots[this.#at]!
       if (!hasBit(match.slots, slot)) continue
       while (keyStarts[this.#n + 1]! <= this.#at) this.#n++
-      const key = prices.keyAt(per, this.#n)
+      const key = scaleKey(prices.keyAt(per, this.#n), this.#scale)
       if (!prices.isBest(slot, this.#basis, key, this.#asked)) continue
       this.#at++
       this.slot = slot

@@ -1,3 +1,4 @@
+import type { ListingIdentity } from '../domain/listing-identity.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { Item, Source } from '../domain/source/reading.ts'
@@ -64,7 +65,8 @@ function indexed(projection: Projection): IndexedListings {
       const publisherId = publisherIdOf(projection, publisher)
       if (publisherId === undefined) return null
       const matches = projection.listings.matches({ ...query, publisherId })
-      return { matches, itemOf: (row) => toItem(row, projection) }
+      const publisherOf = (id: number) => identityOf(id, projection)
+      return { matches, itemOf: (row) => toItem(row, projection), publisherOf }
     },
     find: (query, listingId) => find(projection, query, listingId),
   }
@@ -83,17 +85,20 @@ function toItem(
   { bytes, listingId, createdAt, publisherId, meaning, terms }: IndexRow,
   projection: Projection,
 ): Item {
-  const publisher = projection.publisher(publisherId)
   return {
     bytes,
     listingId,
     createdAt,
     position: createdAt,
-    storefrontUrl: publisher?.storefrontUrl ?? null,
-    publisher: publisher?.identifier ?? null,
+    ...identityOf(publisherId, projection),
     meaning,
     terms,
   }
+}
+
+function identityOf(publisherId: number, projection: Projection): ListingIdentity {
+  const publisher = projection.publisher(publisherId)
+  return { storefrontUrl: publisher?.storefrontUrl ?? null, publisher: publisher?.identifier ?? null }
 }
 
 export const localStatus =

@@ -1,3 +1,4 @@
+import { remembered } from '../domain/remembered.ts'
 import type { GpuTable } from './gpus/gpu-table.ts'
 import type { GpuReading } from './gpus/read-gpu.ts'
 import type { PlaceReading } from './places/place-model.ts'
@@ -22,4 +23,14 @@ export function describeMeaning({ gpu, place }: Meaning): string {
     .filter(([, json]) => json !== '{}')
     .map(([name, json]) => `"${name}":${json}`)
     .join(',')
+}
+
+const MODELS = new Map<string, string | null>()
+
+/** The model in what `describeMeaning` gives; `null` where it is not known. */
+export function modelIn(described: string): string | null {
+  return remembered(MODELS, described, () => {
+    const { gpu } = JSON.parse(`{${described}}`) as { gpu?: { model?: string } }
+    return gpu?.model ?? null
+  })
 }

@@ -13,9 +13,17 @@ const priceRange = z
     decimals: z.int().optional(),
     unit: z.string().describe('`hour` for every unit of time'),
     price_per: z.enum(PRICE_PERS),
-    offers: z.int().describe('Listings with such a price, each once, at its lowest'),
+    offers: z.int().describe('Listings with such a price, each once, at its lowest; without outliers'),
+    outliers: z
+      .int()
+      .optional()
+      .describe('Listings whose price is below 1 % of the lower median of their model; absent for none'),
     gpus: z.int(),
     least: amount,
+    least_gpus: z
+      .int()
+      .optional()
+      .describe('GPUs that one has to take at that price; with `symbol`, where a listing counts them'),
     median: amount,
     most: amount,
   })
@@ -55,6 +63,11 @@ export const facetsSchema = z
     prices: z
       .array(priceRange)
       .describe('Hours in known tokens first, then those of test networks; of each, most offers first'),
+    sellers: z.int().describe('Different publishers of the matching listings'),
+    outliers: z
+      .int()
+      .optional()
+      .describe('Listings with a price that `prices` leaves out as an outlier; absent for none'),
     summary: z.string().describe('The leading price, and what it rests on, in one or two sentences'),
     complete: z.boolean(),
     sources: z.array(sourceReportSchema),

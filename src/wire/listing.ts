@@ -15,6 +15,10 @@ const itemPriceSchema = z
     symbol: z.string().optional().describe("Only for tokens of the operator's file"),
     decimals: z.int().optional().describe('With `symbol`'),
     testnet: z.boolean().optional().describe('Of a test network: worth nothing'),
+    outlier: z
+      .literal(true)
+      .optional()
+      .describe('Below 1 % of the lower median of its model in this symbol and unit, from five offers on'),
     value: z.string().describe('Base units per `per`, as published'),
     per: z.string().describe('As published'),
     unit: z.string().describe('`hour` for every unit of time, else `per`'),

@@ -3,7 +3,8 @@ import type { ListingQuery } from '../../src/domain/query.ts'
 import type { NamedSource } from '../../src/domain/source/named-source.ts'
 import type { Item } from '../../src/domain/source/reading.ts'
 import { EMPTY_SPEC } from '../../src/filter-spec/filter.ts'
-import { LeadingPrices } from '../../src/gateway/by-price/leading-prices.ts'
+import { ItemPrices } from '../../src/gateway/by-price/item-prices.ts'
+import { NO_BOUNDS } from '../../src/gateway/by-price/price-bounds.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
 import { renderItem } from '../../src/gateway/envelope.ts'
 import { Holdings } from '../../src/gateway/holdings.ts'
@@ -34,7 +35,8 @@ export function mergeOver(sources: readonly NamedSource[], clock = manualClock()
     clock,
     tokens: TOKENS,
     vocabulary: VOCABULARY,
-    leadingPrices: new LeadingPrices(TOKENS),
+    itemPrices: new ItemPrices(TOKENS),
+    boundsOf: async () => NO_BOUNDS,
   }
 }
 

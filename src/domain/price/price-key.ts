@@ -56,6 +56,21 @@ export function comparePriceKeys(a: PriceKey, b: PriceKey): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
+/**
+ * By what the keys of a basis are multiplied so that they compare with those of its symbol on other chains, where a whole token may
+ * have more base units.
+ */
+export type ScaleOf = (basis: string) => bigint
+
+export function scaleKey(key: PriceKey, scale = 1n): PriceKey {
+  return scale === 1n ? key : toPriceKey(BigInt(key) * scale)
+}
+
+/** The greatest key that is not more than this one when it is multiplied. */
+export function unscaleKey(key: PriceKey, scale = 1n): PriceKey {
+  return scale === 1n || key === Number.POSITIVE_INFINITY ? key : toPriceKey(BigInt(key) / scale)
+}
+
 /** In whole tokens, or in base units for `null` decimals. Rounded up to the token's least unit. */
 export function formatAmount(key: PriceKey, decimals: number | null): string {
   const units = (BigInt(key) + KEYS_PER_UNIT - 1n) / KEYS_PER_UNIT

@@ -1,6 +1,6 @@
 import { EntrepotError } from '../../errors.ts'
 import type { PriceLimit } from '../query.ts'
-import { PRICE_PERS, type PricePer, parseAmount } from './price-key.ts'
+import { PRICE_PERS, type PricePer, parseAmount, scaleKey } from './price-key.ts'
 import type { Token, TokenTable } from './token.ts'
 
 export const SORTS = ['newest', 'price'] as const
@@ -66,14 +66,16 @@ export function parsePriceQuestion(
   if (!texts.price_max) return { sort, tokens, per, limit: undefined }
   if (tokens === null)
     return refuse('price_max', `needs ${nameOf('price_token')}, the token of the amount: ${table.names}`)
-  const { decimals } = tokens[0]!
+  const decimals = Math.max(...tokens.map((token) => token.decimals))
   const max =
     parseAmount(texts.price_max, decimals) ??
     refuse(
       'price_max',
       `expected an amount such as 2.10 with at most ${decimals} decimals, got ${JSON.stringify(texts.price_max)}`,
     )
-  return { sort, tokens, per, limit: { tokens, per, max } }
+  const scale = 10n ** BigInt(table.decimalsOf(tokens[0]!.symbol) - decimals)
+  const { scaleOf } = table
+  return { sort, tokens, per, limit: { tokens, per, max: scaleKey(max, scale), ...(scaleOf && { scaleOf }) } }
 }
 
 /** `a or b`, `a, b or c`. */

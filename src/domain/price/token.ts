@@ -1,5 +1,5 @@
 import { basisOf, parseBasis } from './payment-option.ts'
-import type { PricePer } from './price-key.ts'
+import type { PricePer, ScaleOf } from './price-key.ts'
 
 /** From the operator's or the buyer's file, never from a listing. */
 export type Token = {
@@ -17,14 +17,35 @@ type PriceGroup = { symbol: string; testnet: boolean; unit: string; hasGpus: boo
 
 const MAX_NAMED = 50
 
-/** The tokens that a file names. Tokens of one symbol have the same decimals. */
+/** The tokens that a file names. Tokens of one symbol may have other decimals on other chains. */
 export class TokenTable {
   readonly all: readonly Token[]
+  /** By symbol: the most of its tokens. Prices in one symbol compare in these. */
+  readonly #decimals = new Map<string, number>()
+  /** Absent where all tokens of each symbol have the same decimals. */
+  readonly scaleOf?: ScaleOf
   readonly #byAddress: ReadonlyMap<string, Token>
 
   constructor(tokens: readonly Token[]) {
     this.all = tokens
     this.#byAddress = new Map(tokens.map((token) => [`${token.chain}:${token.address}`, token]))
+    for (const { symbol, decimals } of tokens) {
+      const known = this.#decimals.get(symbol.toLowerCase()) ?? decimals
+      this.#decimals.set(symbol.toLowerCase(), Math.max(decimals, known))
+    }
+    const isMixed = tokens.some(({ symbol, decimals }) => decimals !== this.decimalsOf(symbol))
+    if (isMixed) this.scaleOf = (basis) => this.#scaleOf(basis)
+  }
+
+  /** In which prices of that symbol compare. */
+  decimalsOf(symbol: string): number {
+    return this.#decimals.get(symbol.toLowerCase())!
+  }
+
+  #scaleOf(basis: string): bigint {
+    const { chain, token } = parseBasis(basis)
+    const known = this.find(chain, token)
+    return known === null ? 1n : 10n ** BigInt(this.decimalsOf(known.symbol) - known.decimals)
   }
 
   /** For messages. */

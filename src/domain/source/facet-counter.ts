@@ -3,7 +3,13 @@ import { resolvePath } from '../../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../../filter-spec/scalar.ts'
 import type { JsonValue } from '../../json/value.ts'
 import { gpuCount } from '../price/payment-option.ts'
-import { comparePriceKeys, type LowestPrice, lowestPrices, type PriceKey } from '../price/price-key.ts'
+import {
+  comparePriceKeys,
+  type LowestPrice,
+  lowestPrices,
+  type PriceKey,
+  scaleKey,
+} from '../price/price-key.ts'
 import type { Facets, PriceCounts, PriceGrouping } from './selection.ts'
 
 /** How a facet writes a value: as a filter of that path takes it. */
@@ -46,10 +52,11 @@ export class FacetCounter {
   }
 
   #lowestIn(listing: JsonValue): ReadonlyMap<string, LowestPrice> {
-    const { per, groupOf, sizesOf } = this.#grouping
+    const { per, groupOf, scaleOf, sizesOf } = this.#grouping
     const lowest = new Map<string, LowestPrice>()
-    for (const [basis, price] of lowestPrices(listing, per, sizesOf(listing, ''))) {
+    for (const [basis, found] of lowestPrices(listing, per, sizesOf(listing, ''))) {
       const group = groupOf(basis)
+      const price = { ...found, key: scaleKey(found.key, scaleOf?.(basis)) }
       const known = lowest.get(group)
       if (known === undefined || comparePriceKeys(price.key, known.key) < 0) lowest.set(group, price)
     }

@@ -1,5 +1,5 @@
 import type { Filter } from '../../filter-spec/filter.ts'
-import type { PriceKey, PricePer, SizesOf } from '../price/price-key.ts'
+import type { PriceKey, PricePer, ScaleOf, SizesOf } from '../price/price-key.ts'
 import type { ListingQuery, PriceLimit } from '../query.ts'
 import type { OfferCount } from './offer-counts.ts'
 import type { PricePosition } from './position.ts'
@@ -12,7 +12,9 @@ import type { Item, ReadingInfo } from './reading.ts'
 export type PriceOrder = {
   groups: readonly (readonly string[])[]
   per: PricePer
-  /** Higher prices do not compare; `undefined`: all do. */
+  /** Absent: keys compare as they are. */
+  scaleOf?: ScaleOf | undefined
+  /** Higher prices, of scaled keys, do not compare; `undefined`: all do. */
   max?: PriceKey | undefined
 }
 
@@ -42,7 +44,12 @@ export type Facets = {
 }
 
 /** Which prices of a listing count as one, of which the lowest counts. Equal functions are the same one. */
-export type PriceGrouping = { per: PricePer; groupOf: (basis: string) => string; sizesOf: SizesOf }
+export type PriceGrouping = {
+  per: PricePer
+  groupOf: (basis: string) => string
+  scaleOf?: ScaleOf | undefined
+  sizesOf: SizesOf
+}
 
 /** Reads what is in memory. Results of several calls in one turn of the event loop agree, but for facets. */
 export type Matches = {
@@ -55,6 +62,8 @@ export type Matches = {
    * too many values
    */
   facets: (fields: readonly Filter[], prices: PriceGrouping) => Promise<Facets>
+  /** By `identityKey`; one for all listings without. */
+  sellers: () => ReadonlySet<string>
   /** In no order. To be read within one turn of the event loop, or as what it was then. */
   items: () => Iterable<Item>
 }

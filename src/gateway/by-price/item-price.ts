@@ -6,7 +6,9 @@ import {
   lowestPrices,
   type PriceKey,
   type PricePer,
+  type ScaleOf,
   type Sizes,
+  scaleKey,
 } from '../../domain/price/price-key.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
@@ -19,26 +21,27 @@ import type { ItemPrice } from '../../wire/listing.ts'
 type Comparison = {
   per: PricePer
   groupOf: (price: LowestPrice) => number | null
-  /** Higher prices do not compare. */
+  scaleOf?: ScaleOf | undefined
+  /** Higher prices, of scaled keys, do not compare. */
   max?: PriceKey | undefined
 }
 
-export function comparisonIn({ groups, per, max }: PriceOrder): Comparison {
+export function comparisonIn({ groups, per, scaleOf, max }: PriceOrder): Comparison {
   const groupOf = ({ option, gpus }: LowestPrice): number | null => {
     const basis = basisOf({ ...option, hasGpus: gpus !== null })
     const group = groups.findIndex((bases) => bases.includes(basis))
     return group === -1 ? null : group
   }
-  return { per, groupOf, max }
+  return { per, groupOf, scaleOf, max }
 }
 
 /** Prices of other units count where a listing has none by the hour. */
-export function comparisonWith({ tokens, per, max }: PriceLimit): Comparison {
+export function comparisonWith({ tokens, per, scaleOf, max }: PriceLimit): Comparison {
   const isCompared = ({ chain, token }: PaymentOption): boolean =>
     tokens.some((one) => one.chain === chain && one.address === token)
   const groupOf = ({ option, per: pricePer }: LowestPrice): number | null =>
     pricePer === per && isCompared(option) ? (option.unit === 'hour' ? 0 : 1) : null
-  return { per, groupOf, max }
+  return { per, groupOf, scaleOf, max }
 }
 
 /** The price of a listing that was compared; `undefined` without one. */
@@ -49,7 +52,7 @@ export function itemPrice(
 ): ItemPrice | undefined {
   const listing = documentOf(bytes)
   const prices = lowestPrices(listing, comparison.per, sizesOf(listing))
-  const compared = comparedPrice([...prices.values()], comparison)
+  const compared = comparedPrice(prices, comparison)
   if (compared === undefined) return undefined
   const { chain, token } = compared.option
   return priceJson(compared, tokens.find(chain, token))
@@ -75,12 +78,13 @@ export function priceJson({ option, key, gpus, per }: LowestPrice, token: Token 
 
 /** The lowest of the first group; `undefined` where none compares. */
 function comparedPrice(
-  prices: readonly LowestPrice[],
-  { groupOf, max = Number.POSITIVE_INFINITY }: Comparison,
+  prices: ReadonlyMap<string, LowestPrice>,
+  { groupOf, scaleOf, max = Number.POSITIVE_INFINITY }: Comparison,
 ): LowestPrice | undefined {
-  const compared = prices.flatMap((price) => {
+  const compared = [...prices].flatMap(([basis, price]) => {
     const group = groupOf(price)
-    return group === null || price.key > max ? [] : [{ ...price, group }]
+    const key = scaleKey(price.key, scaleOf?.(basis))
+    return group === null || key > max ? [] : [{ price, group, key }]
   })
-  return compared.sort((a, b) => a.group - b.group || comparePriceKeys(a.key, b.key))[0]
+  return compared.sort((a, b) => a.group - b.group || comparePriceKeys(a.key, b.key))[0]?.price
 }

@@ -1,5 +1,5 @@
 import { basisOf, isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
-import type { PricePer } from '../../domain/price/price-key.ts'
+import type { PricePer, ScaleOf } from '../../domain/price/price-key.ts'
 import type { Token } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import { byCount } from '../../domain/source/facet-counter.ts'
@@ -10,6 +10,7 @@ import type { PriceOrder } from '../../domain/source/selection.ts'
 export type ByPrice = {
   tokens: readonly Token[] | null
   per: PricePer
+  scaleOf?: ScaleOf | undefined
   /** Of the same tokens: a higher price does not compare. */
   limit?: PriceLimit | undefined
 }
@@ -56,7 +57,7 @@ function compareGroups([a, one]: Group, [b, other]: Group): number {
   )
 }
 
-export function orderOf(labels: readonly string[], { tokens, per, limit }: ByPrice): PriceOrder {
+export function orderOf(labels: readonly string[], { tokens, per, scaleOf, limit }: ByPrice): PriceOrder {
   const groups = labels.map((label) => {
     const [text, hasGpus] = readLabel(label)
     const bases = tokens?.map(({ chain, address: token }) => ({ chain, token, unit: text })) ?? [
@@ -65,7 +66,7 @@ export function orderOf(labels: readonly string[], { tokens, per, limit }: ByPri
     const counted = per === 'offer' ? [true, false] : [hasGpus]
     return bases.flatMap((basis) => counted.map((one) => basisOf({ ...basis, hasGpus: one })))
   })
-  return { groups, per, max: limit?.max }
+  return { groups, per, scaleOf, max: limit?.max }
 }
 
 /** A unit with `tokens`, else a basis; `null` for what is in no group. */

@@ -89,14 +89,15 @@ async function readFacets(
   const query = await readMarketQuery(market, { ...parameters, texts: { ...texts, sort: '' } }, request, true)
   const by = { by: readNames(texts.by) ?? [], pricesBy: texts.prices_by || null }
   const answer = await market.facets({ ...query, ...by }, request)
-  const { total, isTotalExact, gpus, facets, prices, complete, sources, unplaced, isCurrent } = answer
+  const { total, isTotalExact, gpus, sellers, facets, prices, complete, sources, unplaced, isCurrent } =
+    answer
   const total_is = isTotalExact ? undefined : 'at_most'
-  const summary = describeSummary({ total, total_is, prices, sources })
-  const contents = Buffer.from(JSON.stringify([gpus, facets, prices]))
+  const outliers = answer.outliers || undefined
+  const summary = describeSummary({ total, total_is, sellers, outliers, prices, sources })
+  const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers]))
+  const head = { total, total_is, gpus, sellers, outliers }
   return {
-    body: Buffer.from(
-      JSON.stringify({ total, total_is, gpus, facets, prices, summary, unplaced, complete, sources }),
-    ),
+    body: Buffer.from(JSON.stringify({ ...head, facets, prices, summary, unplaced, complete, sources })),
     headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.caller, gateway),
     isCurrent,
   }

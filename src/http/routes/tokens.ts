@@ -19,8 +19,8 @@ export const tokenRoutes = ({ all }: TokenTable): Route[] => [
     gate: 'read',
     summary: 'The tokens whose symbol and decimals are known here',
     description:
-      '`price_token` of `GET /listings` accepts their symbols and addresses. A symbol names its tokens on all chains; ' +
-      'they have the same decimals.',
+      '`price_token` of `GET /listings` accepts their symbols and addresses. A symbol names its tokens on all chains, ' +
+      'which may have other decimals there; its prices compare in whole tokens.',
     responses: { 200: { description: 'All of them', schema: z.object({ tokens: z.array(token) }) } },
     handle: () => json({ tokens: all }),
   },

@@ -162,7 +162,7 @@ export class Snapshot {
       const publisherId = this.#publisherId(publisher)
       if (publisherId === undefined) return null
       const matches = this.#index.matches({ ...query, status: 'open', publisherId })
-      return { matches, itemOf: (row) => this.#itemOf(row) }
+      return { matches, itemOf: (row) => this.#itemOf(row), publisherOf: (id) => this.#publishers[id]! }
     },
     find: ({ publisher }, listingId) => {
       const items = this.find(listingId).map(({ item }) => item)

@@ -187,11 +187,6 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
     /^tokens\[0\]\.address: expected 0x and 40 hex digits$/,
   ],
   [
-    'a symbol with two numbers of decimals',
-    token('base', 'USDC', 6) + token('anvil', 'usdc', 18),
-    /^tokens\[1\]: two tokens named usdc have different decimals; give one another symbol$/,
-  ],
-  [
     'a token named twice',
     token('base', 'USDC', 6) + token('base', 'USDX', 6),
     /^tokens\[1\]: base:0x0{40} is named twice; remove one$/,

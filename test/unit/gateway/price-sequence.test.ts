@@ -190,6 +190,7 @@ test('by price: a stream shows no listing twice whose price rises meanwhile', as
       offers: (tokens) => matches().offers(tokens),
       byPrice: (...range) => matches().byPrice(...range),
       facets: (...asked) => matches().facets(...asked),
+      sellers: () => matches().sellers(),
       items: () => matches().items(),
     }
   }

@@ -6,6 +6,8 @@ import {
   type PriceKey,
   type PricePer,
   priceKey,
+  type ScaleOf,
+  scaleKey,
 } from '../../../src/domain/price/price-key.ts'
 import type { PriceLimit } from '../../../src/domain/query.ts'
 import type { PricePosition } from '../../../src/domain/source/position.ts'
@@ -98,6 +100,10 @@ export const pricedText: fc.Arbitrary<string> = fc
 const KEY = 100 * 168 * 2 ** 20
 const maxKey = fc.constantFrom<PriceKey>(0, KEY / 8, KEY, 10n ** 26n, 2n ** 300n)
 
+/** As where a token has more base units on `base` than on `ethereum`. */
+const scaleOf: ScaleOf = (basis) => (basis.startsWith('ethereum\n') ? 10n ** 12n : 1n)
+const scaling = fc.option(fc.constant(scaleOf), { nil: undefined })
+
 export const priceLimit: fc.Arbitrary<PriceLimit> = fc.record({
   tokens: fc.subarray(
     ['base:0xaa', 'base:0xbb', 'ethereum:0xaa'].map((text) => {
@@ -108,6 +114,7 @@ export const priceLimit: fc.Arbitrary<PriceLimit> = fc.record({
   ),
   per: fc.constantFrom('gpu', 'offer'),
   max: maxKey,
+  scaleOf: scaling,
 })
 
 const basis = fc
@@ -121,13 +128,14 @@ const basis = fc
 export const priceOrder: fc.Arbitrary<PriceOrder> = fc.record({
   groups: fc.array(fc.uniqueArray(basis, { minLength: 1, maxLength: 3 }), { maxLength: 3 }),
   per: fc.constantFrom('gpu', 'offer'),
+  scaleOf: scaling,
   max: fc.option(maxKey, { nil: undefined }),
 })
 
 const parsed = ({ bytes }: IndexEntry): JsonValue => parseJson(Buffer.from(bytes).toString())
 
 /** By the plainest means: the lowest key of each basis. */
-export function keysOf(entry: IndexEntry, per: PricePer): Map<string, PriceKey> {
+export function keysOf(entry: IndexEntry, per: PricePer, scale?: ScaleOf): Map<string, PriceKey> {
   const document = parsed(entry)
   const lowest = new Map<string, PriceKey>()
   if (!isJsonObject(document)) return lowest
@@ -138,11 +146,11 @@ export function keysOf(entry: IndexEntry, per: PricePer): Map<string, PriceKey> 
     const known = lowest.get(basis)
     if (key !== null && (known === undefined || key < known)) lowest.set(basis, key)
   }
-  return lowest
+  return new Map(Array.from(lowest, ([basis, key]) => [basis, scaleKey(key, scale?.(basis))]))
 }
 
-export function isBelow(entry: IndexEntry, { tokens, per, max }: PriceLimit): boolean {
-  return Array.from(keysOf(entry, per)).some(
+export function isBelow(entry: IndexEntry, { tokens, per, max, scaleOf }: PriceLimit): boolean {
+  return Array.from(keysOf(entry, per, scaleOf)).some(
     ([basis, key]) =>
       key <= max &&
       (per === 'offer' || parseBasis(basis).hasGpus) &&
@@ -151,9 +159,12 @@ export function isBelow(entry: IndexEntry, { tokens, per, max }: PriceLimit): bo
 }
 
 /** Newest-first entries in the order of an answer by price. */
-export function inOrder(entries: readonly IndexEntry[], { groups, per, max }: PriceOrder): PricePosition[] {
+export function inOrder(
+  entries: readonly IndexEntry[],
+  { groups, per, scaleOf, max }: PriceOrder,
+): PricePosition[] {
   const places = entries.map((entry): PricePosition => {
-    const keys = keysOf(entry, per)
+    const keys = keysOf(entry, per, scaleOf)
     const priced = groups.map((bases) =>
       bases
         .flatMap((basis) => keys.get(basis) ?? [])

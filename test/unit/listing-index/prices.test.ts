@@ -45,6 +45,7 @@ function select(index: ListingIndex, query: ListingQuery): Promise<Matches & { t
     select: ({ status, criteria, priceLimit }: ListingQuery) => ({
       matches: index.matches({ status, publisherId: null, criteria, priceLimit }),
       itemOf: toItem,
+      publisherOf: (id: number) => ({ publisher: `0x${id}`, storefrontUrl: null }),
     }),
     find: ({ status }: ListingQuery, listingId: string) => {
       const row = index.get(listingId)
@@ -75,6 +76,8 @@ function agree(t: ExecutionContext, selection: Matches & { total: number }, expe
     const fields = [FILTERS[0]!, FILTERS[2]!, FILTERS[4]!]
     const facets = await selection.facets(fields, byBasis(order.per))
     t.deepEqual(readableFacets(facets), facetsOf(expected, fields, order.per))
+    const sellers = new Set(expected.map(({ publisherId }) => `0x${publisherId}`))
+    t.deepEqual([...selection.sellers()].sort(), [...sellers].sort())
     const offers = expected.flatMap(({ publisherId, ...entry }) =>
       Array.from(keysOf({ publisherId, ...entry }, 'offer').keys(), (basis) => ({ basis, publisherId })),
     )

@@ -38,6 +38,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
   t.deepEqual(first.json(), {
     total: 4,
     gpus: 10,
+    sellers: 1,
     facets: {
       gpu_model: {
         values: [
@@ -60,6 +61,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
         offers: 2,
         gpus: 9,
         least: '2.1',
+        least_gpus: 8,
         median: '2.1',
         most: '3',
       },
@@ -72,6 +74,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
         offers: 1,
         gpus: 1,
         least: '0.0015',
+        least_gpus: 1,
         median: '0.0015',
         most: '0.0015',
       },
@@ -88,7 +91,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
       },
     ],
     summary:
-      'Cheapest 2.10 USDC/GPU·h, median 2.10, of 2 of 4 listings. 2 prices in other units or tokens, of test networks, or of offers without GPUs not counted.',
+      'Cheapest 2.10 USDC/GPU·h (8 GPUs at once), median 2.10, of 2 of 4 listings by 1 seller. Not counted: 2 prices in other units or tokens.',
     complete: true,
     sources: [
       {
@@ -202,6 +205,9 @@ test('facets: prices_by gives each value the prices of its listings, and a summa
       ['H200', 'USDC', '2.1'],
     ],
   )
-  t.regex(summary, /^Cheapest 2\.10 USDC\/GPU·h, median 2\.10, of 2 of 4 listings\./)
+  t.regex(
+    summary,
+    /^Cheapest 2\.10 USDC\/GPU·h \(8 GPUs at once\), median 2\.10, of 2 of 4 listings by 1 seller\./,
+  )
   t.is((await registry.get('/facets?prices_by=nothing')).status, 400)
 })

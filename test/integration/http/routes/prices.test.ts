@@ -3,6 +3,7 @@ import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
+import { mintKey } from '../../../helpers/seller.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
@@ -27,6 +28,20 @@ const OFFERS = {
 }
 
 type Row = { listing_id: string; _meta?: { price?: Record<string, unknown> } }
+
+type Facets = {
+  outliers?: number
+  summary: string
+  prices: { least: string }[]
+  facets: Record<string, { values: { prices: object[] }[] }>
+}
+
+const linesOf = (ndjson: string): Row[] =>
+  ndjson
+    .trim()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Row)
 
 async function rowsOf({ get }: RunningService, query: string): Promise<Row[]> {
   const { status, text, json } = await get(`/listings?${query}`)
@@ -166,6 +181,69 @@ test('prices: a gateway prices every listing of pages, streams and look-ups, in 
     const perOffer = await rowsOf(gateway, 'sort=price&price_token=USDC&price_per=offer')
     t.like(shownOf(perOffer), { lowest: ['5', 'USDC', 'ethereum'], first: expected.first }, mode)
   }
+})
+
+test('prices: an outlier is marked, keeps its place, and is left out of what a model costs', async (t) => {
+  const spellings = ['H200', 'NVIDIA H200 141GB', 'h200']
+  const priced = (count: number, model: string, micros: number) =>
+    Array.from({ length: count }, (_, n): [string, object] => [
+      `${model}-${n}`,
+      { ...terms(String(micros + n)), offer_resource: { gpu_model: spellings[n % 3], gpu_count: 1 } },
+    ])
+  const offers = Object.fromEntries<object>([
+    ...priced(5, 'usual', 2_000_000),
+    // The lower median of all seven is 2.000001.
+    ['bait', terms('20000')],
+    ['least', terms('20001')],
+    ['other', { ...terms('1'), offer_resource: { gpu_model: 'T4', gpu_count: 1 } }],
+    ['token', terms('1', 1, `0x${'c'.repeat(40)}`)],
+  ])
+  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
+  const fake = await startFake(t, { items: items.sort() })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
+  await whenReady(gateway)
+  const markedIn = (rows: readonly Row[]) =>
+    rows.flatMap(({ listing_id, _meta }) => (_meta?.price?.outlier === true ? listing_id : []))
+  t.deepEqual(markedIn(await rowsOf(gateway, '')), ['bait'])
+  const { text } = await gateway.get('/listings', { accept: 'application/x-ndjson' })
+  t.deepEqual(markedIn(linesOf(text)), ['bait'])
+  const { listing } = (await gateway.get('/listings/bait')).json() as { listing: Row }
+  t.deepEqual(markedIn([listing]), ['bait'])
+  const byPrice = await rowsOf(gateway, 'gpu=H200&sort=price&price_token=USDC&price_per=gb')
+  t.deepEqual([idsOf(byPrice)[0], markedIn(byPrice)], ['bait', ['bait']])
+  t.deepEqual(idsOf(await rowsOf(gateway, 'gpu=H200&price_token=USDC&price_max=0.02')), ['bait'])
+  for (const per of ['gpu', 'offer', 'gb']) {
+    const answer = (await gateway.get(`/facets?gpu=H200&prices_by=gpu&price_per=${per}`)).json() as Facets
+    t.is(answer.outliers, 1, per)
+    t.like(answer.prices[0], { symbol: 'USDC', offers: 6, outliers: 1 }, per)
+    t.like(answer.facets.gpu?.values[0]?.prices[0], { offers: 6, outliers: 1 }, per)
+    if (per !== 'gb') t.is(answer.prices[0]?.least, '0.020001', per)
+    t.regex(answer.summary, /Not counted: 1 price below 1 %/, per)
+  }
+})
+
+test('prices: what makes an outlier is counted over all that a reader may see, from five offers on', async (t) => {
+  const offers = (name: string, count: number, micros: number) =>
+    Array.from({ length: count }, (_, n) =>
+      listingText({ listing_id: `${name}-${n}`, ...terms(String(micros)) }),
+    )
+  const open = await startFake(t, { items: [...offers('a', 3, 2_000_000), ...offers('bait', 1, 1)] })
+  const secret = await startFake(t, { items: offers('b', 2, 2_000_000) })
+  const settings = 'mode = "snapshot"\n'
+  const gateway = await startGateway(
+    t,
+    [
+      { name: 'open', url: open.url, settings },
+      { name: 'secret', url: secret.url, settings: `${settings}visibility = "private"` },
+    ],
+    { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
+  )
+  await whenReady(gateway)
+  const isMarked = async (headers: Record<string, string>) =>
+    ((await gateway.get('/listings/bait-0', headers)).json() as { listing: Row }).listing._meta?.price
+      ?.outlier === true
+  t.false(await isMarked({}))
+  t.true(await isMarked((await mintKey(gateway.url)).bearer))
 })
 
 test('prices: under a ceiling, a listing counts with a price that is within it', async (t) => {
@@ -422,5 +500,81 @@ test('prices: per GB of GPU memory and per TFLOP, by the tables of models', asyn
       t.like((facets.prices as unknown[])[0], { price_per: 'gb', offers: 3, least: '0.02', most: '0.025' })
       t.is((facets.prices as unknown[]).length, 1)
     }
+  }
+})
+
+test('prices: a token with other decimals on another chain compares as money', async (t) => {
+  const BSC = '0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d'
+  const rows = [
+    ['base', USDC, 6],
+    ['bsc', BSC, 18],
+  ].map(
+    ([chain, address, decimals]) =>
+      `[[tokens]]\nchain = "${chain}"\naddress = "${address}"\nsymbol = "USDC"\ndecimals = ${decimals}\n`,
+  )
+  const escrow = (chain_name: string, token: string, value: string) => ({
+    chain_name,
+    literal_fields: { token },
+    rates: [{ field: 'amount', per: 'hour', value }],
+  })
+  const offer = (...accepted_escrows: object[]) => ({
+    offer_resource: { gpu_model: 'H200', gpu_count: 3 },
+    accepted_escrows,
+  })
+  const [base2, bsc1] = [escrow('base', USDC, '6000000'), escrow('bsc', BSC, '3000000000000000000')]
+  const offers = {
+    two: offer(base2),
+    one: offer(bsc1),
+    both: offer(escrow('bsc', BSC, '6300000000000000000'), base2),
+    three: offer(escrow('base', USDC, '9000000')),
+    third: offer(escrow('bsc', BSC, '1000000000000000000')),
+  }
+  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
+  const fake = await startFake(t, { items: items.sort() })
+  for (const mode of ['snapshot', 'live'] as const) {
+    const upstream = { name: 'a', url: fake.url, settings: `mode = "${mode}"` }
+    const gateway = await startGateway(t, [upstream], { more: rows.join('') })
+    await whenReady(gateway)
+    const amounts = (all: readonly Row[]) =>
+      all.map(({ listing_id, _meta }) => [listing_id, _meta?.price?.chain, _meta?.price?.amount])
+    const expected = [
+      ['third', 'bsc', '0.333333333333333334'],
+      ['one', 'bsc', '1'],
+      ['both', 'base', '2'],
+      ['two', 'base', '2'],
+      ['three', 'base', '3'],
+    ]
+    const order = 'sort=price&price_token=USDC'
+    t.deepEqual(amounts(await rowsOf(gateway, order)), expected, mode)
+    t.deepEqual(amounts(await rowsOf(gateway, '')).sort(), expected.toSorted(), mode)
+    const paged = [0, 1, 2, 3, 4].map((offset) => rowsOf(gateway, `${order}&limit=1&offset=${offset}`))
+    t.deepEqual(amounts((await Promise.all(paged)).flat()), expected, mode)
+    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=2`)), ['third', 'one', 'both', 'two'], mode)
+    t.deepEqual(
+      idsOf(await rowsOf(gateway, `${order}&price_max=1.999999999999999999`)),
+      ['third', 'one'],
+      mode,
+    )
+    t.deepEqual(
+      idsOf(await rowsOf(gateway, 'price_token=base:USDC&price_max=2&sort=price')),
+      ['both', 'two'],
+      mode,
+    )
+    const { prices } = (await gateway.get('/facets')).json() as { prices: object[] }
+    t.deepEqual(prices, [
+      {
+        symbol: 'USDC',
+        chains: ['base', 'bsc'],
+        unit: 'hour',
+        decimals: 18,
+        price_per: 'gpu',
+        offers: 5,
+        gpus: 15,
+        least: '0.333333333333333334',
+        least_gpus: 3,
+        median: '2',
+        most: '3',
+      },
+    ])
   }
 })

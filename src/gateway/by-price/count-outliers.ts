@@ -1,0 +1,105 @@
+import { basisOf, gpuCount, parseBasis } from '../../domain/price/payment-option.ts'
+import { lowestPrices, type PriceKey, scaleKey } from '../../domain/price/price-key.ts'
+import { TokenTable } from '../../domain/price/token.ts'
+import type { Item } from '../../domain/source/reading.ts'
+import type { PriceCounts, PriceGrouping } from '../../domain/source/selection.ts'
+import { addPriceCounts } from '../../listing-index/key-union.ts'
+import { readListing } from '../merged-item.ts'
+import type { SelectedSource } from '../selected-source.ts'
+import type { PriceBounds } from './price-bounds.ts'
+
+export type Outliers = {
+  /** Listings with such a price. */
+  listings: number
+  /** Their prices, by group as `prices` counts them. */
+  prices: ReadonlyMap<string, PriceCounts>
+}
+
+type Context = { bounds: PriceBounds; prices: PriceGrouping; tokens: TokenTable }
+
+/** The outliers among all matches: of each group of prices the cheapest are looked at, up to the highest bound. */
+export function* countOutliers(
+  selected: readonly SelectedSource[],
+  { bounds, prices, tokens }: Context,
+): Generator<void, Outliers> {
+  const counted = new Map<string, PriceCounts>()
+  const listings = new Set<string>()
+  for (const [group, highest] of bounds.highest) {
+    const bases = basesOf(group, tokens)
+    const name = prices.groupOf(bases[0]!)
+    for (const { selection, source } of selected)
+      for (const { item, place } of selection?.byPrice(
+        { groups: [bases], per: 'gpu', scaleOf: tokens.scaleOf },
+        null,
+      ) ?? []) {
+        yield
+        if (place.group > 0 || place.key >= highest) break
+        if (!bounds.outliersOf(item, source.name).includes(group)) continue
+        listings.add(`${source.name}\n${item.listingId}\n${item.publisher}`)
+        const price = priceIn(item, { bases, prices, source: source.name })
+        if (price === null) continue
+        const known = counted.get(name)
+        counted.set(name, known === undefined ? price : addPriceCounts(known, price))
+      }
+  }
+  return { listings: listings.size, prices: counted }
+}
+
+/** Listings at the same price that are looked at. */
+const MAX_TIES = 100
+
+/** The fewest GPUs of a listing at the least price of a group; `null` where none counts its GPUs. */
+export function countLeastGpus(
+  selected: readonly SelectedSource[],
+  { group, key, bounds, prices, tokens }: LeastOptions,
+): number | null {
+  const bases = basesOf(group, tokens).flatMap((basis) => bothKinds(basis, prices.per))
+  let least: number | null = null
+  for (const { selection, source } of selected) {
+    const { per, scaleOf } = prices
+    let left = MAX_TIES
+    for (const { item, place } of selection?.byPrice({ groups: [bases], per, scaleOf, max: key }, null) ??
+      []) {
+      if (place.group > 0) break
+      if (place.key !== key) continue
+      if (left-- === 0) break
+      if (bounds.outliersOf(item, source.name).length > 0) continue
+      const gpus = gpuCount(readListing(item))
+      if (gpus !== null && (least === null || gpus < least)) least = gpus
+    }
+  }
+  return least
+}
+
+type LeastOptions = Context & { group: string; key: PriceKey }
+
+/** Prices of whole offers have one group with and without a count of GPUs. */
+function bothKinds(basis: string, per: PriceGrouping['per']): string[] {
+  if (per !== 'offer') return [basis]
+  return [true, false].map((hasGpus) => basisOf({ ...parseBasis(basis), hasGpus }))
+}
+
+/** Of one symbol and unit. */
+function basesOf(group: string, tokens: TokenTable): string[] {
+  const read = TokenTable.readGroup(group)
+  if ('basis' in read) return [read.basis]
+  return tokens
+    .named(read.symbol, true)
+    .filter(({ symbol, testnet }) => symbol === read.symbol && (testnet === true) === read.testnet)
+    .map(({ chain, address }) => basisOf({ ...read, chain, token: address }))
+}
+
+/** The one price of that listing that is counted in the group of these bases; `null` for none. */
+function priceIn(
+  item: Item,
+  { bases, prices, source }: { bases: readonly string[]; prices: PriceGrouping; source: string },
+): PriceCounts | null {
+  const listing = readListing(item)
+  const { per, scaleOf, sizesOf } = prices
+  const keys = [...lowestPrices(listing, per, sizesOf(listing, source))].flatMap(([basis, { key }]) =>
+    bases.includes(basis) ? scaleKey(key, scaleOf?.(basis)) : [],
+  )
+  if (keys.length === 0) return null
+  const key = keys.reduce((one: PriceKey, other) => (other < one ? other : one))
+  return { offers: 1, gpus: gpuCount(listing) ?? 0, keys: [key], counts: [1] }
+}

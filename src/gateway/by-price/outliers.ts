@@ -1,0 +1,119 @@
+import { ALL_OPEN } from '../../domain/query.ts'
+import { maySee, type Reader } from '../../domain/reader.ts'
+import type { Item } from '../../domain/source/reading.ts'
+import { inTurns } from '../../domain/turns.ts'
+import { modelIn } from '../../vocabulary/meaning.ts'
+import { selectAll } from '../facets.ts'
+import { readListing } from '../merged-item.ts'
+import type { SelectedSource } from '../selected-source.ts'
+import type { MergeSettings } from '../sources.ts'
+import { BoundsCounter, type FindBounds, type PriceBounds } from './price-bounds.ts'
+
+/** Bounds are not counted again before. */
+const MIN_AGE_MS = 10_000
+/** How many times as long as they took to count, bounds are kept at least. */
+const REST = 50
+/** Views whose bounds are kept. */
+const MAX_VIEWS = 16
+
+type Settings = Omit<MergeSettings, 'boundsOf'>
+
+/** A function that counts the bounds of each view again when its sources have changed, meanwhile it gives those from before. */
+export function createFindBounds(settings: Settings): FindBounds {
+  const views = new Map<string, ViewBounds>()
+  return (reader) => {
+    const name = `${reader.view}\n${reader.digest}`
+    const view = views.get(name) ?? new ViewBounds(settings, reader)
+    views.delete(name)
+    views.set(name, view)
+    if (views.size > MAX_VIEWS) views.delete(views.keys().next().value!)
+    return view.get()
+  }
+}
+
+/** Over the listings in memory that one view has: to read others would cost requests. */
+class ViewBounds {
+  readonly #settings: Settings
+  readonly #reader: Reader
+  #latest: PriceBounds | null = null
+  #counting: Promise<PriceBounds> | null = null
+
+  constructor(settings: Settings, reader: Reader) {
+    this.#settings = settings
+    this.#reader = reader
+  }
+
+  async get(): Promise<PriceBounds> {
+    if (this.#latest?.isCurrent() === true) return this.#latest
+    this.#counting ??= this.#count().finally(() => {
+      this.#counting = null
+    })
+    return this.#latest ?? this.#counting
+  }
+
+  async #count(): Promise<PriceBounds> {
+    const settings = this.#settings
+    const { clock } = settings
+    const started = clock.monotonic()
+    const sources = this.#held()
+    const query = { ...ALL_OPEN, standing: this.#reader.filter }
+    const { signal } = new AbortController()
+    const { selected } = await selectAll({ ...settings, sources }, query, { reader: this.#reader, signal })
+    const bounds = await inTurns(countBounds(selected, settings))
+    const now = clock.monotonic()
+    const until = now + Math.max(MIN_AGE_MS, REST * (now - started))
+    const checks = selected.map(({ selection }) => selection?.isCurrent)
+    const names = namesOf(sources)
+    const isCurrent = (): boolean =>
+      clock.monotonic() < until ||
+      (names === namesOf(this.#held()) && checks.every((check) => check?.() === true))
+    this.#latest = boundsOf(bounds, isCurrent, settings)
+    return this.#latest
+  }
+
+  #held(): MergeSettings['sources'] {
+    return this.#settings.sources.filter(
+      (source) => maySee(this.#reader, source) && source.held?.answers(ALL_OPEN) === true,
+    )
+  }
+}
+
+const namesOf = (sources: MergeSettings['sources']): string => JSON.stringify(sources.map(({ name }) => name))
+
+type Counted = BoundsCounter['bounds']
+
+function* countBounds(selected: readonly SelectedSource[], settings: Settings): Generator<void, Counted> {
+  const counter = new BoundsCounter()
+  for (const { selection, source } of selected)
+    for (const item of selection?.items() ?? []) {
+      const model = modelOf(item, source.name, settings)
+      if (model !== null) counter.add(model, settings.itemPrices.of(item, () => readListing(item)).byGroup)
+      yield
+    }
+  return counter.bounds
+}
+
+function boundsOf(counted: Counted, isCurrent: () => boolean, settings: Settings): PriceBounds {
+  const highest = new Map(
+    Array.from(counted, ([group, byModel]) => {
+      return [group, [...byModel.values()].reduce((one, other) => (other > one ? other : one))] as const
+    }),
+  )
+  return {
+    isCurrent,
+    highest,
+    outliersOf: (item, source) => {
+      if (counted.size === 0) return []
+      const { byGroup } = settings.itemPrices.of(item, () => readListing(item))
+      const low = [...byGroup].filter(([group, key]) => key < (highest.get(group) ?? 0))
+      if (low.length === 0) return []
+      const model = modelOf(item, source, settings)
+      if (model === null) return []
+      return low.flatMap(([group, key]) => (key < (counted.get(group)?.get(model) ?? 0) ? group : []))
+    },
+  }
+}
+
+function modelOf(item: Item, source: string, { vocabulary }: Settings): string | null {
+  return modelIn(item.meaning ?? vocabulary.describe(item, () => readListing(item), source))
+}

@@ -1,0 +1,104 @@
+import { isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
+import { formatAmount, type PriceKey, type PricePer } from '../../domain/price/price-key.ts'
+import { TokenTable } from '../../domain/price/token.ts'
+import type { Facets, PriceCounts } from '../../domain/source/selection.ts'
+import { addPriceCounts } from '../../listing-index/key-union.ts'
+import type { PriceRangeJson } from '../../wire/facets.ts'
+import type { Outliers } from './count-outliers.ts'
+
+const MAX_PRICES = 32
+
+type RangeOptions = {
+  per: PricePer
+  tokens: TokenTable
+  /** GPUs that one has to take at the least price of a group; `null` where it is not known. */
+  leastGpus: (group: string, key: PriceKey) => number | null
+}
+
+/** What the counts of all sources say of each group of prices, less the outliers. */
+export function rangesOf(
+  counts: readonly Pick<Facets, 'prices'>[],
+  outliers: Outliers,
+  { per, tokens, leastGpus }: RangeOptions,
+): PriceRangeJson[] {
+  return mergePrices(counts)
+    .map(([group, counts]): GroupCounts => {
+      const low = outliers.prices.get(group)
+      return [group, low === undefined ? counts : addPriceCounts(counts, low, -1)]
+    })
+    .filter(([group, { offers }]) => offers > 0 && isUnitWord(tokenOf(group, tokens).unit))
+    .sort((a, b) => rankOf(a) - rankOf(b) || byOffers(a, b))
+    .slice(0, MAX_PRICES)
+    .map(([group, { offers, gpus, keys, counts }]) => {
+      const { decimals = null, hasGpus, ...token } = tokenOf(group, tokens)
+      const gpusAtLeast = token.symbol === undefined ? null : leastGpus(group, keys[0]!)
+      const amount = (key: PriceKey): string => formatAmount(key, decimals)
+      return {
+        ...token,
+        ...(decimals !== null && { decimals }),
+        price_per: per === 'gpu' && !hasGpus ? 'offer' : per,
+        offers,
+        ...(outliers.prices.has(group) && { outliers: outliers.prices.get(group)!.offers }),
+        gpus,
+        least: amount(keys[0]!),
+        ...(gpusAtLeast !== null && { least_gpus: gpusAtLeast }),
+        median: amount(medianOf(keys, counts, offers)),
+        most: amount(keys.at(-1)!),
+      }
+    })
+}
+
+function mergePrices(counts: readonly Pick<Facets, 'prices'>[]): GroupCounts[] {
+  const groups = new Set(counts.flatMap(({ prices }) => [...prices.keys()]))
+  return Array.from(groups, (group) => {
+    const all = counts.flatMap(({ prices }) => prices.get(group) ?? [])
+    return [group, all.reduce((one, other) => addPriceCounts(one, other))]
+  })
+}
+
+type GroupCounts = [group: string, counts: PriceCounts]
+
+function byOffers([a, one]: GroupCounts, [b, other]: GroupCounts): number {
+  return other.offers - one.offers || (a < b ? -1 : 1)
+}
+
+/** Prices by the hour in a symbol that is worth something first, so that made-up units and tokens displace none of these. */
+const RANKS = { money: 0, testnet: 1, other: 2 } as const
+
+function rankOf([group]: GroupCounts): number {
+  const read = TokenTable.readGroup(group)
+  if ('basis' in read || read.unit !== 'hour') return RANKS.other
+  return read.testnet ? RANKS.testnet : RANKS.money
+}
+
+type TokenOfPrices = Pick<PriceRangeJson, 'symbol' | 'testnet' | 'chains' | 'token' | 'decimals' | 'unit'> & {
+  hasGpus: boolean
+}
+
+function tokenOf(group: string, tokens: TokenTable): TokenOfPrices {
+  const read = TokenTable.readGroup(group)
+  if ('basis' in read) {
+    const { chain, token, unit, hasGpus } = parseBasis(read.basis)
+    return { chains: [chain], token, unit, hasGpus }
+  }
+  const { symbol, testnet, unit, hasGpus } = read
+  const named = tokens.named(symbol, true).filter((token) => (token.testnet === true) === testnet)
+  return {
+    symbol,
+    ...(testnet && { testnet: true }),
+    chains: [...new Set(named.map(({ chain }) => chain))],
+    decimals: tokens.decimalsOf(symbol),
+    unit,
+    hasGpus,
+  }
+}
+
+/** The lower one of two. */
+function medianOf(keys: readonly PriceKey[], counts: readonly number[], offers: number): PriceKey {
+  let left = Math.ceil(offers / 2)
+  const n = counts.findIndex((count) => {
+    left -= count
+    return left <= 0
+  })
+  return keys[n]!
+}
