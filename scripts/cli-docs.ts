@@ -93,7 +93,7 @@ leaves only errors and warnings on stderr. In tables, prices are of one GPU, in 
 the token is known, else in units: a listing does not state decimals. With \`--sort price\`, a ceiling and \`facets\`, every
 listing that matches is read. Control characters are escaped in text that others wrote, and in what a policy prints
 to stderr. A policy gets the environment of the command, without the secrets of this program. \`review\` ends with exit code 3
-where the storefront did not answer, as in the demo, which has no storefronts: what it would show is null or not started.
+where the storefront did not answer, as in the demo, which has no storefronts: what it would say is null.
 
 ## Writes
 

@@ -45,6 +45,8 @@ export type Services = {
 
 export const JSON_OPTION = ['--json', 'print JSON, on a terminal too'] as const
 
+export const TABLE_OPTION = ['--table', 'print for people, in a pipe too'] as const
+
 export const KEY_FILE_OPTION = [
   '--key-file <file>',
   'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',

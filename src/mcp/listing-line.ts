@@ -1,8 +1,8 @@
+import { groupFamilies } from '../domain/families.ts'
 import { gpuCount } from '../domain/price/payment-option.ts'
 import { PRICE_PERS, readableAmount, unitName } from '../domain/price/price-key.ts'
 import { formatAge } from '../domain/timestamp.ts'
 import { at, type JsonObject, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
-import { groupFamilies } from '../presentation/families.ts'
 import { plainName, quoted } from './quoted.ts'
 
 /** Offers of one publisher with the same terms in different regions; one that is alone is a family, too. */

@@ -32,7 +32,7 @@ const LAYERS: readonly {
   },
   {
     layer: 'L3',
-    rooms: ['registry/', 'gateway/', 'presentation/'],
+    rooms: ['registry/', 'gateway/'],
     mayImport: ['L0', 'L1', 'L3'],
     mayImportTypes: ['L2'],
   },
@@ -142,7 +142,6 @@ test('rooms of L2, L3 or L4 never import another room of their layer', (t) => {
 const PURE = [
   'web/',
   'client/',
-  'presentation/',
   'domain/',
   'filter-spec/operations/',
   'filter-spec/allowed-values.ts',

@@ -19,7 +19,7 @@ export const backupCommand: CommandDefinition<{ json?: boolean }> = {
       printWarning(terminal, `${redactCredentials(store)} has no listings; is it the right store?`)
     await printData(
       terminal,
-      json,
+      { json },
       { file, bytes, ...counts },
       () => `${file}: ${describeCounts(counts)}, ${plural(bytes, 'byte')}\n`,
     )
@@ -36,7 +36,7 @@ export const restoreCommand: CommandDefinition<{ json?: boolean }> = {
     const url = loadStoreUrl(terminal.env)
     const counts = await services.restoreStore(file, url)
     const store = redactCredentials(url)
-    await printData(terminal, json, { store, ...counts }, () => `${store}: ${describeCounts(counts)}\n`)
+    await printData(terminal, { json }, { store, ...counts }, () => `${store}: ${describeCounts(counts)}\n`)
     return EXIT.ok
   },
 }

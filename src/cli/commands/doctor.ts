@@ -138,7 +138,7 @@ export async function printFindings(
   findings: readonly Finding[],
 ): Promise<void> {
   const isStyled = isInteractive(terminal, terminal.stdout)
-  await printData(terminal, json, findings, () => findings.map((one) => line(one, isStyled)).join(''))
+  await printData(terminal, { json }, findings, () => findings.map((one) => line(one, isStyled)).join(''))
 }
 
 const MARKS: Readonly<Record<Finding['state'], string>> = { ok: 'ok', warning: 'warning', wrong: 'WRONG' }

@@ -1,12 +1,13 @@
+import { Option } from 'commander'
 import { plural } from '../../domain/plural.ts'
 import { readableAmount } from '../../domain/price/price-key.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
-import { type CommandDefinition, collect, JSON_OPTION } from '../command.ts'
+import { type CommandDefinition, collect, JSON_OPTION, TABLE_OPTION } from '../command.ts'
 import { priceBasis } from '../output/price-text.ts'
 import { tableText } from '../output/table.ts'
-import { printData, type Terminal } from '../output/terminal.ts'
+import { type OutputOptions, printData, type Terminal } from '../output/terminal.ts'
 import { COMMAND } from '../registries/buyer-market.ts'
 import {
   addMarketOptions,
@@ -17,7 +18,7 @@ import {
 } from '../registries/market-options.ts'
 import { selectRegistries, splitList } from '../registries/select-registries.ts'
 
-type FacetsOptions = MarketOptions & { by?: readonly string[]; json?: boolean }
+type FacetsOptions = MarketOptions & OutputOptions & { by?: readonly string[] }
 
 export const facetsCommand: CommandDefinition<FacetsOptions> = {
   summary: 'count the listings per value, and print their prices per token',
@@ -28,6 +29,7 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
         `filters whose values are counted, up to ${MAX_FACETS}, or registry (default: gpu_model, service_name, region, registry)`,
         collect,
       )
+      .addOption(new Option(...TABLE_OPTION).conflicts(['json']))
       .option(...JSON_OPTION),
   example: 'entrepot facets -r http://127.0.0.1:8080 --by gpu_model,region --token USDC --max-price 2.10',
   async run(context, options) {
@@ -42,7 +44,7 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
     if (answer !== null) {
       const { outcomes: _, isTotalExact, isCurrent: __, ...market } = answer
       const total_is = isTotalExact ? undefined : 'at_most'
-      await printData(terminal, options.json, { ...market, total_is }, () => marketTables(terminal, answer))
+      await printData(terminal, options, { ...market, total_is }, () => marketTables(terminal, answer))
     }
     return exitCode
   },
@@ -70,14 +72,16 @@ function priceTable(terminal: Terminal, prices: readonly PriceRangeJson[]): Prom
   return tableText(terminal, prices, [
     {
       title: 'PRICES IN',
+      // Rows of one token differ at the end.
+      wholeWidth: 40,
       cell: ({ symbol = null, token = '', unit, price_per: per }) => priceBasis({ symbol, token, unit, per }),
     },
     { title: 'ON', cell: networkOf },
     right('OFFERS', ({ offers }) => String(offers)),
-    right('GPUS', ({ gpus }) => String(gpus)),
+    { ...right('GPUS', ({ gpus }) => String(gpus)), dropOrder: 1 },
     amount('LEAST', 'least'),
     amount('MEDIAN', 'median'),
-    amount('MOST', 'most'),
+    { ...amount('MOST', 'most'), dropOrder: 2 },
   ])
 }
 

@@ -26,7 +26,7 @@ export const filtersCommand: CommandDefinition<JsonOptions> = {
           `[registry] ${describeMissing(source)}${source.detail ? `: ${source.detail}` : ''}`,
         )
     if (sources.some(({ state }) => state === 'loaded'))
-      await printData(terminal, options.json, filters.map(onWire), () =>
+      await printData(terminal, options, filters.map(onWire), () =>
         filterTable(terminal, filters, registries.length > 1),
       )
     return exitCodeOfReports(sources)

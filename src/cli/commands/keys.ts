@@ -61,7 +61,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
   async run({ terminal, openClient }, options) {
     const request = { ...adminRequest(terminal, options), method: 'GET' } as const
     const keys = listAt(readJson(await sendOrFail(await openClient(), request, KEYS))).filter(isJsonObject)
-    await printData(terminal, options.json, keys, () => tableText(terminal, keys, COLUMNS))
+    await printData(terminal, options, keys, () => tableText(terminal, keys, COLUMNS))
     return EXIT.ok
   },
 }

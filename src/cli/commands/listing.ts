@@ -1,7 +1,14 @@
+import { Option } from 'commander'
 import { renderItem } from '../../gateway/envelope.ts'
-import { addReading, type CommandDefinition, JSON_OPTION, LISTING_ARGUMENT } from '../command.ts'
-import { isHumanOutput, listingSheet, type OutputOptions } from '../output/print-listings.ts'
-import { escapeForTerminal, print, printText } from '../output/terminal.ts'
+import {
+  addReading,
+  type CommandDefinition,
+  JSON_OPTION,
+  LISTING_ARGUMENT,
+  TABLE_OPTION,
+} from '../command.ts'
+import { listingSheet } from '../output/print-listings.ts'
+import { escapeForTerminal, isHumanOutput, type OutputOptions, print, printText } from '../output/terminal.ts'
 import { lookUpListing } from '../registries/look-up-listing.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
@@ -12,6 +19,7 @@ export const listingCommand: CommandDefinition<ListingOptions> = {
   define: (command) =>
     addReading(command)
       .argument(...LISTING_ARGUMENT)
+      .addOption(new Option(...TABLE_OPTION).conflicts(['json']))
       .option(...JSON_OPTION),
   example: 'entrepot listing 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
   async run(context, options, [id = '']) {

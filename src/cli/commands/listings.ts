@@ -1,9 +1,9 @@
 import { Option } from 'commander'
 import { SORTS } from '../../domain/price/price-parameters.ts'
-import { type CommandDefinition, count, seconds } from '../command.ts'
+import { type CommandDefinition, count, seconds, TABLE_OPTION } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
-import { type OutputOptions, printListings } from '../output/print-listings.ts'
-import { printWarning } from '../output/terminal.ts'
+import { printListings } from '../output/print-listings.ts'
+import { type OutputOptions, printWarning } from '../output/terminal.ts'
 import { applyPolicy, type PolicyOptions, policySort, wantsEverything } from '../policy/apply-policy.ts'
 import { COMMAND } from '../registries/buyer-market.ts'
 import {
@@ -53,7 +53,7 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
         'a program that orders the listings: JSON array on stdin, JSON array on stdout',
       )
       .option('--policy-timeout <seconds>', 'time for a policy (default: 10)', seconds)
-      .addOption(new Option('--table', 'print a table').conflicts(['json', 'ndjson']))
+      .addOption(new Option(...TABLE_OPTION).conflicts(['json', 'ndjson']))
       .addOption(new Option('--json', 'print a JSON array').conflicts(['ndjson']))
       .option('--ndjson', 'print one JSON object per line'),
   example:

@@ -36,7 +36,7 @@ export const mineCommand: CommandDefinition<MineOptions> = {
     const rows = listings.map(rowOf)
     if (options.export) await printExport(terminal, listings, isComplete)
     else if (reports.some(({ state }) => hasAnswered(state)))
-      await printData(terminal, options.json, rows, () => table(terminal, rows))
+      await printData(terminal, options, rows, () => table(terminal, rows))
     return exitCodeOfReports(reports) || (isComplete ? EXIT.ok : EXIT.partial)
   },
 }

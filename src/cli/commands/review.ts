@@ -1,22 +1,29 @@
+import { Option } from 'commander'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { renderItem } from '../../gateway/envelope.ts'
-import { isJsonObject, type JsonObject, parseObject, textAt } from '../../json/value.ts'
-import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
-import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
+import { at, isJsonObject, type JsonObject, type JsonValue, parseObject, textAt } from '../../json/value.ts'
 import { describeReason } from '../../wire/describe-missing.ts'
-import { addReading, type CommandDefinition, JSON_OPTION, LISTING_ARGUMENT } from '../command.ts'
-import { CliError, EXIT } from '../exit-codes.ts'
-import { listingSheet } from '../output/print-listings.ts'
-import { printData, printStatus, type Terminal } from '../output/terminal.ts'
+import {
+  addReading,
+  type CommandDefinition,
+  JSON_OPTION,
+  LISTING_ARGUMENT,
+  TABLE_OPTION,
+} from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { allPrices, priceText } from '../output/price-text.ts'
+import { longestRent, yamlText } from '../output/print-listings.ts'
+import { type OutputOptions, printData, printStatus, type Terminal } from '../output/terminal.ts'
 import { lookUpListing } from '../registries/look-up-listing.ts'
 import { describeErrorResponse, type RegistryClient, readJson } from '../registries/registry-client.ts'
-import { type JsonOptions, type Registry, selectRegistries } from '../registries/select-registries.ts'
+import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
-export const reviewCommand: CommandDefinition<JsonOptions> = {
-  summary: 'print the presentation record of a listing, built from its Registry and its storefront',
+export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> = {
+  summary: 'ask the storefront of a listing whether it is still free, and print that with its terms',
   define: (command) =>
     addReading(command)
       .argument(...LISTING_ARGUMENT)
+      .addOption(new Option(...TABLE_OPTION).conflicts(['json']))
       .option(...JSON_OPTION),
   example: 'entrepot review weather-0001 -r http://127.0.0.1:8080',
   async run(context, options, [id = '']) {
@@ -25,42 +32,67 @@ export const reviewCommand: CommandDefinition<JsonOptions> = {
     const { client, lookup, exitCode } = await lookUpListing(context, selected, id)
     if (lookup === null) return exitCode
     const { item, registry } = lookup
-    const row = renderItem(item).toString()
-    const listing = parseObject(row)
+    const listing = parseObject(renderItem(item).toString())
     const storefront = textAt(listing, 'storefront_url')
     const listingId = textAt(listing, 'listing_id') ?? id
-    const view = await visit(terminal, client, {
+    const visited = { storefront, id: listingId, registry, timeoutMs: selected.discoveryTimeoutMs }
+    const view = await visit(terminal, client, visited)
+    const review = {
+      listing_id: listingId,
+      registry: textAt(listing, '_meta', 'registry'),
+      seller: textAt(listing, '_meta', 'publisher'),
+      status: textAt(listing, 'status'),
+      prices: allPrices(listing, selected.tokens).map(priceText),
+      longest_rent: longestRent(listing),
       storefront,
-      id: listingId,
-      registry,
-      timeoutMs: selected.discoveryTimeoutMs,
-    })
-    const publisher = textAt(listing, '_meta', 'publisher')
-    try {
-      const record = buildRecord({ listing, registry: registry.url, publisher }, view)
-      await printData(terminal, options.json, record, () => listingSheet(row, selected.tokens, record))
-      return view.status === null || view.listing === null ? EXIT.partial : exitCode
-    } catch (cause) {
-      if (!(cause instanceof UnpresentableError)) throw cause
-      throw new CliError(EXIT.badData, `listing ${id} cannot be reviewed: ${cause.message}`, { cause })
+      is_free: isFree(listing, view),
+      ...termsOf(view),
     }
+    await printData(terminal, options, review, () => yamlText(review))
+    return view.status === null || view.listing === null ? EXIT.partial : exitCode
   },
 }
 
+/** Public answers of a storefront; `null` where it did not answer. docs/protocol.md#11-storefronts */
+type StorefrontView = {
+  /** `GET /api/v1/system/status` */
+  status: JsonObject | null
+  /** `GET /api/v1/listings/{id}` */
+  listing: JsonObject | null
+}
+
+/** `null` where the storefront does not say. */
+function isFree({ status }: JsonObject, { status: shop, listing }: StorefrontView): boolean | null {
+  const isClosed = status !== 'open' || (textAt(listing, 'status') ?? 'open') !== 'open'
+  if (isClosed || shop?.paused === true || listing?.paused === true) return false
+  return shop === null || listing === null ? null : true
+}
+
+/** A listed price is taken or left, unless the storefront has a strategy. */
+function termsOf({ status }: StorefrontView) {
+  const strategy = textAt(status, 'checks', 'negotiation_strategy') ?? ''
+  return {
+    negotiates: status === null ? null : strategy !== '' && strategy !== 'unconfigured',
+    resources: countOf(at(status, 'resource_count')),
+  }
+}
+
+const countOf = (value: JsonValue): number | null =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
+
 type Visit = { storefront: string | null; id: string; registry: Registry; timeoutMs: number }
 
-/** Steps that the storefront does not show stay `not-started`. */
 async function visit(
   terminal: Terminal,
   client: RegistryClient,
   { storefront, id, registry, timeoutMs }: Visit,
 ): Promise<StorefrontView> {
   const warn = (url: string, problem: string): void =>
-    printStatus(terminal, `[storefront] ${url}: ${problem}; its steps are shown as not-started`)
+    printStatus(terminal, `[storefront] ${url}: ${problem}; what it would say is null`)
   const base = URL.parse(storefront ?? '')
   if (base === null || !['http:', 'https:'].includes(base.protocol)) {
     warn(storefront ?? 'no URL', storefront === null ? 'the listing names no storefront' : 'not an http URL')
-    return NO_STOREFRONT_ANSWER
+    return { status: null, listing: null }
   }
   const get = async (path: string): Promise<JsonObject | null> => {
     const url = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1${path}`

@@ -25,9 +25,7 @@ export const sourcesCommand: CommandDefinition<JsonOptions> = {
     )
     const answers = reports.filter((report) => 'sources' in report)
     if (answers.length > 0)
-      await printData(terminal, options.json, answers, () =>
-        tableText(terminal, answers.flatMap(rowsOf), COLUMNS),
-      )
+      await printData(terminal, options, answers, () => tableText(terminal, answers.flatMap(rowsOf), COLUMNS))
     const failures = reports.filter((report) => 'error' in report)
     for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
     return combineExitCodes(reports.map(exitCodeOfInspection), EXIT.noAnswer)

@@ -41,7 +41,7 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
     const findings = verdicts.map(({ finding }) => ({ ...finding, price: prices.get(finding.listing_id)! }))
     const isLong = drafts.length > MAX_LISTING_LINES
     const shown = isLong ? findings.filter(({ valid }) => valid !== true) : findings
-    await printData(terminal, options.json, findings, () => shown.map(lines).join(''))
+    await printData(terminal, options, findings, () => shown.map(lines).join(''))
     for (const { registry, listing_id, failure } of findings)
       if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
     printReport(terminal, countsOf(findings))

@@ -1,13 +1,20 @@
+import { formatDuration } from '../../domain/duration.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
 import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
-import type { PresentationRecord } from '../../presentation/record.ts'
 import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
 import { type ColumnOf, tableText } from './table.ts'
-import { bold, escapeForTerminal, isInteractive, print, printText, type Terminal } from './terminal.ts'
-
-export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
+import {
+  bold,
+  escapeForTerminal,
+  isHumanOutput,
+  isInteractive,
+  type OutputOptions,
+  print,
+  printText,
+  type Terminal,
+} from './terminal.ts'
 
 /** `rows`: JSON texts of listings. */
 export async function printListings(
@@ -21,9 +28,6 @@ export async function printListings(
   else if (rows.length === 0) await print(terminal, '[]\n')
   else await print(terminal, `[\n${rows.map((row) => escapeForTerminal(terminal, row)).join(',\n')}\n]\n`)
 }
-
-export const isHumanOutput = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
-  table === true || (stdout.isTTY === true && !json && !ndjson)
 
 /** Line breaks in JSON text are whitespace between tokens. */
 const lineOf = (terminal: Terminal, row: string): string =>
@@ -83,18 +87,29 @@ const columnsOf = (tokens: TokenTable): readonly ColumnOf<JsonObject>[] => [
   },
 ]
 
-/** All prices, since a listing may accept several tokens; then `members`, by default its own, as YAML. */
-export async function listingSheet(
-  row: string,
-  tokens: TokenTable,
-  members?: PresentationRecord,
-): Promise<string> {
-  const { stringify } = await import('yaml')
+/** All prices, since a listing may accept several tokens, and the longest rent; then the members as YAML. */
+export async function listingSheet(row: string, tokens: TokenTable): Promise<string> {
   const listing = parseObject(row)
   const prices = allPrices(listing, tokens).map(priceText).join(' or ') || 'no price advertised'
-  const age = formatAgeSince(textAt(listing, 'created_at'))
-  const headline = `${textAt(listing, 'listing_id') ?? ''}  ${prices}  published ${age} ago`
-  const yaml = stringify(members ?? listing, { lineWidth: 0, aliasDuplicateObjects: false })
-  const lines = [headline, '', ...yaml.trimEnd().split('\n')]
+  const rent = longestRent(listing)
+  const headline = [
+    textAt(listing, 'listing_id') ?? '',
+    prices,
+    ...(rent === null ? [] : [`up to ${rent}`]),
+    `published ${formatAgeSince(textAt(listing, 'created_at'))} ago`,
+  ]
+  return `${safeText(headline.join('  '))}\n\n${await yamlText(listing)}`
+}
+
+/** `7 days`. */
+export function longestRent(listing: JsonObject): string | null {
+  const { max_duration_seconds: seconds } = listing
+  return typeof seconds === 'number' && Number.isInteger(seconds) ? formatDuration(seconds) : null
+}
+
+/** For people. */
+export async function yamlText(value: object): Promise<string> {
+  const { stringify } = await import('yaml')
+  const lines = stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd().split('\n')
   return lines.map((line) => `${safeText(line)}\n`).join('')
 }

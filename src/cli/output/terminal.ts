@@ -64,14 +64,24 @@ export function escapeForTerminal({ stdout }: Terminal, json: string): string {
   return stdout.isTTY ? safeJson(json) : json
 }
 
-/** JSON in a pipe and with `--json`, else `text`. */
+export type OutputOptions = {
+  table?: boolean | undefined
+  json?: boolean | undefined
+  ndjson?: boolean | undefined
+}
+
+/** Whether people read the output: with `--table`, and on a terminal without the options for JSON. */
+export const isHumanOutput = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
+  table === true || (stdout.isTTY === true && !json && !ndjson)
+
+/** `text` for people, else JSON. */
 export const printData = async (
   terminal: Terminal,
-  isJson: boolean | undefined,
+  options: OutputOptions,
   value: unknown,
   text: () => string | Promise<string>,
 ): Promise<void> =>
-  isJson || !terminal.stdout.isTTY ? printJson(terminal, value) : printText(terminal, await text())
+  isHumanOutput(terminal, options) ? printText(terminal, await text()) : printJson(terminal, value)
 
 /** One value for `$(…)`, in a pipe too; `json`, if any, in its place. */
 export const printValue = (

@@ -130,7 +130,7 @@ async function printPlans(
   const rows = targets.flatMap(rowsOf)
   if (ndjson)
     await print(terminal, rows.map((row) => `${escapeForTerminal(terminal, JSON.stringify(row))}\n`).join(''))
-  else await printData(terminal, json, rows, () => rows.map(lineOf).join(''))
+  else await printData(terminal, { json }, rows, () => rows.map(lineOf).join(''))
   return EXIT.ok
 }
 

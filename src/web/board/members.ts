@@ -110,19 +110,6 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['infiniband', 'InfiniBand'],
 ])
 
-/** `7 days`. */
-export function formatDuration(seconds: number): string {
-  const [name, size] = DURATIONS.find(([, size]) => seconds >= size && seconds % size === 0) ?? ['second', 1]
-  const count = seconds / size
-  return `${count.toLocaleString('en')} ${name}${count === 1 ? '' : 's'}`
-}
-
-const DURATIONS: readonly (readonly [name: string, seconds: number])[] = [
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-]
-
 /** `Germany` for `DE`. Safe text where the gateway reads the country, else as it is. */
 function countryName(code: string): string {
   return /^[A-Z]{2}$/.test(code) ? (COUNTRY_NAMES.of(code) ?? code) : code

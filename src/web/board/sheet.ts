@@ -1,16 +1,13 @@
+import { formatDuration } from '../../domain/duration.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeJson } from '../../domain/safe-text.ts'
 import { type JsonObject, objectOrEmpty } from '../../json/value.ts'
-import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
-import { NO_STOREFRONT_ANSWER } from '../../presentation/observation.ts'
-import type { LifecycleStep, PresentationRecord } from '../../presentation/record.ts'
 import { CopyButton } from '../common/copy-button.ts'
 import { useModal } from '../common/modal.ts'
 import { TimeAgo } from '../common/time.ts'
-import { Tone, type ToneName } from '../common/tone.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import { formatDuration, formatMember, labelOf, MAX_MEMBERS } from './members.ts'
+import { formatMember, labelOf, MAX_MEMBERS } from './members.ts'
 import { Narrow, type Navigation } from './navigation.ts'
 import { Payments, PriceLines, Total } from './payments.ts'
 import { decodeUtf8, type ListingRow, parseListing, warningsOf } from './state/listing-row.ts'
@@ -67,7 +64,6 @@ export function Sheet({ row, asOf, tokens, commands, review, navigation }: Sheet
       <${Facts} ...${{ row, asOf, listing, navigation }} />
       <h3>Offer</h3>
       <${MemberList} value=${objectOrEmpty(listing.offer_resource)} />
-      <${DealStatus} ...${{ row, listing }} />
       <details>
         <summary>Raw JSON</summary>
         <${RawJson} bytes=${row.bytes} />
@@ -152,51 +148,3 @@ const unsafe = () =>
 
 const commandOf = (label: string, text: string) =>
   html`<pre tabindex="0"><code>${text}</code></pre> <${CopyButton} ...${{ text, label }} />`
-
-/** From the listing alone: a request would show the storefront which listings a reader opens. */
-function DealStatus({ row, listing }: { row: ListingRow; listing: JsonObject }) {
-  const record = recordOf(row, listing)
-  if (typeof record === 'string') return html`<p class="hint">No deal status: ${record}.</p>`
-  const { lifecycle, delivery } = record
-  const steps = [
-    ...Object.entries(lifecycle),
-    ...DELIVERY_STEPS.map((name) => [name, delivery[name]] as const),
-  ]
-  return html`<details>
-    <summary>${lifecycle.advertised.status === 'current' ? 'No deal yet' : 'No longer advertised'}</summary>
-    <dl>
-      ${steps.filter(([, { status }]) => status !== 'not-applicable').map(([name, step]) => html`<${Step} ...${{ name, step }} />`)}
-    </dl>
-    <p class="hint">
-      Based on the listing only, ${record.schema}. The board does not request the storefront; <code>entrepot review</code> does.
-    </p>
-  </details>`
-}
-
-const DELIVERY_STEPS = ['capacity', 'fulfillment', 'credential', 'service'] as const
-
-function recordOf({ registry, publisher }: ListingRow, listing: JsonObject): PresentationRecord | string {
-  try {
-    const observation = { listing, registry: registry ?? location.origin, publisher }
-    return buildRecord(observation, NO_STOREFRONT_ANSWER)
-  } catch (cause) {
-    if (cause instanceof UnpresentableError) return cause.message
-    throw cause
-  }
-}
-
-const MAX_LABEL_CHARS = 400
-
-const STATUSES: Readonly<Record<string, readonly [text: string, tone: ToneName]>> = {
-  current: ['now', 'good'],
-  'not-started': ['not checked', 'neutral'],
-}
-
-function Step({ name, step: { status, label } }: { name: string; step: LifecycleStep }) {
-  const [text, tone] = STATUSES[status] ?? ['done', 'good']
-  return html`<dt>${name}</dt>
-    <dd>
-      <${Tone} of=${tone} text=${text} />
-      ${status !== 'not-started' && html` <bdi class="hint">${untrustedText(label, MAX_LABEL_CHARS)}</bdi>`}
-    </dd>`
-}

@@ -1,6 +1,5 @@
 import test from 'ava'
 import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../../demo/offers.ts'
-import { presentationRecord } from '../../../src/presentation/record.ts'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
@@ -366,57 +365,70 @@ withTerminal('mine: ids are never cut, however narrow the terminal is', async (t
   t.regex(stdout, new RegExp(`${ONE} +closed +\\d+s +127`))
 })
 
-test.serial('review: a record of each kind, filled by what the storefront shows', async (t) => {
+test.serial('review: what the storefront says, beside the price in money and the rent in days', async (t) => {
   const seen: string[] = []
+  let [shop, offer]: object[] = [
+    { paused: false, resource_count: 3 },
+    { status: 'open', paused: false },
+  ]
   const storefront = await listen(t, (request, response) => {
     seen.push(`${request.url} ${request.headers.authorization ?? 'no key'}`)
-    const status = { status: 'ok', paused: false, agent_id: ALICE.address.toLowerCase(), resource_count: 3 }
-    response.end(
-      JSON.stringify(
-        request.url === '/shop/api/v1/system/status' ? status : { status: 'open', paused: false },
-      ),
-    )
+    response.end(JSON.stringify(request.url === '/shop/api/v1/system/status' ? shop : offer))
   })
   const { url } = await startRegistry(t)
   const [machine, credits] = [VM_EXAMPLES[0]!, API_CREDIT_EXAMPLES[0]!]
   await publish(url, ALICE, { ...machine, storefront_url: `${storefront}/shop/` })
   await publish(url, BOB, { ...credits, storefront_url: 'http://127.0.0.1:1/' })
+  const review = async (id: string) => {
+    const { code, stdout, stderr } = await runCli(['review', id, '-r', url])
+    return { code, stderr, review: stdout === '' ? {} : JSON.parse(stdout) }
+  }
 
-  const shown = await runCli(['review', machine.listing_id, '-r', url])
-  t.is(shown.code, 0)
-  const record = presentationRecord.parse(JSON.parse(shown.stdout))
-  t.is(record.kind, 'virtual-machine')
-  t.is(record.publisher, ALICE.address.toLowerCase())
-  t.deepEqual(record.delivery.capacity, {
-    status: 'complete',
-    label: '3 resources registered at the storefront',
+  const free = await review(machine.listing_id)
+  t.is(free.code, 0)
+  t.like(free.review, {
+    seller: ALICE.address.toLowerCase(),
+    storefront: `${storefront}/shop/`,
+    is_free: true,
+    negotiates: false,
+    resources: 3,
   })
+  t.regex(free.review.prices[0], /^\d+\.\d\d test USDC\/GPU·h$/)
+  t.regex(free.review.longest_rent, /^\d+ days?$/)
   t.deepEqual(seen.sort(), [
     `/shop/api/v1/listings/${machine.listing_id} no key`,
     '/shop/api/v1/system/status no key',
   ])
+  shop = { paused: true, checks: { negotiation_strategy: 'midpoint' } }
+  t.like((await review(machine.listing_id)).review, { is_free: false, negotiates: true, resources: null })
+  ;[shop, offer] = [{}, { status: 'closed' }]
+  t.is((await review(machine.listing_id)).review.is_free, false)
 
-  const closed = await runCli(['review', credits.listing_id, '-r', url])
-  t.is(closed.code, 3)
-  t.is(presentationRecord.parse(JSON.parse(closed.stdout)).kind, 'api-credits')
-  t.regex(closed.stderr, /\[storefront\] http:\/\/127\.0\.0\.1:1\/.*it refused the connection.*not-started/)
-  t.is((await runCli(['review', 'nope', '-r', url])).code, 1)
+  const silent = await review(credits.listing_id)
+  t.is(silent.code, 3)
+  t.like(silent.review, { is_free: null, negotiates: null, resources: null })
+  t.regex(
+    silent.stderr,
+    /\[storefront\] http:\/\/127\.0\.0\.1:1\/.*it refused the connection.*would say is null/,
+  )
+  t.is((await review('nope')).code, 1)
 
   const login = await startServer(t, { [`/api/v1/listings/${credits.listing_id}`]: '<p>Sign in' })
   await publish(url, BOB, { ...credits, storefront_url: login }, { timestamp: unixNow() + 1 })
-  const page = await runCli(['review', credits.listing_id, '-r', url])
+  const page = await review(credits.listing_id)
   t.is(page.code, 3)
   t.regex(page.stderr, /the answer is not a JSON object/)
 })
 
-withTerminal('review: a terminal gets a sheet, and with --json the record itself', async (t) => {
+test.serial('review, listing, facets: --table prints for people in a pipe, too', async (t) => {
   const { url } = await startRegistry(t)
-  const credits = API_CREDIT_EXAMPLES[0]!
-  await publish(url, BOB, { ...credits, storefront_url: 'http://127.0.0.1:1/' })
-  const args = ['review', credits.listing_id, '-r', url]
-  const [sheet, json] = await Promise.all([runInTerminal(args), runInTerminal([...args, '--json'])])
-  t.deepEqual([sheet.code, json.code], [3, 3])
-  t.regex(sheet.stdout, /^weather-0001 .* ago\s+market_data: true\s+listing_id: weather-0001\s/m)
-  t.notRegex(sheet.stdout, /[&*]a1/)
-  t.regex(json.stdout, /^\{\s+"market_data": true,\s/m)
+  const [machine] = VM_EXAMPLES
+  await publish(url, ALICE, machine!)
+  const shown = async (...args: string[]) => (await runCli([...args, '-r', url, '--table'])).stdout
+  t.regex(
+    await shown('review', machine!.listing_id),
+    /^prices:\n {2}- \d+\.\d\d test USDC\/GPU·h\n.*longest_rent: \d+ day/ms,
+  )
+  t.regex(await shown('listing', machine!.listing_id), /USDC\/GPU·h {2}up to \d+ days? {2}published /)
+  t.regex(await shown('facets'), /^1 listing\n.*^PRICES IN +ON +OFFERS/ms)
 })

@@ -48,6 +48,31 @@ withTerminal('terminal: listings are a table that fits, with control characters 
   t.true((lines[titles + 1] ?? '').length <= 80)
 })
 
+withTerminal('terminal: prices in one token differ at 80 columns, by their unit', async (t) => {
+  const offer = (listing_id: string, per: string) =>
+    listingText({
+      listing_id,
+      offer_resource: per === 'hour' ? { gpu_model: 'H100', gpu_count: 2 } : { service_name: 'weather' },
+      accepted_escrows: [
+        {
+          chain_name: 'anvil',
+          literal_fields: { token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0' },
+          rates: [{ field: 'amount', per, value: '168000000000' }],
+        },
+      ],
+    })
+  const fake = await startFakeRegistry({ items: [offer('a', 'hour'), offer('b', 'token')] })
+  t.teardown(fake.close)
+  const { stdout } = await runInTerminal(['facets', '-r', fake.url], { columns: 80, env: { CI: '1' } })
+  const rows = stdout.split(/\r?\n/).filter((line) => line.startsWith('units of 0x9fe4…a6e0/'))
+  t.deepEqual(
+    rows.map((line) => /^units of 0x9fe4…a6e0\/(\S+)/.exec(line)?.[1]).toSorted(),
+    ['GPU·h', 'credit'],
+    stdout,
+  )
+  t.true(rows.every((line) => line.length <= 80))
+})
+
 withTerminal('terminal: a spinner shows pending Registries, except with CI or NO_COLOR', async (t) => {
   const SPINNER = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] http/
   t.regex((await runInTerminal(['listings', '-r', hostile.url])).stdout, SPINNER)

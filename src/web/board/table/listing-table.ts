@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
+import { groupFamilies } from '../../../domain/families.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { objectOrEmpty } from '../../../json/value.ts'
-import { groupFamilies } from '../../../presentation/families.ts'
 import { useNow } from '../../common/time.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'

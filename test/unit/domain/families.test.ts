@@ -1,5 +1,5 @@
 import test from 'ava'
-import { groupFamilies } from '../../../src/presentation/families.ts'
+import { groupFamilies } from '../../../src/domain/families.ts'
 
 const machine = (id: string, region: string | null, more = {}) => ({
   listing_id: id,
