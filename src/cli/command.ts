@@ -94,6 +94,7 @@ export const addReading = (command: Command): Command =>
 export const addSigning = (command: Command): Command =>
   addRegistries(command)
     .option(...KEY_FILE_OPTION)
+    .option('--identity <file>', 'key that signs for Registries of the signed line (default: the wallet)')
     .option(
       '--deadline <seconds>',
       'time for the whole command, waits for Retry-After included (default: 3600)',

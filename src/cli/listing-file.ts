@@ -45,6 +45,7 @@ const PUBLISHED = new Set([
   'offer_resource',
   'accepted_escrows',
   'demands',
+  'settlement_options',
   'max_duration_seconds',
   'oracle_address',
   'status',
@@ -52,6 +53,7 @@ const PUBLISHED = new Set([
 /** Ignored without a warning, so that a listing that was read can be published again. */
 const READ_ONLY = new Set([
   'publisher_id',
+  'publisher_principals',
   'created_at',
   'updated_at',
   '_meta',

@@ -64,10 +64,14 @@ export type ListingWrite = Receipt & {
   sign: (timestamp: number) => Promise<SignedWrite>
 }
 
+/** Signs what a request of the plain line says; `null` on the signed line, where the request is signed as a whole. */
+type ContentSigner = Signer | null
+
 /** @param listing JSON text of an object with this `listing_id` */
-export const publishWrite = (signer: Signer, listingId: string, listing: string): ListingWrite => ({
+export const publishWrite = (signer: ContentSigner, listingId: string, listing: string): ListingWrite => ({
   listingId,
   sign: async (timestamp) => {
+    if (signer === null) return { timestamp, method: 'POST', path: 'listings', body: listing }
     const claim = await publishClaim(signer, timestamp)
     const body = `${listing.slice(0, -1)},${JSON.stringify(claim).slice(1)}`
     return { timestamp, method: 'POST', path: 'listings', body }
@@ -77,11 +81,15 @@ export const publishWrite = (signer: Signer, listingId: string, listing: string)
 })
 
 /** The members that are not `undefined` replace the stored ones. */
-export const updateWrite = (signer: Signer, listingId: string, changes: ListingChanges): ListingWrite => ({
+export const updateWrite = (
+  signer: ContentSigner,
+  listingId: string,
+  changes: ListingChanges,
+): ListingWrite => ({
   listingId,
   sign: async (timestamp) => {
-    const signature = await signOperation(signer, 'update_listing', listingId, timestamp)
-    const body = JSON.stringify({ ...changes, signature, timestamp })
+    const signature = signer && (await signOperation(signer, 'update_listing', listingId, timestamp))
+    const body = JSON.stringify({ ...changes, ...(signature !== null && { signature, timestamp }) })
     return { timestamp, method: 'PUT', path: listingPath(listingId), body }
   },
   expected: '200 with the listing_id and the status',
@@ -92,12 +100,12 @@ export const updateWrite = (signer: Signer, listingId: string, changes: ListingC
   },
 })
 
-export const deleteWrite = (signer: Signer, listingId: string): ListingWrite => ({
+export const deleteWrite = (signer: ContentSigner, listingId: string): ListingWrite => ({
   listingId,
   sign: async (timestamp) => {
-    const signature = await signOperation(signer, 'delete_listing', listingId, timestamp)
-    const path = `${listingPath(listingId)}?signature=${signature}&timestamp=${timestamp}`
-    return { timestamp, method: 'DELETE', path }
+    const signature = signer && (await signOperation(signer, 'delete_listing', listingId, timestamp))
+    const query = signature === null ? '' : `?signature=${signature}&timestamp=${timestamp}`
+    return { timestamp, method: 'DELETE', path: `${listingPath(listingId)}${query}` }
   },
   ...DELETED,
 })

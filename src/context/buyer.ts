@@ -99,10 +99,9 @@ function signing({ url, signed }: Registry, clock: Clock = systemClock): Interce
   return [
     (dispatch) => (request, handler) => {
       loaded ??= load()
-      loaded.then(
-        (sign) => sign(dispatch)(request, handler),
-        (error: Error) => handler.onResponseError?.(NOT_SENT, error),
-      )
+      loaded
+        .then((sign) => sign(dispatch)(request, handler))
+        .catch((error: Error) => handler.onResponseError?.(NOT_SENT, error))
       return true
     },
   ]
@@ -146,13 +145,13 @@ const UNCACHED = {
 } as const
 
 async function sendRequest(
-  { method, url, key, body, timeoutMs }: ApiRequest,
+  { method, url, key, body, timeoutMs, requestId }: ApiRequest,
   dispatcher: Dispatcher,
 ): Promise<ApiResponse> {
   const { origin, pathname, search } = new URL(url)
   const send = requestsTo({ name: origin, url: origin, key, timeoutMs }, dispatcher)
   const path = `${pathname}${search}`
-  const request = { method, path, body, purpose: 'command', maxBytes: MAX_PAGE_BYTES } as const
+  const request = { method, path, body, requestId, purpose: 'command', maxBytes: MAX_PAGE_BYTES } as const
   const response = await send(request, (answer) => answer)
   const texts = Object.entries(response.headers).map(([name, value]) => [name, String(value ?? '')])
   return { status: response.status, headers: Object.fromEntries(texts), body: response.body }

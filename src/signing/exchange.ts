@@ -157,7 +157,7 @@ export const replayHash = ({ principal, role, exchange }: SignedRequest, body: B
     ]),
   )
 
-type SignedAnswer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
+export type SignedAnswer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
 /** Why an answer is not that of the Registry, in the words of the signed line. */
 export type AnswerFault =

@@ -86,7 +86,11 @@ async function checkUpstream(
 ): Promise<Finding[]> {
   const { name, url, key, pin, timeoutMs } = upstream
   const subject = `${name} (${url})`
-  const advice = 'it may need api_key_env or api_key_file'
+  const advice = {
+    keyless: 'it may need api_key_env or api_key_file',
+    unpinned:
+      'add protocol = "signed", authority and identities, as its operator names them, and [gateway.identity]',
+  }
   const registry = { url, key, ...(pin && { signed: { pin, identity: async () => identity! } }) }
   const visit = await visitRegistry(client, registry, timeoutMs, advice)
   // The service starts without it, but a refused key is a mistake of the file.

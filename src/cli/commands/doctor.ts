@@ -3,6 +3,7 @@ import { plural } from '../../domain/plural.ts'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { textAt } from '../../json/value.ts'
+import { ANSWERS_SIGNED, refusesUnsigned } from '../../signing/question.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { bold, isInteractive, printData, type Terminal } from '../output/terminal.ts'
@@ -22,6 +23,7 @@ import {
   type JsonOptions,
   keyHint,
   nearMisses,
+  pinHint,
   type Registry,
   type RegistryChoice,
   readSelection,
@@ -44,7 +46,10 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
     const usable = urls.filter((url) => urlProblem(url) === null)
     const client = await openClient()
     const visits = registriesOf({ config, urls: usable }, options).map((registry) =>
-      visitRegistry(client, registry, timeoutMs, `no key is configured: ${keyHint(registry)}`),
+      visitRegistry(client, registry, timeoutMs, {
+        keyless: `no key is configured: ${keyHint(registry)}`,
+        unpinned: pinHint(registry),
+      }),
     )
     const checks = [...checkConfig(terminal, selection, options.config), ...(await Promise.all(visits))]
     await printFindings(terminal, options.json, checks)
@@ -91,7 +96,7 @@ export async function visitRegistry(
   client: RegistryClient,
   registry: Registry,
   timeoutMs: number,
-  keylessAdvice: string,
+  advice: { keyless: string; unpinned: string },
 ): Promise<Check> {
   const { url, key } = registry
   const about = { area: 'registry', subject: url } as const
@@ -101,8 +106,10 @@ export async function visitRegistry(
     const [health, spec, read] = await Promise.all([get('/health'), get('/filter-spec'), get(READ_PROBE)])
     const problem = readProbeProblem(read)
     if (problem !== null && isUnauthorized(read)) {
-      const advice = key === null ? keylessAdvice : 'the key was refused'
-      return { ...about, state: 'wrong', finding: `${problem}; ${advice}`, unauthorized: true }
+      const words = refusesUnsigned(read)
+        ? `it ${ANSWERS_SIGNED}; ${advice.unpinned}`
+        : `${problem}; ${key === null ? advice.keyless : 'the key was refused'}`
+      return { ...about, state: 'wrong', finding: words, unauthorized: true }
     }
     if (problem !== null) return { ...about, state: 'wrong', finding: problem }
     const listings = Number(textAt(readJsonObject(read), 'total_after_filter'))

@@ -8,7 +8,7 @@ import { exitCodeOfReports } from '../output/source-reports.ts'
 import { tableText } from '../output/table.ts'
 import { escapeForTerminal, print, printData, printWarning, type Terminal } from '../output/terminal.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
-import { readAddress } from '../signing/wallet.ts'
+import { namePublishers } from '../signing/seller-keys.ts'
 import { type OwnListing, readOwnListings } from '../writes/own-listings.ts'
 
 type MineOptions = JsonOptions & { keyFile?: string; export?: boolean }
@@ -23,11 +23,11 @@ export const mineCommand: CommandDefinition<MineOptions> = {
   example: 'entrepot mine --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options) {
     const { registries } = selectRegistries(terminal, options)
-    const address = await readAddress(terminal, options)
+    const sellers = await namePublishers(terminal, registries, options)
     const client = await openClient()
     const reads = await Promise.all(
-      registries.map((registry) =>
-        readOwnListings(terminal, client, registry, address, options.discoveryTimeout),
+      sellers.map(({ registry, publisher }) =>
+        readOwnListings(terminal, client, registry, publisher, options.discoveryTimeout),
       ),
     )
     const listings = reads.flatMap((read) => read.listings)

@@ -6,7 +6,8 @@ import { printBuyersReading } from '../output/buyers-reading.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { readJson } from '../registries/registry-client.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
-import { openWallet } from '../signing/wallet.ts'
+import { openSellers } from '../signing/seller-keys.ts'
+import { draftsFor } from '../writes/line-drafts.ts'
 import { publishListings, requireValid } from '../writes/publish-listings.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 
@@ -35,10 +36,13 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
     const prices = printBuyersReading(terminal, drafts, tokens)
     const { onlyFailed } = options
     const isDone = onlyFailed === undefined ? () => false : readAcceptedResults(onlyFailed)
-    const wallet = await openWallet(terminal, { ...options, isStdinTaken: file === '-' })
-    const targets = registries.map((registry) => {
-      const due = drafts.filter(({ listingId }) => !isDone(registry.url, listingId))
-      return { registry, due, total: due.length }
+    const sellers = await openSellers(terminal, registries, { ...options, isStdinTaken: file === '-' })
+    const targets = sellers.map((seller) => {
+      const { registry } = seller
+      const due = draftsFor(terminal, registry, drafts).filter(
+        ({ listingId }) => !isDone(registry.url, listingId),
+      )
+      return { ...seller, due, total: due.length }
     })
     const client = await openClient()
     if (!options.force) await requireValid(terminal, client, targets, discoveryTimeoutMs)
@@ -46,11 +50,10 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
       terminal,
       client,
       options,
-      signer: wallet.address,
       targets,
       prices,
       hidden: hiddenIn(drafts),
-      write: (writer, { due }, signal) => publishListings(due, { writer, wallet, signal }),
+      write: (writer, { due, account }, signal) => publishListings(due, { writer, account, signal }),
     })
   },
 }

@@ -6,8 +6,8 @@ import { type ExitCode, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { onlyMatch, withoutEllipsis } from '../registries/look-up-listing.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
-import { type Registry, selectRegistries } from '../registries/select-registries.ts'
-import { openWallet } from '../signing/wallet.ts'
+import { selectRegistries } from '../registries/select-registries.ts'
+import { openSellers, type Seller } from '../signing/seller-keys.ts'
 import { readOwnListings } from '../writes/own-listings.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 import type { Write } from '../writes/write-result.ts'
@@ -29,8 +29,8 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
   async run(context, options, [id = '']) {
     const changes = readChanges(options)
     const action = changes.status === 'closed' ? 'close' : 'update'
-    return writeOwnListing(context, options, id, (wallet, listingId) => ({
-      ...updateWrite(wallet, listingId, changes),
+    return writeOwnListing(context, options, id, (account, listingId) => ({
+      ...updateWrite(account, listingId, changes),
       action,
     }))
   },
@@ -47,8 +47,8 @@ export const deleteCommand: CommandDefinition<WriteOptions> = {
   define: (command) => addSigning(command).argument(...OWN_LISTING_ARGUMENT),
   example: 'entrepot delete example-h200-1 --key-file seller.key -r https://open.example',
   run: (context, options, [id = '']) =>
-    writeOwnListing(context, options, id, (wallet, listingId) => ({
-      ...deleteWrite(wallet, listingId),
+    writeOwnListing(context, options, id, (account, listingId) => ({
+      ...deleteWrite(account, listingId),
       action: 'delete',
       provesSuccess: ({ status }) => status === 404,
     })),
@@ -59,19 +59,18 @@ async function writeOwnListing(
   { terminal, openClient }: CommandContext,
   options: WriteOptions,
   text: string,
-  writeTo: (wallet: Signer, listingId: string) => Write,
+  writeTo: (account: Signer | null, listingId: string) => Write,
 ): Promise<ExitCode> {
   const { registries } = selectRegistries(terminal, options, 'write')
-  const wallet = await openWallet(terminal, options)
+  const sellers = await openSellers(terminal, registries, options)
   const client = await openClient()
-  const listingId = await resolveOwnId(terminal, client, registries, wallet.address, text)
+  const listingId = await resolveOwnId(terminal, client, sellers, text)
   return runWrites({
     terminal,
     client,
     options,
-    signer: wallet.address,
-    targets: registries.map((registry) => ({ registry, total: 1 })),
-    write: async (writer) => [await writer.write(writeTo(wallet, listingId))],
+    targets: sellers.map((seller) => ({ ...seller, total: 1 })),
+    write: async (writer, { account }) => [await writer.write(writeTo(account, listingId))],
   })
 }
 
@@ -86,14 +85,13 @@ const BEGINNING_OF_UUID = /^[0-9a-f]{8}[0-9a-f-]*$/i
 async function resolveOwnId(
   terminal: Terminal,
   client: RegistryClient,
-  registries: readonly Registry[],
-  address: string,
+  sellers: readonly Seller[],
   text: string,
 ): Promise<string> {
   const beginning = withoutEllipsis(text)
   if (!BEGINNING_OF_UUID.test(beginning) || UUID.test(beginning)) return text
   const reads = await Promise.all(
-    registries.map((registry) => readOwnListings(terminal, client, registry, address)),
+    sellers.map(({ registry, publisher }) => readOwnListings(terminal, client, registry, publisher)),
   )
   const ids = new Set(reads.flatMap(({ listings }) => listings.map(({ listingId }) => listingId)))
   if (ids.has(beginning)) return beginning

@@ -18,6 +18,7 @@ import {
   violationsIn,
 } from '../registries/registry-client.ts'
 import { type JsonOptions, type Registry, selectRegistries } from '../registries/select-registries.ts'
+import { draftsFor } from '../writes/line-drafts.ts'
 
 export const validateCommand: CommandDefinition<JsonOptions> = {
   summary: 'check the listings of a file against the listing shape of every selected Registry',
@@ -35,7 +36,9 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
       registries.flatMap((registry) => {
         // The time of a request begins when it is made, not when a connection is free.
         const inTurn = pLimit(CHECKS_IN_FLIGHT)
-        return drafts.map((draft) => inTurn(judge, client, registry, draft, discoveryTimeoutMs))
+        return draftsFor(terminal, registry, drafts).map((draft) =>
+          inTurn(judge, client, registry, draft, discoveryTimeoutMs),
+        )
       }),
     )
     const findings = verdicts.map(({ finding }) => ({ ...finding, price: prices.get(finding.listing_id)! }))
@@ -81,9 +84,9 @@ async function judge(
     code: exitCodeOfFailedRead(isUnauthorized),
   })
   const url = endpointUrl(registry, '/api/v1/listings/validate-publish')
-  const body = draftJson(draft)
+  const body = registry.signed === undefined ? draftJson(draft) : draftJson(filledIn(draft))
   try {
-    const response = await client.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
+    const response = await client.send({ method: 'POST', url, key: registry.key, body, timeoutMs, registry })
     if (response.status === 404) {
       const errors = (await fetchListingCheck(client, registry, timeoutMs)).violations(draft)
       return judged(errors.length === 0, errors)
@@ -107,6 +110,25 @@ function countsOf(findings: readonly Finding[]): string {
   const count = (verdict: Finding['valid']): number =>
     findings.filter(({ valid }) => valid === verdict).length
   return `${count(true)} valid, ${count(false)} not valid, ${count(null)} not checked`
+}
+
+/** The public implementation verifies the signature over its own model: these members, with their defaults. */
+function filledIn({ members, ...draft }: DraftListing): DraftListing {
+  const whole = Object.entries(VALIDATED).map(([name, fallback]) => {
+    const text = members.get(name) ?? 'null'
+    return [name, text === 'null' ? fallback : text] as const
+  })
+  return { ...draft, members: new Map(whole) }
+}
+
+const VALIDATED = {
+  listing_id: 'null',
+  storefront_url: '""',
+  offer_resource: '{}',
+  accepted_escrows: '[]',
+  settlement_options: '[]',
+  demands: '[]',
+  max_duration_seconds: 'null',
 }
 
 function lines({ registry, listing_id, valid, errors, price }: Finding & { price: string }): string {

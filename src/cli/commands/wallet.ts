@@ -3,7 +3,7 @@ import { type CommandDefinition, type CommandGroup, JSON_OPTION, KEY_FILE_OPTION
 import { EXIT, usageError } from '../exit-codes.ts'
 import { printReport, printValue } from '../output/terminal.ts'
 import { writeNewKeyFile } from '../signing/new-key-file.ts'
-import { readAddress } from '../signing/wallet.ts'
+import { readPublisher } from '../signing/wallet.ts'
 
 type WalletOptions = { json?: boolean; keyFile?: string }
 
@@ -44,7 +44,7 @@ const addressCommand: CommandDefinition<WalletOptions> = {
   define: (command) => command.option(...KEY_FILE_OPTION).option(...JSON_OPTION),
   example: 'entrepot wallet address --key-file seller.json',
   async run({ terminal }, options) {
-    const address = await readAddress(terminal, options)
+    const address = await readPublisher(terminal, options)
     await printValue(terminal, options.json && { address }, address)
     return EXIT.ok
   },

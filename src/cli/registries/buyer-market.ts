@@ -15,7 +15,7 @@ import type { Report } from '../../gateway/source-report.ts'
 import { healthOf } from './inspect-registry.ts'
 import { describeSourceError, type RegistryClient } from './registry-client.ts'
 import { RegistrySpec } from './registry-spec.ts'
-import { keyHint, type Registry, type SelectedRegistries } from './select-registries.ts'
+import { keyHint, pinHint, type Registry, type SelectedRegistries } from './select-registries.ts'
 
 export type Deadlines = {
   /** Per Registry and read. */
@@ -144,6 +144,7 @@ function describeForBuyer(failure: SourceError, registry: Registry): string {
   const { reason, retryAfterMs } = failure
   const text = describeSourceError(failure).replace(`${reason}: `, '').replace(`${registry.url}: `, '')
   if (retryAfterMs !== null) return `${text}; try again in ${Math.ceil(retryAfterMs / 1000)} s`
+  if (reason === 'signed_requests_required') return `${text}; ${pinHint(registry)}`
   return reason === 'unauthorized' ? `${text}; ${keyHint(registry)}` : text
 }
 

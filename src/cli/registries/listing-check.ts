@@ -45,7 +45,10 @@ export async function fetchListingCheck(
       try {
         const text = draftJson(draft)
         const body = { bytes: Buffer.from(text), value: parseJson(text) as JsonObject }
-        return validateListing(body, check).errors
+        // Only drafts for the signed line have them.
+        const { settlement_options } = body.value
+        const more = settlement_options === undefined ? {} : { settlement_options }
+        return validateListing(body, (one) => check({ ...one, ...more })).errors
       } catch (cause) {
         if (!(cause instanceof EntrepotError)) throw cause
         return cause.errors.map(describeViolation)

@@ -20,8 +20,10 @@ export type ApiRequest = {
   /** JSON text. */
   body?: string | Uint8Array
   timeoutMs: number
-  /** The circuit breaker of this Registry applies. */
+  /** Its circuit breaker applies, and on the signed line its pin. */
   registry?: Registry
+  /** Of a write on the signed line, the same in each attempt. */
+  requestId?: string
   /** Set for URLs from a Registry: they may lead to public addresses only. */
   referredBy?: Registry
 }

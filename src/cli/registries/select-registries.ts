@@ -5,10 +5,11 @@ import type { Pin } from '../../domain/source/upstream.ts'
 import { ConfigError } from '../../errors.ts'
 import type { Identity } from '../../signing/exchange.ts'
 import { KEY_BYTES } from '../../signing/principal.ts'
-import { readSecret } from '../../signing/secret.ts'
+import { readSecret, type Secret } from '../../signing/secret.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { readKeyFile } from '../signing/passphrase.ts'
+import { signerOf } from '../signing/wallet.ts'
 import { type BuyerConfig, readBuyerConfig, withoutSlash } from './buyer-config.ts'
 
 /** `url` is as the user wrote it, since keys are for exact URLs. `signed`: it speaks the signed line. */
@@ -77,15 +78,7 @@ export function selectRegistries(
       `${urls.length} Registries are named, and at most ${MAX_REGISTRIES} are allowed: leave some out`,
     )
   for (const miss of nearMisses(urls, config.auth)) printWarning(terminal, describeNearMiss(miss, config))
-  const registries = registriesOf({ config, urls }, options)
-  const signed =
-    purpose === 'write' ? registries.find((registry) => registry.signed !== undefined) : undefined
-  if (signed !== undefined)
-    throw new CliError(
-      EXIT.badConfig,
-      `${signed.url} speaks the signed line, which is read and not written here`,
-    )
-  return { registries, discoveryTimeoutMs, tokens: config.tokens }
+  return { registries: registriesOf({ config, urls }, options), discoveryTimeoutMs, tokens: config.tokens }
 }
 
 /** Each with its key, and its pin. @throws CliError for a pin of a URL that nothing names, as in the deployed command line */
@@ -103,7 +96,13 @@ export function registriesOf(
       EXIT.badConfig,
       `[registry.authorities] ${redactCredentials(unnamed)}: no Registry of urls has this URL; add it there, or remove its authority`,
     )
-  const identity = identityOf(options)
+  const { identity: file } = options
+  const secret = readIdentity(file)
+  let asBuyer: Promise<Identity> | null = null
+  const identity = () => {
+    asBuyer ??= signerOf(secret, file ?? '').then((signer) => ({ signer, role: 'buyer' }))
+    return asBuyer
+  }
   return urls.map((url) => {
     const pin = authorities.get(withoutSlash(url))
     const key = auth.get(url) ?? null
@@ -111,17 +110,10 @@ export function registriesOf(
   })
 }
 
-/** The key of the file, or one for this command: reads need some key, and no certain one. */
-function identityOf({ identity: file }: RegistryOptions): () => Promise<Identity> {
-  const text = file === undefined ? null : readKeyFile(file, 'key file', () => true)
-  const secret =
-    text === null ? { scheme: 'ed25519' as const, key: randomBytes(KEY_BYTES) } : readSecret(text)
-  return async () => {
-    const { openSigner } = await import('../../signing/proof.ts')
-    const signer = secret && openSigner(secret)
-    if (signer !== null) return { signer, role: 'buyer' }
-    throw new CliError(EXIT.badConfig, `${file} holds neither a seed in base64url nor a private key in hex`)
-  }
+/** The key of the file, or one for this command: reads need some key, and no certain one. @throws CliError */
+function readIdentity(file: string | undefined): Secret | null {
+  if (file === undefined) return { scheme: 'ed25519', key: randomBytes(KEY_BYTES) }
+  return readSecret(readKeyFile(file, 'key file', () => true))
 }
 
 const HOW_TO_NAME = 'use -r URL, or [registry] urls = ["URL"] in buyer.toml'
@@ -185,6 +177,10 @@ export function keyHint({ url, key, keyFile = 'buyer.secrets.toml' }: Registry):
   if (key !== null) return `check its key under [registry.auth] in ${keyFile}`
   return `write [registry.auth] "${url}" = "KEY" in ${keyFile}`
 }
+
+/** What to do at a Registry of the signed line that is not pinned. */
+export const pinHint = ({ url }: Pick<Registry, 'url'>): string =>
+  `ask its operator for its authority and key, and write [registry.authorities."${withoutSlash(url)}"] authority = "NAME", identities = [{ scheme = "SCHEME", identifier = "KEY" }] in buyer.toml`
 
 /** The URL parser lower-cases scheme and host, and drops a default port. */
 function normalise(text: string): string {

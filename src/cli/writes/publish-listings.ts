@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import { nowSeconds, publishWrite, type Signer, updateWrite } from '../../client/signed-write.ts'
+import { nowSeconds, publishWrite, updateWrite } from '../../client/signed-write.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { type DraftListing, draftJson } from '../listing-file.ts'
@@ -8,6 +8,7 @@ import { printStatus, printWarning, type Terminal } from '../output/terminal.ts'
 import { fetchListingCheck, type ListingCheck } from '../registries/listing-check.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
+import type { Seller } from '../signing/seller-keys.ts'
 import { type RegistryWriter, wait } from './registry-writer.ts'
 import type { Write, WriteResult } from './write-result.ts'
 
@@ -16,22 +17,22 @@ const WRITES_IN_FLIGHT = 4
 /** Registries accept five minutes. */
 const MAX_SECONDS_AHEAD = 60
 
-export type Publishing = { writer: RegistryWriter; wallet: Signer; signal: AbortSignal }
+export type Publishing = Pick<Seller, 'account'> & { writer: RegistryWriter; signal: AbortSignal }
 
 /**
- * One storefront after the other, that of the last listing last. A signature covers the wallet and the second, and a
- * Registry accepts it for one storefront only. So each storefront gets a second of its own, at most a minute ahead of
+ * One storefront after the other, that of the last listing last. A signature of the plain line covers the wallet and the second,
+ * and a Registry accepts it for one storefront only. So each storefront gets a second of its own, at most a minute ahead of
  * the clock. Results are in the order of the drafts.
  */
 export async function publishListings(
   drafts: readonly DraftListing[],
-  { writer, wallet, signal }: Publishing,
+  { writer, account, signal }: Publishing,
 ): Promise<WriteResult[]> {
   const inTurn = pLimit(WRITES_IN_FLIGHT)
   const results = new Map<DraftListing, WriteResult>()
   let second = 0
   const publishOne = async (draft: DraftListing): Promise<void> => {
-    const write = publishWrite(wallet, draft.listingId, draftJson(draft))
+    const write = publishWrite(account, draft.listingId, draftJson(draft))
     const sign = (now: number) => {
       second = Math.max(now, second)
       return write.sign(second)
@@ -40,7 +41,7 @@ export async function publishListings(
   }
   const groups = Map.groupBy(drafts.toReversed(), ({ storefrontUrl }) => storefrontUrl)
   for (const group of [...groups.values()].reverse()) {
-    second = Math.max(nowSeconds(), second + 1)
+    if (account !== null) second = Math.max(nowSeconds(), second + 1)
     while (second > nowSeconds() + MAX_SECONDS_AHEAD && writer.end === null) await wait(1000, signal)
     await Promise.all(group.reverse().map((draft) => inTurn(publishOne, draft)))
   }
@@ -50,12 +51,12 @@ export async function publishListings(
 /** @param refusal why nothing is sent; `null` where it is */
 export function closeListings(
   ids: readonly string[],
-  { writer, wallet }: Publishing,
+  { writer, account }: Publishing,
   refusal: string | null,
 ): Promise<WriteResult[]> {
   const inTurn = pLimit(WRITES_IN_FLIGHT)
   const closeOne = async (id: string): Promise<WriteResult> => {
-    const write: Write = { ...updateWrite(wallet, id, { status: 'closed' }), action: 'close' }
+    const write: Write = { ...updateWrite(account, id, { status: 'closed' }), action: 'close' }
     return refusal === null ? writer.write(write) : writer.skip(write, refusal)
   }
   return Promise.all(ids.map((id) => inTurn(closeOne, id)))

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nowSeconds, type SignedWrite } from '../../client/signed-write.ts'
 import { raceAbort, systemClock } from '../../domain/clock.ts'
@@ -15,6 +16,7 @@ import {
   type Attempts,
   INTERRUPTED,
   isFailureOfRegistry,
+  isInProgress,
   judgeWrite,
   mayHaveArrived,
   type Write,
@@ -57,13 +59,16 @@ const MAX_FAILURES_IN_A_ROW = 5
 const MAX_TIMEOUTS_IN_A_ROW = 5
 /** A Registry that refuses so long by its rate limit, without one other answer, is full. */
 const MAX_LIMITED_MS = 600_000
+/** A Registry of the signed line goes on for 30 s with a first attempt whose answer was lost. */
+const MAX_IN_PROGRESS_MS = 31_000
+const IN_PROGRESS_WAIT_MS = 1000
 const LONG_WAIT_MS = 10_000
 const REPORT_EVERY_MS = 60_000
 
 /**
  * Repeats a request byte for byte after a lost answer, and gets the first one's answer. Signs it again after
  * a 429, four minutes or, once, a 409. `Retry-After` (RFC 9110 10.2.3) delays all writes to the Registry. Five failures or
- * timeouts in a row end them, and ten minutes of 429.
+ * timeouts in a row end them, and ten minutes of 429. On the signed line a repeated request keeps its id, and is signed again.
  */
 export class RegistryWriter {
   readonly #options: WriterOptions
@@ -118,6 +123,8 @@ export class RegistryWriter {
 
   async #send(sign: Write['sign']): Promise<Attempts> {
     let signed: SignedWrite | null = null
+    let requestId = randomUUID()
+    let busyUntil = Number.POSITIVE_INFINITY
     const attempts: Attempts = { outcome: null, mayBeApplied: false }
     let failures = 0
     let isSignatureUsed = false
@@ -125,13 +132,21 @@ export class RegistryWriter {
     for (let attempt = 0; ; attempt++) {
       const end = await this.#turn()
       if (end !== null) return { ...attempts, note: end }
-      if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS)
+      if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS) {
         signed = await sign(nowSeconds())
-      const outcome = await this.#attempt(signed)
+        requestId = randomUUID()
+      }
+      const outcome = await this.#attempt(signed, requestId)
       attempts.outcome = outcome
       if (outcome === null) return { ...attempts, mayBeApplied: true, note: INTERRUPTED }
       attempts.mayBeApplied ||= mayHaveArrived(outcome)
       this.#note(outcome)
+      if (isInProgress(outcome)) {
+        busyUntil = Math.min(busyUntil, monotonic() + MAX_IN_PROGRESS_MS)
+        if (monotonic() > busyUntil) return attempts
+        await wait(IN_PROGRESS_WAIT_MS, signal)
+        continue
+      }
       if (statusIn(outcome) === 409 && !isSignatureUsed) {
         // Another write of the same second has this signature.
         isSignatureUsed = true
@@ -169,11 +184,14 @@ export class RegistryWriter {
   }
 
   /** `null` after an interrupt. */
-  async #attempt({ timestamp: _, path, ...request }: SignedWrite): Promise<ApiResponse | SourceError | null> {
+  async #attempt(
+    { timestamp: _, path, ...request }: SignedWrite,
+    requestId: string,
+  ): Promise<ApiResponse | SourceError | null> {
     const { client, registry, signal, timeout = DEFAULT_TIMEOUT_SECONDS } = this.#options
     const timeoutMs = Math.max(1, Math.min(timeout * 1000, this.#deadlineAt - monotonic()))
     const url = endpointUrl(registry, `/${path}`)
-    const sent = client.send({ ...request, url, key: registry.key, timeoutMs })
+    const sent = client.send({ ...request, url, key: registry.key, timeoutMs, registry, requestId })
     return raceAbort(sent, signal).catch((cause: unknown) => {
       if (signal.aborted) return null
       if (cause instanceof SourceError) return cause

@@ -14,7 +14,8 @@ import {
   type Terminal,
 } from '../output/terminal.ts'
 import { describeViolation, type RegistryClient } from '../registries/registry-client.ts'
-import type { Registry, RegistryOptions } from '../registries/select-registries.ts'
+import type { RegistryOptions } from '../registries/select-registries.ts'
+import type { Seller } from '../signing/seller-keys.ts'
 import { RegistryWriter } from './registry-writer.ts'
 import { DONE, exitCodeOfWrite, type WriteResult } from './write-result.ts'
 
@@ -27,13 +28,12 @@ export type WriteOptions = RegistryOptions &
     timeout?: number
   }
 
-type Target = { registry: Registry; total: number }
+type Target = Pick<Seller, 'registry' | 'publisher'> & { total: number }
 
 type Writes<T extends Target> = {
   terminal: Terminal
   client: RegistryClient
   options: WriteOptions
-  signer: string
   /** Each with the number of its writes. */
   targets: readonly T[]
   /** Of what is published, as buyers read them. */
@@ -48,13 +48,13 @@ export async function runWrites<T extends Target>({
   terminal,
   client,
   options,
-  signer,
   targets,
   prices,
   hidden,
   write,
 }: Writes<T>): Promise<ExitCode> {
-  printReport(terminal, `[wallet] signed by ${signer}`)
+  const signers = new Set(targets.map(({ publisher }) => publisher))
+  printReport(terminal, `[wallet] signed by ${[...signers].join(' and ')}`)
   const interrupt = new AbortController()
   const stopListening = (): void => {
     for (const name of ENDING) process.off(name, onInterrupt)
@@ -72,12 +72,12 @@ export async function runWrites<T extends Target>({
   const isLong = targets.some(({ total }) => total > MAX_LISTING_LINES)
   const printer = createPrinter(terminal, { ...options, isLong, prices, hidden }, progress)
   const writeTo = (target: T): Promise<WriteResult[]> => {
-    const { registry, total } = target
+    const { registry, publisher, total } = target
     const writer = new RegistryWriter({
       client,
       registry,
       total,
-      signer,
+      signer: publisher,
       deadline: options.deadline,
       timeout: options.timeout,
       signal,

@@ -13,9 +13,10 @@ import {
   printWarning,
   type Terminal,
 } from '../output/terminal.ts'
-import type { Registry, SelectedRegistries } from '../registries/select-registries.ts'
-import { openWallet } from '../signing/wallet.ts'
+import type { SelectedRegistries } from '../registries/select-registries.ts'
+import { openSellers, type Seller } from '../signing/seller-keys.ts'
 import { type ClosingOptions, confirmClosing } from './confirm-closing.ts'
+import { draftsFor } from './line-drafts.ts'
 import { readOwnListings } from './own-listings.ts'
 import { closeListings, type Publishing, publishListings, requireValid } from './publish-listings.ts'
 import { runWrites, type WriteOptions } from './run-writes.ts'
@@ -40,25 +41,25 @@ export async function syncListings(
   options: SyncOptions,
   { selected: { registries, discoveryTimeoutMs }, drafts, prices, isStdinTaken, few }: Sync,
 ): Promise<ExitCode> {
-  const wallet = await openWallet(terminal, { ...options, isStdinTaken })
+  const sellers = await openSellers(terminal, registries, { ...options, isStdinTaken })
   const client = await openClient()
   const reads = await Promise.all(
-    registries.map(async (registry) => ({
-      registry,
-      answer: await readOwnListings(terminal, client, registry, wallet.address),
+    sellers.map(async (seller) => ({
+      seller,
+      answer: await readOwnListings(terminal, client, seller.registry, seller.publisher),
     })),
   )
-  const targets = reads.flatMap(({ registry, answer }) => {
+  const targets = reads.flatMap(({ seller, answer }) => {
     // A listing that was not read would be published again, and none must be closed by mistake.
     if (!answer.isComplete) return []
     const local = answer.listings.filter(({ isLocal }) => isLocal)
-    return [targetOf(terminal, registry, planSync(drafts, local))]
+    return [targetOf(terminal, seller, planSync(draftsFor(terminal, seller.registry, drafts), local))]
   })
   const missing = reads.filter(({ answer }) => !answer.isComplete)
-  for (const { registry } of missing)
+  for (const { seller } of missing)
     printWarning(
       terminal,
-      `${registry.url}: nothing is written, since not all of your listings could be read`,
+      `${seller.registry.url}: nothing is written, since not all of your listings could be read`,
     )
   const failures = missing.map(({ answer }) => exitCodeOfReports(answer.reports) || EXIT.noAnswer)
   if (targets.length === 0) return combineExitCodes(failures, EXIT.noAnswer)
@@ -77,11 +78,10 @@ export async function syncListings(
         terminal,
         client,
         options,
-        signer: wallet.address,
         targets,
         prices,
         hidden: hiddenIn(drafts),
-        write: (writer, target, signal) => writeTarget(target, { writer, wallet, signal }),
+        write: (writer, target, signal) => writeTarget(target, { writer, account: target.account, signal }),
       })
   if (missing.length === 0 || code === EXIT.interrupted) return code
   return combineExitCodes([...failures, code], EXIT.partial)
@@ -89,7 +89,8 @@ export async function syncListings(
 
 const NOT_CLOSED = 'nothing is closed, since another write failed'
 
-function targetOf(terminal: Terminal, registry: Registry, plan: SyncPlan) {
+function targetOf(terminal: Terminal, seller: Seller, plan: SyncPlan) {
+  const { registry } = seller
   const { publish, clearOracle, close, unchanged, keepsDuration } = plan
   printReport(
     terminal,
@@ -101,7 +102,7 @@ function targetOf(terminal: Terminal, registry: Registry, plan: SyncPlan) {
       `${registry.url}: ${id} keeps its max_duration_seconds, which no write can clear: delete and publish it`,
     )
   return {
-    registry,
+    ...seller,
     plan,
     due: publish.map(({ draft }) => draft),
     total: publish.length + clearOracle.length + close.length,
@@ -111,11 +112,11 @@ function targetOf(terminal: Terminal, registry: Registry, plan: SyncPlan) {
 type Target = ReturnType<typeof targetOf>
 
 async function writeTarget({ due, plan }: Target, publishing: Publishing): Promise<WriteResult[]> {
-  const { writer, wallet } = publishing
+  const { writer, account } = publishing
   const results = await publishListings(due, publishing)
   for (const id of plan.clearOracle)
     results.push(
-      await writer.write({ ...updateWrite(wallet, id, { oracle_address: null }), action: 'update' }),
+      await writer.write({ ...updateWrite(account, id, { oracle_address: null }), action: 'update' }),
     )
   // What is closed may be replaced by what is published.
   const mayClose = results.every(({ outcome }) => outcome === 'accepted')

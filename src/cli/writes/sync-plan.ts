@@ -35,7 +35,13 @@ export function planSync(drafts: readonly DraftListing[], ownListings: readonly 
 
 /** Absent from the file, they are emptied: null or absent would keep what is stored. */
 const EMPTIED = { offer_resource: '{}', accepted_escrows: '[]', demands: '[]', status: '"open"' }
-const COMPARED = [...Object.keys(EMPTIED), 'storefront_url', 'max_duration_seconds', 'oracle_address']
+const COMPARED = [
+  ...Object.keys(EMPTIED),
+  'settlement_options',
+  'storefront_url',
+  'max_duration_seconds',
+  'oracle_address',
+]
 
 type Compared = SyncPlan['publish'][number] & {
   isNew: boolean
@@ -49,7 +55,10 @@ function compare(draft: DraftListing, ownListing: OwnListing | undefined): Compa
   const given = [...draft.members].filter(
     ([name, text]) => text !== 'null' && !(name === 'storefront_url' && text === '""'),
   )
-  const members = new Map([...Object.entries(EMPTIED), ...given])
+  // The rows of the plain line have none.
+  const emptied =
+    'settlement_options' in ownListing.listing ? { ...EMPTIED, settlement_options: '[]' } : EMPTIED
+  const members = new Map([...Object.entries(emptied), ...given])
   const isNull = (value: JsonValue | undefined): boolean => value === null || value === undefined
   const lacks = (name: string): boolean => !members.has(name) && !isNull(ownListing.listing[name])
   const changed = COMPARED.filter((name) => {

@@ -2,6 +2,7 @@ import { type ListingWrite, notReceipt } from '../../client/signed-write.ts'
 import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
+import { ANSWERS_SIGNED, refusesUnsigned } from '../../signing/question.ts'
 import { EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
 import {
   type ApiResponse,
@@ -11,7 +12,7 @@ import {
   isUnauthorized,
   readJsonObject,
 } from '../registries/registry-client.ts'
-import { keyHint, type Registry } from '../registries/select-registries.ts'
+import { keyHint, pinHint, type Registry } from '../registries/select-registries.ts'
 
 type WriteAction = 'publish' | 'update' | 'close' | 'delete'
 
@@ -84,7 +85,7 @@ export function judgeWrite(
   if (status === 429 && note === INTERRUPTED)
     return { ...subject, outcome: 'refused', status, error: `not ${DONE[action]} (${LIMITED_UNTIL})` }
   const error = describeErrorResponse(outcome) + hint(outcome, registry, signer)
-  return mayBeApplied && (status >= 500 || status === 429)
+  return isInProgress(outcome) || (mayBeApplied && (status >= 500 || status === 429))
     ? lost(status, error)
     : failed('refused', status, error)
 }
@@ -101,12 +102,20 @@ const ABOUT_KEY = /API key/i
 
 function hint(response: ApiResponse, registry: Registry, signer: string): string {
   const detail = textAt(readJsonObject(response), 'detail') ?? ''
+  if (refusesUnsigned(response)) return `; it ${ANSWERS_SIGNED}: ${pinHint(registry)}`
   if (/timestamp/i.test(detail)) return describeClockDifference(response)
-  if (/signature/i.test(detail) && response.status === 401)
+  const isForeign = registry.signed !== undefined && /does not own|owned by another/.test(detail)
+  if (isForeign || (/signature/i.test(detail) && response.status === 401))
     return `; it is signed by ${signer}: is that the listing's publisher?`
   if (!isUnauthorized(response) || !ABOUT_KEY.test(detail)) return ''
   return `; ${keyHint(registry)}`
 }
+
+/** Whether an earlier attempt of the same request has not ended at a Registry of the signed line. */
+export const isInProgress = (outcome: ApiResponse | SourceError): boolean =>
+  !(outcome instanceof SourceError) &&
+  outcome.status === 409 &&
+  textAt(readJsonObject(outcome), 'detail') === 'request_in_progress'
 
 /** Whether the Registry may have the request: its answer was lost, not the connection refused. */
 export function mayHaveArrived(outcome: ApiResponse | SourceError): boolean {

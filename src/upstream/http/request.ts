@@ -52,6 +52,8 @@ export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'headers'> & {
   /** Requests of one question take turns with those of other questions. */
   question: object
   trace?: Trace | undefined
+  /** Of a write on the signed line, the same in each attempt. */
+  requestId?: string | undefined
   /** Of a success, after decompression. */
   maxBytes: number
   /** Connection, headers and body of one attempt together. */
@@ -71,7 +73,10 @@ export type Dispatch = (request: UpstreamRequest, handler: Dispatcher.DispatchHa
 
 type Send = <Answer>(request: SendOptions, read: (response: HttpResponse) => Answer) => Promise<Answer>
 
-type SendOptions = Pick<UpstreamRequest, 'path' | 'purpose' | 'maxBytes' | 'lines' | 'trace'> & {
+type SendOptions = Pick<
+  UpstreamRequest,
+  'path' | 'purpose' | 'maxBytes' | 'lines' | 'trace' | 'requestId'
+> & {
   /** Default GET. */
   method?: Dispatcher.HttpMethod
   /** JSON text. */

@@ -8,6 +8,7 @@ import type { PageRequest } from '../../domain/walk/walk.ts'
 import { filterNameOf } from '../../filter-spec/parameters.ts'
 import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../../json/value.ts'
+import { ANSWERS_SIGNED, refusesUnsigned } from '../../signing/question.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
 import { cacheDirectives } from '../http/cache-control.ts'
 import { statusError } from '../http/errors.ts'
@@ -164,8 +165,8 @@ function refusalOf(response: HttpResponse, query: UpstreamQuery, upstream: PageE
     const filters = refusedFilters(body, query.pushed)
     return new SourceError('unsupported_filter', `${name}: refused ${filters.join(', ')}`, { filters })
   }
-  if (status === 401 && body.includes('context_mismatch'))
-    return new SourceError('signed_requests_required', `${name}: answers signed requests only`)
+  if (refusesUnsigned(response))
+    return new SourceError('signed_requests_required', `${name}: ${ANSWERS_SIGNED}`)
   const reported = missingIn(response, kind)
   const hasPassedOthers = (query.via?.length ?? 0) > 1
   const reason = status === 508 && hasPassedOthers && reported.some(isLoop) ? 'loop' : undefined
