@@ -4,13 +4,17 @@ import { ENVELOPE_START, envelopeEnd } from '../wire/envelope.ts'
 import type { ItemPrice } from '../wire/listing.ts'
 import type { Hints } from './hints.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
+import type { NearMiss } from './near-misses.ts'
 import type { MergedPage } from './pages.ts'
 import { countUnchecked } from './source-report.ts'
 
 /**
  * Renders into one buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
  */
-export function renderMerged(page: Omit<MergedPage, 'outcomes' | 'areBoundsCurrent'> & Partial<Hints>): {
+export function renderMerged(
+  page: Omit<MergedPage, 'outcomes' | 'areBoundsCurrent'> &
+    Partial<Hints> & { nearMisses?: readonly NearMiss[] | undefined },
+): {
   body: Buffer
   rows: Buffer
 } {
@@ -20,7 +24,7 @@ export function renderMerged(page: Omit<MergedPage, 'outcomes' | 'areBoundsCurre
   const bounds = `${isTotalExact ? '' : ',"total_is":"at_most"'},"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
   const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
   const hints = suggestions === undefined ? '' : `,"suggestions":${JSON.stringify(suggestions)}`
-  const more = `${bounds}${judged}${hints},"sources":${JSON.stringify(sources)}${cursor}`
+  const more = `${bounds}${judged}${hints}${renderNearMisses(page.nearMisses)},"sources":${JSON.stringify(sources)}${cursor}`
   const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)
@@ -39,6 +43,14 @@ export function renderMerged(page: Omit<MergedPage, 'outcomes' | 'areBoundsCurre
   const rows = body.subarray(ENVELOPE_START.length, end)
   end += body.write(tail, end)
   return { body: body.subarray(0, end), rows }
+}
+
+function renderNearMisses(misses: readonly NearMiss[] = []): string {
+  if (misses.length === 0) return ''
+  const texts = misses.map(
+    ({ differs, merged }) => `{"differs":${JSON.stringify(differs)},"listing":${renderItem(merged)}}`,
+  )
+  return `,"near_misses":[${texts}]`
 }
 
 export function renderItem(merged: MergedItem): Buffer {

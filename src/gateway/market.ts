@@ -17,6 +17,7 @@ import { Holdings } from './holdings.ts'
 import type { Completeness, MarketParts } from './market-parts.ts'
 import { createQueryReader, type MarketQuery, type MarketRequest } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
+import { findNearMisses, type NearMiss } from './near-misses.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
 import { restrictSource } from './restrict-source.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
@@ -48,7 +49,7 @@ export type Market = {
   close: () => void
 }
 
-export type Page = MergedPage & Hints & { isCurrent: Validity }
+export type Page = MergedPage & Hints & { isCurrent: Validity; nearMisses: readonly NearMiss[] | undefined }
 type MarketFacets = MergedFacets & Pick<Hints, 'unplaced'> & { isCurrent: Validity }
 
 /** The filters do not wait long for their counts. */
@@ -67,10 +68,17 @@ export function createMarket(parts: MarketParts): Market {
   return {
     tokens: parts.tokens,
     page: async ({ limit, offset, cursor, suggests = true, ...asked }, request) => {
+      const started = clock.monotonic()
       const { query, merge, spec } = await read.query(asked, request)
       const page = await readPage(settings, query, { limit, offset, cursor }, merge)
+      const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
+      const leftMs = (merge.budgetMs ?? parts.budgetMs) - (clock.monotonic() - started)
       return {
         ...page,
+        nearMisses:
+          isMiss && leftMs > 0
+            ? await findNearMisses(settings, { query, spec }, { ...merge, budgetMs: leftMs })
+            : undefined,
         unplaced: await countUnplaced(settings, { query, spec }, merge),
         suggestions:
           suggests && !cursor

@@ -157,6 +157,22 @@ export const mergedEnvelopeSchema = envelopeSchema
       .array(z.object({ query: z.record(z.string(), z.string()), total: z.int() }))
       .optional()
       .describe('The same question by what listings mean, where that finds more'),
+    near_misses: z
+      .array(
+        z.object({
+          differs: z.object({
+            filter: z.string().describe('Or `price_max`'),
+            wanted: z.string(),
+            has: z
+              .union([z.string(), z.number()])
+              .nullable()
+              .describe('What the listing has; `null` where it does not say'),
+          }),
+          listing: mergedListingSchema,
+        }),
+      )
+      .optional()
+      .describe('Where nothing matches: at most three listings, each of which differs in one thing'),
     sources: z.array(sourceReportSchema),
     next_cursor: z.string().optional().describe('Present if there are more listings'),
   })

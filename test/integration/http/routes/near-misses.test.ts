@@ -1,0 +1,82 @@
+import test from 'ava'
+import { listingText } from '../../../helpers/fake-registry.ts'
+import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startRegistry } from '../../../helpers/registry.ts'
+import { mintKey } from '../../../helpers/seller.ts'
+
+const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+
+const listing = (listing_id: string, value: string, offer_resource: object): string =>
+  listingText({
+    listing_id,
+    offer_resource,
+    accepted_escrows: [
+      {
+        chain_name: 'base',
+        literal_fields: { token: USDC },
+        rates: [{ field: 'amount', per: 'hour', value }],
+      },
+    ],
+  })
+
+type Answer = {
+  items: object[]
+  near_misses?: { differs: object; listing: { listing_id: string; _meta: { price: { amount: string } } } }[]
+}
+
+const ITEMS = [
+  listing('four', '8400000', { gpu_model: 'H100', gpu_count: 4, region: 'Tokyo, JP', sla: 99.5 }),
+  listing('one', '2000000', { gpu_model: 'H100', gpu_count: 1, region: 'Tokyo, JP', sla: 99.5 }),
+  listing('far', '18400000', { gpu_model: 'H100', gpu_count: 8, region: 'Frankfurt, DE', sla: 99.5 }),
+  listing('dear', '24000000', { gpu_model: 'H100', gpu_count: 8, region: 'Frankfurt, DE', sla: 99.5 }),
+  listing('weak', '16480000', { gpu_model: 'H100', gpu_count: 8, region: 'Tokyo, JP', sla: 98 }),
+  listing('other', '100', { gpu_model: 'L4', gpu_count: 1, region: 'Reykjavik, IS', sla: 90 }),
+].sort()
+
+test('near misses: in place of an empty page, the closest listings, each of which differs in one thing', async (t) => {
+  const fake = await startFake(t, { items: ITEMS })
+  for (const mode of ['snapshot', 'live']) {
+    const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `mode = "${mode}"` }])
+    await whenReady(gateway)
+    const read = async (query: string) => (await gateway.get(`/listings?${query}`)).json() as Answer
+    const missesOf = async (query: string) =>
+      (await read(query)).near_misses?.map(({ differs, listing }) => [listing.listing_id, differs])
+    const asked = 'gpu=H100&gpu_count_min=8&region=Tokyo, JP&sla=99.5'
+    t.deepEqual(
+      await missesOf(asked),
+      [
+        ['weak', { filter: 'sla', wanted: '99.5', has: 98 }],
+        ['four', { filter: 'gpu_count_min', wanted: '8', has: 4 }],
+        ['far', { filter: 'region', wanted: 'Tokyo, JP', has: 'Frankfurt, DE' }],
+      ],
+      mode,
+    )
+    const { items, near_misses = [] } = await read(asked)
+    t.deepEqual([items, near_misses[2]?.listing._meta.price.amount], [[], '2.3'], mode)
+    t.deepEqual(
+      await missesOf('gpu=H100&price_token=USDC&price_max=1.5&country=JP'),
+      [['one', { filter: 'price_max', wanted: '1.5', has: '2.00 USDC/GPU·h' }]],
+      mode,
+    )
+    t.is(await missesOf('gpu=B200&gpu_count_min=16&region=Nowhere'), undefined, mode)
+    t.is(await missesOf('gpu=H100'), undefined, mode)
+  }
+})
+
+test('near misses: a reader has none of sources that are private, and none in pages of a plain Registry', async (t) => {
+  const fake = await startFake(t, { items: ITEMS })
+  const settings = 'mode = "snapshot"\nvisibility = "private"'
+  const options = { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } }
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings }], options)
+  await whenReady(gateway)
+  const read = async (headers: Record<string, string> = {}) =>
+    (await gateway.get('/listings?gpu_count_min=16', headers)).json() as Answer
+  t.is((await read()).near_misses, undefined)
+  t.is((await read((await mintKey(gateway.url)).bearer)).near_misses?.length, 1)
+  const registry = await startRegistry(t)
+  t.deepEqual(Object.keys((await registry.get('/listings?gpu_count_min=16')).json()), [
+    'items',
+    'count',
+    'total_after_filter',
+  ])
+})
