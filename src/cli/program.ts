@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | Comman
   identity: async () => (await import('./commands/identity.ts')).identityCommand,
   keys: async () => (await import('./commands/keys.ts')).keysCommand,
   sources: async () => (await import('./commands/sources.ts')).sourcesCommand,
+  config: async () => (await import('./commands/config.ts')).configCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
   check: async () => (await import('./commands/check.ts')).checkCommand,
   backup: async () => (await import('./commands/backup.ts')).backupCommand,

@@ -1,3 +1,6 @@
+import type { ListingStatus } from '../domain/listing.ts'
+import type { PricePer } from '../domain/price/price-key.ts'
+import type { Sort } from '../domain/price/price-parameters.ts'
 import { at, isJsonObject, type JsonValue, listAt, textAt } from '../json/value.ts'
 import type { FacetsJson } from '../wire/facets.ts'
 import type { FilterSpecJson } from '../wire/filter-spec.ts'
@@ -32,9 +35,14 @@ export { IncompleteError, ProblemError } from './problem-error.ts'
 export type { CallOptions, ConnectOptions } from './request.ts'
 export type { ListingChanges, Signer } from './signed-write.ts'
 
-/** Filters and parameters of `GET /listings` (docs/contract.md#3-merged-answers), without paging. */
+/** Filters and parameters of `GET /listings` (docs/contract.md#3-merged-answers), without paging. Any filter's name is one. */
 type ListingsQuery = {
   [parameter: string]: string | number | boolean | undefined
+  sort?: Sort | undefined
+  /** Default: `open`; empty for all. */
+  status?: ListingStatus | '' | undefined
+  price_per?: PricePer | undefined
+  testnet?: boolean | undefined
   limit?: never
   offset?: never
   cursor?: never

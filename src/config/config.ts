@@ -41,7 +41,9 @@ export function loadStoreUrl(given: Environment): string {
   const environment = withEnvFile(given)
   const problems: Violation[] = []
   const { storeUrl } = readEnvironment(withSecretFiles(environment, problems), problems)
-  if (problems.length > 0) throw new ConfigError(problems)
+  // A backup needs no other setting.
+  const faults = problems.filter(({ path }) => path.startsWith('STORE_URL'))
+  if (faults.length > 0) throw new ConfigError(faults)
   return storeUrl
 }
 

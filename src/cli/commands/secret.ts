@@ -7,7 +7,9 @@ export const secretCommand: CommandDefinition = {
   summary: 'print 32 random bytes in hex, to use as a secret',
   example: 'echo "REGISTRY_ADMIN_API_KEY=$(entrepot secret)" >> .env',
   run: async ({ terminal }) => {
-    await print(terminal, `${randomBytes(32).toString('hex')}\n`)
+    await print(terminal, `${newSecret()}\n`)
     return EXIT.ok
   },
 }
+
+export const newSecret = (): string => randomBytes(32).toString('hex')

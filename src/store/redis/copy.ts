@@ -125,7 +125,7 @@ class RedisCopy implements CopyTarget {
     const where = redactCredentials(this.#url)
     const message =
       `Redis at ${where} holds ${content}: stop the service and point STORE_URL at another Redis, ` +
-      `or delete the keys there that begin with ${this.#prefix}`
+      `or delete its keys there: redis-cli --scan --pattern '${this.#prefix}*' | xargs redis-cli unlink`
     return new ConfigError([{ path: 'STORE_URL', message }])
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
 import { readBuyerConfig } from '../../../src/cli/registries/buyer-config.ts'
@@ -238,3 +238,47 @@ test('select: only http URLs without credentials, query or fragment are valid', 
   ])
     t.not(urlProblem(bad), null, bad)
 })
+
+test.serial('config add: a URL is added, and the rest of the file is as it was', async (t) => {
+  const A = '"http://a.example"'
+  const cases: [before: string, after: string][] = [
+    ['', `[registry]\nurls = ["URL"]\n`],
+    ['[wallet]\nx = 1', `[wallet]\nx = 1\n\n[registry]\nurls = ["URL"]\n`],
+    ['[registry]\ndiscovery_timeout = 2\n', '[registry]\nurls = ["URL"]\ndiscovery_timeout = 2\n'],
+    [`[registry]\nurls = [${A}] # mine\n`, `[registry]\nurls = [${A}, "URL"] # mine\n`],
+    ['[registry]\nurls = []\n', '[registry]\nurls = ["URL"]\n'],
+    [`[registry]\nurls = [\n  ${A}, # ]\n]\n`, `[registry]\nurls = [\n  ${A}, # ]\n"URL"]\n`],
+    [`[registry.auth]\n${A} = "k]"\n`, `[registry.auth]\n${A} = "k]"\n\n[registry]\nurls = ["URL"]\n`],
+    [`registry.urls = [${A}]\n`, `registry.urls = [${A}, "URL"]\n`],
+  ]
+  const url = 'https://new.example/path'
+  for (const [before, after] of cases) {
+    const file = temporaryFile(t, 'mine.toml', before)
+    const { code, stderr } = await runCli(['config', 'add', url, '--config', file])
+    t.is(code, 0, stderr)
+    t.is(readFileSync(file, 'utf8'), after.replace('URL', url))
+    t.is(readBuyerConfig({}, file).urls.at(-1), url)
+    const again = await runCli(['config', 'add', url, '--config', file])
+    t.regex(again.stderr, /was there already/)
+    t.is(readFileSync(file, 'utf8'), after.replace('URL', url))
+  }
+})
+
+test.serial(
+  'config add: makes the file of the configuration; a broken or inline one stays as it is',
+  async (t) => {
+    const env = { XDG_CONFIG_HOME: temporaryFolder(t) }
+    const { code, stderr } = await runCli(['config', 'add', 'http://a.example'], { env })
+    t.is(code, 0, stderr)
+    await runCli(['config', 'add', 'http://b.example'], { env })
+    t.deepEqual(readBuyerConfig(env).urls, ['http://a.example', 'http://b.example'])
+    for (const text of ['[registry', 'registry = { discovery_timeout = 2 }\n']) {
+      const file = temporaryFile(t, 'odd.toml', text)
+      t.is((await runCli(['config', 'add', 'http://a.example', '--config', file])).code, 78, text)
+      t.is(readFileSync(file, 'utf8'), text)
+    }
+    const bad = await runCli(['config', 'add', 'http://user:secret@a.example'], { env })
+    t.is(bad.code, 1)
+    t.notRegex(bad.stderr, /secret/)
+  },
+)

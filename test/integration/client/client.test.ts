@@ -15,6 +15,20 @@ async function idsOf(listings: AsyncIterable<Listing>): Promise<string[]> {
   return ids.sort()
 }
 
+test('client: known parameters have types of their own beside any filter', (t) => {
+  const { listings } = createClient({ url: 'http://127.0.0.1:1' })
+  const ask = (...[query]: Parameters<typeof listings>) => query
+  t.truthy(
+    ask({ sort: 'price', status: '', price_per: 'gb', testnet: true, gpu_modle: 'H100', sla: undefined }),
+  )
+  // @ts-expect-error an order that does not exist
+  t.truthy(ask({ sort: 'cheap' }))
+  // @ts-expect-error a status that does not exist
+  t.truthy(ask({ status: 'opne' }))
+  // @ts-expect-error a unit that does not exist
+  t.truthy(ask({ price_per: 'machine' }))
+})
+
 test('client: walks a gateway by cursor, and yields each listing once', async (t) => {
   const { fakes, ids } = await startFarCopies(t, 900)
   const upstreams = fakes.map(({ url }, n) => ({ name: `registry-${n}`, url }))
