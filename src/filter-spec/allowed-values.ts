@@ -1,7 +1,7 @@
-import { suggestName } from '../domain/nearest-name.ts'
+import { nearestName } from '../domain/nearest-name.ts'
 import { at, type JsonValue } from '../json/value.ts'
 import type { FilterDefinition } from './filter.ts'
-import { listNames, quote } from './literals.ts'
+import { listNames, quote, readJsonSet } from './literals.ts'
 import { OPERATIONS, parseTest } from './operations/operations.ts'
 import type { Path } from './path.ts'
 
@@ -24,10 +24,14 @@ type WithValues = FilterDefinition & {
   counts?: { values: readonly { value: string }[]; other: number } | undefined
 }
 
-/** Explains an answer without a match: the values of valid filters that the listing shapes do not name, or no listing has. */
+/**
+ * The values of valid filters that the listing shapes do not name, or no listing has: why an answer lacks what was asked.
+ * @param shown how a value of a listing is written
+ */
 export function describeUnknownValues(
   known: readonly WithValues[],
   pairs: readonly (readonly [name: string, value: string])[],
+  shown: (value: string) => string = (value) => value,
 ): string[] {
   return pairs.flatMap(([name, text]) => {
     const filter = known.find((one) => one.name === name)
@@ -44,11 +48,59 @@ export function describeUnknownValues(
         const parts = value.split(',').map((part) => part.trim())
         if (parts.length > 1 && (allowed || parts.every((part) => names.includes(part))))
           return `${name}: ${quote(value)} is one value; for any of several, write in:[${value}]`
-        const suggestion = suggestName(value, names)
+        const nearest = nearestName(
+          value,
+          names.filter((one) => maySpell(value, one)),
+        )
+        const suggestion = nearest === null ? null : `; did you mean ${shown(nearest)}?`
         if (allowed)
-          return `${name}: ${quote(value)} is not a known value${suggestion || `; known are ${listNames(allowed)}`}`
-        if (suggestion === '' && counts!.other > 0) return []
-        return `${name}: no listing has ${quote(value)}${suggestion || `; there are ${listNames(present)}`}`
+          return `${name}: ${quote(value)} is not a known value${suggestion ?? `; known are ${listNames(allowed.map(shown))}`}`
+        if (suggestion === null && counts!.other > 0) return []
+        return `${name}: no listing has ${quote(value)}${suggestion ?? `; there are ${listNames(present.map(shown))}`}`
       })
   })
+}
+
+/** A name with other digits, or with more letters after its digits, has another meaning: A10 is no A100, L40 no L40S. */
+function maySpell(value: string, name: string): boolean {
+  const [one, other] = [value, name].map((text) => text.toLowerCase())
+  const isLonger = one !== other && (other!.startsWith(one!) || one!.startsWith(other!))
+  return digitsOf(value) === digitsOf(name) && !(isLonger && /\d/.test(value))
+}
+
+const digitsOf = (text: string): string => text.replace(/\D/g, '')
+
+/**
+ * The first filter by value whose plain set form reads a known value with a comma as several: `in:[Frankfurt, DE]`. `values` are those
+ * that were meant. `null` where no set does.
+ */
+export function findSplitValue(
+  known: readonly WithValues[],
+  pairs: readonly (readonly [name: string, value: string])[],
+): { name: string; value: string; values: readonly string[] } | null {
+  for (const [name, text] of pairs) {
+    const filter = known.find((one) => one.name === name)
+    const form = /^(?:not_)?in:(\[.*\])$/s.exec(text)
+    if (filter === undefined || form === null || readJsonSet(form[1]!) !== null) continue
+    const present = new Set([
+      ...(filter.allowed ?? []),
+      ...(filter.counts?.values.map(({ value }) => value) ?? []),
+    ])
+    const values = joinKnown(form[1]!.slice(1, -1).split(','), present)
+    const value = values.find((one) => one.includes(','))
+    if (value !== undefined) return { name, value, values }
+  }
+  return null
+}
+
+/** Pieces between commas, those of a known value as one. */
+function joinKnown(pieces: readonly string[], known: ReadonlySet<string>): string[] {
+  const values: string[] = []
+  for (let n = 0; n < pieces.length; ) {
+    const ends = pieces.map((_, end) => end + 1).filter((end) => end > n + 1)
+    const end = ends.findLast((one) => known.has(pieces.slice(n, one).join(',').trim())) ?? n + 1
+    values.push(pieces.slice(n, end).join(',').trim())
+    n = end
+  }
+  return values
 }

@@ -46,11 +46,22 @@ function criterionOf(filter: Filter, value: string, onMissing: OnMissing): Crite
 
 /** `detail` has the deployed protocol's words, so `errors` has the suggestion. @throws EntrepotError `bad_request` */
 function refuseUnknownFilter(name: string, known: readonly string[]): never {
-  const message = suggestName(name, known).slice(2) || `known are ${listNames(known)}`
+  const meant = MEANT.find(([words, filter]) => words.test(name) && known.includes(filter))
+  const message =
+    meant === undefined
+      ? suggestName(name, known).slice(2) || `known are ${listNames(known)}`
+      : `that is ${meant[1]}`
   throw new EntrepotError('bad_request', `unknown filter: ${quote(name)}`, {
     errors: known.length === 0 ? [] : [{ path: name, message }],
   })
 }
+
+/** What buyers call filters that have another name here. A name that is spelled nearly so may mean something else: RAM is no VRAM. */
+const MEANT: readonly (readonly [words: RegExp, filter: string])[] = [
+  [/vram|gpu_?(?:ram|mem)/i, 'gpu_memory_gb_min'],
+  [/^(?:gpu_?)?(?:model|name|type)$/i, 'gpu'],
+  [/^(?:location|place|city|zone|data_?cent(?:er|re))$/i, 'region'],
+]
 
 /** `strict.NAME=true` drops listings without the field; `false` keeps them. */
 function readOverrides(

@@ -62,14 +62,15 @@ function describeOffer(listing: JsonObject): string {
 }
 
 /** With decimals applied: symbols are those of the operator's file. */
-function describePrice(listing: JsonObject): string {
+export function describePrice(listing: JsonObject): string {
   const price = at(listing, '_meta', 'price')
   const amount = textAt(price, 'amount')
   if (amount === null) return hasRates(listing) ? 'price not readable' : 'price on request'
   const symbol = textAt(price, 'symbol')
   const token = symbol ?? `units of ${quoted(textAt(price, 'token') ?? '', MAX_UNIT)}`
   const testnet = at(price, 'testnet') === true ? ' TESTNET' : ''
-  return `${readableAmount(amount, symbol !== null)} ${token}/${unitOf(price)}${testnet}`
+  const bait = at(price, 'outlier') === true ? ', below 1 % of the median of its model: probably bait' : ''
+  return `${readableAmount(amount, symbol !== null)} ${token}/${unitOf(price)}${testnet}${bait}`
 }
 
 function unitOf(price: JsonValue): string {

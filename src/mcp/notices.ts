@@ -1,13 +1,16 @@
 import { plural } from '../domain/plural.ts'
 import { formatAge } from '../domain/timestamp.ts'
-import { describeUnknownValues } from '../filter-spec/allowed-values.ts'
+import { EntrepotError } from '../errors.ts'
+import { describeUnknownValues, findSplitValue } from '../filter-spec/allowed-values.ts'
 import type { Market } from '../gateway/market.ts'
 import type { Completeness } from '../gateway/market-parts.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
 import { at, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
+import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { describeAnswered } from '../wire/describe-answered.ts'
 import { describeMissing } from '../wire/describe-missing.ts'
 import type { SourceNote } from '../wire/source.ts'
+import { quoted } from './quoted.ts'
 
 /** Completeness in words for an agent, with the age of the oldest reading. Holds names and reasons, never text of a listing. */
 export function describeCompleteness({ complete, sources }: Completeness): string {
@@ -81,7 +84,7 @@ export function describeUnchecked(count: number): string | null {
   )
 }
 
-/** With `count` in words, or else the values of filters that no listing can have. */
+/** With `count` in words, and the values of filters that no listing can have, or has. */
 export async function describeMatches(
   market: Market,
   { filters }: Pick<MarketQuery, 'filters'>,
@@ -90,11 +93,52 @@ export async function describeMatches(
   request: MarketRequest,
 ): Promise<string> {
   const where = answer.complete ? '' : ' in the sources that answered'
-  const completeness = describeCompleteness(answer)
-  if (total > 0) return `${completeness} ${count}${where}.`
-  const descriptions = filters.length === 0 ? [] : (await market.filters(request, true)).filters
-  const notes = describeUnknownValues(descriptions, filters).map((note) => note.replace(/[^?]$/, '$&.'))
-  return [completeness, `No listing matches${where}.`, ...notes].join(' ')
+  const matches = total === 0 ? 'No listing matches' : count
+  // A part of a set that no listing has is missing from what was found.
+  const asked = total === 0 ? filters : filters.filter(([, value]) => isSet(value))
+  const notes = asked.length === 0 ? [] : await describeValues(market, asked, request)
+  return [describeCompleteness(answer), `${matches}${where}.`, ...notes].join(' ')
+}
+
+async function describeValues(
+  market: Market,
+  filters: MarketQuery['filters'],
+  request: MarketRequest,
+): Promise<string[]> {
+  const { filters: known } = await market.filters(request, true)
+  const notes = describeUnknownValues(known, filters, (value) => quoted(value, MAX_VALUE))
+  const paths = new Set(
+    known.filter(({ name }) => filters.some(([one]) => one === name)).map(({ path }) => path),
+  )
+  const better =
+    notes.length === 0 ? [] : BY_MEANING.filter(([path]) => paths.has(path)).map(([, words]) => words)
+  return [...notes.map((note) => note.replace(/[^?]$/, '$&.')), ...better]
+}
+
+const MAX_VALUE = 64
+
+const BY_MEANING = [
+  [MODEL_PATH, 'gpu knows all spellings of a model.'],
+  [REGION_PATH, 'country and continent know all spellings of a place.'],
+] as const
+
+const isSet = (value: string): boolean => /^(?:not_)?in:\[.*,/s.test(value)
+
+/** @throws EntrepotError `bad_request` for a set that reads a value with a comma as several */
+export async function refuseSplitValues(
+  market: Market,
+  { filters }: Pick<MarketQuery, 'filters'>,
+  request: MarketRequest,
+): Promise<void> {
+  const sets = filters.filter(([, value]) => isSet(value))
+  if (sets.length === 0) return
+  const split = findSplitValue((await market.filters(request, true)).filters, sets)
+  if (split === null) return
+  const array = JSON.stringify(split.values)
+  throw new EntrepotError(
+    'bad_request',
+    `${split.name}: ${JSON.stringify(split.value)} has a comma, and this set reads it as several values; send the array ${array}`,
+  )
 }
 
 const missingOf = (sources: readonly SourceNote[]): string =>

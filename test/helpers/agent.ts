@@ -84,7 +84,8 @@ async function connect(
 }
 
 function toReply({ content, isError = false }: CallToolResult): ToolReply {
-  const [first = '', json = '{}'] = content.map((block) => (block.type === 'text' ? block.text : ''))
+  const blocks = content.map((block) => (block.type === 'text' ? block.text : ''))
+  const [first = '', json = '{}'] = blocks
   const [notice = '', ...lines] = first.split('\n')
-  return { notice, lines, text: first + json, json, value: JSON.parse(json), isError }
+  return { notice, lines, text: blocks.join('\n'), json, value: JSON.parse(json), isError }
 }

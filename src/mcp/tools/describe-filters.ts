@@ -59,5 +59,5 @@ function renderFilter(filter: FilterDescription): string {
     counts !== undefined && counts.values.length > 0 && `now ${renderValues(name, counts, MAX_IN_LINE)}`,
     registries !== undefined && `at ${registries.map((one) => plainName(one, MAX_NAME)).join(', ')}`,
   ]
-  return parts.filter((part) => part !== false).join(' | ')
+  return parts.filter((part) => part !== false).join('|')
 }

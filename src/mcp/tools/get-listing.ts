@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { renderItem } from '../../gateway/envelope.ts'
 import { idsBeginning } from '../../gateway/ids-beginning.ts'
 import { parseObject } from '../../json/value.ts'
+import { describePrice } from '../listing-line.ts'
 import { describeCompleteness, describeListing } from '../notices.ts'
 import { quoted } from '../quoted.ts'
 import { defineTool } from '../tool.ts'
@@ -33,9 +34,10 @@ export const getListingTool = defineTool({
         lines: ids.length < 2 ? [] : describeIds(ids),
       }
     const item = renderItem(merged).toString()
+    const listing = parseObject(item)
     const meant = only === undefined ? '' : 'Exactly one open listing has an id that begins so. '
     return {
-      notice: `${meant}${describeListing(completeness, parseObject(item))}`,
+      notice: `${meant}${describeListing(completeness, listing)} Price: ${describePrice(listing)}.`,
       json: `${JSON.stringify(completeness).slice(0, -1)},"listing":${item}}`,
     }
   },

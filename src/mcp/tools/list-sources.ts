@@ -41,7 +41,7 @@ function renderSource({
     typeof listings === 'number' && plural(listings, 'listing'),
     typeof age_seconds === 'number' && `${formatAge(age_seconds)} old`,
   ]
-  return parts.filter((part) => typeof part === 'string').join(' | ')
+  return parts.filter((part) => typeof part === 'string').join('|')
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

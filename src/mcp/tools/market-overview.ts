@@ -4,8 +4,9 @@ import { readableAmount, unitName } from '../../domain/price/price-key.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { Hints } from '../../gateway/hints.ts'
 import { describeUnplaced } from '../../wire/describe-hints.ts'
+import { describeSummary } from '../../wire/describe-summary.ts'
 import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
-import { describeMatches, REPLACED_COPIES } from '../notices.ts'
+import { describeMatches, REPLACED_COPIES, refuseSplitValues } from '../notices.ts'
 import { plainName, quoted } from '../quoted.ts'
 import {
   DETAIL,
@@ -42,11 +43,13 @@ export const marketOverviewTool = defineTool({
   },
   run: async (market, { by, prices_by, detail, ...input }, request) => {
     const query = { ...marketQuery(market, input), by: by ?? null, pricesBy: prices_by ?? null }
+    await refuseSplitValues(market, query, request)
     const counts = await market.facets(query, request)
     const matches = plural(counts.total, 'listing matches', 'listings match')
     const count = counts.isTotalExact ? matches : `At most ${matches}`
     const notice = [
       await describeMatches(market, query, counts, count, request),
+      ...(counts.total === 0 ? [] : [describeSummary({ ...counts, total_is: totalIs(counts) })]),
       ...describeUnplaced(counts.unplaced),
       ...(counts.isTotalExact ? [] : [`Counts and prices may include ${REPLACED_COPIES}.`]),
     ].join(' ')
@@ -54,6 +57,9 @@ export const marketOverviewTool = defineTool({
     return { notice, lines: counts.total === 0 ? [] : renderOverview(counts) }
   },
 })
+
+const totalIs = ({ isTotalExact }: Pick<MergedFacets, 'isTotalExact'>) =>
+  isTotalExact ? undefined : 'at_most'
 
 type Counts = MergedFacets & Pick<Hints, 'unplaced'>
 
@@ -63,12 +69,11 @@ function shortened({ complete, sources, total, isTotalExact, facets, prices, unp
     name,
     { ...topValues(facet, MAX_VALUES), missing },
   ])
-  const total_is = isTotalExact ? undefined : 'at_most'
   return {
     complete,
     sources,
     total,
-    total_is,
+    total_is: totalIs({ isTotalExact }),
     unplaced,
     prices: prices.slice(0, MAX_PRICES),
     facets: Object.fromEntries(entries),
@@ -82,7 +87,7 @@ function renderOverview({ facets, prices }: Counts): string[] {
   ]
 }
 
-/** `1.75 – 3.73 USDC/GPU·h, median 2.58 | 20 offers, 47 GPUs`. */
+/** `1.75 – 3.73 USDC/GPU·h, median 2.58|20 offers, 47 GPUs`. */
 function renderPrices({
   symbol,
   token,
@@ -100,7 +105,7 @@ function renderPrices({
   const basis = `${name}/${unitName(unit === 'hour' || unit === 'token' ? unit : quoted(unit, MAX_TOKEN), price_per)}`
   const counted = [plural(offers, 'offer'), ...(gpus === 0 ? [] : [plural(gpus, 'GPU')])].join(', ')
   const price = least === most ? least : `${least} – ${most}`
-  return `${price} ${basis}${testnet ? ' TESTNET' : ''}, median ${median} | ${counted}`
+  return `${price} ${basis}${testnet ? ' TESTNET' : ''}, median ${median}|${counted}`
 }
 
 const MAX_TOKEN = 16
@@ -109,17 +114,17 @@ const MAX_TOKEN = 16
 function renderFacet(name: string, facet: FacetJson): string[] {
   const { values, missing } = facet
   const title = plainName(name, MAX_TEXT)
-  const unsaid = missing === 0 ? '' : ` | ${missing} do not say`
+  const unsaid = missing === 0 ? '' : `, ${missing} do not say`
   if (values.every(({ prices }) => prices === undefined))
     return [`${title}: ${renderValues(name, facet, MAX_VALUES)}${unsaid}`]
   const rest = topValues(facet, MAX_VALUES)
-  const more = rest.other === 0 ? '' : ` | ${rest.other} with other values`
+  const more = rest.other === 0 ? '' : `, ${rest.other} with other values`
   return [
     `${title}, with prices${more}${unsaid}:`,
     ...rest.values.map(({ value, count, prices = [] }) => {
       const [lead] = prices
       const price = lead === undefined ? 'no price' : renderPrices(lead)
-      return `${renderValue(name, value)} | ${plural(count, 'listing')} | ${price}`
+      return `${renderValue(name, value)}|${plural(count, 'listing')}|${price}`
     }),
   ]
 }

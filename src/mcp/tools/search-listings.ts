@@ -1,17 +1,15 @@
 import { z } from 'zod'
-import { countedSizes, type LowestPrice } from '../../domain/price/price-key.ts'
+import { plural } from '../../domain/plural.ts'
 import { SORTS } from '../../domain/price/price-parameters.ts'
 import { MAX_LIMIT } from '../../domain/query.ts'
-import { itemPrice } from '../../gateway/by-price/item-price.ts'
 import { renderItem } from '../../gateway/envelope.ts'
 import type { Market, Page } from '../../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
-import type { MergedItem } from '../../gateway/merged-item.ts'
 import { countUnchecked } from '../../gateway/source-report.ts'
-import { type JsonObject, type JsonValue, parseObject } from '../../json/value.ts'
+import { at, type JsonObject, parseObject } from '../../json/value.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { type Family, familiesOf, renderLines } from '../listing-line.ts'
-import { describeMatches, describeUnchecked } from '../notices.ts'
+import { describeMatches, describeUnchecked, refuseSplitValues } from '../notices.ts'
 import { DETAIL, defineTool, MARKET_INPUT, marketQuery, type ToolOutput } from '../tool.ts'
 
 const DEFAULT_LIMIT = 20
@@ -41,6 +39,7 @@ export const searchListingsTool = defineTool({
   },
   run: async (market, { sort, limit, cursor = null, detail, ...input }, request) => {
     const query = marketQuery(market, input, sort)
+    await refuseSplitValues(market, query, request)
     if (detail === 'lines') return describeLines(market, query, { limit, cursor }, request)
     const page = await market.page({ ...query, limit, offset: 0, cursor }, request)
     const notice = await describePage(market, query, page, `${page.items.length}`, request)
@@ -61,14 +60,27 @@ async function describeLines(
 ): Promise<ToolOutput> {
   const { page, families } = await readFamilies(market, query, asked, request)
   const { length } = page.items
-  const shown = families.length < length ? `${families.length} lines for ${length}` : `${length}`
+  const credible = families.filter(([first]) => at(first, '_meta', 'price', 'outlier') !== true)
+  const shown = credible.length < length ? `${plural(credible.length, 'line')} for ${length}` : `${length}`
   const { nextCursor, total } = page
   const left = asked.cursor === null && page.isTotalExact ? `${total - length} more match` : 'More match'
   const more = nextCursor === undefined ? [] : [`${left}: pass cursor to continue.`]
   return {
-    notice: [await describePage(market, query, page, shown, request), ...more].join(' '),
-    lines: [...(nextCursor === undefined ? [] : [`cursor: ${nextCursor}`]), ...renderLines(families)],
+    notice: [
+      await describePage(market, query, page, shown, request),
+      ...describeOutliers(families.length - credible.length),
+      ...more,
+    ].join(' '),
+    lines: [...(nextCursor === undefined ? [] : [`cursor: ${nextCursor}`]), ...renderLines(credible)],
   }
+}
+
+/** Lines of prices that are far below those of their model. */
+function describeOutliers(count: number): string[] {
+  if (count === 0) return []
+  return [
+    `Left out: ${plural(count, 'offer')} below 1 % of the median price of the model, probably bait; detail "full" has ${count === 1 ? 'it' : 'them'}.`,
+  ]
 }
 
 /** Reads on where families leave room: as many listings as make at most `limit` lines. */
@@ -80,9 +92,7 @@ async function readFamilies(
 ): Promise<{ page: Page; families: readonly Family[] }> {
   const read = async (count: number, suggests = false) => {
     const page = await market.page({ ...query, limit: count, offset: 0, cursor, suggests }, request)
-    const listings = page.items.map(
-      (item): JsonObject => parseObject(renderItem(priced(item, market)).toString()),
-    )
+    const listings = page.items.map((item): JsonObject => parseObject(renderItem(item).toString()))
     return { page, listings, families: familiesOf(listings) }
   }
   const first = await read(limit, true)
@@ -92,16 +102,6 @@ async function readFamilies(
   const next = families[limit]?.[0]
   const last = await read(next === undefined ? listings.length : listings.indexOf(next))
   return { ...last, page: { ...last.page, suggestions } }
-}
-
-/** With its lowest price, where no price was compared: known tokens by the hour first, those of test networks after them. */
-function priced(item: MergedItem, { tokens }: Market): MergedItem {
-  const groupOf = ({ option: { chain, token, unit } }: LowestPrice): number => {
-    const known = tokens.find(chain, token)
-    return (known === null ? 4 : known.testnet ? 2 : 0) + (unit === 'hour' ? 0 : 1)
-  }
-  const sizesOf = (listing: JsonValue) => countedSizes(listing, item.registry)
-  return { ...item, price: item.price ?? itemPrice(item.bytes, { per: 'gpu', groupOf }, { tokens, sizesOf }) }
 }
 
 async function describePage(

@@ -160,7 +160,7 @@ test('get_listing: warns if a better copy may exist or the seller is disputed', 
   t.true(best.value.complete)
   t.regex(
     best.notice,
-    /^The listing was found; every source that could have a better copy has answered\. This copy of trusted is \d+ s old\. Words/,
+    /^The listing was found; every source that could have a better copy has answered\. This copy of trusted is \d+ s old\. Price: price on request\. Words/,
   )
   t.is(typeof best.value.listing?._meta.age_seconds, 'number')
   const odd = await agent.call('get_listing', { listing_id: 'odd' })
@@ -468,7 +468,7 @@ test('search_listings: an unknown filter is refused by name', async (t) => {
   const none = await agent.call('market_overview', { filters: { gpu_interconnect: 'nvlnk' } })
   t.regex(
     none.notice,
-    /No listing matches\. gpu_interconnect: 'nvlnk' is not a known value; did you mean nvlink\?$/,
+    /No listing matches\. gpu_interconnect: 'nvlnk' is not a known value; did you mean "nvlink"\? /,
   )
   const several = await agent.call('search_listings', { filters: { gpu_interconnect: 'a,b' } })
   t.regex(several.notice, /'a,b' is one value; for any of several, write in:\[a,b\]\.$/)
