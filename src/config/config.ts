@@ -31,6 +31,11 @@ export function loadConfig(given: Environment = processEnvironment): Config {
   const file = settings.configPath
   const gateway = parseGatewayFile(readText(file, problems), { file, environment, problems })
   const authority = readAuthority(environment, problems)
+  if (!gateway.access.plain && authority === null)
+    problems.push({
+      path: 'access.plain',
+      message: 'is false, and without REGISTRY_AUTHORITY_… there is no signed line: set those, or remove it',
+    })
   if (problems.length > 0) throw new ConfigError(problems)
   const config = { ...settings, ...gateway, authority }
   return Object.freeze({ ...config, warnings: configWarnings(config, environment) })

@@ -136,7 +136,7 @@ const gatewayFile = z.strictObject({
     enabled: z.boolean().default(true),
     listing_shape: z.enum(LISTING_SHAPE_MODES).default('warn'),
   }),
-  access: table({ open: z.boolean().default(false) }),
+  access: table({ open: z.boolean().default(false), plain: z.boolean().default(true) }),
   // Shorter than a minute, a pause of the store would refuse keys.
   keys: table({ trust_seconds: count(300, 60) }),
   cache: table({
@@ -149,6 +149,7 @@ const gatewayFile = z.strictObject({
     anonymous_per_minute: count(0),
     read_key_per_minute: count(0),
     publish_per_minute: count(300),
+    principal_per_minute: count(0),
     listings_per_publisher: count(10_000),
     trusted_proxies: z
       .array(z.union([z.cidrv4(), z.cidrv6()], 'expected a CIDR such as 10.0.0.0/8'))

@@ -20,6 +20,7 @@ import { createContentTag } from '../http/etag.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { createAuthorize } from '../http/middleware/authorize.ts'
 import {
+  createAddressLimit,
   createClientAddress,
   createRateLimit,
   hashClient,
@@ -32,6 +33,7 @@ import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createRoutes } from '../http/routes.ts'
 import type { SignedLine } from '../http/signed-line/answer-signed.ts'
+import { signedRoutes } from '../http/signed-line/routes.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
@@ -181,7 +183,7 @@ function createLocal(
     mode: 'local',
     priority: 0,
     ...localSource({ name, now }, replica, filters),
-    storefrontOf: (publisher) => replica.projection.publisherOf(publisher)?.storefrontUrl,
+    storefrontOf: (publisher) => replica.projection.publisherNamed(publisher)?.storefrontUrl,
   }
   return { source, status: localStatus(name, spec, replica) }
 }
@@ -262,18 +264,19 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     recognise: (token, options) => keys.recognise(token, options),
     now: () => clock.now() * 1000,
   })
+  const writes = registry.enabled
+    ? {
+        store,
+        replica,
+        verifier: { limiter, nowSeconds },
+        shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
+        maxListings: limits.listingsPerPublisher,
+        requiresKey: config.requireWriteKey,
+      }
+    : null
   const routes = createRoutes({
     gateway,
-    registry: registry.enabled
-      ? {
-          store,
-          replica,
-          verifier: { limiter, nowSeconds },
-          shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
-          maxListings: limits.listingsPerPublisher,
-          requiresKey: config.requireWriteKey,
-        }
-      : null,
+    registry: writes,
     keys,
     keyUsage,
     clock,
@@ -294,9 +297,9 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     : hashClient(clientAddress, adminKey ?? scope.cursorSecret)
   const limit = createRateLimit(limiter, clientAddress)
   /** Runs once for each request that passed its gate. */
-  const rateLimit: RateLimit = (request, gate, caller) => {
+  const rateLimit: RateLimit = (request, gate, caller, principal) => {
     if (caller.kind === 'key') keyUsage.count(caller.key.id)
-    return limit(request, gate, caller)
+    return limit(request, gate, caller, principal)
   }
   const inFlight = new InFlightRequests()
   const app = createApp({
@@ -307,7 +310,11 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     rateLimit,
     clientAddress,
     nameClient,
-    signedLine: signedLineOf(options),
+    signedLine: signedLineOf(options, createAddressLimit(limiter, clientAddress)),
+    signedRoutes: signedRoutes(
+      routes,
+      writes && { ...writes, authority: config.authority?.id ?? '', nowSeconds },
+    ),
     metrics: requests,
     inFlight,
     tracer,
@@ -317,19 +324,26 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
   return { routes, listener: app.callback(), idle: () => inFlight.idle() }
 }
 
-function signedLineOf({ config, spec, replica, scope }: ListenerOptions): SignedLine | null {
-  const { authority } = config
+function signedLineOf(
+  { config, spec, replica, scope }: ListenerOptions,
+  limitAddress: SignedLine['limitAddress'],
+): SignedLine | null {
+  const { authority, registry, access } = config
+  const { store, nowSeconds } = scope
   if (authority === null) return null
   return {
     signer: authority.signer,
-    localName: config.registry.name,
-    publisherWith: (id) => replica.projection.publisher(id)?.identifier ?? null,
+    localName: registry.name,
+    publisherWith: (id) => replica.projection.publisher(id),
+    writes: registry.enabled ? { store, nowSeconds } : null,
+    isPlainOpen: access.plain,
+    limitAddress,
     etagOf: (etag) => (etag === spec.etag ? spec.signedEtag : `${SIGNED_ETAG}${etag}`),
     plainEtagOf: (etag) => {
       if (etag === spec.signedEtag) return spec.etag
       return etag.startsWith(SIGNED_ETAG) ? etag.slice(SIGNED_ETAG.length) : null
     },
-    nowSeconds: scope.nowSeconds,
+    nowSeconds,
   }
 }
 

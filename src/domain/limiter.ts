@@ -1,4 +1,4 @@
-export type LimitKind = 'anonymous' | 'read_key' | 'publish'
+export type LimitKind = 'anonymous' | 'read_key' | 'publish' | 'principal' | 'signed_address'
 
 export type LimitState = {
   /** Per minute. */

@@ -36,16 +36,16 @@ const isSameIdentity = (one: PublisherIdentity, other: PublisherIdentity): boole
 
 const MICROS_PER_SECOND = 1_000_000
 
-const retireAt = ({ appliedAt, overlapSeconds }: Rotation): Micros =>
+export const retireAt = ({ appliedAt, overlapSeconds }: Rotation): Micros =>
   appliedAt + overlapSeconds * MICROS_PER_SECOND
 
 /** From when on the replaced identity is refused. */
 export const activeUntil = (rotation: Rotation): Micros => rotation.retiredAt ?? retireAt(rotation)
 
-const isRetired = (rotation: Rotation, now: Micros): boolean => activeUntil(rotation) <= now
+export const isRetired = (rotation: Rotation, now: Micros): boolean => activeUntil(rotation) <= now
 
 /** The primary one first; at most two, since a rotation waits for the end of the overlap before. */
-function activeIdentities(publisher: Publisher, now: Micros): PublisherIdentity[] {
+export function activeIdentities(publisher: Publisher, now: Micros): PublisherIdentity[] {
   const { scheme, identifier, rotations } = publisher
   const overlapping = rotations.filter((rotation) => !isRetired(rotation, now))
   return [{ scheme, identifier }, ...overlapping.map(({ current }) => current)]
@@ -93,7 +93,7 @@ const isSameIntent = (one: RotationIntent, other: RotationIntent): boolean =>
   one.overlapSeconds === other.overlapSeconds &&
   one.expiresAt === other.expiresAt
 
-export type RetirementRefusal = 'rotation_not_found' | 'not_replacement' | 'not_primary'
+export type RetirementRefusal = 'rotation_not_found' | 'not_replacement' | 'replaced_again'
 
 /** The publisher after its replaced identity was retired before the end of the overlap. */
 export function retired(
@@ -105,7 +105,7 @@ export function retired(
   const rotation = rotations.find((one) => one.nonce === nonce)
   if (rotation === undefined) return { outcome: 'rotation_not_found' }
   if (!isSameIdentity(rotation.replacement, identity)) return { outcome: 'not_replacement' }
-  if (!isSameIdentity(publisher, identity)) return { outcome: 'not_primary' }
+  if (!isSameIdentity(publisher, identity)) return { outcome: 'replaced_again' }
   if (rotation.retiredAt !== null) return { outcome: 'recorded', rotation }
   const ended = { ...rotation, retiredAt: now }
   const changed = { ...publisher, rotations: rotations.map((one) => (one === rotation ? ended : one)) }

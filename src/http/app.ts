@@ -22,6 +22,8 @@ import { findRoute } from './middleware/router.ts'
 import { traceRequests } from './middleware/tracing.ts'
 import type { Route } from './route.ts'
 import { answerSigned, type SignedLine } from './signed-line/answer-signed.ts'
+import { askPlain } from './signed-line/ask-plain.ts'
+import { answerRecorded, verifySigned } from './signed-line/verify-signed.ts'
 
 type AppOptions = {
   routes: readonly Route[]
@@ -36,6 +38,8 @@ type AppOptions = {
   nameClient?: (request: IncomingMessage) => string
   /** `null`, the default: requests of the signed line are refused. */
   signedLine?: SignedLine | null
+  /** Of requests of the signed line. Default: `routes`. */
+  signedRoutes?: readonly Route[]
   metrics: RequestMetrics
   inFlight?: InFlightRequests
   tracer?: Tracer | null
@@ -46,6 +50,7 @@ type AppOptions = {
 /** What a request passes, from the outside in. */
 export function createApp(options: AppOptions): Koa {
   const { metrics, readerOf = () => SEES_ALL, whenVerifiable = () => null } = options
+  const line = options.signedLine ?? null
   const app = new Koa()
   const unsent = new UnsentBytes(options.clientAddress)
   for (const middleware of [
@@ -55,11 +60,14 @@ export function createApp(options: AppOptions): Koa {
     reportRequests(options.nameClient ?? options.clientAddress, options.onAnswered),
     respond(unsent),
     setHeaders(),
-    answerSigned(options.signedLine ?? null),
+    answerSigned(line),
     answerErrors(),
-    findRoute(options.routes),
+    findRoute(options.routes, options.signedRoutes),
+    verifySigned(line),
     checkGate(options.authorize, readerOf, whenVerifiable),
+    answerRecorded(),
     limitRate(options.rateLimit),
+    askPlain(line),
     readBody(),
     requireRoom(unsent),
     compressBodies(),

@@ -3,7 +3,8 @@ import type { Caller } from '../domain/api-key.ts'
 import type { Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
 import type { EntrepotError } from '../errors.ts'
-import type { HandlerResponse, LogMembers, RequestContext, Route } from './route.ts'
+import type { Operation } from '../signing/operations.ts'
+import type { HandlerResponse, LogMembers, RequestContext, Route, SignedCall } from './route.ts'
 
 /** What a middleware adds to a request for the others, since Koa passes no parameters between them. */
 type RequestState = {
@@ -15,14 +16,20 @@ type RequestState = {
   problem: EntrepotError | undefined
   /** Added by handlers, for the log. */
   notes: LogMembers | undefined
+  /** Set by `answerSigned`: what a request of the signed line is about. */
+  question: Operation | undefined
+  /** Set by `verifySigned`: who has signed it. Without it an answer is not signed. */
+  signed: SignedCall | undefined
+  /** Set by `verifySigned`: the answer of an earlier try. */
+  recorded: { status: number; body: string } | undefined
   /** Set by `findRoute`. */
   route: Route
   /** Set by `checkGate`. */
   caller: Caller
   /** Set by `checkGate`: what the caller sees. */
   reader: Reader
-  /** Set by `readBody`. */
-  body: RequestContext['body']
+  /** Set by `readBody`, or before by `verifySigned`. */
+  body: RequestContext['body'] | undefined
   /** Set by `callHandler`, `cacheResponses` or `answerErrors`, and replaced on the way out. */
   response: HandlerResponse
 }

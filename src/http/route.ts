@@ -4,6 +4,8 @@ import type { Caller } from '../domain/api-key.ts'
 import type { Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
 import type { JsonValue } from '../json/value.ts'
+import type { SignedWriter } from '../registry/write/signed-write.ts'
+import type { SignedRequest } from '../signing/exchange.ts'
 
 export type Route = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -65,10 +67,19 @@ export type RequestContext = {
   /** What the caller sees. */
   reader: Reader
   body: { bytes: Buffer; value: JsonValue } | null
+  /** Of the signed line. */
+  signed: SignedCall | undefined
   signal: AbortSignal
   trace: Trace | undefined
   /** Adds members to the request's line in the log, whatever is answered. No secrets. */
   note: (members: LogMembers) => void
+}
+
+/** A request of the signed line that its principal has signed. */
+export type SignedCall = {
+  request: SignedRequest
+  /** Of a write that was begun. */
+  writer: SignedWriter | null
 }
 
 export type LogMembers = Readonly<Record<string, string | number | object>>

@@ -8,18 +8,22 @@ import type { Config } from '../config/config.ts'
 import type { Limiter, LimitKind, LimitState } from '../domain/limiter.ts'
 
 const MINUTE_SECONDS = 60
+/** Principals cost nothing, so that those of one address are limited together before their signatures are checked. */
+const PRINCIPALS_PER_ADDRESS = 20
 
 type SharedCounters = { client: object; prefix: string }
 
 /** Limits per minute, 0: off. With `shared`, replicas count together; while it fails, each counts alone. */
 export function createLimiter(
-  limits: Pick<Config['limits'], 'anonymousPerMinute' | 'readKeyPerMinute' | 'publishPerMinute'>,
+  limits: Pick<Config['limits'], `${string}PerMinute` & keyof Config['limits']>,
   shared: SharedCounters | null = null,
 ): Limiter {
   const counters: Record<LimitKind, RateLimiterAbstract | null> = {
     anonymous: counter('anonymous', limits.anonymousPerMinute, shared),
     read_key: counter('read_key', limits.readKeyPerMinute, shared),
     publish: counter('publish', limits.publishPerMinute, shared),
+    principal: counter('principal', limits.principalPerMinute, shared),
+    signed_address: counter('signed_address', limits.principalPerMinute * PRINCIPALS_PER_ADDRESS, shared),
   }
   return (kind, caller) => {
     const limiter = counters[kind]

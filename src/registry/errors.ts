@@ -12,6 +12,10 @@ export const notOwner = (): EntrepotError =>
 export const retiredPrincipal = (): EntrepotError =>
   new EntrepotError('forbidden', 'Publisher principal is retired or disabled')
 
+/** The signed line's answer to a change of another's listing. */
+export const notOwnedByPrincipal = (): EntrepotError =>
+  new EntrepotError('forbidden', 'Publisher principal does not own listing')
+
 /** The deployed protocol's answer to a change that the owner has not signed. */
 export const invalidSignature = (): EntrepotError => new EntrepotError('unauthorized', 'Invalid signature')
 

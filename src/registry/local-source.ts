@@ -7,6 +7,7 @@ import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
 import type { IndexRow } from '../listing-index/listing-index.ts'
+import { publisherOf } from '../signing/principal.ts'
 import type { Projection } from './projection.ts'
 import type { Replica } from './replica.ts'
 
@@ -50,7 +51,7 @@ function unchanged(replica: Replica): () => boolean {
 
 /** `undefined` for an unknown publisher. */
 function publisherIdOf(projection: Projection, publisher: string | null): number | null | undefined {
-  return publisher === null ? null : projection.publisherOf(publisher)?.publisherId
+  return publisher === null ? null : projection.publisherNamed(publisher)?.publisherId
 }
 
 function indexed(projection: Projection): IndexedListings {
@@ -65,8 +66,8 @@ function indexed(projection: Projection): IndexedListings {
       const publisherId = publisherIdOf(projection, publisher)
       if (publisherId === undefined) return null
       const matches = projection.listings.matches({ ...query, publisherId })
-      const publisherOf = (id: number) => identityOf(id, projection)
-      return { matches, itemOf: (row) => toItem(row, projection), publisherOf }
+      const of = (id: number) => identityOf(id, projection)
+      return { matches, itemOf: (row) => toItem(row, projection), publisherOf: of }
     },
     find: (query, listingId) => find(projection, query, listingId),
   }
@@ -78,7 +79,8 @@ function find(projection: Projection, query: ListingQuery, listingId: string): r
   const row = projection.listings.get(listingId)
   if (row === undefined || (query.status !== null && row.status !== query.status)) return NONE
   const item = toItem(row, projection)
-  return query.publisher === null || item.publisher === query.publisher ? [item] : NONE
+  const isOf = query.publisher === null || row.publisherId === publisherIdOf(projection, query.publisher)
+  return isOf ? [item] : NONE
 }
 
 function toItem(
@@ -98,7 +100,7 @@ function toItem(
 
 function identityOf(publisherId: number, projection: Projection): ListingIdentity {
   const publisher = projection.publisher(publisherId)
-  return { storefrontUrl: publisher?.storefrontUrl ?? null, publisher: publisher?.identifier ?? null }
+  return { storefrontUrl: publisher?.storefrontUrl ?? null, publisher: publisher && publisherOf(publisher) }
 }
 
 export const localStatus =

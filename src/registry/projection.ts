@@ -1,10 +1,11 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import { type ListingRecord, renderListing, rowHead } from '../domain/listing.ts'
-import type { Publisher } from '../domain/publisher.ts'
+import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
+import { readPublisher } from '../signing/principal.ts'
 import type { Change } from '../store/store.ts'
 import type { Tables } from '../vocabulary/meaning.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
@@ -32,10 +33,15 @@ export class Projection {
     return this.#publishers.get(id) ?? null
   }
 
-  /** For `eip191` the identifier is the lower-cased address. */
-  publisherOf(identifier: string, scheme = 'eip191'): Publisher | null {
+  /** Also by an identity that it has replaced. For `eip191` the identifier is the lower-cased address. */
+  publisherOf({ scheme, identifier }: PublisherIdentity): Publisher | null {
     const id = this.#publisherIds.get(scheme)?.get(identifier)
     return id === undefined ? null : this.publisher(id)
+  }
+
+  /** By the text of readers: the address of a wallet, or the scheme and the identifier. */
+  publisherNamed(text: string): Publisher | null {
+    return this.publisherOf(readPublisher(text) ?? { scheme: 'eip191', identifier: text })
   }
 
   /** In the order of their first listing, oldest first. */
@@ -46,6 +52,11 @@ export class Projection {
   ownerOf(listingId: string): Publisher | null {
     const row = this.listings.get(listingId)
     return row === undefined ? null : this.publisher(row.publisherId)
+  }
+
+  isOwnedByAnother(listingId: string, identity: PublisherIdentity): boolean {
+    const owner = this.ownerOf(listingId)
+    return owner !== null && owner !== this.publisherOf(identity)
   }
 
   keyByHash(hash: string): ApiKey | null {
@@ -96,12 +107,17 @@ export class Projection {
   }
 
   #setPublisher(publisher: Publisher): void {
-    const { publisherId, scheme, identifier, storefrontUrl } = publisher
+    const { publisherId, storefrontUrl, rotations } = publisher
     const before = this.publisher(publisherId)
     this.#publishers.set(publisherId, publisher)
-    const ids = this.#publisherIds.get(scheme) ?? new Map<string, number>()
-    this.#publisherIds.set(scheme, ids.set(identifier, publisherId))
-    if (before?.storefrontUrl !== storefrontUrl)
+    for (const { scheme, identifier } of [publisher, ...rotations.map(({ current }) => current)]) {
+      const ids = this.#publisherIds.get(scheme) ?? new Map<string, number>()
+      this.#publisherIds.set(scheme, ids.set(identifier, publisherId))
+    }
+    const isRenamed = before !== null && before.identifier !== publisher.identifier
+    // Its rows name it, although none of their bytes do.
+    if (isRenamed) this.listings.version++
+    if (isRenamed || before?.storefrontUrl !== storefrontUrl)
       this.changes.emit(() => this.listings.entriesOf(publisherId).map(({ listingId }) => listingId))
     if (before === null || before.storefrontUrl === storefrontUrl) return
     const move = this.#rewriteRows(publisherId, this.#storefrontUpdates.get(publisherId)).finally(() => {

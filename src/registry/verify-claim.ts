@@ -10,6 +10,7 @@ import type { PublisherIdentity } from '../domain/publisher.ts'
 import { EntrepotError } from '../errors.ts'
 import type { JsonValue } from '../json/value.ts'
 import { fingerprint, readSignature, recoverAddress } from '../signing/eip191.ts'
+import { publisherOf } from '../signing/principal.ts'
 import type { UsedSignature } from '../store/store.ts'
 import { rateLimited } from './errors.ts'
 
@@ -64,8 +65,11 @@ export function verifyClaim(
  * Must not count a known use: an observer of a signed request could resend it to use up the publisher's limit.
  * @throws EntrepotError `rate_limited`
  */
-export async function countMutation({ identity }: Verified, { limiter }: Verifier): Promise<void> {
-  const state = await limiter('publish', `publisher:${identity.identifier}`)
+export async function countMutation(
+  { identity }: Pick<Verified, 'identity'>,
+  { limiter }: Pick<Verifier, 'limiter'>,
+): Promise<void> {
+  const state = await limiter('publish', `publisher:${publisherOf(identity)}`)
   if (state?.exceeded) throw rateLimited('publisher', state)
 }
 

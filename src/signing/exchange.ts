@@ -101,7 +101,8 @@ const MAX_TIMESTAMP = 2n ** 63n - 1n
 const MAX_RESOURCE = 1024
 
 type RequestFault = Exclude<AnswerFault, 'wrong_principal' | 'not_canonical'>
-export type SignedRequest = { principal: Principal; role: string; exchange: Exchange }
+/** `timestamp` is in Unix seconds. */
+export type SignedRequest = { principal: Principal; role: Role; exchange: Exchange; timestamp: number }
 
 /**
  * Who has signed a request. Checks in the order of the public implementation, whose words the faults are.
@@ -127,7 +128,7 @@ export function readRequest(
   const about = { version: REQUEST_VERSION, role, principal, exchange, timestamp }
   const message = messageOf(about, [bodyHash(body)])
   return isProof(principal, message, read('signature'))
-    ? { principal, role, exchange }
+    ? { principal, role: role as Role, exchange, timestamp: Number(timestamp) }
     : { fault: 'invalid_proof' }
 }
 

@@ -1,3 +1,5 @@
+import type { PublisherIdentity } from '../domain/publisher.ts'
+
 export const SCHEMES = ['eip191', 'ed25519'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
@@ -19,7 +21,7 @@ export const isSamePrincipal = (one: Principal, other: Principal): boolean =>
   one.scheme === other.scheme && one.identifier === other.identifier
 
 /** Text of a publisher: the address of a wallet, as the plain line has it, or `ed25519:` and the public key. */
-export const publisherOf = ({ scheme, identifier }: Principal): string =>
+export const publisherOf = ({ scheme, identifier }: PublisherIdentity): string =>
   scheme === 'eip191' ? identifier : `${scheme}:${identifier}`
 
 /** The principal of that text. `null` for anything else. */

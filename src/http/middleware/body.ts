@@ -21,6 +21,7 @@ const readText = koaBody({
 export function readBody(): Middleware {
   return (context, next) => {
     const { state } = context
+    if (state.body !== undefined) return next()
     state.body = null
     if (state.route.body === undefined) return next()
     return readJsonBody(context).then((body) => {
@@ -35,6 +36,16 @@ export function readBody(): Middleware {
  * @throws EntrepotError `too_large`, `unsupported_media_type`, `bad_request` (cut off) or `invalid`
  */
 async function readJsonBody(context: KoaContext): Promise<RequestContext['body']> {
+  const bytes = await readJsonBytes(context)
+  if (bytes === null) return null
+  // Before parsing: bodies over these limits are the most expensive to parse.
+  const problem = depthProblem(bytes) ?? sizeProblem(bytes)
+  if (problem !== null) throw invalid(problem)
+  return { bytes, value: decodeJson(bytes) }
+}
+
+/** Without the byte order mark; `null` for an empty body. @throws EntrepotError as above, but for what the bytes hold */
+export async function readJsonBytes(context: KoaContext): Promise<Buffer | null> {
   const { headers } = context.req
   // As in the deployed protocol, a body without a type is JSON.
   const { 'content-type': type = 'application/json' } = headers
@@ -43,11 +54,7 @@ async function readJsonBody(context: KoaContext): Promise<RequestContext['body']
   const received = await readBytes(context)
   if (received.length === 0) return null
   if (!JSON_TYPE.test(type)) throw invalid('Input should be a valid dictionary: send it as application/json')
-  const bytes = withoutMark(received)
-  // Before parsing: bodies over these limits are the most expensive to parse.
-  const problem = depthProblem(bytes) ?? sizeProblem(bytes)
-  if (problem !== null) throw invalid(problem)
-  return { bytes, value: decode(bytes) }
+  return withoutMark(received)
 }
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
@@ -86,7 +93,8 @@ const tooLarge = (): EntrepotError =>
     limit: 'body_bytes',
   })
 
-function decode(bytes: Buffer): JsonValue {
+/** @throws EntrepotError `invalid` */
+export function decodeJson(bytes: Buffer): JsonValue {
   try {
     return parseJson(UTF8.decode(bytes))
   } catch (cause) {
@@ -97,7 +105,7 @@ function decode(bytes: Buffer): JsonValue {
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** @throws EntrepotError `invalid` (422), in the deployed protocol's words */
-export function objectBody({ body }: RequestContext): { bytes: Buffer; value: JsonObject } {
+export function objectBody({ body }: Pick<RequestContext, 'body'>): { bytes: Buffer; value: JsonObject } {
   if (body === null || body.value === null) throw invalid('Field required')
   if (!isJsonObject(body.value)) throw invalid('Input should be a valid dictionary')
   return { bytes: body.bytes, value: body.value }

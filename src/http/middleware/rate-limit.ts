@@ -3,15 +3,16 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import type { Caller } from '../../domain/api-key.ts'
-import type { Limiter, LimitState } from '../../domain/limiter.ts'
+import type { Limiter, LimitKind } from '../../domain/limiter.ts'
 import { rateLimited, rateLimitHeaders } from '../../registry/errors.ts'
+import { type Principal, publisherOf } from '../../signing/principal.ts'
 import type { Middleware } from '../request-state.ts'
 import type { Gate } from '../route.ts'
 
 /** Refuses requests over their limit, and adds the limit's headers to the answers of others. */
 export function limitRate(rateLimit: RateLimit): Middleware {
   return ({ req, state }, next) => {
-    const counted = rateLimit(req, state.route.gate, state.caller)
+    const counted = rateLimit(req, state.route.gate, state.caller, state.signed?.request.principal)
     if (counted === null) return next()
     return counted.then((headers) => {
       state.headers = { ...state.headers, ...headers }
@@ -25,21 +26,42 @@ export type RateLimit = (
   request: IncomingMessage,
   gate: Gate,
   caller: Caller,
+  principal?: Principal,
 ) => Promise<Record<string, string>> | null
 
-/** Counts by API key, else by client address. Rejects with `rate_limited` (429) over the limit. */
+/**
+ * Counts by API key, else by client address; on the signed line by principal, where that has a limit. Rejects with
+ * `rate_limited` (429) over the limit.
+ */
 export const createRateLimit =
   (limiter: Limiter, clientAddress: (request: IncomingMessage) => string): RateLimit =>
-  (request, gate, caller) => {
+  (request, gate, caller, principal) => {
     if (gate !== 'read' && gate !== 'write') return null
+    const count = (kind: LimitKind, subject: string | (() => string)) =>
+      limiter(kind, subject)?.then((state) => {
+        if (state.exceeded) throw rateLimited(kind, state)
+        return rateLimitHeaders(kind, state)
+      }) ?? null
+    const byPrincipal = principal && count(...limitOf(principal, gate))
+    if (byPrincipal) return byPrincipal
     const kind = gate === 'write' ? 'publish' : caller.kind === 'key' ? 'read_key' : 'anonymous'
-    const subject = () =>
-      caller.kind === 'key' ? `key:${caller.key.id}` : `address:${clientAddress(request)}`
-    const headersOf = (state: LimitState): Record<string, string> => {
-      if (state.exceeded) throw rateLimited(kind, state)
-      return rateLimitHeaders(kind, state)
-    }
-    return limiter(kind, subject)?.then(headersOf) ?? null
+    return count(kind, () =>
+      caller.kind === 'key' ? `key:${caller.key.id}` : `address:${clientAddress(request)}`,
+    )
+  }
+
+/** A publisher has one limit for both lines. */
+const limitOf = (principal: Principal, gate: Gate): [LimitKind, string] =>
+  gate === 'write'
+    ? ['publish', `publisher:${publisherOf(principal)}`]
+    : ['principal', `principal:${publisherOf(principal)}`]
+
+/** Refuses addresses that sign too much, before any signature is checked. Rejects with `rate_limited` (429). */
+export const createAddressLimit =
+  (limiter: Limiter, clientAddress: (request: IncomingMessage) => string) =>
+  async (request: IncomingMessage): Promise<void> => {
+    const state = await limiter('signed_address', () => `address:${clientAddress(request)}`)
+    if (state?.exceeded) throw rateLimited('signed_address', state)
   }
 
 /**

@@ -5,9 +5,15 @@ import type { Route } from '../route.ts'
 
 /**
  * Finds the route of a request. Without one, `OPTIONS` lists the path's methods (RFC 9110 section 9.3.7).
+ * @param signedRoutes of requests of the signed line
  * @throws EntrepotError `bad_request`, `not_found` or `method_not_allowed`
  */
-export function findRoute(routes: readonly Route[]): Middleware {
+export function findRoute(routes: readonly Route[], signedRoutes: readonly Route[] = routes): Middleware {
+  const [plain, signed] = [routes, signedRoutes].map(findIn)
+  return (context, next) => (context.state.question === undefined ? plain! : signed!)(context, next)
+}
+
+function findIn(routes: readonly Route[]): Middleware {
   const router = new Router({ sensitive: true })
   for (const route of routes)
     router.register(route.path, [route.method.toLowerCase()], (context, next) => {

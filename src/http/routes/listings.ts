@@ -81,7 +81,7 @@ const listPlain = (
     const request = { reader, signal, trace, ifMatch: header('if-match') }
     const query = await readMarketQuery(market, parameters, request)
     // In the protocol, an unknown publisher is answered before the filters are checked.
-    const isUnknown = publisher !== null && replica.projection.publisherOf(publisher) === null
+    const isUnknown = publisher !== null && replica.projection.publisherNamed(publisher) === null
     const { items, total, unplaced, isCurrent } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,

@@ -93,10 +93,10 @@ function newest({ projection }: Replica, offset: number, limit: number): Publish
 }
 
 function withIdentifier({ projection }: Replica, identifier: string, scheme: string): Publisher[] {
-  const publisher = projection.publisherOf(
-    scheme === 'eip191' ? identifier.toLowerCase() : identifier,
+  const publisher = projection.publisherOf({
     scheme,
-  )
+    identifier: scheme === 'eip191' ? identifier.toLowerCase() : identifier,
+  })
   return publisher === null ? [] : [publisher]
 }
 

@@ -1,27 +1,43 @@
-import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
-import { type Principal, publisherOf, readPrincipal, readPublisher } from '../../signing/principal.ts'
+import {
+  activeIdentities,
+  activeUntil,
+  isRetired,
+  type Publisher,
+  type Rotation,
+} from '../../domain/publisher.ts'
+import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
+import { at, isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
+import {
+  isSamePrincipal,
+  type Principal,
+  publisherOf,
+  readPrincipal,
+  readPublisher,
+} from '../../signing/principal.ts'
 
 export type BodyOptions = {
   /** Of the local Registry as a source; its rows keep their numbers of publishers. */
   localName: string
-  /** Who has that number here; `null` for another number. */
-  publisherWith: (id: number) => string | null
+  /** Of the local Registry; `null` for another number. */
+  publisherWith: (id: number) => Publisher | null
   /** The etag of a filter spec on the signed line. */
   etagOf: (etag: string) => string
+  /** Unix seconds. */
+  nowSeconds: () => number
 }
 
 /** The members of a body as readers of the signed line have them. Rows that cannot be signed are left out, and counted. */
 export function inSignedLine(operation: string, body: JsonObject, options: BodyOptions): JsonObject {
   const { items, listing, filters, etag, current_etag: current } = body
   if (typeof current === 'string') return { ...body, current_etag: options.etagOf(current) }
-  if (operation === 'publisher.get') return publisherRow(body)
+  if (operation === 'publisher.get') return publisherRow(body, options)
   if (operation === 'listing.get' && isJsonObject(listing))
     return { ...body, listing: rowOf(listing, options) }
   if (operation === 'filter.get' && Array.isArray(filters) && typeof etag === 'string')
     return { ...body, etag: options.etagOf(etag), filters: filters.map(withQueryNames) }
   if (operation === 'listing.list' && Array.isArray(items)) return pageOf(body, items, options)
   if (operation === 'publisher.list' && Array.isArray(items))
-    return { ...body, items: items.filter(isJsonObject).map(publisherRow) }
+    return { ...body, items: items.filter(isJsonObject).map((row) => publisherRow(row, options)) }
   return body
 }
 
@@ -45,24 +61,45 @@ function pageOf(body: JsonObject, items: readonly JsonValue[], options: BodyOpti
 }
 
 /** `null` for one without a known publisher, and for numbers that JSON readers round. */
-function rowOf(row: JsonObject, { localName, publisherWith }: BodyOptions): JsonObject | null {
-  const { _meta: meta, publisher_id: id, settlement_options: options = [] } = row
-  const text = isJsonObject(meta)
-    ? textAt(meta, 'publisher')
-    : typeof id === 'number'
-      ? publisherWith(id)
-      : null
-  const principal = text === null ? null : readPublisher(text)
-  if (principal === null || !isSignable(row)) return null
-  const isLocal = !isJsonObject(meta) || meta.registry === localName
+function rowOf(row: JsonObject, options: BodyOptions): JsonObject | null {
+  const { _meta: meta, listing_id, publisher_id: id, settlement_options = [], ...others } = row
+  const isLocal = !isJsonObject(meta) || meta.registry === options.localName
+  const identities = isLocal ? localIdentities(id, options) : upstreamIdentities(row)
+  const [primary] = identities
+  if (primary === undefined || !isSignable(row)) return null
   return {
-    ...row,
+    listing_id: listing_id!,
     // A buyer refuses a row whose number of its publisher changes with the source.
-    publisher_id: isLocal ? id! : publisherOf(principal),
-    publisher_principals: { identities: [{ ...principal }] },
-    settlement_options: options,
+    publisher_id: isLocal ? id! : publisherOf(primary),
+    publisher_principals: { identities },
+    settlement_options,
+    ...others,
+    ...(meta !== undefined && { _meta: meta }),
   }
 }
+
+function localIdentities(id: JsonValue | undefined, { publisherWith, nowSeconds }: BodyOptions): Principal[] {
+  const publisher = typeof id === 'number' ? publisherWith(id) : null
+  return publisher === null ? [] : principalsIn(activeIdentities(publisher, nowSeconds() * MICROS_PER_SECOND))
+}
+
+/** What a signed upstream says itself, where its publisher is among them. */
+function upstreamIdentities(row: JsonObject): Principal[] {
+  const text = textAt(row, '_meta', 'publisher')
+  const publisher = text === null ? null : readPublisher(text)
+  if (publisher === null) return []
+  const list = at(row, 'publisher_principals', 'identities')
+  const own = Array.isArray(list) && list.length <= MAX_ACTIVE ? principalsIn(list.filter(isJsonObject)) : []
+  const others = own.filter((one) => !isSamePrincipal(one, publisher))
+  return own.length === others.length ? [publisher] : [publisher, ...others.slice(0, 1)]
+}
+
+/** While one replaces the other. */
+const MAX_ACTIVE = 2
+const MICROS_PER_SECOND = 1_000_000
+
+const principalsIn = (list: readonly { scheme?: unknown; identifier?: unknown }[]): Principal[] =>
+  list.map(({ scheme, identifier }) => readPrincipal(scheme, identifier)).filter((one) => one !== null)
 
 /** Whether every reader hashes the JSON text of it alike: whole numbers beyond ±(2^53 − 1) are refused as literals. */
 function isSignable(value: JsonValue): boolean {
@@ -76,16 +113,36 @@ function isSignable(value: JsonValue): boolean {
 const withQueryNames = (filter: JsonValue): JsonValue =>
   isJsonObject(filter) ? { ...filter, query_name: null, query_aliases: [] } : filter
 
-function publisherRow(row: JsonObject): JsonObject {
-  const list = Array.isArray(row.identities) ? row.identities.filter(isJsonObject) : []
-  const principals = list.map(({ scheme, identifier }) => readPrincipal(scheme, identifier))
-  return { ...row, identities: principals.filter((one) => one !== null).map(identityRow) }
+function publisherRow(row: JsonObject, { publisherWith, nowSeconds }: BodyOptions): JsonObject {
+  const publisher = typeof row.publisher_id === 'number' ? publisherWith(row.publisher_id) : null
+  const now = nowSeconds() * MICROS_PER_SECOND
+  return { ...row, identities: publisher === null ? [] : identityRows(publisher, now) }
 }
 
-const identityRow = (principal: Principal): JsonObject => ({
-  principal: { ...principal },
-  status: 'primary',
-  active_until: null,
-  retired_at: null,
+/** The primary one first, then those that it has replaced, the latest first. */
+const identityRows = ({ scheme, identifier, rotations }: Publisher, now: Micros): JsonObject[] => [
+  identityRow({ scheme, identifier }, 'primary'),
+  ...rotations.toReversed().map((rotation) => identityRow(rotation.current, ...replacement(rotation, now))),
+]
+
+function replacement(rotation: Rotation, now: Micros): [string, string, string | null] {
+  const { retiredAt } = rotation
+  return [
+    isRetired(rotation, now) ? 'retired' : 'overlap',
+    formatTimestamp(activeUntil(rotation)),
+    retiredAt === null ? null : formatTimestamp(retiredAt),
+  ]
+}
+
+const identityRow = (
+  principal: { scheme: string; identifier: string },
+  status: string,
+  activeUntil: string | null = null,
+  retiredAt: string | null = null,
+): JsonObject => ({
+  principal,
+  status,
+  active_until: activeUntil,
+  retired_at: retiredAt,
   disabled_at: null,
 })

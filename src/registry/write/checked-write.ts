@@ -75,14 +75,13 @@ function checkShape(
   { identity, listingId, storefrontUrl, fields, mayCreate }: ListingChange,
   { replica: { projection }, shape }: Pick<WriteContext, 'replica' | 'shape'>,
 ): Checked {
-  const owner = projection.ownerOf(listingId)
-  const isOwnedByAnother = owner !== null && owner.identifier !== identity.identifier
+  const isOwnedByAnother = projection.isOwnedByAnother(listingId, identity)
   const isOutside = Object.keys(fields).length === 0 && !mayCreate
   if (shape.mode === 'off' || isOutside) return { violations: [], expected: undefined, isOwnedByAnother }
   const stored = isOwnedByAnother ? null : storedRow(projection.listings.get(listingId)?.bytes)
   const expected = stored === null ? null : parseTimestamp(String(stored.updated_at))
   if (stored === null && !mayCreate) return { violations: [], expected, isOwnedByAnother }
-  const publisher = projection.publisherOf(identity.identifier)
+  const publisher = projection.publisherOf(identity)
   const url = storefrontUrl || publisher === null ? storefrontUrl : publisher.storefrontUrl
   return { violations: shape.check(candidateOf(listingId, url, fields, stored)), expected, isOwnedByAnother }
 }

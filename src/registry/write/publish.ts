@@ -1,6 +1,7 @@
 import type { Caller } from '../../domain/api-key.ts'
 import { fieldBytes, MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
-import type { Violation } from '../../errors.ts'
+import { activeIdentities, isActive, type PublisherIdentity } from '../../domain/publisher.ts'
+import type { EntrepotError, Violation } from '../../errors.ts'
 import type { PublishCommand } from '../../store/store.ts'
 import {
   invalid,
@@ -11,18 +12,22 @@ import {
   tooManyListings,
 } from '../errors.ts'
 import { interruptible } from '../projection.ts'
-import { countMutation, type Verified, verifyClaim } from '../verify-claim.ts'
+import { countMutation, verifyClaim } from '../verify-claim.ts'
 import { type WriteContext, writeChecked } from './checked-write.ts'
 import {
+  isFieldName,
+  isPlainName,
   type JsonBody,
   readFields,
   readIdentifier,
   readListingId,
   readScheme,
+  readSignedListingId,
   readStatus,
   readStorefrontUrl,
   requireScalars,
 } from './request.ts'
+import type { SignedWriter } from './signed-write.ts'
 
 type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
 
@@ -51,27 +56,59 @@ export async function publishListing(
     context.verifier,
   )
   const listingId = readListingId(value)
-  const owner = replica.projection.ownerOf(listingId)
   // The store may know this request from before the listing was another publisher's.
-  const isOwnedByAnother = owner !== null && owner.identifier !== identifier
-  const command = readCommand(listingId, body, verified, isOwnedByAnother)
+  const refusal = replica.projection.isOwnedByAnother(listingId, verified.identity) ? notOwner() : null
+  const command = readCommand(listingId, body, verified, refusal)
   const { signature } = verified.use
   const isRepeat = await store.hasUse({ operation: 'publish', listingId, signature })
 
   // Before the shape, of which a large listing can have a violation for every two bytes.
   if (fieldBytes(command.fields) > MAX_LISTING_BYTES)
-    throw isRepeat ? signatureReused() : isOwnedByAnother ? notOwner() : listingTooLarge()
+    throw isRepeat ? signatureReused() : (refusal ?? listingTooLarge())
 
-  const { maxListings, requiresKey } = context
-  const keyId = requiresKey && caller.kind === 'key' ? caller.key.id : null
+  const keyId = context.requiresKey && caller.kind === 'key' ? caller.key.id : null
+  const admit = async () => {
+    if (refusal !== null || isRepeat) return
+    await requireRoomForUrl(command, context)
+    await countMutation(verified, context.verifier)
+  }
+  return storePublish({ ...command, keyId }, { isRepeat, admit }, context)
+}
+
+/**
+ * Publishes for the principal of a request of the signed line, whose replay guard and limits were asked before.
+ * @throws EntrepotError as above, in the words of the signed line
+ */
+export async function publishSigned(
+  body: JsonBody,
+  signer: SignedWriter,
+  context: WriteContext,
+): Promise<Published & { principals: PublisherIdentity[] }> {
+  const { projection } = context.replica
+  const { identity, use } = signer
+  const listingId = readSignedListingId(body.value)
+  const publisher = projection.publisherOf(identity)
+  if (publisher !== null && !isActive(publisher, identity, use.now)) throw retiredPrincipal()
+  const refusal = projection.isOwnedByAnother(listingId, identity) ? notOwner() : null
+  const command = readCommand(listingId, body, signer, refusal, isFieldName)
+  if (fieldBytes(command.fields) > MAX_LISTING_BYTES) throw refusal ?? listingTooLarge()
+  const admit = async () => {
+    if (refusal === null) await requireRoomForUrl(command, context)
+  }
+  const published = await storePublish({ ...command, keyId: null }, { isRepeat: false, admit }, context)
+  const owner = context.replica.projection.publisher(published.receipt.publisherId)
+  return { ...published, principals: owner === null ? [identity] : activeIdentities(owner, use.now) }
+}
+
+async function storePublish(
+  command: RequestedPublish & Pick<PublishCommand, 'keyId'>,
+  { isRepeat, admit }: { isRepeat: boolean; admit: () => Promise<void> },
+  context: WriteContext,
+): Promise<Published> {
+  const { store, replica, maxListings } = context
   const { result, warnings } = await writeChecked(
     { ...command, mayCreate: true, isRepeat },
-    {
-      admit: async () => {
-        if (!isOwnedByAnother && !isRepeat) await admit(command, verified, context)
-      },
-      write: (expected) => store.publish({ ...command, maxListings, keyId, expected }),
-    },
+    { admit, write: (expected) => store.publish({ ...command, maxListings, expected }) },
     context,
   )
   if (result.outcome === 'retired') throw retiredPrincipal()
@@ -89,22 +126,18 @@ type RequestedPublish = Omit<PublishCommand, 'maxListings' | 'keyId' | 'expected
 function readCommand(
   listingId: string,
   { bytes, value }: JsonBody,
-  verified: Verified,
-  isOwnedByAnother: boolean,
+  { identity, use }: Pick<PublishCommand, 'identity' | 'use'>,
+  refusal: EntrepotError | null,
+  isName = isPlainName,
 ): RequestedPublish {
   try {
     const status = readStatus(value)
     const storefrontUrl = readStorefrontUrl(value)
     requireScalars(value, 'max_duration_seconds', 'oracle_address')
-    return { ...verified, listingId, status, storefrontUrl, fields: readFields(bytes) }
+    return { identity, use, listingId, status, storefrontUrl, fields: readFields(bytes, isName) }
   } catch (cause) {
-    throw isOwnedByAnother ? notOwner() : cause // it was never accepted, so this is not a repeat
+    throw refusal ?? cause // it was never accepted, so this is not a repeat
   }
-}
-
-async function admit(command: RequestedPublish, verified: Verified, context: WriteContext): Promise<void> {
-  await requireRoomForUrl(command, context)
-  await countMutation(verified, context.verifier)
 }
 
 /**
@@ -115,7 +148,7 @@ async function requireRoomForUrl(
   { identity, listingId, storefrontUrl }: RequestedPublish,
   { replica: { projection } }: WriteContext,
 ): Promise<void> {
-  const publisher = projection.publisherOf(identity.identifier)
+  const publisher = projection.publisherOf(identity)
   if (!storefrontUrl || publisher === null) return
   const growth = jsonBytes(storefrontUrl) - jsonBytes(publisher.storefrontUrl)
   if (growth <= 0) return

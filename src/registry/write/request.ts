@@ -86,6 +86,13 @@ export function readListingId({ listing_id: value }: JsonObject): string {
   return check('listing_id', typeof value === 'number' || typeof value === 'bigint' ? String(value) : value)
 }
 
+/** The signed line refuses a number. */
+export function readSignedListingId({ listing_id: value }: JsonObject): string {
+  if (typeof value !== 'string' || value === '')
+    throw new EntrepotError('bad_request', 'listing_id is required')
+  return check('listing_id', value)
+}
+
 /** `''` and `null` keep a known publisher's URL. */
 export const readStorefrontUrl = ({ storefront_url }: JsonObject): string | null =>
   check('storefront_url', storefront_url) ?? null
@@ -126,7 +133,7 @@ function describeValue(value: JsonValue | undefined): string {
  * Byte-exact JSON text of the published fields; a null one is left out, which keeps the stored value.
  * @throws EntrepotError `invalid` for a field that nests too deep, or exceeds a limit inside a string of JSON
  */
-export function readFields(body: Uint8Array, isName: IsFieldName = isPlainName): Partial<ListingFields> {
+export function readFields(body: Uint8Array, isName: IsFieldName): Partial<ListingFields> {
   const fields: Partial<ListingFields> = {}
   for (const { name, value } of objectMembers(body)) {
     if (!isName(name)) continue
@@ -142,7 +149,7 @@ export function readFields(body: Uint8Array, isName: IsFieldName = isPlainName):
 
 type IsFieldName = (name: string) => name is FieldName
 
-const isFieldName: IsFieldName = (name): name is FieldName => Object.hasOwn(LISTING_FIELDS, name)
+export const isFieldName: IsFieldName = (name): name is FieldName => Object.hasOwn(LISTING_FIELDS, name)
 
 /** The plain line has no settlement options, and ignores what it does not know. */
 export const isPlainName: IsFieldName = (name): name is FieldName =>

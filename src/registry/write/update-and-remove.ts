@@ -1,11 +1,19 @@
 import { z } from 'zod'
+import { isActive } from '../../domain/publisher.ts'
 import type { EntrepotError } from '../../errors.ts'
 import { objectMembers } from '../../json/members.ts'
 import type { UpdateReceipt } from '../../store/store.ts'
-import { invalidSignature, listingTooLarge, notFound, signatureReused } from '../errors.ts'
+import {
+  invalidSignature,
+  listingTooLarge,
+  notFound,
+  notOwnedByPrincipal,
+  signatureReused,
+} from '../errors.ts'
 import { type Claim, countMutation, type Verified, verifyClaim } from '../verify-claim.ts'
 import { type WriteContext, writeChecked } from './checked-write.ts'
 import { type JsonBody, publishRequest, readStatus, requireScalars } from './request.ts'
+import type { SignedWriter } from './signed-write.ts'
 
 export const updateRequest = z
   .looseObject({
@@ -47,6 +55,50 @@ export async function updateListing(
   if (result.outcome === 'too_large') throw listingTooLarge()
   await replica.catchUp()
   return result.record
+}
+
+/** Of the principal of a request of the signed line. @throws EntrepotError in the words of the signed line */
+export async function updateSigned(
+  listingId: string,
+  body: JsonBody,
+  { identity, use }: SignedWriter,
+  context: WriteContext,
+): Promise<UpdateReceipt> {
+  const { store, replica } = context
+  const owner = await replica.ownerOf(listingId)
+  const refusal =
+    owner === null ? notFound() : isActive(owner, identity, use.now) ? null : notOwnedByPrincipal()
+  const status = readUnlessRefused(refusal, () => {
+    requireScalars(body.value, 'oracle_address')
+    return readStatus(body.value)
+  })
+  const oracleAddress = oracleText(body)
+  const fields = oracleAddress === undefined ? {} : { oracleAddress }
+  const { result } = await writeChecked(
+    { identity, listingId, storefrontUrl: null, fields, mayCreate: false, isRepeat: false },
+    {
+      admit: async () => {},
+      write: (expected) => store.update({ identity, listingId, status, oracleAddress, use, expected }),
+    },
+    context,
+  )
+  if (result.outcome === 'not_found') throw notFound()
+  if (result.outcome === 'not_owner') throw notOwnedByPrincipal()
+  if (result.outcome === 'too_large') throw listingTooLarge()
+  if (result.outcome === 'signature_reused') throw signatureReused()
+  await replica.catchUp()
+  return result.record
+}
+
+export async function removeSigned(
+  listingId: string,
+  { identity, use }: SignedWriter,
+  { store, replica }: WriteContext,
+): Promise<void> {
+  const { outcome } = await store.remove({ identity, listingId, use })
+  if (outcome === 'not_found') throw notFound()
+  if (outcome !== 'removed') throw notOwnedByPrincipal()
+  await replica.catchUp()
 }
 
 /** Unreadable input was never accepted, so it is not a repeat and the earlier refusal wins. */
@@ -117,7 +169,7 @@ async function verifyOwner(
   const { signature } = verified.use
   const isRepeat = await store.hasUse({ operation: STORE_OPERATIONS[claim.operation], listingId, signature })
   if (owner === null) return { ...verified, refusal: notFound(), isRepeat }
-  const isOwner = owner.identifier === verified.identity.identifier
+  const isOwner = isActive(owner, verified.identity, verified.use.now)
   return { ...verified, refusal: isOwner ? null : invalidSignature(), isRepeat }
 }
 

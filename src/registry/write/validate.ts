@@ -3,8 +3,8 @@ import { MAX_LISTING_BYTES } from '../../domain/listing.ts'
 import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
 import { invalidBody, listingTooLarge } from '../errors.ts'
-import type { ShapeCheck } from './listing-shape.ts'
-import { isPlainName, type JsonBody } from './request.ts'
+import type { Candidate, ShapeCheck } from './listing-shape.ts'
+import { isFieldName, isPlainName, type JsonBody } from './request.ts'
 
 const missingOr =
   (message: string) =>
@@ -43,12 +43,9 @@ export const validation = z
   .meta({ id: 'Validation' })
 
 /** @throws EntrepotError `invalid` for members of another type */
-export function validateListing({ bytes, value }: JsonBody, check: ShapeCheck): z.infer<typeof validation> {
-  const { max_duration_seconds: duration } = value
-  const request = validateRequest.safeParse({ ...value, max_duration_seconds: toInteger(duration) })
-  if (!request.success) throw invalidBody(request.error)
+export function validateListing(body: JsonBody, check: ShapeCheck): z.infer<typeof validation> {
   const { listing_id, storefront_url, offer_resource, accepted_escrows, demands, max_duration_seconds } =
-    request.data
+    parsed(validateRequest, body.value)
   const candidate = {
     listing_id,
     storefront_url,
@@ -57,19 +54,59 @@ export function validateListing({ bytes, value }: JsonBody, check: ShapeCheck): 
     demands,
     max_duration_seconds,
   }
-  const violations = isTooLarge(bytes) ? listingTooLarge().errors : check(candidate)
+  return validated(candidate, isTooLarge(body.bytes, isPlainName), check)
+}
+
+const signedRequest = validateRequest.extend({ settlement_options: objects.default([]) })
+
+/** The members that the signed line hashes, filled in. @throws EntrepotError `invalid` as above */
+export function validatedForm(value: JsonObject) {
+  const form = parsed(signedRequest, value)
+  const { listing_id, storefront_url, offer_resource, accepted_escrows, settlement_options } = form
+  const { demands, max_duration_seconds } = form
+  return {
+    listing_id,
+    storefront_url,
+    offer_resource,
+    accepted_escrows,
+    settlement_options,
+    demands,
+    max_duration_seconds,
+  }
+}
+
+export function validateSigned({ bytes, value }: JsonBody, check: ShapeCheck) {
+  const { settlement_options, ...form } = validatedForm(value)
+  const candidate = { ...form, ...(settlement_options.length > 0 && { settlement_options }) }
+  const { errors, ...counts } = validated(candidate, isTooLarge(bytes, isFieldName), check)
+  return { ...counts, settlement_options_count: settlement_options.length, errors }
+}
+
+function parsed<Schema extends typeof validateRequest>(schema: Schema, value: JsonObject): z.infer<Schema> {
+  const { max_duration_seconds: duration } = value
+  const request = schema.safeParse({ ...value, max_duration_seconds: toInteger(duration) })
+  if (!request.success) throw invalidBody(request.error)
+  return request.data
+}
+
+function validated(
+  candidate: Candidate & Pick<z.infer<typeof validateRequest>, 'offer_resource' | 'accepted_escrows'>,
+  isLarge: boolean,
+  check: ShapeCheck,
+): z.infer<typeof validation> {
+  const violations = isLarge ? listingTooLarge().errors : check(candidate)
   return {
     valid: violations.length === 0,
-    listing_id,
-    offer_resource_type: resourceType(offer_resource),
-    accepted_escrows_count: accepted_escrows.length,
+    listing_id: candidate.listing_id,
+    offer_resource_type: resourceType(candidate.offer_resource),
+    accepted_escrows_count: candidate.accepted_escrows.length,
     errors: violations.map(({ path, message }) => `${path}: ${message}`),
   }
 }
 
 /** Before the shape, of which a large listing can have a violation for every two bytes. */
-function isTooLarge(body: Uint8Array): boolean {
-  const fields = objectMembers(body).filter(({ name }) => isPlainName(name))
+function isTooLarge(body: Uint8Array, isName: (name: string) => boolean): boolean {
+  const fields = objectMembers(body).filter(({ name }) => isName(name))
   const sizes = new Map(fields.map(({ name, value }) => [name, value.end - value.start]))
   return [...sizes.values()].reduce((sum, size) => sum + size, 0) > MAX_LISTING_BYTES
 }

@@ -4,7 +4,13 @@ import { openRedisCounters, type RedisCounters } from '../../../src/store/redis/
 import { eventually } from '../../helpers/eventually.ts'
 import { startRedis, startRedisCluster } from '../../helpers/redis.ts'
 
-const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 4, publishPerMinute: 300, trustedProxies: [] }
+const LIMITS = {
+  anonymousPerMinute: 0,
+  readKeyPerMinute: 4,
+  publishPerMinute: 300,
+  principalPerMinute: 0,
+  trustedProxies: [],
+}
 
 for (const [name, start] of [
   ['Redis', () => startRedis()],

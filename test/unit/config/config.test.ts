@@ -40,7 +40,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     tracing: null,
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     registry: { name: 'local', enabled: true, listingShape: 'warn' },
-    access: { open: false },
+    access: { open: false, plain: true },
     keys: { trustSeconds: 300 },
     cache: {
       freshSeconds: 15,
@@ -54,6 +54,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
       anonymousPerMinute: 0,
       readKeyPerMinute: 0,
       publishPerMinute: 300,
+      principalPerMinute: 0,
       listingsPerPublisher: 10_000,
       trustedProxies: [],
     },

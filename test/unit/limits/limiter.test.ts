@@ -1,7 +1,13 @@
 import test from 'ava'
 import { createLimiter } from '../../../src/limits/limiter.ts'
 
-const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 3, publishPerMinute: 300, trustedProxies: [] }
+const LIMITS = {
+  anonymousPerMinute: 0,
+  readKeyPerMinute: 3,
+  publishPerMinute: 300,
+  principalPerMinute: 0,
+  trustedProxies: [],
+}
 
 test('limiter: a limit of 0 counts nothing', (t) => {
   t.is(createLimiter(LIMITS)('anonymous', 'address:127.0.0.1'), null)

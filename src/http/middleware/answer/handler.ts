@@ -26,7 +26,8 @@ function requestOf(context: KoaContext): RequestContext {
     listHeader: (name) => req.headersDistinct[name]?.join(', '),
     caller: state.caller,
     reader: state.reader,
-    body: state.body,
+    body: state.body ?? null,
+    signed: state.signed,
     get signal() {
       return signal()
     },

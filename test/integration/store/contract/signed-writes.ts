@@ -166,7 +166,7 @@ export function signedWriteContract(name: string, open: OpenStore): void {
       (await store.publish(publishOf('N', { identity: CAROL, use: freshUse({ now }) }))).outcome,
       'retired',
     )
-    t.is(await retire('n', CAROL), 'not_primary')
+    t.is(await retire('n', CAROL), 'replaced_again')
     t.is((await Picture.of(store)).publishers.size, 2)
   })
 

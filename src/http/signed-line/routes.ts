@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import { formatTimestamp } from '../../domain/timestamp.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { WriteContext } from '../../registry/write/checked-write.ts'
+import { publishSigned } from '../../registry/write/publish.ts'
+import {
+  findRotation,
+  type RotationContext,
+  retireIdentity,
+  rotateIdentity,
+  rotationToJson,
+} from '../../registry/write/rotate.ts'
+import type { SignedWriter } from '../../registry/write/signed-write.ts'
+import { removeSigned, updateSigned } from '../../registry/write/update-and-remove.ts'
+import { validateSigned } from '../../registry/write/validate.ts'
+import { objectBody } from '../middleware/body.ts'
+import { readIntegerParameter } from '../parameters.ts'
+import { integerParameter, json, type RequestContext, type Route } from '../route.ts'
+
+/**
+ * The routes of requests of the signed line: those of the plain line, but for writes, and those that only this line has.
+ * @param registry `null` for a pure gateway
+ */
+export function signedRoutes(
+  plain: readonly Route[],
+  registry: (WriteContext & RotationContext) | null,
+): Route[] {
+  const own = registry === null ? [] : [...listingRoutes(registry), ...rotationRoutes(registry)]
+  const health = plain.filter(({ path }) => path === '/health')
+  const all = [
+    ...own,
+    ...health.map((route) => ({ ...route, path: SIGNED_HEALTH, gate: 'read' as const })),
+    ...plain,
+  ]
+  const names = all.map(nameOf)
+  return all.filter((route, n) => names.indexOf(nameOf(route)) === n)
+}
+
+const SIGNED_HEALTH = '/api/v1/system/health'
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`
+
+const BODY = z.looseObject({})
+
+const listingRoutes = (registry: WriteContext): Route[] => [
+  {
+    ...route('POST', '/listings', 'Publish or republish a listing'),
+    body: BODY,
+    handle: async (request) => {
+      const { receipt, principals, warnings } = await publishSigned(
+        objectBody(request),
+        writerOf(request),
+        registry,
+      )
+      const { listingId, publisherId, status, createdAt, updatedAt } = receipt
+      return json(
+        {
+          listing_id: listingId,
+          publisher_id: publisherId,
+          publisher_principals: { identities: principals },
+          status,
+          created_at: formatTimestamp(createdAt),
+          updated_at: formatTimestamp(updatedAt),
+          warnings: warnings.length > 0 ? warnings : undefined,
+        },
+        201,
+      )
+    },
+  },
+  {
+    ...route('PUT', '/listings/:id', 'Change the status or the oracle of a listing'),
+    body: BODY,
+    handle: async (request) => {
+      const { params } = request
+      const changed = await updateSigned(params.id ?? '', objectBody(request), writerOf(request), registry)
+      const { listingId, status, updatedAt } = changed
+      return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
+    },
+  },
+  {
+    ...route('DELETE', '/listings/:id', 'Delete a listing permanently'),
+    handle: async (request) => {
+      await removeSigned(request.params.id ?? '', writerOf(request), registry)
+      return { status: 204 }
+    },
+  },
+  {
+    ...route('POST', '/api/v1/listings/validate-publish', 'Validate a listing against the listing shape'),
+    gate: 'read',
+    body: BODY,
+    handle: (request) => json(validateSigned(objectBody(request), registry.shape.check)),
+  },
+]
+
+const PUBLISHER_ID = integerParameter('path', 'publisher_id', 'The numeric id')
+const ROTATIONS = '/publishers/:publisher_id/identity-rotations'
+
+const rotationRoutes = (registry: RotationContext): Route[] => {
+  const now = () => registry.nowSeconds() * 1_000_000
+  const publisherIdOf = ({ params }: RequestContext) =>
+    readIntegerParameter(PUBLISHER_ID, params.publisher_id)!
+  const parameters = [PUBLISHER_ID]
+  return [
+    {
+      ...route('POST', ROTATIONS, 'Replace the identity of a publisher'),
+      parameters,
+      body: BODY,
+      handle: async (request) => {
+        const id = publisherIdOf(request)
+        const { value } = objectBody(request)
+        return json(rotationToJson(id, await rotateIdentity(id, value, writerOf(request), registry), now()))
+      },
+    },
+    {
+      ...route('GET', `${ROTATIONS}/:nonce`, 'A rotation'),
+      gate: 'read',
+      parameters,
+      handle: (request) => {
+        const id = publisherIdOf(request)
+        return json(rotationToJson(id, findRotation(id, request.params.nonce ?? '', registry), now()))
+      },
+    },
+    {
+      ...route('POST', `${ROTATIONS}/:nonce/retire`, 'Retire the replaced identity'),
+      parameters,
+      handle: async (request) => {
+        const publisherId = publisherIdOf(request)
+        const { nonce = '' } = request.params
+        const rotation = await retireIdentity({ publisherId, nonce }, writerOf(request), registry)
+        return json(rotationToJson(publisherId, rotation, now()))
+      },
+    },
+  ]
+}
+
+const route = (method: Route['method'], path: string, summary: string) => ({
+  method,
+  path,
+  gate: 'write' as const,
+  summary,
+  responses: {},
+})
+
+function writerOf({ signed }: RequestContext): SignedWriter {
+  if (signed?.writer) return signed.writer
+  throw new EntrepotError('internal', 'A write of the signed line was not begun')
+}

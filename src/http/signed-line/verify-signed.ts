@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import { EntrepotError } from '../../errors.ts'
+import { formatJson } from '../../json/value.ts'
+import { beginWrite, conflict, type WriteRecords } from '../../registry/write/signed-write.ts'
+import { validatedForm } from '../../registry/write/validate.ts'
+import { bodyHash } from '../../signing/canonical-json.ts'
+import { readRequest, replayHash, type SignedRequest } from '../../signing/exchange.ts'
+import { queryBody } from '../../signing/operations.ts'
+import { publisherOf } from '../../signing/principal.ts'
+import { readIntegerParameter } from '../parameters.ts'
+import type { KoaContext, Middleware } from '../request-state.ts'
+import { type HandlerResponse, type IntegerParameter, json, type Route } from '../route.ts'
+import { notCanonical, readSignedBody } from './signed-body.ts'
+
+export type Verification = {
+  /** Unix seconds. */
+  nowSeconds: () => number
+  /** Rejects over the limit of an address. */
+  limitAddress: (request: IncomingMessage) => Promise<void>
+  /** Of the writes; `null` for a pure gateway. */
+  writes: WriteRecords | null
+  /** `false`: the plain line is closed, but for probes and the operator. */
+  isPlainOpen: boolean
+}
+
+/** Verifies requests of the signed line, in the order of the public implementation: docs/protocol.md#12-the-signed-line. */
+export function verifySigned(options: Verification | null): Middleware {
+  const isReused = rememberRequests()
+  return async (context, next) => {
+    const { state, req } = context
+    const { question, route } = state
+    if (options === null) return next()
+    if (question === undefined) {
+      if (!options.isPlainOpen && isClosed(route)) state.response = json({ detail: 'context_mismatch' }, 401)
+      else await next()
+      return
+    }
+    await options.limitAddress(req)
+    requireIntegers(context)
+    const body = await signedBody(context, question.operation)
+    const method = req.method ?? ''
+    const request = readRequest(req.headers, { method, ...question, body }, options.nowSeconds())
+    if ('fault' in request) {
+      state.response = json({ detail: request.fault }, 401)
+      return
+    }
+    state.signed = { request, writer: null }
+    const isOther = isReused(request, body)
+    if (isOther) throw conflict('changed_reuse')
+    if (route.gate === 'write' && options.writes !== null) {
+      const { writer, recorded } = await beginWrite(request, body, options.writes)
+      state.signed = { request, writer }
+      if (recorded !== null) state.recorded = recorded
+      if (request.role !== 'seller') throw new EntrepotError('forbidden', 'role_not_authorized')
+    }
+    await next()
+  }
+}
+
+/** Gives the recorded answer of a write that was made before. */
+export function answerRecorded(): Middleware {
+  return async ({ state }, next) => {
+    if (state.recorded === undefined) return next()
+    const { status, body } = state.recorded
+    state.response = recordedResponse(status, body)
+  }
+}
+
+const recordedResponse = (status: number, body: string): HandlerResponse =>
+  body === '' ? { status } : { status, body }
+
+/** What data has gates, and what shows it; the operator's pages have none. */
+const isClosed = ({ gate, path }: Route): boolean =>
+  gate === 'read' || gate === 'write' || (gate === 'none' && !OPEN.has(path))
+
+const OPEN: ReadonlySet<string> = new Set(['/live', '/ready', '/health', '/admin', '/assets/*file'])
+
+/** @throws EntrepotError `invalid` for a parameter that is no integer, before anything is verified */
+function requireIntegers({ state: { route }, params, query }: KoaContext): void {
+  for (const parameter of route.parameters ?? []) {
+    if (!isInteger(parameter)) continue
+    const value = (parameter.in === 'path' ? params : query)[parameter.name]
+    readIntegerParameter(parameter, Array.isArray(value) ? value.at(-1) : value)
+  }
+}
+
+const isInteger = (parameter: NonNullable<Route['parameters']>[number]): parameter is IntegerParameter =>
+  parameter.in !== 'header' && parameter.schema.type === 'integer'
+
+const NO_BODY = Buffer.alloc(0)
+
+/** The body that is signed. Sets that of the handler. @throws EntrepotError for one that has no canonical form */
+async function signedBody(context: KoaContext, operation: string): Promise<Buffer> {
+  const { state, req, method } = context
+  if (method === 'GET')
+    return Buffer.from(queryBody(context.querystring, req.headersDistinct['if-match']?.[0]))
+  state.body = null
+  if (state.route.body === undefined) return NO_BODY
+  const body = await readSignedBody(context)
+  state.body = body
+  const signed =
+    operation === 'listing.validate' ? Buffer.from(formatJson(validatedForm(body.value))) : body.bytes
+  try {
+    bodyHash(signed)
+    return signed
+  } catch {
+    throw notCanonical()
+  }
+}
+
+/** Request ids of the latest requests, and how long: a request is good for ±300 s. */
+const MAX_REMEMBERED = 100_000
+const REMEMBERED_MS = 600_000
+
+/** Whether the id of a request was another one's. A question that is asked again is answered again. */
+function rememberRequests(): (request: SignedRequest, body: Buffer) => boolean {
+  const asked = new LRUCache<string, string>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS })
+  return (request, body) => {
+    const id = `${publisherOf(request.principal)} ${request.exchange.requestId}`
+    const hash = replayHash(request, body)
+    const earlier = asked.get(id)
+    if (earlier === undefined) asked.set(id, hash)
+    return earlier !== undefined && earlier !== hash
+  }
+}
