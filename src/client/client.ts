@@ -30,7 +30,7 @@ import {
 } from './signed-write.ts'
 
 export type { SourceReport } from '../wire/source.ts'
-export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft } from './listing.ts'
+export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft, SettlementOption } from './listing.ts'
 export { IncompleteError, ProblemError } from './problem-error.ts'
 export type { CallOptions, ConnectOptions } from './request.ts'
 export type { ListingChanges, Signer } from './signed-write.ts'

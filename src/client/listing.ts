@@ -11,6 +11,10 @@ export type Listing<Offer = Partial<GpuMachine & ApiCredits>> = {
   storefront_url: string | null
   offer_resource: Offer
   accepted_escrows: Escrow[]
+  /** On the signed line. */
+  settlement_options?: SettlementOption[]
+  /** On the signed line: who publishes it, the primary key first. */
+  publisher_principals?: { identities: { scheme: 'eip191' | 'ed25519'; identifier: string }[] }
   demands: unknown[]
   max_duration_seconds: number | null
   oracle_address: string | null
@@ -24,7 +28,9 @@ export type Listing<Offer = Partial<GpuMachine & ApiCredits>> = {
 
 /** What a seller publishes. A republished listing keeps the members that are absent. */
 export type ListingDraft<Offer = Partial<GpuMachine & ApiCredits>> = Pick<Listing<Offer>, 'listing_id'> &
-  Partial<Omit<Listing<Offer>, 'publisher_id' | 'created_at' | 'updated_at' | '_meta'>>
+  Partial<
+    Omit<Listing<Offer>, 'publisher_id' | 'publisher_principals' | 'created_at' | 'updated_at' | '_meta'>
+  >
 
 /** An offer by `config/filter-spec.yaml`. */
 export type GpuMachine = {
@@ -60,6 +66,18 @@ export type ApiCredits = {
   openapi_url?: string | null
   base_url?: string | null
   resource_id?: string | null
+}
+
+export type SettlementOption = {
+  /** 64 hex digits. */
+  option_id: string
+  /** `fiat.stripe.v1`. */
+  mechanism: string
+  /** `usd`. */
+  asset: string
+  /** `value` is a number of least units of the asset, as text. */
+  rates: { field: string; per: string; value: string }[]
+  params: Record<string, unknown>
 }
 
 export type Escrow = {

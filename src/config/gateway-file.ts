@@ -112,8 +112,10 @@ const upstream = z.strictObject({
 })
 
 const token = z.strictObject({
-  chain: z.unknown(),
-  address: z.unknown(),
+  chain: z.unknown().optional(),
+  address: z.unknown().optional(),
+  mechanism: z.unknown().optional(),
+  asset: z.unknown().optional(),
   symbol: z.unknown(),
   decimals: z.unknown(),
   testnet: z.unknown().optional(),

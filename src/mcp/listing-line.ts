@@ -1,5 +1,5 @@
 import { groupFamilies } from '../domain/families.ts'
-import { gpuCount } from '../domain/price/payment-option.ts'
+import { gpuCount, hasRates } from '../domain/price/payment-option.ts'
 import { PRICE_PERS, readableAmount, unitName } from '../domain/price/price-key.ts'
 import { formatAge } from '../domain/timestamp.ts'
 import { at, type JsonObject, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
@@ -78,9 +78,6 @@ function unitOf(price: JsonValue): string {
   const per = PRICE_PERS.find((one) => one === textAt(price, 'price_per')) ?? 'offer'
   return unitName(unit === 'hour' || unit === 'token' ? unit : quoted(unit, MAX_UNIT), per)
 }
-
-const hasRates = (listing: JsonObject): boolean =>
-  listAt(listing, 'accepted_escrows').some((escrow) => listAt(escrow, 'rates').length > 0)
 
 const MAX_COUNTRIES = 3
 

@@ -252,6 +252,10 @@ function readTokenNames(tokens: unknown, files: readonly ConfigFile[], problems:
 const tokenEntries = (tokens: JsonObject) =>
   Object.entries(tokens).map(([name, token]) => {
     const { symbol, decimals } = isJsonObject(token) ? token : {}
-    const [chain, address] = name.split(':')
-    return { path: `tokens."${name}"`, chain, address, symbol, decimals }
+    const [chain, address = ''] = name.split(':')
+    const path = `tokens."${name}"`
+    // Only a token of a chain has an address.
+    return address === '' || address.startsWith('0x')
+      ? { path, chain, address, symbol, decimals }
+      : { path, mechanism: chain, asset: address, symbol, decimals }
   })

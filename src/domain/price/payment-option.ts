@@ -1,9 +1,10 @@
 import { at, isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
 
-/** One rate of one accepted escrow. */
+/** One rate of one accepted escrow, or of one settlement option. */
 export type PaymentOption = {
+  /** Of an escrow; of a settlement option its mechanism. */
   chain: string
-  /** Lower-case address. */
+  /** Lower-case address; of a settlement option its asset. */
   token: string
   /** Base units of the token per `per`, at most a uint256. */
   value: bigint
@@ -34,19 +35,42 @@ export const TIME_UNITS = Object.keys(PER_WEEK)
 /** The options in the order of the listing; a malformed one is dropped. */
 export function paymentOptions(listing: JsonObject): PaymentOption[] {
   const options: PaymentOption[] = []
-  for (const escrow of elements(at(listing, 'accepted_escrows')))
-    for (const rate of elements(at(escrow, 'rates'))) {
-      const option = paymentOption({
-        chain: at(escrow, 'chain_name'),
-        token: at(escrow, 'literal_fields', 'token'),
-        field: at(rate, 'field'),
-        value: at(rate, 'value'),
-        per: at(rate, 'per'),
-      })
+  for (const { chain, token, rates } of paymentTerms(listing))
+    for (const rate of rates) {
+      const [field, value, per] = [at(rate, 'field'), at(rate, 'value'), at(rate, 'per')]
+      const option = paymentOption({ chain, token, field, value, per })
       if (option !== null && options.length < MAX_OPTIONS) options.push(option)
     }
   return options
 }
+
+type PaymentTerms = {
+  chain: JsonValue
+  token: JsonValue
+  /** `null` for a settlement option. */
+  escrow: JsonValue
+  rates: readonly JsonValue[]
+}
+
+/** As published, escrows first: what a listing can be paid with, and at which rates. */
+export const paymentTerms = (listing: JsonValue): readonly PaymentTerms[] => [
+  ...elements(at(listing, 'accepted_escrows')).map((escrow) => ({
+    chain: at(escrow, 'chain_name'),
+    token: at(escrow, 'literal_fields', 'token'),
+    escrow: at(escrow, 'escrow_address'),
+    rates: elements(at(escrow, 'rates')),
+  })),
+  ...elements(at(listing, 'settlement_options')).map((option) => ({
+    chain: at(option, 'mechanism'),
+    token: at(option, 'asset'),
+    escrow: null,
+    rates: elements(at(option, 'rates')),
+  })),
+]
+
+/** Whether a listing states a price, readable or not. */
+export const hasRates = (listing: JsonValue): boolean =>
+  paymentTerms(listing).some(({ rates }) => rates.length > 0)
 
 /** `null` for what is no price: another field, a sign, a decimal point, more than a uint256, no token. */
 function paymentOption(published: Record<string, unknown>): PaymentOption | null {

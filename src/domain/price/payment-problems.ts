@@ -8,12 +8,15 @@ import type { TokenTable } from './token.ts'
  * price is on request.
  */
 export function paymentProblems(listing: JsonValue, tokens: TokenTable): string[] {
-  const escrows = listAt(listing, 'accepted_escrows').filter(isJsonObject)
-  const problems = escrows.flatMap((escrow) =>
-    listAt(escrow, 'rates').map((rate) => {
-      const [option] = paymentOptions({ accepted_escrows: [{ ...escrow, rates: [rate] }] })
-      return option === undefined ? notRead(at(rate, 'value')) : problemOf(option, tokens)
-    }),
+  const problems = ['accepted_escrows', 'settlement_options'].flatMap((member) =>
+    listAt(listing, member)
+      .filter(isJsonObject)
+      .flatMap((terms) =>
+        listAt(terms, 'rates').map((rate) => {
+          const [option] = paymentOptions({ [member]: [{ ...terms, rates: [rate] }] })
+          return option === undefined ? notRead(at(rate, 'value')) : problemOf(option, tokens)
+        }),
+      ),
   )
   if (problems.includes(null)) return []
   return [...new Set(problems)].map((problem) => `no buyer finds it by its price: ${problem}`)

@@ -4,8 +4,8 @@ import { json, type Route } from '../route.ts'
 
 const token = z
   .object({
-    chain: z.string().describe('As listings name it'),
-    address: z.string().describe('In lower case'),
+    chain: z.string().describe('As listings name it; of a settlement option its mechanism'),
+    address: z.string().describe('In lower case; of a settlement option its asset'),
     symbol: z.string(),
     decimals: z.int().describe('A whole token has 10 to this power of base units'),
     testnet: z.boolean().optional().describe('Of a test network: worth nothing'),

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type PaymentOption, paymentOptions } from '../../domain/price/payment-option.ts'
+import { type PaymentOption, paymentOptions, paymentTerms } from '../../domain/price/payment-option.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { at, type JsonObject, listAt, textAt } from '../../json/value.ts'
 import { CopyButton } from '../common/copy-button.ts'
@@ -57,16 +57,12 @@ const MAX_ROWS = 32
 
 type PaymentsProps = { row: ListingRow; listing: JsonObject; tokens: TokenTable }
 
-/** Every rate of every accepted escrow. */
+/** Every rate of every accepted escrow, and of every settlement option. */
 export function Payments({ row, listing, tokens }: PaymentsProps) {
-  const payments = listAt(listing, 'accepted_escrows').flatMap((escrow) => {
-    const address = textAt(escrow, 'escrow_address')
-    const options: (PaymentOption | null)[] = paymentOptions({ accepted_escrows: [escrow] })
-    const chain = textAt(escrow, 'chain_name') ?? '–'
-    const token = textAt(escrow, 'literal_fields', 'token') ?? '–'
-    return (options.length === 0 ? [null] : options).map((option) => ({ option, address, chain, token }))
-  })
-  if (payments.length === 0) return html`<p class="hint">The listing names no escrow.</p>`
+  const payments = ['accepted_escrows', 'settlement_options'].flatMap((member) =>
+    listAt(listing, member).flatMap((published) => paymentsOf({ [member]: [published] })),
+  )
+  if (payments.length === 0) return html`<p class="hint">The listing names no payment.</p>`
   const rows = payments.slice(0, MAX_ROWS).map(({ option, address, chain, token }, key) => {
     const perGpu =
       option?.unit === 'hour' && row.gpus !== null ? amountOf(option, row.gpus, 'gpu', tokens) : null
@@ -82,6 +78,16 @@ export function Payments({ row, listing, tokens }: PaymentsProps) {
   return html`<${DataTable} label="Accepted payments" columns=${row.gpus === null ? COLUMNS.slice(1) : COLUMNS} rows=${rows} />
     ${payments.length > MAX_ROWS && html`<p class="hint">and ${payments.length - MAX_ROWS} more</p>`}
     <${Arbiters} listing=${listing} />`
+}
+
+/** @param published with one escrow, or one settlement option */
+function paymentsOf(published: JsonObject) {
+  const [terms] = paymentTerms(published)
+  const options: (PaymentOption | null)[] = paymentOptions(published)
+  const address = textAt(terms?.escrow ?? null)
+  const chain = textAt(terms?.chain ?? null) ?? '–'
+  const token = textAt(terms?.token ?? null) ?? '–'
+  return (options.length === 0 ? [null] : options).map((option) => ({ option, address, chain, token }))
 }
 
 const COLUMNS: readonly DataColumn[] = [

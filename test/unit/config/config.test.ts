@@ -142,6 +142,10 @@ const token = (chain: string, symbol: string, decimals: number): string =>
 test('config: [[tokens]] of the gateway file replace those of config/tokens.toml', (t) => {
   const { tokens } = load(token('anvil', 'TEST', 18))
   t.deepEqual(tokens.all, [{ chain: 'anvil', address: `0x${'0'.repeat(40)}`, symbol: 'TEST', decimals: 18 }])
+  const asset = '[[tokens]]\nmechanism="fiat.stripe.v1"\nasset="EUR"\nsymbol="EUR"\ndecimals=2\n'
+  t.deepEqual(load(asset).tokens.all, [
+    { chain: 'fiat.stripe.v1', address: 'eur', symbol: 'EUR', decimals: 2 },
+  ])
   const all = Array.from({ length: 1001 }, (_, n) => token(`chain-${n}`, 'TEST', 18)).join('')
   t.deepEqual(problemsOf(t, all), ['tokens: at most 1000 tokens; remove some'])
 })
@@ -186,6 +190,11 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
     'a token without an address',
     `[[tokens]]\nchain="base"\naddress="0x12"\nsymbol="USDC"\ndecimals=6`,
     /^tokens\[0\]\.address: expected 0x and 40 hex digits$/,
+  ],
+  [
+    'a settlement option with an address',
+    `[[tokens]]\nmechanism="fiat.stripe.v1"\nasset="usd"\naddress="0x12"\nsymbol="USD"\ndecimals=2`,
+    /^tokens\[0\]\.address: a settlement option has mechanism and asset, and neither chain nor address$/,
   ],
   [
     'a token named twice',

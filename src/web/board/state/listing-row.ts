@@ -1,4 +1,9 @@
-import { gpuCount, type PaymentOption, paymentOptions } from '../../../domain/price/payment-option.ts'
+import {
+  gpuCount,
+  hasRates,
+  type PaymentOption,
+  paymentOptions,
+} from '../../../domain/price/payment-option.ts'
 import type { PricePer } from '../../../domain/price/price-key.ts'
 import { parseTimestamp } from '../../../domain/timestamp.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
@@ -146,9 +151,6 @@ export function readOneListing(bytes: Uint8Array): ListingRow {
 export const parseListing = (bytes: Uint8Array): JsonValue => parseJson(decodeUtf8(bytes))
 
 export const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
-
-const hasRates = (listing: JsonValue): boolean =>
-  listAt(listing, 'accepted_escrows').some((escrow) => listAt(escrow, 'rates').length > 0)
 
 /** `H100 SXM`. */
 function readGpu(meta: JsonValue): string | null {

@@ -40,6 +40,16 @@ test('price: every rate of every escrow is a payment option', (t) => {
   ])
 })
 
+test('price: every rate of every settlement option is one too, with its mechanism and its asset', (t) => {
+  const settlement_options = [
+    { mechanism: 'fiat.stripe.v1', asset: 'USD', rates: [{ field: 'amount', per: 'day', value: '2400' }] },
+    { mechanism: 'fiat.stripe.v1', rates: [{ field: 'amount', per: 'day', value: '1' }] },
+  ]
+  t.deepEqual(paymentOptions({ accepted_escrows: [], settlement_options }), [
+    { chain: 'fiat.stripe.v1', token: 'usd', value: 2400n, per: 'day', unit: 'hour' },
+  ])
+})
+
 test('price: what is no price is no option', (t) => {
   const absurd = [
     '-1',
