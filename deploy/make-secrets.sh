@@ -34,6 +34,7 @@ write() {
 write admin_key "$(random)"
 write bootstrap_key "$(random)"
 write curated_key "$(random)"
+write metrics_key "$(random)"
 write grafana_password "$(random)"
 write redis_password "$(random)"
 # Redis and the gateways read files made of one password, so the two never differ.

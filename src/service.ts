@@ -1,12 +1,14 @@
+import { execFile } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Config, loadConfig } from './config/config.ts'
-import { serviceUrl } from './config/settings.ts'
+import { environment, serviceUrl } from './config/settings.ts'
 import { describeRanking } from './config/warnings.ts'
 import { type Context, createContext } from './context/context.ts'
 import { redactCredentials } from './domain/safe-text.ts'
 import { ConfigError, type Violation } from './errors.ts'
 import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
+import type { Logger } from './log.ts'
 
 /** Idle time of kept-alive connections during a drain, in ms: longer than a client pauses. */
 const IDLE_MS = 1000
@@ -19,9 +21,11 @@ export async function serve(): Promise<number> {
   const context = await createContext(loadConfig())
   const service = await startService(context)
   context.log.info({ url: service.url, ...summaryOf(context.config) }, 'listening')
+  notifySystemd('READY=1', context.log)
   started.resolve(context)
   const signal = await stopSignal()
   context.log.info({ signal }, 'draining')
+  notifySystemd('STOPPING=1', context.log)
   const began = performance.now()
   const cut = await service.close(IDLE_MS)
   context.log.info({ ms: Math.round(performance.now() - began), cut_connections: cut }, 'stopped')
@@ -42,6 +46,14 @@ function summaryOf(config: Config): Record<string, unknown> {
     upstreams: upstreams.length,
     ...(upstreams.length > 0 && { ranking: describeRanking(config) }),
   }
+}
+
+/** For a unit of `Type=notify`. By systemd's own program, since Node has no datagram sockets of the Unix domain. */
+function notifySystemd(state: 'READY=1' | 'STOPPING=1', log: Logger): void {
+  if (!environment.NOTIFY_SOCKET) return
+  execFile('systemd-notify', [state], (error) => {
+    if (error !== null) log.warn({ reason: error.message }, 'systemd was not notified')
+  })
 }
 
 function stopSignal(): Promise<NodeJS.Signals> {

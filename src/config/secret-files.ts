@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs'
 import type { Violation } from '../errors.ts'
 import type { Environment } from './settings.ts'
 
-export const SECRETS = ['REGISTRY_ADMIN_API_KEY', 'REGISTRY_BOOTSTRAP_API_KEY', 'STORE_URL'] as const
+export const SECRETS = [
+  'REGISTRY_ADMIN_API_KEY',
+  'REGISTRY_BOOTSTRAP_API_KEY',
+  'REGISTRY_METRICS_API_KEY',
+  'STORE_URL',
+] as const
 
 /** Longer than any key or URL: a larger file is a mistake. */
 export const MAX_SECRET_BYTES = 16 * 1024

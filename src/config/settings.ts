@@ -16,6 +16,8 @@ export type Settings = {
   /** `null`: the admin routes answer 401. */
   adminKey: string | null
   bootstrapKey: string | null
+  /** Opens `GET /metrics` and nothing else, for a scraper that is set up before the first key can be minted. */
+  metricsKey: string | null
   filterSpecPath: string
   metricsPublic: boolean
   logLevel: LogLevel
@@ -86,6 +88,7 @@ export function readEnvironment(environment: Environment, problems: Violation[])
     requireWriteKey: boolean('REGISTRY_REQUIRE_WRITE_API_KEY'),
     adminKey: text('REGISTRY_ADMIN_API_KEY'),
     bootstrapKey: text('REGISTRY_BOOTSTRAP_API_KEY'),
+    metricsKey: text('REGISTRY_METRICS_API_KEY'),
     filterSpecPath: text('REGISTRY_FILTER_SPEC_PATH') ?? ownOrShippedFile('filter-spec.yaml'),
     metricsPublic: boolean('METRICS_PUBLIC'),
     logLevel: logLevel(),

@@ -47,8 +47,12 @@ function unknownVariables(environment: Environment): Violation[] {
 /** Bytes of a secret that `entrepot secret` prints, in hex. */
 const STRONG_KEY_LENGTH = 64
 
-function weakKeys({ adminKey, bootstrapKey }: Settings): Violation[] {
-  const keys = { REGISTRY_ADMIN_API_KEY: adminKey, REGISTRY_BOOTSTRAP_API_KEY: bootstrapKey }
+function weakKeys({ adminKey, bootstrapKey, metricsKey }: Settings): Violation[] {
+  const keys = {
+    REGISTRY_ADMIN_API_KEY: adminKey,
+    REGISTRY_BOOTSTRAP_API_KEY: bootstrapKey,
+    REGISTRY_METRICS_API_KEY: metricsKey,
+  }
   return Object.entries(keys).flatMap(([path, key]) => {
     if (key === null) return []
     if (!/^[\x21-\x7e]*$/.test(key))

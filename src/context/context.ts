@@ -257,6 +257,7 @@ const SETTINGS = [
   ['limits', 'limits'],
   ['tokens', 'tokens'],
   ['REGISTRY_ADMIN_API_KEY', 'adminKey'],
+  ['REGISTRY_METRICS_API_KEY', 'metricsKey'],
 ] as const
 
 /** What differs between two configurations, by the names of the settings. */

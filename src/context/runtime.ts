@@ -253,7 +253,7 @@ type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
   const { config, spec, scope, replica, gateway, limiter, isReady, reload } = options
   const { store, log, requests, onAnswered, tracer, nowSeconds, metrics, keyUsage, clock, fleet } = scope
-  const { adminKey, registry, limits, metricsPublic } = config
+  const { adminKey, metricsKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica, config.keys)
   const authorize = createAuthorize({
     requireReadKey: config.requireReadKey,
@@ -261,6 +261,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     keysRevealMore: gateway.readers.keysRevealMore,
     operatorReads: config.upstreams.length > 0,
     isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
+    isMetricsKey: (token) => metricsKey !== null && sameSecret(token, metricsKey),
     recognise: (token, options) => keys.recognise(token, options),
     now: () => clock.now() * 1000,
   })

@@ -37,6 +37,8 @@ type Gates = {
   operatorReads: boolean
   /** `null` closes the admin routes. */
   isAdminKey: ((token: string) => boolean) | null
+  /** The key of the settings that opens the metrics. */
+  isMetricsKey: (token: string) => boolean
   /** Also a key that has expired; `mayBeRevoked`: also while the store is away. */
   recognise: (token: string, options?: { mayBeRevoked: boolean }) => ApiKey | null
   now: () => Micros
@@ -76,7 +78,7 @@ function authorizeAdmin(token: string | null, { isAdminKey }: Gates): Caller {
 /** Alerts on the store need metrics while the store is away, and the key of a scraper reveals no listing. */
 function authorizeMetrics(token: string | null, gates: Gates): Caller {
   if (token === null) throw unauthorized('Admin key or metrics-scoped API key required')
-  if (gates.isAdminKey?.(token)) return OPERATOR
+  if (gates.isAdminKey?.(token) || gates.isMetricsKey(token)) return OPERATOR
   const key = activeKey(gates.recognise(token, { mayBeRevoked: true }), gates)
   if (typeof key === 'string') throw unauthorized(key)
   if (key.scope !== 'metrics') throw forbidden('Metrics require the admin key or a metrics-scoped API key')

@@ -333,6 +333,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     requireWriteKey: false,
     keysRevealMore: gateway.readers.keysRevealMore,
     operatorReads: true,
+    isMetricsKey: () => false,
     isAdminKey: null,
     recognise: (token) => (token === 'reader' ? KEY : null),
     now: () => clock.now() * 1000,

@@ -9,8 +9,13 @@ const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
 test('metrics: need a key unless they are public', async (t) => {
-  const closed = await startRegistry(t, { environment })
+  const gates = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_METRICS_API_KEY: 'scraper' }
+  const closed = await startRegistry(t, { environment: { ...environment, ...gates } })
   t.is((await closed.get('/metrics')).status, 401)
+  const scraper = { Authorization: 'Bearer scraper' }
+  t.is((await closed.get('/metrics', scraper)).status, 200)
+  for (const path of ['/listings', '/admin/api-keys', '/admin/replicas'])
+    t.is((await closed.get(path, scraper)).status, 401, path)
   const open = await startRegistry(t, { environment: { METRICS_PUBLIC: 'true' } })
   const { status, headers } = await open.get('/metrics')
   t.is(status, 200)

@@ -119,7 +119,7 @@ test('Compose: Redis, two gateways and the proxy; profiles add the rest', (t) =>
 
 test('Compose: dynamic addresses never collide with fixed ones', (t) => {
   const [subnet] = file.networks.front!.ipam!.config
-  t.is(subnet?.ip_range, '172.31.250.128/25')
+  t.is(subnet?.ip_range, '192.168.250.128/25')
   for (const name of ['proxy', 'gateway-1', 'gateway-2'])
     t.true(Number(addressOf(file, name, 'front').split('.')[3]) < 128, name)
 })
@@ -135,7 +135,7 @@ const environmentHere = ({ environment = {} }: ComposeService, secrets: string):
 
 test('Compose: the file holds no secret; each service mounts only its own', (t) => {
   const needs = Object.fromEntries(services.map(([name, { secrets = [] }]) => [name, [...secrets].sort()]))
-  const gateway = ['admin_key', 'bootstrap_key', 'curated_key', 'store_url']
+  const gateway = ['admin_key', 'bootstrap_key', 'curated_key', 'metrics_key', 'store_url']
   t.deepEqual(needs, {
     'co-located': [],
     curated: ['curated_key'],
@@ -143,7 +143,7 @@ test('Compose: the file holds no secret; each service mounts only its own', (t) 
     'gateway-2': gateway,
     grafana: ['grafana_password'],
     'open-market': [],
-    prometheus: ['admin_key'],
+    prometheus: ['metrics_key'],
     proxy: [],
     redis: ['redis.conf'],
     seed: ['curated_key'],
@@ -167,6 +167,7 @@ for (const [what, composed] of Object.entries({ 'gateway.toml': file, 'demo.toml
       t.is(config.storeUrl, readFileSync(join(secrets, 'store_url'), 'utf8').trim())
       t.regex(config.adminKey ?? '', /^[0-9a-f]{64}$/)
       t.regex(config.bootstrapKey ?? '', /^[0-9a-f]{64}$/)
+      t.regex(config.metricsKey ?? '', /^[0-9a-f]{64}$/)
       t.false(config.metricsPublic)
       t.deepEqual(config.limits.trustedProxies, [`${addressOf(composed, 'proxy', 'front')}/32`])
       t.deepEqual(
@@ -220,7 +221,7 @@ test('make-secrets: 32 random bytes for each named secret, in a folder for its o
   t.is(statSync(folder).mode & 0o777, 0o700)
   const { 'redis.conf': settings, store_url: url, ...random } = read(folder)
   for (const [name, secret] of Object.entries(random)) t.regex(secret, /^[0-9a-f]{64}$/, name)
-  t.is(new Set(Object.values(random)).size, 5)
+  t.is(new Set(Object.values(random)).size, 6)
   t.is(settings, `requirepass ${random.redis_password}`)
   t.is(url, `redis://:${random.redis_password}@redis:6379`)
   const other = read(makeSecrets(t))

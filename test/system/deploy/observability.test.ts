@@ -71,8 +71,8 @@ test('observability: Prometheus scrapes every gateway with a key file, and has t
   const file = readComposeFile()
   const { scrape_configs, rule_files } = yaml('deploy/prometheus/prometheus.yml')
   const [{ authorization, static_configs }] = scrape_configs
-  t.deepEqual(authorization, { type: 'Bearer', credentials_file: '/run/secrets/admin_key' })
-  t.true(file.services.prometheus?.secrets?.includes('admin_key'))
+  t.deepEqual(authorization, { type: 'Bearer', credentials_file: '/run/secrets/metrics_key' })
+  t.true(file.services.prometheus?.secrets?.includes('metrics_key'))
   const gateways = Object.keys(file.services).filter((name) => name.startsWith('gateway-'))
   t.deepEqual(static_configs[0].targets.sort(), gateways.map((name) => `${name}:8080`).sort())
   for (const name of gateways)

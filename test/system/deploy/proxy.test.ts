@@ -4,11 +4,12 @@ import { type ClientRequestArgs, type IncomingMessage, type RequestListener, req
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { MAX_BODY_BYTES } from '../../../src/http/middleware/body.ts'
+import { TRUSTED, trustOurAuthority } from '../../helpers/certificates.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { readComposeFile } from './compose-file.ts'
-import { complaints, NGINX_FILE, type Nginx, nginxConf, startProxy } from './nginx.ts'
+import { complaints, NGINX_FILE, type Nginx, nginxConf, startProxy, startTlsSite } from './nginx.ts'
 
 async function proxyOver(t: ExecutionContext, gateways: readonly string[]): Promise<Nginx> {
   const proxy = await startProxy(gateways)
@@ -38,6 +39,7 @@ test('proxy: the other replica answers every request while one is down', async (
   for (let n = 0; n < 20; n++) t.is((await send(`${proxy.url}/listings?limit=${n + 1}`)).status, 200)
   const posted = await send(`${proxy.url}/api/v1/listings/validate-publish`, { method: 'POST' }, '{}')
   t.is(posted.status, 422, 'a POST that could not be sent is sent to the other')
+  t.is(proxy.output(), '', 'no line for each request that was tried there')
 })
 
 test('proxy: answers arrive compressed as the gateways send them', async (t) => {
@@ -197,6 +199,36 @@ test('proxy: logs no request, and sends no version to clients', async (t) => {
   })
   t.is(answer.headers.get('server'), 'nginx')
   t.is(proxy.output(), '')
+})
+
+test('TLS: nginx redirects, speaks TLS with HSTS, and drops the addresses that clients claim', async (t) => {
+  trustOurAuthority()
+  const toml = '[limits]\nanonymous_per_minute = 2\ntrusted_proxies = ["127.0.0.1/32"]'
+  const { url } = await startRegistry(t, { toml })
+  const site = await startTlsSite(url, TRUSTED)
+  t.teardown(() => site.close())
+  const moved = await fetch(`${site.plainUrl}/listings?limit=1`, { redirect: 'manual' })
+  t.deepEqual([moved.status, moved.headers.get('location')], [301, 'https://127.0.0.1/listings?limit=1'])
+  const statuses = []
+  for (const claim of ['203.0.113.5', '203.0.113.6', '203.0.113.7']) {
+    const answer = await fetch(`${site.url}/listings?limit=${claim.at(-1)}`, {
+      headers: { 'X-Forwarded-For': claim },
+    })
+    statuses.push(answer.status)
+    t.is(answer.headers.get('strict-transport-security'), 'max-age=31536000')
+  }
+  t.deepEqual(statuses, [200, 200, 429], 'one client, whatever it claims')
+})
+
+/** Caddy is no program of the tests: its grammar was checked with `caddy validate`. */
+test('TLS: the Caddyfile is for the same gateway, and replaces what clients claim', (t) => {
+  const caddyfile = readFileSync('deploy/tls/Caddyfile', 'utf8').replaceAll(/#.*/g, '')
+  t.regex(caddyfile, /^market\.example \{$/m)
+  t.regex(caddyfile, /^\treverse_proxy 127\.0\.0\.1:8080 \{$/m)
+  t.regex(caddyfile, /^\t\theader_up X-Forwarded-For \{remote_host\}$/m)
+  t.is(caddyfile.split('{').length, caddyfile.split('}').length)
+  const [, kilobytes] = /max_size (\d+)KB/.exec(caddyfile) ?? []
+  t.true(Number(kilobytes) * 1000 > MAX_BODY_BYTES)
 })
 
 const text = readFileSync(NGINX_FILE, 'utf8')

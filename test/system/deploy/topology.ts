@@ -20,6 +20,8 @@ export type Topology = {
   /** Secrets by the name of their file. */
   secret: (name: string) => string
   registries: Readonly<Record<string, RunningService>>
+  /** Lines of the proxy so far. */
+  proxyOutput: () => string
 }
 
 const file = readComposeFile({ GATEWAY_FILE: 'demo.toml' })
@@ -59,7 +61,7 @@ export async function startTopology(t: ExecutionContext): Promise<Topology> {
   }
   const proxy = await startProxy([first.url, second.url])
   t.teardown(() => proxy.close())
-  return { url: proxy.url, replicas: [first, second], secret, registries }
+  return { url: proxy.url, replicas: [first, second], secret, registries, proxyOutput: proxy.output }
 }
 
 /** The demo's Registries: a public one, one with a read gate, one of a single seller. */

@@ -13,6 +13,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm ci && npm run demo': 'installs packages and does not end; the market here is the one of the demo',
   'npm ci && npm test': 'this test is a part of it',
   'deploy/make-secrets.sh && docker compose up --build --detach --wait': DOCKER,
+  'docker compose build': DOCKER,
+  'docker compose up --detach --no-deps --wait gateway-1 && docker compose up --detach --no-deps --wait gateway-2':
+    DOCKER,
   'docker build --tag entrepot:0.3.0 .': DOCKER,
   'docker run --detach --publish 127.0.0.1:8080:8080 --volume market:/app/data entrepot:0.3.0': DOCKER,
   'docker run --rm --volume market:/app/data --volume "$PWD:/backups" entrepot:0.3.0 backup /backups/market.db':

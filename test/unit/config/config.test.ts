@@ -33,6 +33,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     requireWriteKey: false,
     adminKey: null,
     bootstrapKey: null,
+    metricsKey: null,
     filterSpecPath: 'config/filter-spec.yaml',
     metricsPublic: false,
     logLevel: 'info',
