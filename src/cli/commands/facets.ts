@@ -1,8 +1,8 @@
 import { Option } from 'commander'
-import { plural } from '../../domain/plural.ts'
 import { readableAmount } from '../../domain/price/price-key.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
+import { describeSummary } from '../../wire/describe-summary.ts'
 import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
 import { type CommandDefinition, collect, JSON_OPTION, TABLE_OPTION } from '../command.ts'
 import { priceBasis } from '../output/price-text.ts'
@@ -44,7 +44,11 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
     if (answer !== null) {
       const { outcomes: _, isTotalExact, isCurrent: __, ...market } = answer
       const total_is = isTotalExact ? undefined : 'at_most'
-      await printData(terminal, options, { ...market, total_is }, () => marketTables(terminal, answer))
+      const outliers = market.outliers || undefined
+      const summary = describeSummary({ ...market, total_is })
+      await printData(terminal, options, { ...market, outliers, total_is, summary }, () =>
+        marketTables(terminal, answer, summary),
+      )
     }
     return exitCode
   },
@@ -52,16 +56,14 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
 
 async function marketTables(
   terminal: Terminal,
-  { total, isTotalExact, facets, prices }: MergedFacets,
+  { facets, prices }: MergedFacets,
+  summary: string,
 ): Promise<string> {
   const tables = [
     ...(prices.length === 0 ? [] : [priceTable(terminal, prices)]),
     ...Object.entries(facets).map(([name, facet]) => facetTable(terminal, name, facet)),
   ]
-  return [
-    `${isTotalExact ? '' : 'at most '}${plural(total, 'listing')}\n`,
-    ...(await Promise.all(tables)),
-  ].join('\n')
+  return [`${safeText(summary)}\n`, ...(await Promise.all(tables))].join('\n')
 }
 
 function priceTable(terminal: Terminal, prices: readonly PriceRangeJson[]): Promise<string> {

@@ -1,18 +1,67 @@
 import { plural } from '../../domain/plural.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { safeText } from '../../domain/safe-text.ts'
+import { formatAge } from '../../domain/timestamp.ts'
+import { renderItem } from '../../gateway/envelope.ts'
 import type { Hints } from '../../gateway/hints.ts'
-import type { MergedItem } from '../../gateway/merged-item.ts'
+import { type MergedItem, qualifiedName } from '../../gateway/merged-item.ts'
+import type { NearMiss } from '../../gateway/near-misses.ts'
 import { countUnchecked, type Report } from '../../gateway/source-report.ts'
+import { parseObject, textAt } from '../../json/value.ts'
+import { describeAnswered } from '../../wire/describe-answered.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote, SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { printReport, printStatus, type Terminal } from './terminal.ts'
+import { priceText, shownPrice } from './price-text.ts'
+import { bold, forLocale, isInteractive, printReport, printStatus, type Terminal } from './terminal.ts'
 
 export function printSourceReports(terminal: Terminal, reports: readonly Report[]): void {
   for (const report of reports) {
     const problem = describeMissing(report)
     if (problem === null) printReport(terminal, `[registry] ${describeAnswer(report)}`)
     else printStatus(terminal, `[registry] ${problem}${report.detail ? `: ${report.detail}` : ''}`)
+  }
+}
+
+/** `2 of 2 answered · http://gateway.example/eu: copy, oldest reading 6 min old`. */
+export function printFreshness(
+  terminal: Terminal,
+  reports: readonly Report[],
+  items: readonly MergedItem[] = [],
+): void {
+  const copies = new Set(
+    items.flatMap((merged) =>
+      merged.item.origin?.stale ? [qualifiedName(merged.registry, merged.item)] : [],
+    ),
+  )
+  const ages = reports.flatMap(({ age_seconds: age }) => age ?? [])
+  const oldest = ages.length === 0 ? '' : `, oldest reading ${formatAge(Math.max(...ages))} old`
+  const answered = [describeAnswered(reports), ...Array.from(copies, (name) => `${name}: copy`)].join(' · ')
+  printReport(terminal, `[registry] ${answered}${oldest}`)
+}
+
+/** In place of an empty answer: what differs from the question in one thing, which is bold. */
+export function printNearMisses(
+  terminal: Terminal,
+  misses: readonly NearMiss[] = [],
+  tokens: TokenTable,
+): void {
+  if (misses.length === 0 || terminal.isQuiet) return
+  printReport(terminal, '[listing] the closest differ in one thing each:')
+  const isBold = isInteractive(terminal, terminal.stderr)
+  for (const { differs, merged } of misses) {
+    const listing = parseObject(renderItem(merged).toString())
+    const price = shownPrice(listing, tokens)
+    const offer = [
+      textAt(listing, 'listing_id'),
+      textAt(listing, 'offer_resource', 'gpu_model') ?? textAt(listing, 'offer_resource', 'service_name'),
+      textAt(listing, 'offer_resource', 'region'),
+      price && priceText(price),
+    ].filter((part) => part !== null)
+    const has = safeText(`${differs.filter} ${differs.has ?? 'not stated'}`)
+    const line = `[listing] ${safeText(offer.join('  '))}: ${isBold ? bold(has) : has}, not ${safeText(differs.wanted)}`
+    terminal.stderr.write(`${forLocale(terminal, line)}\n`)
   }
 }
 
@@ -50,16 +99,21 @@ export function printBounds(
     )
 }
 
+/** A younger reading is as good as live. */
+const OLD_SECONDS = 60
+
 function describeAnswer({
   registry,
   matched,
   total_is,
   returned,
+  age_seconds: age = 0,
   elapsed_ms,
   invalid,
 }: SourceReport): string {
   const bound = total_is === 'at_most' ? 'at most ' : ''
   const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`
   const shown = returned === 0 ? '' : `, ${returned} shown`
-  return `${registry}: ok, ${bound}${matched} matched${shown}${dropped} (${elapsed_ms} ms)`
+  const old = age < OLD_SECONDS ? '' : `, data up to ${formatAge(age)} old`
+  return `${registry}: ok, ${bound}${matched} matched${shown}${dropped}${old} (${elapsed_ms} ms)`
 }

@@ -6,13 +6,20 @@ import type { TokenTable } from '../../domain/price/token.ts'
 import { describeUnknownValues } from '../../filter-spec/allowed-values.ts'
 import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
+import type { NearMiss } from '../../gateway/near-misses.ts'
 import type { Report } from '../../gateway/source-report.ts'
 import { publisherNamed } from '../../signing/principal.ts'
 import type { DerivedName } from '../../vocabulary/names.ts'
 import { addReading, type CommandContext, collect, notEmpty, seconds } from '../command.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
 import { startProgress } from '../output/progress.ts'
-import { exitCodeOfReports, printBounds, printSourceReports } from '../output/source-reports.ts'
+import {
+  exitCodeOfReports,
+  printBounds,
+  printFreshness,
+  printNearMisses,
+  printSourceReports,
+} from '../output/source-reports.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { COMMAND, type Deadlines, openBuyerMarket, settle } from './buyer-market.ts'
 import type { RegistryOptions, SelectedRegistries } from './select-registries.ts'
@@ -156,7 +163,10 @@ function readStatus(status: string): ListingStatus | null {
   throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
 }
 
-type Answer = Parameters<typeof printBounds>[1] & { sources: readonly Report[] }
+type Answer = Parameters<typeof printBounds>[1] & {
+  sources: readonly Report[]
+  nearMisses?: readonly NearMiss[] | undefined
+}
 
 /** Prints the progress, how each Registry answered, and which values no listing can have. */
 export async function askMarket<A extends Answer>(
@@ -177,7 +187,11 @@ export async function askMarket<A extends Answer>(
   })
   const { answer, reports } = await settle(ask(market)).finally(() => progress.stop())
   printSourceReports(terminal, reports)
-  if (answer !== null) printBounds(terminal, answer)
+  if (answer !== null) {
+    printBounds(terminal, answer)
+    printFreshness(terminal, reports, answer.items)
+    printNearMisses(terminal, answer.nearMisses, selected.tokens)
+  }
   if (answer?.total === 0 && filters.length > 0) {
     const descriptions = await market.filters(COMMAND, true)
     for (const note of describeUnknownValues(descriptions.filters, filters)) printWarning(terminal, note)

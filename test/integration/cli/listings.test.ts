@@ -420,6 +420,42 @@ test.serial('review: what the storefront says, beside the price in money and the
   t.regex(page.stderr, /the answer is not a JSON object/)
 })
 
+test.serial(
+  'listings: how many Registries answered and the oldest reading are one line, and copies are named',
+  async (t) => {
+    const [well, away] = [
+      await startFake(t, { items: listingTexts('well', 2) }),
+      await startFake(t, { items: listingTexts('away', 1) }),
+    ]
+    const more = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n'
+    const gateway = await startGateway(
+      t,
+      [
+        { name: 'well', url: well.url },
+        { name: 'away', url: away.url },
+      ],
+      { more },
+    )
+    await gateway.get('/listings')
+    away.script = [{ kind: 'status', status: 500 }]
+    const { stderr } = await runCli(['listings', '-r', `${gateway.url},${well.url},${deadUrl()}`])
+    t.regex(stderr, /^\[registry\] 2 of 3 answered · http.*\/away: copy, oldest reading \d+ s old$/m)
+  },
+)
+
+test.serial('listings: in place of nothing, the closest listings with what differs', async (t) => {
+  const { url } = await startRegistry(t)
+  await publish(url, ALICE, VM_EXAMPLES[0]!)
+  const { gpu_model, region } = VM_EXAMPLES[0]!.offer_resource as Record<string, string>
+  const args = ['listings', '-r', url, '--filter', `gpu_model=${gpu_model}`, '--filter', 'region=Tokyo, JP']
+  const { code, stdout, stderr } = await runCli(args)
+  t.deepEqual([code, stdout], [0, '[]\n'])
+  const closest = `[listing] ${VM_EXAMPLES[0]!.listing_id}  ${gpu_model}  ${region}  2.10 test USDC/GPU·h: region ${region}, not Tokyo, JP\n`
+  t.true(stderr.includes(`[listing] the closest differ in one thing each:\n${closest}`), stderr)
+  const quiet = await runCli([...args, '--quiet'])
+  t.notRegex(quiet.stderr, /closest/)
+})
+
 test.serial('review, listing, facets: --table prints for people in a pipe, too', async (t) => {
   const { url } = await startRegistry(t)
   const [machine] = VM_EXAMPLES
@@ -430,5 +466,8 @@ test.serial('review, listing, facets: --table prints for people in a pipe, too',
     /^prices:\n {2}- \d+\.\d\d test USDC\/GPU·h\n.*longest_rent: \d+ day/ms,
   )
   t.regex(await shown('listing', machine!.listing_id), /USDC\/GPU·h {2}up to \d+ days? {2}published /)
-  t.regex(await shown('facets'), /^1 listing\n.*^PRICES IN +ON +OFFERS/ms)
+  t.regex(
+    await shown('facets'),
+    /^1 listing by 1 seller, none with a price in a known token\..*\n.*^PRICES IN +ON +OFFERS/ms,
+  )
 })

@@ -148,10 +148,16 @@ test.serial('policy: it is reported when a policy sees a part of the listings on
 test.serial('facets: counts and prices over every listing of all Registries', async (t) => {
   const { code, stdout } = await runCli(['facets', '-r', urls, '--by', 'gpu_model,registry'])
   t.is(code, 0)
-  const { sources: _, ...found } = JSON.parse(stdout)
+  const { sources: _, summary, ...found } = JSON.parse(stdout)
+  t.is(
+    summary.replace(/\d+ s old/, '0 s old'),
+    `Cheapest 1.00 USDC/GPU·h (8 GPUs at once), median 1.30, of ${MARKET + 1} of ${MARKET + 2} listings by 2 sellers. ` +
+      '2 of 2 answered, the oldest reading is 0 s old. Not counted: 1 price in other units or tokens.',
+  )
   t.deepEqual(found, {
     total: MARKET + 2,
     gpus: 496,
+    sellers: 2,
     facets: {
       gpu_model: {
         values: [
@@ -180,6 +186,7 @@ test.serial('facets: counts and prices over every listing of all Registries', as
         offers: MARKET + 1,
         gpus: 8 * (MARKET + 1),
         least: '1',
+        least_gpus: 8,
         median: '1.3',
         most: '2.1',
       },
