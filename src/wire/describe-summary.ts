@@ -23,10 +23,23 @@ type Described = {
  * answered, the oldest reading is 12 s old. Not counted: 2 prices of test networks.`
  */
 export function describeSummary(described: Described): string {
-  const { total, total_is, sellers, prices, sources } = described
-  const lead = prices.find(({ symbol, testnet }) => symbol !== undefined && testnet !== true)
+  const { sources } = described
   const ages = sources.flatMap(({ age_seconds: age }) => age ?? [])
   const oldest = ages.length === 0 ? '' : `, the oldest reading is ${formatAge(Math.max(...ages))} old`
+  const [lead, ...left] = describeCost(described)
+  return [
+    lead,
+    // Of one source that answers there is nothing to say.
+    ...(sources.length === 1 && haveAllAnswered(sources) ? [] : [`${describeAnswered(sources)}${oldest}.`]),
+    ...sources.flatMap((source) => describeMissing(source) ?? []).map((missing) => `${missing}.`),
+    ...left,
+  ].join(' ')
+}
+
+/** The same without the sources: the leading price, and what it does not count. */
+export function describeCost(described: Described): string[] {
+  const { total, total_is, sellers, prices } = described
+  const lead = prices.find(({ symbol, testnet }) => symbol !== undefined && testnet !== true)
   const bound = total_is === undefined ? '' : 'at most '
   const by = sellers === undefined || total === 0 ? '' : ` by ${bound}${plural(sellers, 'seller')}`
   const all = `${bound}${plural(total, 'listing')}${by}`
@@ -35,11 +48,8 @@ export function describeSummary(described: Described): string {
     lead === undefined
       ? `${all}, none with a price in a known token.`.replace(/^a/, 'A')
       : describeLead(lead, total, all),
-    // Of one source that answers there is nothing to say.
-    ...(sources.length === 1 && haveAllAnswered(sources) ? [] : [`${describeAnswered(sources)}${oldest}.`]),
-    ...sources.flatMap((source) => describeMissing(source) ?? []).map((missing) => `${missing}.`),
     ...(left.length === 0 ? [] : [`Not counted: ${left.join(', ')}.`]),
-  ].join(' ')
+  ]
 }
 
 function describeLead(

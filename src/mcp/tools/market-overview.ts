@@ -4,7 +4,7 @@ import { readableAmount, unitName } from '../../domain/price/price-key.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { Hints } from '../../gateway/hints.ts'
 import { describeUnplaced } from '../../wire/describe-hints.ts'
-import { describeSummary } from '../../wire/describe-summary.ts'
+import { describeCost } from '../../wire/describe-summary.ts'
 import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
 import { describeMatches, REPLACED_COPIES, refuseSplitValues } from '../notices.ts'
 import { plainName, quoted } from '../quoted.ts'
@@ -18,6 +18,9 @@ import {
   renderValues,
   topValues,
 } from '../tool.ts'
+
+/** What listings mean, whatever the spelling. */
+const DEFAULT_BY = ['gpu', 'country', 'registry']
 
 /** Per facet: an agent reads few of a hundred. */
 const MAX_VALUES = 25
@@ -42,14 +45,18 @@ export const marketOverviewTool = defineTool({
     ...DETAIL,
   },
   run: async (market, { by, prices_by, detail, ...input }, request) => {
-    const query = { ...marketQuery(market, input), by: by ?? null, pricesBy: prices_by ?? null }
+    const query = {
+      ...marketQuery(market, input),
+      by: by ?? (prices_by === undefined ? DEFAULT_BY : null),
+      pricesBy: prices_by ?? null,
+    }
     await refuseSplitValues(market, query, request)
     const counts = await market.facets(query, request)
     const matches = plural(counts.total, 'listing matches', 'listings match')
     const count = counts.isTotalExact ? matches : `At most ${matches}`
     const notice = [
       await describeMatches(market, query, counts, count, request),
-      ...(counts.total === 0 ? [] : [describeSummary({ ...counts, total_is: totalIs(counts) })]),
+      ...(counts.total === 0 ? [] : describeCost({ ...counts, total_is: totalIs(counts) })),
       ...describeUnplaced(counts.unplaced),
       ...(counts.isTotalExact ? [] : [`Counts and prices may include ${REPLACED_COPIES}.`]),
     ].join(' ')

@@ -5,12 +5,22 @@ import { MAX_LIMIT } from '../../domain/query.ts'
 import { renderItem } from '../../gateway/envelope.ts'
 import type { Market, Page } from '../../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
+import type { MergedItem } from '../../gateway/merged-item.ts'
 import { countUnchecked } from '../../gateway/source-report.ts'
 import { at, type JsonObject, parseObject } from '../../json/value.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { type Family, familiesOf, renderLines } from '../listing-line.ts'
 import { describeMatches, describeUnchecked, refuseSplitValues } from '../notices.ts'
-import { DETAIL, defineTool, MARKET_INPUT, marketQuery, type ToolOutput } from '../tool.ts'
+import { plainName, quoted } from '../quoted.ts'
+import {
+  DETAIL,
+  defineTool,
+  MARKET_INPUT,
+  MAX_TEXT,
+  marketQuery,
+  renderValue,
+  type ToolOutput,
+} from '../tool.ts'
 
 const DEFAULT_LIMIT = 20
 
@@ -60,30 +70,50 @@ async function describeLines(
 ): Promise<ToolOutput> {
   const { page, families } = await readFamilies(market, query, asked, request)
   const { length } = page.items
-  const credible = families.filter(([first]) => at(first, '_meta', 'price', 'outlier') !== true)
-  const shown = credible.length < length ? `${plural(credible.length, 'line')} for ${length}` : `${length}`
+  const shown = families.length < length ? `${plural(families.length, 'line')} for ${length}` : `${length}`
   const { nextCursor, total } = page
   const left = asked.cursor === null && page.isTotalExact ? `${total - length} more match` : 'More match'
   const more = nextCursor === undefined ? [] : [`${left}: pass cursor to continue.`]
   return {
     notice: [
       await describePage(market, query, page, shown, request),
-      ...describeOutliers(families.length - credible.length),
+      ...describeOutliers(page),
       ...more,
     ].join(' '),
-    lines: [...(nextCursor === undefined ? [] : [`cursor: ${nextCursor}`]), ...renderLines(credible)],
+    lines: [
+      ...(nextCursor === undefined ? [] : [`cursor: ${nextCursor}`]),
+      ...renderLines(families),
+      ...renderNearMisses(page.nearMisses),
+    ],
   }
 }
 
-/** Lines of prices that are far below those of their model. */
-function describeOutliers(count: number): string[] {
-  if (count === 0) return []
+/** Each with the one thing that differs. */
+function renderNearMisses(misses: Page['nearMisses'] = []): string[] {
+  if (misses.length === 0) return []
+  const lines = misses.flatMap(({ differs: { filter, wanted, has }, merged }) => {
+    const value = has === null ? 'does not say' : renderValue(filter, String(has))
+    const difference = `${plainName(filter, MAX_TEXT)} is ${value}, wanted ${quoted(wanted, MAX_WANTED)}`
+    return renderLines(familiesOf([readItem(merged)])).map((line) => `${line}|DIFFERS: ${difference}`)
+  })
+  return ['Closest, each with one difference:', ...lines]
+}
+
+const MAX_WANTED = 64
+
+const readItem = (item: MergedItem): JsonObject => parseObject(renderItem(item).toString())
+
+/** What lines leave out. */
+function describeOutliers({ items }: Page): string[] {
+  const { length } = items.filter(({ price }) => price?.outlier === true)
+  if (length === 0) return []
+  const them = length === 1 ? 'it' : 'them'
   return [
-    `Left out: ${plural(count, 'offer')} below 1 % of the median price of the model, probably bait; detail "full" has ${count === 1 ? 'it' : 'them'}.`,
+    `Left out: ${plural(length, 'offer')} below 1 % of the median price of the model, probably bait; detail "full" has ${them}.`,
   ]
 }
 
-/** Reads on where families leave room: as many listings as make at most `limit` lines. */
+/** Reads on where families and outliers leave room: as many listings as make at most `limit` lines. */
 async function readFamilies(
   market: Market,
   query: MarketQuery,
@@ -92,17 +122,19 @@ async function readFamilies(
 ): Promise<{ page: Page; families: readonly Family[] }> {
   const read = async (count: number, suggests = false) => {
     const page = await market.page({ ...query, limit: count, offset: 0, cursor, suggests }, request)
-    const listings = page.items.map((item): JsonObject => parseObject(renderItem(item).toString()))
-    return { page, listings, families: familiesOf(listings) }
+    const listings = page.items.map(readItem)
+    return { page, listings, families: familiesOf(listings).filter(([first]) => !isOutlier(first)) }
   }
   const first = await read(limit, true)
   const { suggestions, nextCursor } = first.page
-  if (first.families.length === first.listings.length || nextCursor === undefined) return first
+  if (first.families.length >= limit || nextCursor === undefined) return first
   const { listings, families } = await read(MAX_READ)
   const next = families[limit]?.[0]
-  const last = await read(next === undefined ? listings.length : listings.indexOf(next))
+  const last = await read(Math.max(1, next === undefined ? listings.length : listings.indexOf(next)))
   return { ...last, page: { ...last.page, suggestions } }
 }
+
+const isOutlier = (listing: JsonObject): boolean => at(listing, '_meta', 'price', 'outlier') === true
 
 async function describePage(
   market: Market,
@@ -123,7 +155,7 @@ async function describePage(
 
 /** Clients may cut the end, so completeness comes first. */
 function render({ items, total, isTotalExact, complete, sources, nextCursor, ...hints }: Page): string {
-  const { unplaced, suggestions } = hints
+  const { unplaced, suggestions, nearMisses = [] } = hints
   const head = JSON.stringify({
     complete,
     sources,
@@ -136,5 +168,9 @@ function render({ items, total, isTotalExact, complete, sources, nextCursor, ...
     next_cursor: nextCursor,
   })
   const texts = items.map((item) => renderItem(item).toString())
-  return `${head.slice(0, -1)},"items":[${texts.join(',')}]}`
+  const near = nearMisses.map(
+    ({ differs, merged }) => `{"differs":${JSON.stringify(differs)},"listing":${renderItem(merged)}}`,
+  )
+  const misses = near.length === 0 ? '' : `,"near_misses":[${near.join(',')}]`
+  return `${head.slice(0, -1)},"items":[${texts.join(',')}]${misses}}`
 }
