@@ -21,6 +21,22 @@ export function nearestName(name: string, names: Iterable<string>): string | nul
   return nearest
 }
 
+/** As `nearestName`, among values with the same words that have digits: neither `H300` nor `B200` is a misspelt `H200`. */
+export function nearestValue(value: string, values: Iterable<string>): string | null {
+  const [letters, codes] = [lettersIn(value), codesIn(value)]
+  return nearestName(
+    value,
+    Array.from(values).filter((one) => codesIn(one) === codes || lettersIn(one) === letters),
+  )
+}
+
+const lettersIn = (text: string): string => text.toLowerCase().replace(/[^\p{L}\d]/gu, '')
+
+function codesIn(text: string): string {
+  const words = text.toLowerCase().match(/[\p{L}\d]+/gu) ?? []
+  return words.filter((word) => /\d/.test(word)).join(' ')
+}
+
 /** Levenshtein's, where two neighbours that changed places are one edit; any number from `limit` on if it is not below it. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit

@@ -1,4 +1,4 @@
-import { nearestName } from '../domain/nearest-name.ts'
+import { nearestValue } from '../domain/nearest-name.ts'
 import { at, type JsonValue } from '../json/value.ts'
 import type { FilterDefinition } from './filter.ts'
 import { listNames, quote, readJsonSet } from './literals.ts'
@@ -48,10 +48,7 @@ export function describeUnknownValues(
         const parts = value.split(',').map((part) => part.trim())
         if (parts.length > 1 && (allowed || parts.every((part) => names.includes(part))))
           return `${name}: ${quote(value)} is one value; for any of several, write in:[${value}]`
-        const nearest = nearestName(
-          value,
-          names.filter((one) => maySpell(value, one)),
-        )
+        const nearest = nearestValue(value, names)
         const suggestion = nearest === null ? null : `; did you mean ${shown(nearest)}?`
         if (allowed)
           return `${name}: ${quote(value)} is not a known value${suggestion ?? `; known are ${listNames(allowed.map(shown))}`}`
@@ -60,15 +57,6 @@ export function describeUnknownValues(
       })
   })
 }
-
-/** A name with other digits, or with more letters after its digits, has another meaning: A10 is no A100, L40 no L40S. */
-function maySpell(value: string, name: string): boolean {
-  const [one, other] = [value, name].map((text) => text.toLowerCase())
-  const isLonger = one !== other && (other!.startsWith(one!) || one!.startsWith(other!))
-  return digitsOf(value) === digitsOf(name) && !(isLonger && /\d/.test(value))
-}
-
-const digitsOf = (text: string): string => text.replace(/\D/g, '')
 
 /**
  * The first filter by value whose plain set form reads a known value with a comma as several: `in:[Frankfurt, DE]`. `values` are those

@@ -1,4 +1,3 @@
-import { suggestName } from '../domain/nearest-name.ts'
 import { PRICE_PARAMETERS } from '../domain/price/price-parameters.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import { DERIVED_NAMES } from '../vocabulary/names.ts'
@@ -6,6 +5,7 @@ import type { Criterion, Filter, FilterSpec, OnMissing } from './filter.ts'
 import { listNames, quote, readBoolean, refuseParameter } from './literals.ts'
 import { derivedTest } from './operations/derived.ts'
 import { OPERATIONS, parseTest } from './operations/operations.ts'
+import { suggestFilter } from './suggest-filter.ts'
 
 /**
  * docs/protocol.md#6-filters. `pairs` are decoded, without reserved parameters. The last value of a name
@@ -22,7 +22,7 @@ export function parseCriteria(
   for (const [name, value] of parameters) {
     if (value === '' || name.startsWith(OVERRIDE_PREFIX)) continue
     const filter = spec.filters.get(name)
-    if (filter === undefined) return refuseUnknownFilter(name, [...spec.filters.keys()])
+    if (filter === undefined) return refuseUnknownFilter(name, value, [...spec.filters.keys()])
     const onMissing = overrides.get(name) ?? filter.on_missing
     criteria.push(criterionOf(filter, value, onMissing))
   }
@@ -44,24 +44,15 @@ function criterionOf(filter: Filter, value: string, onMissing: OnMissing): Crite
       }
 }
 
-/** `detail` has the deployed protocol's words, so `errors` has the suggestion. @throws EntrepotError `bad_request` */
-function refuseUnknownFilter(name: string, known: readonly string[]): never {
-  const meant = MEANT.find(([words, filter]) => words.test(name) && known.includes(filter))
-  const message =
-    meant === undefined
-      ? suggestName(name, known).slice(2) || `known are ${listNames(known)}`
-      : `that is ${meant[1]}`
+/** `detail` has the deployed protocol's words, so the suggestion stands beside it. @throws EntrepotError `bad_request` */
+function refuseUnknownFilter(name: string, value: string, known: readonly string[]): never {
+  const meant = suggestFilter(name, known)
+  const message = meant?.hint ?? `known are ${listNames(known)}`
   throw new EntrepotError('bad_request', `unknown filter: ${quote(name)}`, {
     errors: known.length === 0 ? [] : [{ path: name, message }],
+    ...(meant !== null && { members: { suggestions: [{ query: { [meant.filter]: value } }] } }),
   })
 }
-
-/** What buyers call filters that have another name here. A name that is spelled nearly so may mean something else: RAM is no VRAM. */
-const MEANT: readonly (readonly [words: RegExp, filter: string])[] = [
-  [/vram|gpu_?(?:ram|mem)/i, 'gpu_memory_gb_min'],
-  [/^(?:gpu_?)?(?:model|name|type)$/i, 'gpu'],
-  [/^(?:location|place|city|zone|data_?cent(?:er|re))$/i, 'region'],
-]
 
 /** `strict.NAME=true` drops listings without the field; `false` keeps them. */
 function readOverrides(

@@ -1,4 +1,3 @@
-import { suggestName } from '../domain/nearest-name.ts'
 import type { PriceKey, PricePer, SizesOf } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
@@ -9,6 +8,7 @@ import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns, nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import { type Filter, filterIn } from '../filter-spec/filter.ts'
+import { suggestFilter } from '../filter-spec/suggest-filter.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
 import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
@@ -66,10 +66,9 @@ export function facetFields(
     if (name === REGISTRY_FACET) return name
     const filter = filters.get(name)
     if (filter !== undefined) return filter
-    throw new EntrepotError(
-      'bad_request',
-      `by: there is no ${JSON.stringify(name)}${suggestName(name, choices) || `: known are ${choices.join(', ')}`}`,
-    )
+    const meant = suggestFilter(name, choices)
+    const hint = meant === null ? `: known are ${choices.join(', ')}` : `; ${meant.hint}`
+    throw new EntrepotError('bad_request', `by: there is no ${JSON.stringify(name)}${hint}`)
   })
 }
 

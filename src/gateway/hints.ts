@@ -12,7 +12,7 @@ import { type MergeRequest, type MergeSettings, visibleSources, withBudget } fro
 type Unplaced = Readonly<Record<string, number>>
 
 /** The same question by what the listings mean, where that finds more. */
-type Suggestion = { query: Readonly<Record<string, string>>; total: number }
+export type Suggestion = { query: Readonly<Record<string, string>>; total: number }
 
 /** What an answer says beside its listings; each is absent where there is nothing to say. */
 export type Hints = { unplaced: Unplaced | undefined; suggestions: readonly Suggestion[] | undefined }
@@ -66,7 +66,7 @@ function isAsked({ criteria }: ListingQuery, name: string): boolean {
 }
 
 /** Listings that match, each once, over the sources that answer. */
-async function countMatches(
+export async function countMatches(
   settings: MergeSettings,
   query: ListingQuery,
   request: MergeRequest,

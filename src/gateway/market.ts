@@ -12,7 +12,7 @@ import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
-import { countUnplaced, type Hints, suggestModel } from './hints.ts'
+import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
 import { Holdings } from './holdings.ts'
 import type { Completeness, MarketParts } from './market-parts.ts'
 import { createQueryReader, type MarketQuery, type MarketRequest } from './market-query.ts'
@@ -23,6 +23,7 @@ import { restrictSource } from './restrict-source.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
+import { refuseSplitValues, suggestValues } from './value-hints.ts'
 import { reportVocabulary } from './vocabulary-report.ts'
 
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
@@ -65,11 +66,17 @@ export function createMarket(parts: MarketParts): Market {
   const read = createQueryReader(parts)
   const visibleTo = ({ reader }: MarketRequest) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
+  const isPlain = sources.every(({ mode }) => mode === 'local')
+  const ask: typeof read.query = async (asked, request, names) => {
+    const checked = await read.query(asked, request, names)
+    if (!isPlain) await refuseSplitValues(settings, checked, checked.merge)
+    return checked
+  }
   return {
     tokens: parts.tokens,
     page: async ({ limit, offset, cursor, suggests = true, ...asked }, request) => {
       const started = clock.monotonic()
-      const { query, merge, spec } = await read.query(asked, request)
+      const { query, merge, spec } = await ask(asked, request)
       const page = await readPage(settings, query, { limit, offset, cursor }, merge)
       const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
       const leftMs = (merge.budgetMs ?? parts.budgetMs) - (clock.monotonic() - started)
@@ -82,13 +89,13 @@ export function createMarket(parts: MarketParts): Market {
         unplaced: await countUnplaced(settings, { query, spec }, merge),
         suggestions:
           suggests && !cursor
-            ? await suggestModel(settings, { query, spec, total: page.total }, merge)
+            ? await suggest(settings, { query, spec, total: page.total, isFirst: isMiss }, merge)
             : undefined,
         isCurrent: validityOf(page, asked.filters.length === 0 ? null : spec, clock),
       }
     },
     stream: async (asked, request) => {
-      const { query, merge, spec } = await read.query(asked, request)
+      const { query, merge, spec } = await ask(asked, request)
       return streamListings(settings, { query, spec }, merge)
     },
     find: (listingId, registry, request) => {
@@ -100,7 +107,7 @@ export function createMarket(parts: MarketParts): Market {
     facets: async ({ by: asBy, pricesBy = null, ...asked }, request) => {
       const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
       const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
-      const { query, merge, spec } = await read.query(asked, request, names)
+      const { query, merge, spec } = await ask(asked, request, names)
       const fields = facetFields(by, spec.filters)
       const { per } = asked.prices
       const counted = await readFacets(settings, { ...query, by: fields, per }, merge)
@@ -128,6 +135,20 @@ export function createMarket(parts: MarketParts): Market {
     sources: (request) => readHealth(visibleTo(request), request.signal),
     close: () => holdings.close(),
   }
+}
+
+type Counted = { query: ListingQuery; spec: CurrentSpec; total: number; isFirst: boolean }
+
+/** Queries that find more: by what a model means, and by values that listings have. */
+async function suggest(
+  settings: MergeSettings,
+  { isFirst, ...counted }: Counted,
+  request: MergeRequest,
+): Promise<readonly Suggestion[] | undefined> {
+  const models = (await suggestModel(settings, counted, request)) ?? []
+  const values = isFirst ? await suggestValues(settings, counted, request) : []
+  const all = [...models, ...values]
+  return all.length === 0 ? undefined : all
 }
 
 /** Values that have prices of their own. */

@@ -1,6 +1,5 @@
 import { formatAmount, readableAmount, unitName } from '../domain/price/price-key.ts'
 import type { ListingQuery, PriceLimit } from '../domain/query.ts'
-import { EntrepotError } from '../errors.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
 import { type Criterion, criteriaIn, type FilterSpec } from '../filter-spec/filter.ts'
 import { filterNameOf, parseCriteria } from '../filter-spec/parameters.ts'
@@ -10,6 +9,7 @@ import { isOpen } from '../vocabulary/open-value.ts'
 import { readFacets } from './facets.ts'
 import { type MergedItem, readListing } from './merged-item.ts'
 import { readPage } from './pages.ts'
+import { unlessRefused } from './source-report.ts'
 import type { MergeRequest, MergeSettings } from './sources.ts'
 
 /** A listing that differs from what was asked in one thing. */
@@ -47,21 +47,11 @@ export async function findNearMisses(
   const { criteria, priceLimit } = asked.query
   const tries = criteria.slice(0, MAX_TRIED).map((criterion) => missOf(settings, asked, criterion, request))
   if (priceLimit !== undefined) tries.push(missOfPrice(settings, asked, priceLimit, request))
-  const found = await Promise.all(tries.map(unlessUnanswered))
+  const found = await Promise.all(tries.map(unlessRefused))
   return found
     .flatMap((miss) => miss ?? [])
     .toSorted((a, b) => a.distance - b.distance)
     .slice(0, MAX_MISSES)
-}
-
-/** A further question that cannot be answered makes no answer fail. */
-async function unlessUnanswered<Result>(asking: Promise<Result>): Promise<Result | null> {
-  try {
-    return await asking
-  } catch (error) {
-    if (error instanceof EntrepotError) return null
-    throw error
-  }
 }
 
 async function missOf(

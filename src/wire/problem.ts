@@ -11,5 +11,9 @@ export const problemSchema = z
     status: z.int(),
     detail: z.string(),
     errors: z.array(violationSchema).optional(),
+    suggestions: z
+      .array(z.object({ query: z.record(z.string(), z.string()) }))
+      .optional()
+      .describe('Parameters that are probably meant'),
   })
   .meta({ id: 'Problem', description: 'RFC 9457' })

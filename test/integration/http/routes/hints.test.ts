@@ -1,0 +1,97 @@
+import test from 'ava'
+import { listingText } from '../../../helpers/fake-registry.ts'
+import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { openMarket } from '../../../helpers/market.ts'
+import { mintKey } from '../../../helpers/seller.ts'
+
+const REGIONS = ['Frankfurt, DE', 'Reykjavik, IS', 'Michigan, US, NA', 'Paris', 'Lyon,FR']
+
+const inRegion = (region: string, gpu_model = 'H200') => ({
+  listing_id: `at ${region}`,
+  offer_resource: { gpu_model, region },
+})
+
+type Answer = {
+  status?: number
+  detail?: string
+  errors?: { path: string; message: string }[]
+  total_after_filter?: number
+  suggestions?: { query: Record<string, string>; total?: number }[]
+}
+
+test('hints: a set that splits a value at its comma is refused with the JSON array, but at a plain Registry', async (t) => {
+  const fake = await startFake(t, { items: REGIONS.map((one) => listingText(inRegion(one))).sort() })
+  for (const mode of ['snapshot', 'live']) {
+    const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `mode = "${mode}"` }])
+    await whenReady(gateway)
+    const read = async (path: string, headers = {}) => (await gateway.get(path, headers)).json() as Answer
+    const split = 'region=in:[Frankfurt, DE,Paris,Michigan, US, NA,Lyon,FR]'
+    const whole = 'in:["Frankfurt, DE","Paris","Michigan, US, NA","Lyon,FR"]'
+    for (const path of [`/listings?${split}`, `/facets?${split}`]) {
+      const refused = await read(path)
+      t.is(refused.status, 400, mode)
+      t.is(
+        refused.detail,
+        `region: "Frankfurt, DE" is one value with a comma; write the set as a JSON array: region=${whole}`,
+      )
+      t.deepEqual(refused.suggestions, [{ query: { region: whole } }])
+    }
+    t.is((await read(`/listings?${split}`, { accept: 'application/x-ndjson' })).status, 400)
+    t.is((await read(`/listings?${split.replace('in:', 'not_in:')}`)).status, 400)
+    t.is((await read(`/listings?region=${whole}`)).total_after_filter, 4)
+    for (const [set, total] of [
+      ['in:[Paris,Nowhere]', 1],
+      ['in:[Paris,DE]', 1],
+      ['in:[Nowhere,DE]', 0],
+    ] as const)
+      t.is((await read(`/listings?region=${set}`)).total_after_filter, total, set)
+  }
+  const market = await openMarket(t)
+  await market.publish(inRegion('Frankfurt, DE'))
+  t.is((await market.get('/listings?region=in:[Frankfurt, DE]')).json().total_after_filter, 0)
+})
+
+test('hints: where nothing matches, near values of any filter are suggested, of sources that the reader may see', async (t) => {
+  const open = await startFake(t, { items: [listingText(inRegion('Frankfurt, DE'))] })
+  const secret = await startFake(t, { items: [listingText(inRegion('Reykjavik, IS', 'B300'))] })
+  const settings = 'mode = "snapshot"'
+  const gateway = await startGateway(
+    t,
+    [
+      { name: 'open', url: open.url, settings },
+      { name: 'secret', url: secret.url, settings: `${settings}\nvisibility = "private"` },
+    ],
+    { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
+  )
+  await whenReady(gateway)
+  const { bearer } = await mintKey(gateway.url)
+  const suggested = async (query: string, headers = {}) =>
+    ((await gateway.get(`/listings?${query}`, headers)).json() as Answer).suggestions
+  const frankfurt = [{ query: { region: 'Frankfurt, DE' }, total: 1 }]
+  t.deepEqual(await suggested('region=frankfurt, de'), frankfurt)
+  t.deepEqual(await suggested('region=Frankfurt'), frankfurt)
+  t.is(await suggested('region=Europe'), undefined)
+  t.is(await suggested('region=reykjavik'), undefined)
+  t.deepEqual(await suggested('region=Reykjavik', bearer), [{ query: { region: 'Reykjavik, IS' }, total: 1 }])
+  t.is(await suggested('region=Frankfurt&gpu_model=L4'), undefined, 'which would match nothing either')
+  t.is(await suggested('gpu_model=B200', bearer), undefined, 'which is another model than B300')
+})
+
+test('hints: the 400 for an unknown filter has the deployed sentence, and the filter that is meant', async (t) => {
+  const gateway = await startGateway(t, [{ name: 'a', url: (await startFake(t)).url }])
+  for (const [name, meant] of [
+    ['vram_gb_min', 'gpu_memory_gb_min'],
+    ['gpu_ram', 'gpu_memory_gb_min'],
+    ['cpu_count_min', 'vcpu_count_min'],
+    ['location', 'region'],
+    ['gpu_modle', 'gpu_model'],
+    ['region_', 'region'],
+    ['vrom_gb_min', undefined],
+    ['xpu_count_min', undefined],
+  ] as const) {
+    const refused = (await gateway.get(`/listings?${name}=80`)).json() as Answer
+    t.is(refused.detail, `unknown filter: '${name}'`)
+    t.deepEqual(refused.suggestions, meant && [{ query: { [meant]: '80' } }], name)
+    t.regex(refused.errors![0]!.message, meant ? /^did you mean |^that is / : /^known are /, name)
+  }
+})
