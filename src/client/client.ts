@@ -32,7 +32,7 @@ import {
 export type { SourceReport } from '../wire/source.ts'
 export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft, SettlementOption } from './listing.ts'
 export { IncompleteError, ProblemError } from './problem-error.ts'
-export type { CallOptions, ConnectOptions } from './request.ts'
+export type { CallOptions, ConnectOptions, Pin, RequestSigner } from './request.ts'
 export type { ListingChanges, Signer } from './signed-write.ts'
 
 /** Filters and parameters of `GET /listings` (docs/contract.md#3-merged-answers), without paging. Any filter's name is one. */
@@ -71,6 +71,12 @@ const MAX_SECONDS_AHEAD = 3
  */
 export function createClient(options: ConnectOptions) {
   const connection = connect(options)
+  const isPlain = connection.line === null
+  /** On the signed line the signer of the client signs. */
+  const accountOf = (account: Signer | null): Signer | null => {
+    if (isPlain && account === null) throw new TypeError('account: expected one that signs the write')
+    return isPlain ? account : null
+  }
 
   function pages<L = Listing>(query: ListingsQuery = {}, call: CallOptions = {}) {
     return readPages<L>(connection, query, call)
@@ -107,19 +113,19 @@ export function createClient(options: ConnectOptions) {
 
     filterSpec: (call: CallOptions = {}) => readJson<FilterSpecJson>(connection, 'filter-spec', call),
 
-    /** `account` is one of viem, or anything with its `address` and `signMessage`. */
-    publish: async <Offer>(listing: ListingDraft<Offer>, account: Signer, call: CallOptions = {}) =>
+    /** `account` is one of viem, or anything with its `address` and `signMessage`; `null` on the signed line. */
+    publish: async <Offer>(listing: ListingDraft<Offer>, account: Signer | null, call: CallOptions = {}) =>
       sendWrite<PublishReceiptJson>(
         connection,
-        publishWrite(account, listing.listing_id, JSON.stringify(listing)),
+        publishWrite(accountOf(account), listing.listing_id, JSON.stringify(listing)),
         call,
       ),
 
-    update: (id: string, changes: ListingChanges, account: Signer, call: CallOptions = {}) =>
-      sendWrite<UpdateReceiptJson>(connection, updateWrite(account, id, changes), call),
+    update: async (id: string, changes: ListingChanges, account: Signer | null, call: CallOptions = {}) =>
+      sendWrite<UpdateReceiptJson>(connection, updateWrite(accountOf(account), id, changes), call),
 
-    delete: (id: string, account: Signer, call: CallOptions = {}) =>
-      sendWrite<void>(connection, deleteWrite(account, id), call),
+    delete: async (id: string, account: Signer | null, call: CallOptions = {}) =>
+      sendWrite<void>(connection, deleteWrite(accountOf(account), id), call),
   }
 }
 

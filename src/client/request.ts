@@ -8,6 +8,27 @@ export type Connection = {
   key: string | null
   fetch: typeof fetch
   deadlineMs: number
+  /** `null` for the plain line. */
+  line: Line | null
+}
+
+/** Puts a request in the form of a line, and says what is wrong with its answer; `null` for a good one. */
+export type Line = (request: { method: string; path: string; body: string | undefined }) => Promise<{
+  path: string
+  headers: Readonly<Record<string, string>>
+  faultOf: (answer: { status: number; headers: Headers; body: Uint8Array }) => string | null
+}>
+
+type Identity = { scheme: 'eip191' | 'ed25519'; identifier: string }
+
+/** Who may sign the answers of a Registry of the signed line: one key, or two while it changes its key. */
+export type Pin = { authority?: string; identities: readonly Identity[] }
+
+/** `createSigner()` of `entrepot/signer` gives one. */
+export type RequestSigner = {
+  principal: Identity
+  /** @throws TypeError for a malformed pin */
+  line: (pin: Pin) => Line
 }
 
 export type ConnectOptions = {
@@ -17,6 +38,10 @@ export type ConnectOptions = {
   fetch?: typeof fetch | undefined
   /** Milliseconds for each request, its answer included. Default: 15 s, above the longest `timeout_ms` of a query. */
   deadlineMs?: number | undefined
+  /** Of a Registry of the signed line, with `signer`: no answer of another key is used. */
+  pin?: Pin | undefined
+  /** Signs every request on the signed line. */
+  signer?: RequestSigner | undefined
 }
 
 /** @throws TypeError for a URL or a key that cannot be sent; its message repeats neither */
@@ -25,14 +50,18 @@ export function connect({
   apiKey,
   fetch = globalThis.fetch,
   deadlineMs = 15_000,
+  pin,
+  signer,
 }: ConnectOptions): Connection {
   const base = URL.canParse(url) ? new URL(url) : null
   if (base === null || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
     throw new TypeError('url: expected an http or https URL without credentials')
   if (apiKey != null && !isSendableKey(apiKey))
     throw new TypeError('apiKey: has spaces or special characters')
+  if ((pin === undefined) !== (signer === undefined))
+    throw new TypeError('pin and signer: give both, or neither')
   base.pathname = base.pathname.replace(/\/*$/, '/')
-  return { base, key: apiKey ?? null, fetch, deadlineMs }
+  return { base, key: apiKey ?? null, fetch, deadlineMs, line: signer && pin ? signer.line(pin) : null }
 }
 
 /** Header values take only printable ASCII (Fetch standard, header value). */
@@ -59,14 +88,15 @@ export type RawAnswer = { status: number; body: Uint8Array }
  * @throws ProblemError for a problem or without an answer; the reason of `signal`
  */
 export async function sendRequest(
-  { base, key, fetch, deadlineMs: defaultMs }: Connection,
+  { base, key, fetch, deadlineMs: defaultMs, line }: Connection,
   path: string,
   { method = 'GET', body, signal, deadlineMs = defaultMs }: RequestOptions,
 ): Promise<RawAnswer> {
   const timeout = new AbortController()
   const timer = setTimeout(() => timeout.abort(), Math.min(deadlineMs, MAX_TIMER_MS))
   try {
-    const response = await fetch(new URL(path, base), {
+    const signed = line && (await line({ method, path, body }))
+    const response = await fetch(new URL(signed?.path ?? path, base), {
       method,
       signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
       headers: {
@@ -75,6 +105,7 @@ export async function sendRequest(
         'Cache-Control': 'max-age=0',
         ...(key !== null && { Authorization: `Bearer ${key}` }),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...signed?.headers,
       },
       ...(body !== undefined && { body }),
       cache: 'no-store',
@@ -82,6 +113,8 @@ export async function sendRequest(
       redirect: 'error',
     })
     const bytes = await readBody(response)
+    const fault = signed?.faultOf({ status: response.status, headers: response.headers, body: bytes }) ?? null
+    if (fault !== null) throw new ProblemError(0, { detail: `No answer of a pinned key: ${fault}.` })
     if (response.ok) return { status: response.status, body: bytes }
     const retryAfterMs = parseRetryAfter(response.headers.get('Retry-After'), Date.now())
     throw new ProblemError(response.status, {

@@ -19,13 +19,22 @@ export type Identity = { signer: Signer; role: Role }
 /** A question and its answer have it in common. */
 export type Exchange = Operation & { method: string; requestId: string }
 
-/** The seven headers of a request. @param body as JSON; empty for none. @throws SyntaxError for a body without canonical form */
-export function signRequest(
-  { principal, sign }: Signer,
-  { role, timestamp, body, ...exchange }: Exchange & { role: Role; timestamp: number; body: Buffer },
-): Record<string, string> {
+/** `body`: as JSON; empty for none. */
+type RequestDraft = Exchange & { role: Role; timestamp: number; body: Buffer }
+
+/** The seven headers of a request. @throws SyntaxError for a body without canonical form */
+export function signRequest({ principal, sign }: Signer, draft: RequestDraft): Record<string, string> {
+  const { headers, message } = draftRequest(principal, draft)
+  return { ...headers, 'x-market-signature': sign(message) }
+}
+
+/** Six of the headers, and what the seventh signs. @throws SyntaxError as above */
+export function draftRequest(
+  principal: Principal,
+  { role, timestamp, body, ...exchange }: RequestDraft,
+): { headers: Record<string, string>; message: Buffer } {
   const about = { version: REQUEST_VERSION, role, principal, exchange, timestamp: String(timestamp) }
-  return { ...headersOf(about), 'x-market-signature': sign(messageOf(about, [bodyHash(body)])) }
+  return { headers: headersOf(about), message: messageOf(about, [bodyHash(body)]) }
 }
 
 /** The seven headers of an answer to that exchange. @param body as JSON; empty for none. @throws SyntaxError as above */

@@ -1,11 +1,13 @@
 import test from 'ava'
 import { createClient, IncompleteError, type Listing, ProblemError } from '../../../src/client/client.ts'
+import { createSigner } from '../../../src/client/signer.ts'
 import { moduleGraph } from '../../../src/http/web/module-graph.ts'
 import { type Behaviour, deadUrl, idOf, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB } from '../../helpers/seller.ts'
+import { startSignedRegistry } from '../../helpers/signed-registry.ts'
 
 const KEY = 'client-'.repeat(8)
 
@@ -218,4 +220,38 @@ test('client: its modules import no package and nothing of Node', async (t) => {
   const { modules, libraries } = await moduleGraph('client/client')
   t.true(modules.size > 8)
   t.is(libraries.size, 0)
+})
+
+test('client: at a Registry of the signed line it signs reads and writes, and takes no answer of another key', async (t) => {
+  const { url, state, identifier, foreign } = await startSignedRegistry(t)
+  const pinOf = (key: string) => ({ identities: [{ scheme: 'ed25519' as const, identifier: key }] })
+  const draft = { offer_resource: { gpu_model: 'H200', region: 'Oslo, NO' }, accepted_escrows: [] }
+  for (const [id, key] of [
+    ['wallet', ALICE],
+    ['key', Buffer.alloc(32, 12).toString('base64url')],
+  ] as const) {
+    const signer = createSigner(key)
+    const client = createClient({ url, signer, pin: pinOf(identifier) })
+    await client.publish({ listing_id: id, ...draft }, null)
+    t.like(state.callers.at(-1), { party: signer.principal, role: 'seller' })
+    t.is((await client.update(id, { status: 'closed' }, null)).status, 'closed')
+    const { publisher_principals } = (await client.listing(id)).listing
+    t.deepEqual(publisher_principals?.identities, [signer.principal])
+    await client.publish({ listing_id: `${id} 2`, ...draft }, null)
+    await client.delete(`${id} 2`, null)
+  }
+  const signer = createSigner(ALICE)
+  const client = createClient({ url, signer, pin: pinOf(identifier) })
+  t.deepEqual(await idsOf(client.listings({ status: '' })), ['key', 'wallet'])
+  t.is((await t.throwsAsync(client.listing('absent'), { instanceOf: ProblemError })).status, 404)
+  t.is((await t.throwsAsync(client.facets(), { instanceOf: ProblemError })).status, 404)
+  const other = createClient({ url, signer, pin: pinOf(foreign) })
+  const refused = await t.throwsAsync(other.listing('key'), { instanceOf: ProblemError })
+  t.regex(
+    refused.detail,
+    /No answer of a pinned key: the answer is signed by a key that identities do not name/,
+  )
+  t.throws(() => createClient({ url, signer }), { message: /give both, or neither/ })
+  t.throws(() => createClient({ url, signer, pin: { identities: [] } }), { message: /one or two identities/ })
+  t.throws(() => createSigner('secret'), { message: /expected a private key in hex/ })
 })
