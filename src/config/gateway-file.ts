@@ -11,6 +11,7 @@ import { type GatewayIdentity, identityTable, PIN_SETTINGS, readIdentity, readPi
 import type { Environment } from './settings.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
 import { lineOf } from './toml-lines.ts'
+import { checkViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
 import { readVocabulary } from './vocabulary.ts'
 
 const LISTING_SHAPE_MODES = ['off', 'warn', 'enforce'] as const
@@ -19,7 +20,10 @@ export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
 const MAX_UPSTREAMS = 100
 
 /** The tables of the file, with members in camel case. */
-export type GatewayFile = Omit<InCamelCase<Document>, 'gateway' | 'tokens' | 'upstreams' | 'vocabulary'> & {
+export type GatewayFile = Omit<
+  InCamelCase<Document>,
+  'gateway' | 'tokens' | 'upstreams' | 'views' | 'vocabulary'
+> & {
   gateway: Omit<InCamelCase<Document['gateway']>, 'identity'>
   /** `null`: no upstream speaks the signed line. */
   identity: GatewayIdentity | null
@@ -27,6 +31,7 @@ export type GatewayFile = Omit<InCamelCase<Document>, 'gateway' | 'tokens' | 'up
   tokens: TokenTable
   /** What models and places mean, with the operator's rows. */
   vocabulary: Vocabulary
+  views: readonly ViewOptions[]
   /** In the order of the file, which is the order that readers see. */
   upstreams: readonly UpstreamOptions[]
 }
@@ -38,11 +43,11 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   const found: Violation[] = []
   const source = { file, environment, problems: found }
   const parsed = gatewayFile.safeParse(expandVariables(parseToml(text, found), source))
-  if (parsed.success) checkNames(parsed.data, found)
+  if (parsed.success) checkAll(parsed.data, found)
   else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
   const isGood = parsed.success && found.length === 0
   const document = isGood ? parsed.data : gatewayFile.parse({})
-  const { gateway: general, tokens, upstreams, vocabulary: rows, ...tables } = document
+  const { gateway: general, tokens, upstreams, views, vocabulary: rows, ...tables } = document
   const { identity: entry, ...gateway } = general
   const identity = entry === undefined ? null : readIdentity(entry, dirname(file), found)
   const opened = upstreams.map((entry, n) =>
@@ -59,7 +64,8 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
     problems.push({ path: path ? `${place}: ${path}` : place, message })
   }
   const inCamel = { ...inCamelCase(tables), gateway: inCamelCase(gateway) }
-  return { ...inCamel, identity, tokens: table, vocabulary, upstreams: opened }
+  const seen = viewOptions({ views }, (path) => `${file}:${lineOf(text, path) ?? 1}: ${path}`)
+  return { ...inCamel, identity, tokens: table, vocabulary, views: seen, upstreams: opened }
 }
 
 const text = z.string().min(1)
@@ -138,7 +144,8 @@ const gatewayFile = z.strictObject({
     enabled: z.boolean().default(true),
     listing_shape: z.enum(LISTING_SHAPE_MODES).default('warn'),
   }),
-  access: table({ open: z.boolean().default(false), plain: z.boolean().default(true) }),
+  access: table({ open: z.boolean().default(false), plain: z.boolean().default(true), ...viewChoices }),
+  views: viewList,
   // Shorter than a minute, a pause of the store would refuse keys.
   keys: table({ trust_seconds: count(300, 60) }),
   cache: table({
@@ -277,6 +284,13 @@ const dotted = (path: readonly PropertyKey[]): string =>
     (to, part) => (typeof part === 'number' ? `${to}[${part}]` : to ? `${to}.${String(part)}` : String(part)),
     '',
   )
+
+function checkAll(document: Document, problems: Violation[]): void {
+  checkNames(document, problems)
+  const { registry, upstreams } = document
+  const own = registry.enabled ? [registry.name] : []
+  checkViews(document, [...own, ...upstreams.map(({ name }) => name)], problems)
+}
 
 function checkNames({ registry, upstreams }: Document, problems: Violation[]): void {
   const taken = new Set(registry.enabled ? [registry.name] : [])

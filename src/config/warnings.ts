@@ -83,11 +83,12 @@ function openGates({ host, requireWriteKey, registry }: Settings & GatewayFile):
  * @param keys that could pass a gate
  */
 export function openStoreProblem(
-  { requireReadKey, requireWriteKey, upstreams, access }: Settings & GatewayFile,
+  { requireReadKey, requireWriteKey, upstreams, access, views }: Settings & GatewayFile,
   keys: number,
 ): Violation | null {
   if (keys === 0 || requireReadKey || requireWriteKey || access.open) return null
-  if (upstreams.some(({ visibility }) => visibility === 'private')) return null
+  const isOne = access.anonymous === 'public' && access.keys === 'all' && views.length === 0
+  if (!isOne || upstreams.some(({ visibility }) => visibility === 'private')) return null
   const message =
     `the store has ${plural(keys, 'API key')}, and no gate asks for one, so any client can read and publish; set it to ` +
     'true, or REGISTRY_REQUIRE_WRITE_API_KEY, or write [access] open = true into the gateway file'

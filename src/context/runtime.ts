@@ -15,6 +15,7 @@ import { Cursors } from '../gateway/cursor.ts'
 import { createMarket, type Market } from '../gateway/market.ts'
 import { createReaders } from '../gateway/readers.ts'
 import { noteOnHealth } from '../gateway/source-report.ts'
+import { standingFilter } from '../gateway/standing-filter.ts'
 import { createApp } from '../http/app.ts'
 import { createContentTag } from '../http/etag.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
@@ -189,7 +190,8 @@ function createLocal(
 }
 
 type GatewayOptions = {
-  config: Pick<Config, 'gateway' | 'cache' | 'tokens' | 'vocabulary'>
+  config: Pick<Config, 'gateway' | 'cache' | 'tokens' | 'vocabulary'> &
+    Partial<Pick<Config, 'access' | 'views'>>
   spec: FilterSpec
   local: LocalRegistry
   upstreams: readonly Upstream[]
@@ -219,12 +221,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
   })
   const { freshSeconds } = config.cache
-  const readers = createReaders(
-    all.map(({ source }) => source),
-    [spec.etag, JSON.stringify(config.tokens.all), config.vocabulary.tables.version],
-  )
-  const contentTag = createContentTag(cursorSecret)
   const derived = config.vocabulary.filters(spec.filters)
+  const filters = new Map([...spec.filters, ...derived.map((filter) => [filter.name, filter] as const)])
+  const readers = createReaders({
+    sources: all.map(({ source }) => source),
+    tables: [spec.etag, JSON.stringify(config.tokens.all), config.vocabulary.tables.version],
+    views: config.views?.map(({ name, sources, filter, placeOf, ...limits }) => ({
+      name,
+      sources,
+      filter: standingFilter(filters, filter, placeOf),
+      limits: { requestsPerMinute: limits.requestsPerMinute, maxWatchers: limits.maxWatchersPerReader },
+    })),
+    access: config.access,
+  })
+  const contentTag = createContentTag(cursorSecret)
   return { market, readers, spec, derived, gatewayId, freshSeconds, clock, contentTag, sources: all }
 }
 
@@ -256,7 +266,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
   const { adminKey, metricsKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica, config.keys)
   const authorize = createAuthorize({
-    requireReadKey: config.requireReadKey,
+    requireReadKey: config.requireReadKey || gateway.readers.anonymous === null,
     requireWriteKey: config.requireWriteKey,
     keysRevealMore: gateway.readers.keysRevealMore,
     operatorReads: config.upstreams.length > 0,
@@ -267,6 +277,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
   })
   const writes = registry.enabled
     ? {
+        name: registry.name,
         store,
         replica,
         verifier: { limiter, nowSeconds },
@@ -298,9 +309,9 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     : hashClient(clientAddress, adminKey ?? scope.cursorSecret)
   const limit = createRateLimit(limiter, clientAddress)
   /** Runs once for each request that passed its gate. */
-  const rateLimit: RateLimit = (request, gate, caller, principal) => {
+  const rateLimit: RateLimit = (request, gate, caller, about) => {
     if (caller.kind === 'key') keyUsage.count(caller.key.id)
-    return limit(request, gate, caller, principal)
+    return limit(request, gate, caller, about)
   }
   const inFlight = new InFlightRequests()
   const app = createApp({

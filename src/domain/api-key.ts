@@ -9,6 +9,8 @@ export type ApiKey = {
   id: number
   name: string
   scope: KeyScope
+  /** Name of the view that the key has; `null`: that of keys without one. */
+  view: string | null
   /** Lower-case hex SHA-256 of the raw key's UTF-8 text. The key itself is not stored. */
   hash: string
   createdAt: Micros

@@ -9,5 +9,12 @@ export type LimitState = {
   exceeded: boolean
 }
 
-/** `null`: not limited, and `client` is not called. Never rejects: without the store each process counts alone. */
-export type Limiter = (kind: LimitKind, client: string | (() => string)) => Promise<LimitState> | null
+/**
+ * `null`: not limited, and `client` is not called. Never rejects: without the store each process counts alone.
+ * @param perMinute in place of the configured limit; `null` or absent: that one
+ */
+export type Limiter = (
+  kind: LimitKind,
+  client: string | (() => string),
+  perMinute?: number | null,
+) => Promise<LimitState> | null

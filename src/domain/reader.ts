@@ -24,6 +24,9 @@ export const SEES_ALL: Reader = {
   limits: { requestsPerMinute: null, maxWatchers: null },
 }
 
+/** Of requests that no view is asked for. */
+export const SEES_NOTHING: Reader = { ...SEES_ALL, view: 'none', sources: new Set(), digest: 'none' }
+
 /** What is outside the view does not exist for the reader. */
 export function maySee({ sources }: Reader, { name }: { name: string }): boolean {
   return sources?.has(name) ?? true

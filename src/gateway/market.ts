@@ -5,11 +5,12 @@ import { maySee } from '../domain/reader.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import type { FacetJson } from '../wire/facets.ts'
+import type { SourceNote } from '../wire/source.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
 import { createFindBounds } from './by-price/outliers.ts'
 import type { CurrentSpec } from './current-spec.ts'
-import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
+import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, selectAll } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
 import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
@@ -47,6 +48,11 @@ export type Market = {
   vocabulary: (request: MarketRequest) => Promise<VocabularyJson & Reports>
   /** The state of each source, and the sources that gateways among them lack. */
   sources: (request: MarketRequest) => Promise<Completeness>
+  /**
+   * Open listings of each source in the view, as `GET /sources` reports them: `null` for a source that is not in memory.
+   * `null`: the sources' own counts are those of the view.
+   */
+  listingCounts: (request: MarketRequest) => Promise<ReadonlyMap<string, number | null> | null>
   close: () => void
 }
 
@@ -132,7 +138,12 @@ export function createMarket(parts: MarketParts): Market {
     },
     vocabulary: ({ reader, signal, budgetMs }) =>
       reportVocabulary(settings, { reader, signal, ...(budgetMs !== undefined && { budgetMs }) }),
-    sources: (request) => readHealth(visibleTo(request), request.signal),
+    sources: async (request) => {
+      const counts = await countListings(settings, request)
+      const { sources, ...health } = await readHealth(visibleTo(request), request.signal)
+      return { ...health, sources: sources.map((note) => withCount(note, counts)) }
+    },
+    listingCounts: (request) => countListings(settings, request),
     close: () => holdings.close(),
   }
 }
@@ -149,6 +160,27 @@ async function suggest(
   const values = isFirst ? await suggestValues(settings, counted, request) : []
   const all = [...models, ...values]
   return all.length === 0 ? undefined : all
+}
+
+/** By name. Copies that better sources have count, as in what a source reports of itself. */
+async function countListings(
+  settings: MergeSettings,
+  { reader, signal }: MarketRequest,
+): Promise<ReadonlyMap<string, number | null> | null> {
+  if (reader.filter.key === '') return null
+  const query = { ...ALL_OPEN, standing: reader.filter }
+  const { selected } = await selectAll(settings, query, { reader, signal })
+  return new Map(
+    selected.map(({ source, selection }) => {
+      const isInMemory = selection !== null && source.held?.answers(query) === true
+      return [source.name, isInMemory ? selection.total + (selection.hidden ?? 0) : null]
+    }),
+  )
+}
+
+function withCount(note: SourceNote, counts: ReadonlyMap<string, number | null> | null): SourceNote {
+  const isCounted = counts !== null && 'listings' in note && counts.has(note.registry)
+  return isCounted ? { ...note, listings: counts.get(note.registry) } : note
 }
 
 /** Values that have prices of their own. */

@@ -1,41 +1,87 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../domain/api-key.ts'
+import { NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import { type Reader, SEES_ALL } from '../domain/reader.ts'
 import type { Visibility } from '../domain/source/reading.ts'
+import { EntrepotError } from '../errors.ts'
 import { canonicalJson } from '../filter-spec/etag.ts'
 
-/** The view of each caller, and whether a key changes what is seen. */
+/** The view of each caller. */
 export type Readers = {
+  /** @throws EntrepotError `forbidden` for a key whose view is not in the file */
   of: (caller: Caller) => Reader
-  /** Of callers without a key. */
-  anonymous: Reader
+  /** Of callers without a key; `null`: they see nothing. */
+  anonymous: Reader | null
+  /** Whether what is seen depends on the key, so that a wrong one is refused. */
   keysRevealMore: boolean
+  /** What a key can name. */
+  views: readonly string[]
+}
+
+type ViewRule = {
+  name: string
+  /** `null`: all public ones. */
+  sources: readonly string[] | null
+  filter: StandingFilter
+  limits: Reader['limits']
 }
 
 type RankedName = { name: string; visibility: Visibility; priority: number }
 
-/** @param tables versions of the filter spec, the tokens and the vocabulary */
-export function createReaders(sources: readonly RankedName[], tables: readonly string[]): Readers {
-  const viewOf = (view: string, seen: readonly RankedName[]): Reader => {
-    const isAll = seen.length === sources.length
-    const ranks = seen.map(({ name, priority }) => [name, priority])
-    return {
-      ...SEES_ALL,
-      view,
-      sources: isAll ? null : new Set(seen.map(({ name }) => name)),
-      digest: createHash('sha256')
-        .update(canonicalJson([ranks, tables]))
-        .digest('base64url'),
-    }
-  }
-  const all = viewOf('all', sources)
-  const anonymous = viewOf(
-    'public',
-    sources.filter(({ visibility }) => visibility === 'public'),
+type ReadersOptions = {
+  sources: readonly RankedName[]
+  /** Versions of the filter spec, the tokens, the vocabulary and the operator's rules. */
+  tables?: readonly string[]
+  views?: readonly ViewRule[] | undefined
+  /** Names of views, or `all`, `public`, `none`. */
+  access?: { anonymous: string; keys: string } | undefined
+}
+
+const DEFAULT_ACCESS = { anonymous: 'public', keys: 'all' }
+
+export function createReaders({
+  sources,
+  tables = [],
+  views = [],
+  access = DEFAULT_ACCESS,
+}: ReadersOptions): Readers {
+  const publicNames = sources.filter(({ visibility }) => visibility === 'public').map(({ name }) => name)
+  const rules: ViewRule[] = [
+    { name: 'all', sources: sources.map(({ name }) => name), filter: NO_FILTER, limits: SEES_ALL.limits },
+    { name: 'public', sources: publicNames, filter: NO_FILTER, limits: SEES_ALL.limits },
+    ...views,
+  ]
+  const byName = new Map(
+    rules.map(({ name, sources: names, filter, limits }): [string, Reader] => {
+      const seen = new Set(names ?? publicNames)
+      const ranks = sources.filter((source) => seen.has(source.name)).map((one) => [one.name, one.priority])
+      const digest = createHash('sha256')
+        .update(canonicalJson([ranks, filter.key, tables]))
+        .digest('base64url')
+      const isAll = ranks.length === sources.length
+      return [name, { view: name, sources: isAll ? null : seen, filter, digest, limits }]
+    }),
   )
+  const anonymous = byName.get(access.anonymous) ?? null
+  const viewOf = (name: string): Reader => {
+    const reader = byName.get(name)
+    if (reader !== undefined) return reader
+    throw new EntrepotError(
+      'forbidden',
+      `The view '${name}' does not exist here: ask the operator for another key`,
+    )
+  }
   return {
-    of: ({ kind }) => (kind === 'anonymous' ? anonymous : all),
+    of: (caller) => {
+      if (caller.kind === 'operator') return viewOf('all')
+      return caller.kind === 'key' ? viewOf(caller.key.view ?? access.keys) : viewOf(access.anonymous)
+    },
     anonymous,
-    keysRevealMore: anonymous.sources !== null,
+    views: [...byName.keys()],
+    keysRevealMore:
+      publicNames.length < sources.length ||
+      views.length > 0 ||
+      access.anonymous !== DEFAULT_ACCESS.anonymous ||
+      access.keys !== DEFAULT_ACCESS.keys,
   }
 }

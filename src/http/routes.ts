@@ -21,10 +21,10 @@ import { webRoutes } from './web/routes.ts'
 import { loadSite } from './web/site.ts'
 
 type RouteOptions = Omit<MetricsOptions, 'sources' | 'anonymous'> &
-  ApiKeyOptions & {
+  Omit<ApiKeyOptions, 'views'> & {
     gateway: Gateway
     /** `null` for a pure gateway. */
-    registry: WriteContext | null
+    registry: (WriteContext & { name: string }) | null
     mcp: McpHandler
     readFleet: ReadFleet
     reload: Reload
@@ -42,16 +42,16 @@ export function createRoutes(options: RouteOptions): Route[] {
   const plain = sources.length === 1 ? replica : undefined
   const site = lazy(() => loadSite([...PAGES, DOCS]))
   const routes = [
-    plain ? plainListingRoutes(gateway, plain) : mergedListingRoutes(gateway),
+    plain ? plainListingRoutes(gateway, plain, registry!.name) : mergedListingRoutes(gateway),
     publishingRoutes(registry),
-    replica && publisherRoutes(replica),
+    registry && publisherRoutes(registry.replica, registry.name),
     !plain && sourceRoutes(gateway),
     facetRoutes(gateway),
     vocabularyRoutes(gateway),
     tokenRoutes(market.tokens),
     filterSpecRoutes(market),
     mcpRoutes(mcp),
-    apiKeyRoutes(options),
+    apiKeyRoutes({ ...options, views: readers.views }),
     replicaRoutes(options),
     healthRoutes(options),
     metricsRoutes({ ...options, sources, anonymous: readers.anonymous }),

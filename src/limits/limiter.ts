@@ -18,15 +18,20 @@ export function createLimiter(
   limits: Pick<Config['limits'], `${string}PerMinute` & keyof Config['limits']>,
   shared: SharedCounters | null = null,
 ): Limiter {
-  const counters: Record<LimitKind, RateLimiterAbstract | null> = {
-    anonymous: counter('anonymous', limits.anonymousPerMinute, shared),
-    read_key: counter('read_key', limits.readKeyPerMinute, shared),
-    publish: counter('publish', limits.publishPerMinute, shared),
-    principal: counter('principal', limits.principalPerMinute, shared),
-    signed_address: counter('signed_address', limits.principalPerMinute * PRINCIPALS_PER_ADDRESS, shared),
+  const configured: Record<LimitKind, number> = {
+    anonymous: limits.anonymousPerMinute,
+    read_key: limits.readKeyPerMinute,
+    publish: limits.publishPerMinute,
+    principal: limits.principalPerMinute,
+    signed_address: limits.principalPerMinute * PRINCIPALS_PER_ADDRESS,
   }
-  return (kind, caller) => {
-    const limiter = counters[kind]
+  /** By kind and limit: views have limits of their own. */
+  const counters = new Map<string, RateLimiterAbstract | null>()
+  return (kind, caller, perMinute) => {
+    const points = perMinute ?? configured[kind]
+    const name = `${kind} ${points}`
+    const limiter = counters.get(name) ?? counter(kind, points, shared)
+    counters.set(name, limiter)
     return limiter === null ? null : consume(limiter, typeof caller === 'string' ? caller : caller())
   }
 }

@@ -62,7 +62,9 @@ export class ApiKeys {
   }
 
   /** `raw` is shown once and stored nowhere. */
-  async mint(fields: Pick<ApiKey, 'name' | 'scope' | 'expiresAt'>): Promise<{ key: ApiKey; raw: string }> {
+  async mint(
+    fields: Pick<ApiKey, 'name' | 'scope' | 'expiresAt' | 'view'>,
+  ): Promise<{ key: ApiKey; raw: string }> {
     const raw = randomBytes(RAW_KEY_BYTES).toString('base64url')
     const key = await this.#store.addKey({ ...fields, hash: hashKey(raw) })
     await this.#replica.catchUp()

@@ -235,7 +235,7 @@ export type RetireCommand = {
 
 export type RetireOutcome = RotationRecorded | { outcome: RetirementRefusal }
 
-export type NewKey = Pick<ApiKey, 'name' | 'scope' | 'hash' | 'expiresAt'>
+export type NewKey = Pick<ApiKey, 'name' | 'scope' | 'hash' | 'expiresAt'> & Partial<Pick<ApiKey, 'view'>>
 
 /** Seconds; `Retry-After` (RFC 9110 section 10.2.3). */
 const RETRY_AFTER = '5'

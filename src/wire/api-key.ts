@@ -29,6 +29,10 @@ export const mintRequestSchema = z
       .max(MAX_EXPIRY_DAYS, NOT_DAYS)
       .nullish()
       .describe('The key is refused from then on; null: never'),
+    view: z
+      .string('Input should be the name of a view')
+      .nullish()
+      .describe('What readers with the key see; null: the view of `[access] keys`'),
   })
   .meta({ id: 'MintRequest' })
 
@@ -40,6 +44,7 @@ export const mintedKeySchema = z
     key: z.string().describe('The raw key: shown here and never again'),
     created_at: wireTimestamp,
     expires_at: wireTimestamp.nullable(),
+    view: z.string().optional().describe('Its view, where it names one'),
   })
   .meta({ id: 'MintedKey' })
 

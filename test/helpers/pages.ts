@@ -1,3 +1,4 @@
+import { ANONYMOUS } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import type { NamedSource } from '../../src/domain/source/named-source.ts'
@@ -48,7 +49,7 @@ export function gatewayOver(
   const cursors = new Cursors('the secret of all replicas', () => clock.now() / 1000)
   const settings = { ...mergeOver(sources, clock), budgetMs, cursors }
   const askingOf = ({
-    reader = createReaders(sources, []).anonymous,
+    reader = createReaders({ sources }).of(ANONYMOUS),
     signal = new AbortController().signal,
     ...options
   }: ReadOptions) => ({

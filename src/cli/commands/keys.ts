@@ -26,7 +26,7 @@ type AdminOptions = {
   json?: boolean
 }
 
-type MintOptions = AdminOptions & { scope: string; expiresInDays?: number }
+type MintOptions = AdminOptions & { scope: string; expiresInDays?: number; view?: string }
 
 const ADMIN_TIMEOUT_MS = 10_000
 
@@ -41,11 +41,13 @@ const mintCommand: CommandDefinition<MintOptions> = {
     addAdmin(command)
       .argument('<name>', 'holder of the key')
       .addOption(new Option('--scope <scope>', 'rights of the key').choices(KEY_SCOPES).default('read'))
-      .option('--expires-in-days <days>', 'days until the key expires (default: never)', count(1)),
+      .option('--expires-in-days <days>', 'days until the key expires (default: never)', count(1))
+      .option('--view <name>', 'view of the gateway file (default: that of [access] keys)'),
   example: 'entrepot keys mint alice --scope write',
   /** The raw key is only shown here. */
   async run({ terminal, openClient }, options, [name = '']) {
-    const body = JSON.stringify({ name, scope: options.scope, expires_in_days: options.expiresInDays })
+    const { scope, expiresInDays: expires_in_days, view } = options
+    const body = JSON.stringify({ name, scope, expires_in_days, view })
     const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
     const minted = readJsonObject(await sendOrFail(await openClient(), request, KEY))
     printReport(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
@@ -131,6 +133,7 @@ const COLUMNS: readonly ColumnOf<JsonObject>[] = [
   { title: 'ID', align: 'right', cell: (key) => textAt(key, 'id') },
   { title: 'NAME', cell: (key) => textAt(key, 'name') },
   { title: 'SCOPE', cell: (key) => textAt(key, 'scope') },
+  { title: 'VIEW', cell: (key) => textAt(key, 'view') },
   { title: 'CREATED', cell: time('created_at') },
   { title: 'EXPIRES', cell: time('expires_at') },
   { title: 'LAST USED', cell: time('last_used_at') },

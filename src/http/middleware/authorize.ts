@@ -1,5 +1,5 @@
 import { ANONYMOUS, type ApiKey, type Caller, OPERATOR } from '../../domain/api-key.ts'
-import type { Reader } from '../../domain/reader.ts'
+import { type Reader, SEES_NOTHING } from '../../domain/reader.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Middleware } from '../request-state.ts'
@@ -21,7 +21,7 @@ export function checkGate(
     const { authorization } = req.headers
     const pass = () => {
       state.caller = authorize(state.route.gate, authorization)
-      state.reader = readerOf(state.caller)
+      state.reader = state.route.gate === 'read' ? readerOf(state.caller) : SEES_NOTHING
       return next()
     }
     const isVerifiable = authorization === undefined ? null : whenVerifiable()

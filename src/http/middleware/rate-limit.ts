@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import type { Caller } from '../../domain/api-key.ts'
 import type { Limiter, LimitKind } from '../../domain/limiter.ts'
+import type { Reader } from '../../domain/reader.ts'
 import { rateLimited, rateLimitHeaders } from '../../registry/errors.ts'
 import { type Principal, publisherOf } from '../../signing/principal.ts'
 import type { Middleware } from '../request-state.ts'
@@ -12,7 +13,9 @@ import type { Gate } from '../route.ts'
 /** Refuses requests over their limit, and adds the limit's headers to the answers of others. */
 export function limitRate(rateLimit: RateLimit): Middleware {
   return ({ req, state }, next) => {
-    const counted = rateLimit(req, state.route.gate, state.caller, state.signed?.request.principal)
+    const { limits } = state.reader
+    const principal = state.signed?.request.principal
+    const counted = rateLimit(req, state.route.gate, state.caller, { limits, principal })
     if (counted === null) return next()
     return counted.then((headers) => {
       state.headers = { ...state.headers, ...headers }
@@ -26,7 +29,7 @@ export type RateLimit = (
   request: IncomingMessage,
   gate: Gate,
   caller: Caller,
-  principal?: Principal,
+  about: { limits: Reader['limits']; principal?: Principal | undefined },
 ) => Promise<Record<string, string>> | null
 
 /**
@@ -35,10 +38,10 @@ export type RateLimit = (
  */
 export const createRateLimit =
   (limiter: Limiter, clientAddress: (request: IncomingMessage) => string): RateLimit =>
-  (request, gate, caller, principal) => {
+  (request, gate, caller, { limits, principal }) => {
     if (gate !== 'read' && gate !== 'write') return null
     const count = (kind: LimitKind, subject: string | (() => string)) =>
-      limiter(kind, subject)?.then((state) => {
+      limiter(kind, subject, kind === 'read_key' ? limits.requestsPerMinute : null)?.then((state) => {
         if (state.exceeded) throw rateLimited(kind, state)
         return rateLimitHeaders(kind, state)
       }) ?? null

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { ApiKey, KeyUse } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { suggestName } from '../../domain/nearest-name.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { ApiKeys } from '../../registry/api-keys.ts'
-import { invalidBody } from '../../registry/errors.ts'
+import { invalid, invalidBody } from '../../registry/errors.ts'
 import type { KeyUsage } from '../../registry/key-usage.ts'
 import {
   type ApiKeyJson,
@@ -21,9 +22,11 @@ export type ApiKeyOptions = {
   keys: ApiKeys
   keyUsage: KeyUsage
   clock: Clock
+  /** Names of views that a key can have. */
+  views: readonly string[]
 }
 
-export const apiKeyRoutes = ({ keys, keyUsage, clock }: ApiKeyOptions): Route[] => [
+export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): Route[] => [
   {
     method: 'POST',
     path: '/admin/api-keys',
@@ -37,9 +40,10 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock }: ApiKeyOptions): Route[] 
     handle: async (request) => {
       const parsed = mintRequestSchema.safeParse(objectBody(request).value)
       if (!parsed.success) throw invalidBody(parsed.error)
-      const { name, scope, expires_in_days: days = null } = parsed.data
+      const { name, scope, expires_in_days: days = null, view = null } = parsed.data
+      if (view !== null && !views.includes(view)) throw unknownView(view, views)
       const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
-      const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt })
+      const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt, view })
       request.note({ minted: { id: key.id, name: key.name, scope: key.scope } })
       const minted: MintedKeyJson = { ...common(key), key: raw }
       return { ...json(minted, 201), headers: NO_STORE }
@@ -74,6 +78,14 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock }: ApiKeyOptions): Route[] 
   },
 ]
 
+const unknownView = (view: string, views: readonly string[]): EntrepotError =>
+  invalid([
+    {
+      path: 'body.view',
+      message: `there is no view ${JSON.stringify(view)}${suggestName(view, views)}; known are ${views.join(', ')}`,
+    },
+  ])
+
 const MS_PER_DAY = 86_400_000
 
 const KEY_ID = integerParameter('path', 'key_id', 'The numeric id')
@@ -85,12 +97,13 @@ const toJson = (key: ApiKey, use: KeyUse | undefined): ApiKeyJson => ({
   calls: use?.calls ?? 0,
 })
 
-const common = ({ id, name, scope, createdAt, expiresAt }: ApiKey) => ({
+const common = ({ id, name, scope, createdAt, expiresAt, view }: ApiKey) => ({
   id,
   name,
   scope,
   created_at: formatTimestamp(createdAt),
   expires_at: timeOrNull(expiresAt),
+  ...(view !== null && { view }),
 })
 
 const timeOrNull = (at: Micros | null): string | null => (at === null ? null : formatTimestamp(at))

@@ -8,6 +8,7 @@ import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import type { Readers } from '../../gateway/readers.ts'
 import { withMember } from '../../json/members.ts'
+import { knowsPublisher } from '../../registry/publishers-in-view.ts'
 import type { Replica } from '../../registry/replica.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
 import {
@@ -55,14 +56,15 @@ export type Gateway = MergedHeaderOptions &
 export const mergedListingRoutes = (gateway: Gateway): Route[] => [listMerged(gateway), getMerged(gateway)]
 
 /** Of a plain Registry: exactly the members of the deployed protocol. */
-export const plainListingRoutes = (gateway: Gateway, replica: Replica): Route[] => [
-  listPlain(gateway, replica),
+export const plainListingRoutes = (gateway: Gateway, replica: Replica, name: string): Route[] => [
+  listPlain(gateway, replica, name),
   getPlain(gateway),
 ]
 
 const listPlain = (
   gateway: Gateway,
   replica: Replica,
+  name: string,
   { all, isParameter } = withFilters(REGISTRY_PARAMETERS, gateway),
 ): Route => ({
   method: 'GET',
@@ -81,7 +83,7 @@ const listPlain = (
     const request = { reader, signal, trace, ifMatch: header('if-match') }
     const query = await readMarketQuery(market, parameters, request)
     // In the protocol, an unknown publisher is answered before the filters are checked.
-    const isUnknown = publisher !== null && replica.projection.publisherNamed(publisher) === null
+    const isUnknown = publisher !== null && !knowsPublisher(replica.projection, publisher, { reader, name })
     const { items, total, unplaced, isCurrent } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,

@@ -10,7 +10,8 @@ export type MetricsOptions = {
   metricsPublic: boolean
   /** Whether the key opens all series. */
   mayReadMetrics?: (authorization: string | undefined) => boolean
-  anonymous: Reader
+  /** `null`: such a reader sees nothing. */
+  anonymous: Reader | null
   sources: SourceList['sources']
 }
 
@@ -39,10 +40,11 @@ export const metricsRoutes = ({
   },
 ]
 
-function omitHiddenSeries(text: string, sources: SourceList['sources'], reader: Reader): string {
+/** Counts of a source are of all its listings, so a reader of some sees no series of sources. */
+function omitHiddenSeries(text: string, sources: SourceList['sources'], reader: Reader | null): string {
   const labels = sources
     .map(({ status }) => status())
-    .filter((status) => !maySee(reader, status))
+    .filter((status) => reader === null || reader.filter.key !== '' || !maySee(reader, status))
     .map(({ name }) => `registry="${name}"`)
   const lines = text.split('\n').filter((line) => !labels.some((label) => line.includes(label)))
   return lines.join('\n')

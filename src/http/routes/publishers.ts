@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { LISTING_STATUSES } from '../../domain/listing.ts'
 import type { Publisher } from '../../domain/publisher.ts'
+import type { Reader } from '../../domain/reader.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
+import { type RegistryView, registryView } from '../../registry/publishers-in-view.ts'
 import type { Replica } from '../../registry/replica.ts'
 import { listingStatusSchema, publisherSchema } from '../../wire/listing.ts'
 import { LIMIT, OFFSET, readIntegerParameter, readPaging } from '../parameters.ts'
@@ -20,7 +21,8 @@ const stats = z
   })
   .meta({ id: 'Stats' })
 
-export const publisherRoutes = (replica: Replica): Route[] => [
+/** @param name of the local Registry, which a reader may not see */
+export const publisherRoutes = (replica: Replica, name: string): Route[] => [
   {
     method: 'GET',
     path: '/publishers',
@@ -34,14 +36,15 @@ export const publisherRoutes = (replica: Replica): Route[] => [
       OFFSET,
     ],
     responses: { 200: { description: 'A page of publishers', schema: publisherEnvelope } },
-    problems: [422],
-    handle: ({ query }) => {
+    problems: [404, 422],
+    handle: ({ query, reader }) => {
       const { limit, offset } = readPaging(query)
       const identifier = query.identifier
+      const view = viewOf(replica, reader, name)
       const publishers =
         identifier === undefined
-          ? newest(replica, offset, limit)
-          : withIdentifier(replica, identifier, query.scheme || 'eip191')
+          ? newest(view, offset, limit)
+          : withIdentifier(replica, view, { identifier, scheme: query.scheme || 'eip191' })
       return json({ items: publishers.map(toJson), count: publishers.length })
     },
   },
@@ -53,10 +56,10 @@ export const publisherRoutes = (replica: Replica): Route[] => [
     parameters: [PUBLISHER_ID],
     responses: { 200: { description: 'The publisher', schema: publisherSchema } },
     problems: [404, 422],
-    handle: ({ params }) => {
+    handle: ({ params, reader }) => {
       const publisherId = readIntegerParameter(PUBLISHER_ID, params.publisher_id)!
-      const publisher = replica.projection.publisher(publisherId)
-      if (publisher === null) throw new EntrepotError('not_found', 'Publisher not found')
+      const publisher = viewOf(replica, reader, name).publishers.get(publisherId)
+      if (publisher === undefined) throw new EntrepotError('not_found', 'Publisher not found')
       return json(toJson(publisher))
     },
   },
@@ -66,14 +69,13 @@ export const publisherRoutes = (replica: Replica): Route[] => [
     gate: 'read',
     summary: 'Number of publishers and listings',
     responses: { 200: { description: 'Counts', schema: stats } },
-    handle: () => {
-      const { listings, publishers } = replica.projection
+    problems: [404],
+    handle: ({ reader }) => {
+      const { publishers, counts } = viewOf(replica, reader, name)
       return json({
         publisher_count: publishers.size,
-        order_count: listings.size,
-        orders_by_status: Object.fromEntries(
-          LISTING_STATUSES.map((status) => [status, listings.count(status)]),
-        ),
+        order_count: Object.values(counts).reduce((sum, count) => sum + count, 0),
+        orders_by_status: counts,
       })
     },
   },
@@ -81,8 +83,14 @@ export const publisherRoutes = (replica: Replica): Route[] => [
 
 const PUBLISHER_ID = integerParameter('path', 'publisher_id', 'The numeric id')
 
-function newest({ projection }: Replica, offset: number, limit: number): Publisher[] {
-  const { publishers } = projection
+/** @throws EntrepotError `not_found`: without the local Registry the route does not exist */
+function viewOf({ projection }: Replica, reader: Reader, name: string): RegistryView {
+  const view = registryView(projection, reader, name)
+  if (view === null) throw new EntrepotError('not_found', 'Not Found')
+  return view
+}
+
+function newest({ publishers }: RegistryView, offset: number, limit: number): Publisher[] {
   const from = publishers.size - offset - limit
   return publishers
     .values()
@@ -92,12 +100,16 @@ function newest({ projection }: Replica, offset: number, limit: number): Publish
     .reverse()
 }
 
-function withIdentifier({ projection }: Replica, identifier: string, scheme: string): Publisher[] {
+function withIdentifier(
+  { projection }: Replica,
+  { publishers }: RegistryView,
+  { identifier, scheme }: { identifier: string; scheme: string },
+): Publisher[] {
   const publisher = projection.publisherOf({
     scheme,
     identifier: scheme === 'eip191' ? identifier.toLowerCase() : identifier,
   })
-  return publisher === null ? [] : [publisher]
+  return publisher !== null && publishers.has(publisher.publisherId) ? [publisher] : []
 }
 
 const toJson = ({ publisherId, storefrontUrl, scheme, identifier, createdAt }: Publisher) => ({

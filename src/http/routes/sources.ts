@@ -5,6 +5,7 @@ import type { Failure } from '../../domain/source/failure.ts'
 import type { SourceDetails, SourceStatus } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { EntrepotError } from '../../errors.ts'
+import type { Market } from '../../gateway/market.ts'
 import { reportStatus, timeOf } from '../../gateway/source-report.ts'
 import { type SourceDetailsJson, sourceDetailsSchema, sourceStatusSchema } from '../../wire/source.ts'
 import { toTraffic } from '../../wire/traffic.ts'
@@ -20,9 +21,12 @@ export type SourceList = {
   clock: Clock
 }
 
-export const sourceRoutes = (list: SourceList): Route[] => [readerRoute(list), ...adminRoutes(list)]
+export const sourceRoutes = (list: SourceList & { market: Pick<Market, 'listingCounts'> }): Route[] => [
+  readerRoute(list),
+  ...adminRoutes(list),
+]
 
-const readerRoute = ({ sources }: SourceList): Route => ({
+const readerRoute = ({ sources, market }: Parameters<typeof sourceRoutes>[0]): Route => ({
   method: 'GET',
   path: '/sources',
   gate: 'read',
@@ -33,10 +37,15 @@ const readerRoute = ({ sources }: SourceList): Route => ({
       schema: z.object({ sources: z.array(sourceStatusSchema) }),
     },
   },
-  handle: ({ reader }) => {
+  handle: async ({ reader, signal }) => {
+    const counts = await market.listingCounts({ reader, signal })
     const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
+    const reports = visible.map((status) => {
+      const listings = counts === null ? status.listings : (counts.get(status.name) ?? null)
+      return reportStatus({ ...status, listings })
+    })
     const headers = { ...NO_STORE, Vary: 'Authorization' }
-    return { ...json({ sources: visible.map(reportStatus) }), headers }
+    return { ...json({ sources: reports }), headers }
   },
 })
 

@@ -328,14 +328,14 @@ function commands.spend(kept, ...)
 end
 
 -- Answers the new key's id and row; nothing if `only_first` is set and there has been a key.
-function commands.add_key(only_first, name, scope, hash, expires_at)
+function commands.add_key(only_first, name, scope, hash, expires_at, view)
   local count = redis.call('HLEN', keys)
   if only_first == '1' and count > 0 then
     return false
   end
   local id = tostring(count + 1)
   local at = next_time()
-  local row = join(at, 'null', name, scope, hash, expires_at)
+  local row = join(at, 'null', name, scope, hash, expires_at, view)
   redis.call('HSET', keys, id, row)
   append(at, 0, 'key', id)
   return {id, row}

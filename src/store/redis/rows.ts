@@ -61,7 +61,7 @@ export const replacedRow = (publisherId: number, rotation: Rotation): string =>
   [publisherId, activeUntil(rotation)].join(SEPARATOR)
 
 export function apiKeyFromRow(id: string, row: string): ApiKey {
-  const [createdAt, revokedAt, name, scope, hash, expiresAt = 'null'] = row.split(SEPARATOR)
+  const [createdAt, revokedAt, name, scope, hash, expiresAt = 'null', view = 'null'] = row.split(SEPARATOR)
   return {
     id: Number(id),
     name: JSON.parse(name!),
@@ -69,11 +69,12 @@ export function apiKeyFromRow(id: string, row: string): ApiKey {
     hash: JSON.parse(hash!),
     createdAt: Number(createdAt),
     expiresAt: JSON.parse(expiresAt),
+    view: JSON.parse(view),
     revokedAt: JSON.parse(revokedAt!),
   }
 }
 
-export const apiKeyRow = ({ createdAt, revokedAt, name, scope, hash, expiresAt }: ApiKey): string =>
+export const apiKeyRow = ({ createdAt, revokedAt, name, scope, hash, expiresAt, view }: ApiKey): string =>
   [
     createdAt,
     revokedAt ?? 'null',
@@ -81,6 +82,7 @@ export const apiKeyRow = ({ createdAt, revokedAt, name, scope, hash, expiresAt }
     scope,
     JSON.stringify(hash),
     expiresAt ?? 'null',
+    JSON.stringify(view),
   ].join(SEPARATOR)
 
 /** @throws EntrepotError `internal` for a publisher or a key without its row: neither is ever removed */

@@ -308,10 +308,10 @@ export class RedisStore implements Store {
   }
 
   async #insertKey(
-    { name, scope, hash, expiresAt }: NewKey,
+    { name, scope, hash, expiresAt, view = null }: NewKey,
     { onlyFirst }: { onlyFirst: boolean },
   ): Promise<ApiKey | null> {
-    const row = [JSON.stringify(name), scope, JSON.stringify(hash), JSON.stringify(expiresAt)]
+    const row = [JSON.stringify(name), scope, ...[hash, expiresAt, view].map((one) => JSON.stringify(one))]
     const added = await this.#session.call('add_key', [Number(onlyFirst), ...row])
     return Array.isArray(added) ? apiKeyFromRow(added[0], added[1]) : null
   }

@@ -254,6 +254,7 @@ CREATE TABLE changelog (
 
 const ADDED_COLUMNS = [
   ['api_key', 'expires_at', 'INTEGER'],
+  ['api_key', 'view', 'TEXT'],
   ['signature_use', 'key_id', 'INTEGER'],
   ['signature_use', 'used_at', 'INTEGER'],
   // Of a write of the signed line: the answer of its mutation.

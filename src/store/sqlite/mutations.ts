@@ -129,7 +129,7 @@ export class SqliteMutations {
   addKey(key: NewKey): ApiKey {
     const createdAt = this.#changelog.nextTime()
     const { id } = this.#sql.get<{ id: number }>('SELECT coalesce(max(id), 0) + 1 AS id FROM api_key')!
-    const added = { ...key, id, createdAt, revokedAt: null }
+    const added = { view: null, ...key, id, createdAt, revokedAt: null }
     this.#sql.put('api_key', added)
     this.#changelog.append('key', id, createdAt)
     return added

@@ -5,7 +5,7 @@ export const COLUMNS = {
     'listing_id, publisher_id, status, created_at, updated_at, ' +
     'offer_resource, accepted_escrows, demands, max_duration_seconds, oracle_address, settlement_options',
   publisher: 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at, rotations',
-  api_key: 'id, name, scope, hash, created_at, revoked_at, expires_at',
+  api_key: 'id, name, scope, hash, created_at, revoked_at, expires_at, view',
 }
 
 // What a `SELECT` reads as `ListingRecord`, `PublisherRow` and `ApiKey`.

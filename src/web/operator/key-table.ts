@@ -59,6 +59,7 @@ const COLUMNS: readonly DataColumn[] = [
   { title: 'Name', isHeader: true },
   { title: 'Id', isNumber: true },
   { title: 'Access' },
+  { title: 'View' },
   { title: 'Created' },
   { title: 'Expires' },
   { title: 'Last used' },
@@ -68,12 +69,13 @@ const COLUMNS: readonly DataColumn[] = [
 export const SCOPE_NAMES = { read: 'read', write: 'read and write', metrics: 'metrics only' } as const
 
 const commonCells = (
-  { id, name, scope, created_at, expires_at, last_used_at, calls }: ApiKeyJson,
+  { id, name, scope, view, created_at, expires_at, last_used_at, calls }: ApiKeyJson,
   now: number,
 ) => [
   untrustedText(name),
   id,
   SCOPE_NAMES[scope],
+  view ?? '',
   html`<${Day} of=${created_at} />`,
   html`<${Day} of=${expires_at} none="never" />`,
   last_used_at === null ? 'never' : html`<${TimeAgo} at=${millisOf(last_used_at)} now=${now} />`,

@@ -370,6 +370,7 @@ const KEY: ApiKey = {
   id: 1,
   name: 'reader',
   scope: 'read',
+  view: null,
   hash: '00',
   createdAt: 0,
   expiresAt: null,

@@ -69,7 +69,7 @@ test('local source: among open listings no other one is selected', async (t) => 
 
 test('local source: a far page by price is read in turns of the event loop', async (t) => {
   const { replica, source } = await openLocal(12_000)
-  const [list] = plainListingRoutes(gatewayOver(source), replica)
+  const [list] = plainListingRoutes(gatewayOver(source), replica, 'local')
   let turns = 0
   let isDone = false
   const count = (): void => {
@@ -106,7 +106,7 @@ function gatewayOver(source: ReturnType<typeof localSource>): Gateway {
     ...common,
     derived: [],
     market,
-    readers: createReaders([own], []),
+    readers: createReaders({ sources: [own] }),
     sources: [],
     freshSeconds: 0,
     contentTag: () => '',

@@ -14,12 +14,12 @@ export function keyContract(name: string, open: OpenStore): void {
     ])
   })
 
-  test(`${name}: a key keeps its expiry, in a load and when it is revoked`, async (t) => {
+  test(`${name}: a key keeps its expiry and its view, in a load and when it is revoked`, async (t) => {
     const { store } = await open(t)
-    const key = await store.addKey(keyNamed('alice', { expiresAt: 1_800_000_000_000_000 }))
+    const key = await store.addKey(keyNamed('alice', { expiresAt: 1_800_000_000_000_000, view: 'partners' }))
     t.is(key.expiresAt, 1_800_000_000_000_000)
     t.deepEqual((await loaded(store)).changes, [{ kind: 'key', key }])
-    t.is((await store.revokeKey(key.id))!.expiresAt, key.expiresAt)
+    t.like(await store.revokeKey(key.id), { expiresAt: key.expiresAt, view: 'partners' })
   })
 
   test(`${name}: revoking a key again keeps the first revokedAt`, async (t) => {

@@ -156,7 +156,7 @@ export class Model {
   }
 
   addKey(key: NewKey): ApiKey {
-    const added = { ...key, id: this.keys.length + 1, createdAt: ++this.#time, revokedAt: null }
+    const added = { view: null, ...key, id: this.keys.length + 1, createdAt: ++this.#time, revokedAt: null }
     this.keys.push(added)
     return added
   }
