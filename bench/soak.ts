@@ -1,6 +1,7 @@
 import { killOne, killRedisToo, killTwo } from '../test/system/e2e/killing.ts'
 import { UPSTREAM_MODES, type UpstreamMode } from '../test/system/oracle/plan.ts'
 import { runWorld } from '../test/system/oracle/run.ts'
+import { compareViews } from '../test/system/oracle/views.ts'
 
 /** Default duration. */
 const MINUTES = 10
@@ -79,15 +80,34 @@ async function soakOracle({ minutes, firstSeed, mode }: OracleOptions): Promise<
   }
 }
 
-const USAGE = `npm run soak -- MINUTES, or npm run soak -- oracle MINUTES [SEED] [${UPSTREAM_MODES.join('|')}]\n`
+/** Compares views with gateways that lack what they hide, one market per seed. Exits with 1 at the first difference. */
+async function soakViews({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>): Promise<void> {
+  const end = performance.now() + minutes * 60_000
+  let answers = 0
+  for (let seed = firstSeed; performance.now() < end; seed++) {
+    const { compared, faults } = await compareViews(seed, ANSWERS)
+    answers += compared
+    process.stdout.write(`seed ${seed}: ${answers} answers compared\n`)
+    if (faults.length === 0) continue
+    process.stdout.write(`${faults.join('\n')}\nrepeat it by: npm run soak -- views 1 ${seed}\n`)
+    process.exitCode = 1
+    break
+  }
+}
+
+const USAGE =
+  `npm run soak -- MINUTES, npm run soak -- oracle MINUTES [SEED] [${UPSTREAM_MODES.join('|')}], ` +
+  'or npm run soak -- views MINUTES [SEED]\n'
 
 const [first, ...rest] = process.argv.slice(2)
 const isOracle = first === 'oracle'
-const minutes = Number((isOracle ? rest[0] : first) ?? MINUTES)
+const isViews = first === 'views'
+const minutes = Number((isOracle || isViews ? rest[0] : first) ?? MINUTES)
 const mode = UPSTREAM_MODES.find((name) => rest.includes(name)) ?? null
 const seed = Number(rest.slice(1).find((text) => text !== mode) ?? Date.now() % 2 ** 31)
 if (!(minutes > 0 && Number.isInteger(seed))) {
   process.stderr.write(USAGE)
   process.exitCode = 1
-} else if (isOracle) await soakOracle({ minutes, firstSeed: seed, mode })
+} else if (isViews) await soakViews({ minutes, firstSeed: seed })
+else if (isOracle) await soakOracle({ minutes, firstSeed: seed, mode })
 else await soakKills(minutes)

@@ -39,6 +39,7 @@ import { createLimiter } from '../limits/limiter.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
 import { localSource, localStatus } from '../registry/local-source.ts'
+import { storefrontInView } from '../registry/publishers-in-view.ts'
 import { Replica } from '../registry/replica.ts'
 import { createShapeCheck } from '../registry/write/listing-shape.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -184,7 +185,8 @@ function createLocal(
     mode: 'local',
     priority: 0,
     ...localSource({ name, now }, replica, filters),
-    storefrontOf: (publisher) => replica.projection.publisherNamed(publisher)?.storefrontUrl,
+    storefrontOf: (publisher, standing) =>
+      storefrontInView(replica.projection, publisher, { name, standing }),
   }
   return { source, status: localStatus(name, spec, replica) }
 }

@@ -89,14 +89,20 @@ export class Deciders {
     return this.#queries[rank]!
   }
 
-  /** Whether a better source is known to have the listing, and what that means; `null`: none is. */
+  /**
+   * Whether a better source is known to have the listing, or the copy itself is outside the view; `null`: neither. A source in
+   * memory has left out what is outside.
+   */
   hidingOf(item: Item, rank: number): Hiding | null {
-    if (!this.#mayHaveCopies(item)) return null
-    const decider = this.#copiesOf(item.listingId).deciderOf(item)
-    const isHiding = decider !== undefined && decider.rank < rank
-    const sought = this.#lookedUp(item, isHiding ? decider.rank : rank)
-    if (sought !== null) return sought
-    return isHiding ? this.#hidingBy(decider) : null
+    if (this.#mayHaveCopies(item)) {
+      const decider = this.#copiesOf(item.listingId).deciderOf(item)
+      const isHiding = decider !== undefined && decider.rank < rank
+      const sought = this.#lookedUp(item, isHiding ? decider.rank : rank)
+      if (sought !== null) return sought
+      if (isHiding) return this.#hidingBy(decider)
+    }
+    if (this.#view.key === '' || this.isHeld(rank)) return null
+    return this.#hidingBy({ item, rank }) === 'outside' ? 'outside' : null
   }
 
   /** Whether the source of that rank answers from memory, and leaves out what is hidden. */
@@ -215,7 +221,7 @@ export class Deciders {
         view.kind === 'looked-up' ? !view.presence.has(lookUpKey(item)) : view.kind === 'unknown'
       if (isUnchecked) unchecked.push(source.name)
       const isWhole = view.kind === 'held' || view.kind === 'whole'
-      if (isWhole && knows(source, item)) notIn.push(source.name)
+      if (isWhole && knows(source, item, this.#query.standing)) notIn.push(source.name)
     }
     return { unchecked, notIn }
   }
@@ -317,8 +323,12 @@ export type OpenDeciders = (
 ) => Promise<Deciders>
 
 /** Whether the publisher of a Registry's listing is known there. */
-export function knows({ storefrontOf }: NamedSource, { publisher, origin }: Item): boolean {
-  return publisher !== null && origin === undefined && storefrontOf?.(publisher) !== undefined
+export function knows(
+  { storefrontOf }: NamedSource,
+  { publisher, origin }: Item,
+  standing: StandingFilter | undefined,
+): boolean {
+  return publisher !== null && origin === undefined && storefrontOf?.(publisher, standing) !== undefined
 }
 
 export function isReadable(item: Item): boolean {

@@ -1,5 +1,5 @@
 import { hasIdLength } from '../domain/listing.ts'
-import { ANY_STATUS, type ListingQuery } from '../domain/query.ts'
+import { ANY_STATUS, type ListingQuery, type StandingFilter } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item, Range } from '../domain/source/reading.ts'
 import { traitsOf } from '../domain/source/reasons.ts'
@@ -54,7 +54,8 @@ export async function findListing(
   const visible = visibleSources(sources, request)
   if (!hasIdLength(lookup.listingId)) return { ...reportOutcomes([], new Map(), settings), merged: null }
   const ranked = rankSources(visible)
-  const view = decidingView(request.reader.filter)
+  const standing = request.reader.filter
+  const view = decidingView(standing)
   const answers = await withBudget(budgetMs, request.signal, (signal) =>
     readUntilFound({ ranked, view }, query, signal),
   )
@@ -62,7 +63,7 @@ export async function findListing(
   const outcomes = visible.flatMap((one) =>
     seen.flatMap(({ outcome }) => (outcome.source === one ? [outcome] : [])),
   )
-  const merged = mergeAnswers({ ranked, view }, seen, query.listingId, clock.monotonic())
+  const merged = mergeAnswers({ ranked, view, standing }, seen, query.listingId, clock.monotonic())
   const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), settings)
   if (merged === null && !request.isLoop) rejectUnknown(reports)
   const rank = ranked.findIndex(({ name }) => name === merged?.registry)
@@ -74,7 +75,7 @@ export async function findListing(
 
 type Answer = { rank: number; outcome: Outcome; items: readonly Item[] }
 
-type Sight = { ranked: readonly NamedSource[]; view: DecidingView }
+type Sight = { ranked: readonly NamedSource[]; view: DecidingView; standing?: StandingFilter | undefined }
 
 /** All answers by rank up to the first with a listing of the view, and those of worse sources so far. */
 async function readUntilFound(
@@ -154,7 +155,7 @@ async function readSource(
 
 /** The best copy, with what the answers and the sources in memory have of the others. */
 function mergeAnswers(
-  { ranked, view }: Sight,
+  { ranked, view, standing }: Sight,
   answers: readonly Answer[],
   listingId: string,
   now: number,
@@ -170,7 +171,7 @@ function mergeAnswers(
     result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
   )
   const notIn = better.flatMap(({ outcome: { source, result } }) =>
-    !(result instanceof SourceError) && knows(source, decider.item) ? [source.name] : [],
+    !(result instanceof SourceError) && knows(source, decider.item, standing) ? [source.name] : [],
   )
   const { result } = bestAnswer.outcome
   const isStale = !(result instanceof SourceError) && result.stale
@@ -178,7 +179,7 @@ function mergeAnswers(
     result instanceof SourceError ? undefined : Math.max(0, Math.floor((now - result.asOf) / 1000))
   const merged = mergeItem(
     decider.item,
-    { ranked, rank: bestAnswer.rank, isStale },
+    { ranked, rank: bestAnswer.rank, isStale, standing },
     { otherCopies, isConflict, unchecked, notIn },
   )
   return { ...merged, ageSeconds }

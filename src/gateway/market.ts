@@ -49,7 +49,7 @@ export type Market = {
   /** The state of each source, and the sources that gateways among them lack. */
   sources: (request: MarketRequest) => Promise<Completeness>
   /**
-   * Open listings of each source in the view, as `GET /sources` reports them: `null` for a source that is not in memory.
+   * Open listings of each source in the view, as `GET /sources` reports them: `null` for a source that does not answer.
    * `null`: the sources' own counts are those of the view.
    */
   listingCounts: (request: MarketRequest) => Promise<ReadonlyMap<string, number | null> | null>
@@ -171,10 +171,10 @@ async function countListings(
   const query = { ...ALL_OPEN, standing: reader.filter }
   const { selected } = await selectAll(settings, query, { reader, signal })
   return new Map(
-    selected.map(({ source, selection }) => {
-      const isInMemory = selection !== null && source.held?.answers(query) === true
-      return [source.name, isInMemory ? selection.total + (selection.hidden ?? 0) : null]
-    }),
+    selected.map(({ source, selection }) => [
+      source.name,
+      selection && selection.total + (selection.hidden ?? 0),
+    ]),
   )
 }
 

@@ -190,7 +190,14 @@ export class MergedSequence {
       const verdict = deciders.judge(item, rank)
       if (verdict === null) reader.addHidden(deciders.hidingOf(item, rank))
       else if (this.#repeats.add(item, reader.source, verdict)) reader.addHidden()
-      else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale: reader.isStale }, verdict))
+      else
+        items.push(
+          mergeItem(
+            item,
+            { ranked: this.#ranked, rank, isStale: reader.isStale, standing: this.#query.standing },
+            verdict,
+          ),
+        )
     }
     return items
   }

@@ -1,5 +1,6 @@
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
+import type { StandingFilter } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { type JsonObject, parseObject, sameJson } from '../json/value.ts'
@@ -62,15 +63,23 @@ export function markOutlier(merged: MergedItem, { outliersOf }: PriceBounds, tok
   return isOutlier ? { ...merged, price: { ...price, outlier: true } } : merged
 }
 
+/** `standing`: filter of the view. */
+type MergedIn = {
+  ranked: readonly NamedSource[]
+  rank: number
+  isStale: boolean
+  standing: StandingFilter | undefined
+}
+
 /** A readable copy that no better source is known to have, with what is known of the others. */
 export function mergeItem(
   item: Item,
-  { ranked, rank, isStale }: { ranked: readonly NamedSource[]; rank: number; isStale: boolean },
+  { ranked, rank, isStale, standing }: MergedIn,
   { otherCopies, isConflict, unchecked, notIn }: Verdict,
 ): MergedItem {
   const { origin } = item
   const { name: registry } = ranked[rank]!
-  const disputed = disputedBy(ranked.slice(0, rank), item)
+  const disputed = disputedBy(ranked.slice(0, rank), item, standing)
   const within = (names: readonly string[] = NONE) => names.map((name) => `${registry}/${name}`)
   const joined = (names: readonly string[], inner: readonly string[] | undefined): readonly string[] =>
     inner === undefined ? names : [...names, ...within(inner)]
@@ -96,11 +105,15 @@ export function mergeItem(
 
 const NONE: readonly never[] = []
 
-function disputedBy(better: readonly NamedSource[], { publisher, storefrontUrl }: Item): readonly string[] {
+function disputedBy(
+  better: readonly NamedSource[],
+  { publisher, storefrontUrl }: Item,
+  standing: StandingFilter | undefined,
+): readonly string[] {
   if (publisher === null) return NONE
   const names: string[] = []
   for (const { name, storefrontOf } of better) {
-    const storefront = storefrontOf?.(publisher)
+    const storefront = storefrontOf?.(publisher, standing)
     if (storefront !== undefined && storefront !== storefrontUrl) names.push(name)
   }
   return names

@@ -3,11 +3,10 @@ import type { Held, Whole } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { isAfter } from '../domain/source/position.ts'
 import { FULL_RANGE, type Item, type Range, type Reading } from '../domain/source/reading.ts'
+import type { SourceReason } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
-import { matchesAll } from '../filter-spec/evaluate.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
-import { documentOf } from '../listing-index/document-reader.ts'
 import { isReadable } from './deciders.ts'
 
 /** What the operator leaves out of one source, for every reader. Such copies decide nothing. */
@@ -16,26 +15,15 @@ export type Denials = {
   isActive: () => boolean
   /** @throws SyntaxError for an unreadable copy */
   denies: (item: Item) => boolean
-  /** Copies in memory that `denies` holds for, but those outside of `only`. */
+  /** Copies in memory that `denies` holds for. */
   rows: HiddenRows
-  /** Filters that every copy of the source has to match. */
-  only: StandingFilter
   /** Calls back in the turn in which rules change, with the ids that they may concern. */
   onChange: (listener: (listingIds: Iterable<string>) => void) => () => void
 }
 
 /** Gives only copies that the filter of the view and the operator's rules let pass, whatever the source can be asked. */
 export function restrictSource(source: NamedSource, denials: Denials | null): NamedSource {
-  const { held, readWhole, lookUp, select } = source
-  const asked = new WeakMap<ListingQuery, ListingQuery>()
-  const only = denials?.only ?? NO_FILTER
-  /** The same object for all ranges, by which a source in memory knows what it has scanned. */
-  const within = (query: ListingQuery): ListingQuery => {
-    if (only.criteria.length === 0 || query.listingId !== undefined) return query
-    const known = asked.get(query) ?? { ...query, standing: joinFilters(query.standing, only) }
-    asked.set(query, known)
-    return known
-  }
+  const { held, readWhole, lookUp } = source
   const isDenied = (item: Item): boolean => denials?.isActive() === true && denials.denies(item)
   return {
     ...source,
@@ -45,18 +33,16 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
     },
     ...(denials && { denied: denials.rows }),
     read: async (query, range, signal) => {
-      const asked = within(query)
       if (query.listingId !== undefined)
-        return withoutDenied(await source.read(asked, range, signal), isDenied)
-      if (held?.answers(query) === true) return source.read(asked, range, signal)
-      return readRestricted(source, asked, {
+        return withoutDenied(await source.read(query, range, signal), isDenied)
+      if (held?.answers(query) === true) return source.read(query, range, signal)
+      return readRestricted(source, query, {
         range,
         signal,
         isDenied,
         isActive: denials?.isActive() === true,
       })
     },
-    ...(select && { select: (query, signal) => select(within(query), signal) }),
     ...(held && { held: denials === null ? held : restrictHeld(held, denials, isDenied) }),
     ...(readWhole && {
       readWhole: async (query, signal) => {
@@ -68,15 +54,6 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
       lookUp: async (listings, query, signal) =>
         (await lookUp(listings, query, signal)).map((copy) => (copy && isDenied(copy) ? null : copy)),
     }),
-  }
-}
-
-function joinFilters(one: StandingFilter = NO_FILTER, other: StandingFilter): StandingFilter {
-  if (one.criteria.length === 0) return other
-  return {
-    criteria: [...one.criteria, ...other.criteria],
-    filters: [...one.filters, ...other.filters],
-    key: JSON.stringify([one.key, other.key]),
   }
 }
 
@@ -108,9 +85,17 @@ function withoutDenied(reading: Reading, isDenied: (item: Item) => boolean): Rea
   return { ...reading, listings, total: reading.total - (reading.listings.length - listings.length) }
 }
 
-type Restriction = { range: Range; signal: AbortSignal; isDenied: (item: Item) => boolean; isActive: boolean }
+type Restriction = {
+  range: Range
+  signal: AbortSignal
+  isDenied: (item: Item) => boolean
+  isActive: boolean
+}
 
-/** A source that is not in memory is sent what it declares, and is read whole for the rest. */
+/**
+ * A source that is not in memory is read whole: which of its copies exist depends on those of better sources. One that is too large
+ * is asked for what matches the filter of the view, where the reader does not use the same names.
+ */
 async function readRestricted(
   source: NamedSource,
   query: ListingQuery,
@@ -118,52 +103,44 @@ async function readRestricted(
 ): Promise<Reading> {
   const { standing = NO_FILTER } = query
   if (standing.criteria.length === 0 && !isActive) return source.read(query, range, signal)
-  const names = new Set(standing.criteria.map(({ filter }) => filter.name))
-  const isAsked = query.filters.some(([name]) => names.has(filterNameOf(name)))
-  const asked: ListingQuery = isAsked
-    ? { ...query, standing: undefined }
-    : {
-        ...query,
-        standing: undefined,
-        criteria: [...query.criteria, ...standing.criteria],
-        filters: [...query.filters, ...standing.filters],
-      }
-  const evaluated = isAsked ? standing.criteria : []
-  const isWhole = isActive || evaluated.length > 0
-  const reading = await source.read(asked, isWhole ? FULL_RANGE : range, signal).catch((error: unknown) => {
-    throw withoutNames(error, isAsked ? new Set() : names, source.name)
-  })
-  const explained = isAsked ? reading : withoutExplanation(reading, names)
-  if (!isWhole) return explained
-  const isLeftOut = (item: Item): boolean =>
-    isDenied(item) || (evaluated.length > 0 && !matchesAll(evaluated, documentOf(item.bytes)))
-  return inTurns(cutOut(explained, range, isLeftOut))
-}
-
-/** Hides the filters of the view from its readers. */
-function withoutNames(error: unknown, names: ReadonlySet<string>, source: string): unknown {
-  if (!(error instanceof SourceError) || error.filters.length === 0) return error
-  const filters = error.filters.filter((name) => !names.has(name))
-  if (filters.length === error.filters.length) return error
-  const { message, reason } = error
-  return filters.length === 0
-    ? new SourceError('scan_limit', `${source}: has too many listings to read all for this view`)
-    : new SourceError(reason, message, { filters })
-}
-
-function withoutExplanation(reading: Reading, names: ReadonlySet<string>): Reading {
-  const { explanation } = reading
-  if (explanation === undefined) return reading
-  const pairs = explanation.sent
-    ?.split('&')
-    .filter((pair) => !names.has(filterNameOf(decodeURIComponent(pair.split('=', 1)[0]!))))
-  return {
-    ...reading,
-    explanation: {
-      sent: pairs?.join('&'),
-      excluded: explanation.excluded.filter(({ filter }) => !names.has(filter)),
-    },
+  const asked = { ...query, standing: undefined, madeOf: query.madeOf ?? query }
+  try {
+    const reading = await source.read(asked, FULL_RANGE, signal)
+    return await inTurns(cutOut(withoutExplanation(reading), range, isDenied))
+  } catch (error) {
+    if (isActive || !(error instanceof SourceError) || !TOO_LARGE.includes(error.reason)) throw error
+    const names = new Set(standing.criteria.map(({ filter }) => filter.name))
+    if (query.filters.some(([name]) => names.has(filterNameOf(name)))) throw error
+    return readMatching(source, asked, standing, { range, signal })
   }
+}
+
+const TOO_LARGE: readonly SourceReason[] = ['scan_limit', 'unsupported_filter']
+
+/** @throws SourceError `scan_limit` where the source does not declare the filters of the view */
+async function readMatching(
+  source: NamedSource,
+  query: ListingQuery,
+  standing: StandingFilter,
+  { range, signal }: Pick<Restriction, 'range' | 'signal'>,
+): Promise<Reading> {
+  const criteria = [...query.criteria, ...standing.criteria]
+  const filters = [...query.filters, ...standing.filters]
+  try {
+    const { explanation: _, ...reading } = await source.read({ ...query, criteria, filters }, range, signal)
+    return reading
+  } catch (error) {
+    if (!(error instanceof SourceError) || error.filters.length === 0) throw error
+    const asked = error.filters.filter((name) => query.criteria.some(({ filter }) => filter.name === name))
+    if (asked.length > 0) throw new SourceError(error.reason, error.message, { filters: asked })
+    throw new SourceError('scan_limit', `${source.name}: has too many listings to read all for this view`)
+  }
+}
+
+/** What filters exclude is of listings outside the view, too. */
+function withoutExplanation(reading: Reading): Reading {
+  const { explanation } = reading
+  return explanation === undefined ? reading : { ...reading, explanation: { ...explanation, excluded: [] } }
 }
 
 /** In steps of one listing: the range of what is not left out. Unreadable copies stay, and are counted later. */

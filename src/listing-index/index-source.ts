@@ -72,8 +72,8 @@ export class IndexSource {
       const found = findMatching(listings, query)(query.listingId)
       return { listings: found, hasMore: false, total: found.length }
     }
-    const { indexed, unindexed } = this.#split(query)
-    const scan = unindexed.length === 0 ? null : await this.#scan(listings, query)
+    const { indexed, unindexed, outside } = this.#split(query)
+    const scan = unindexed.length + outside.length === 0 ? null : await this.#scan(listings, query)
     const offset = after === null ? offsetHint : 0
     const { items, total, hidden } =
       scan === null
@@ -88,14 +88,14 @@ export class IndexSource {
     return {
       ...reading,
       explanation: {
-        excluded: [...explain(listings, indexed, this.#indexed(query.criteria)), ...(scan?.excluded ?? [])],
+        excluded: [...explain(listings, indexed), ...(scan?.excluded ?? [])],
       },
     }
   }
 
   async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & IndexCounts> {
-    const { indexed, unindexed } = this.#split(query)
-    if (unindexed.length === 0) {
+    const { indexed, unindexed, outside } = this.#split(query)
+    if (unindexed.length + outside.length === 0) {
       const found = listings.select(indexed)
       return found === null ? { ...selectItems(NONE), total: 0 } : this.#selectIndexed(found)
     }
@@ -139,14 +139,22 @@ export class IndexSource {
     return criteria.filter((criterion) => this.#isIndexed(criterion))
   }
 
-  /** The query with all criteria that the index applies, those of the view included, and the others of both. */
-  #split(query: ListingQuery): { indexed: ListingQuery; unindexed: readonly Criterion[] } {
+  /** The query with what the index applies of it and of the view, and the other criteria of both. */
+  #split(query: ListingQuery): {
+    indexed: ListingQuery
+    unindexed: readonly Criterion[]
+    outside: readonly Criterion[]
+  } {
     const { criteria, standing = NO_FILTER } = query
-    const all = standing.criteria.length === 0 ? criteria : [...standing.criteria, ...criteria]
-    const indexed = this.#indexed(all)
-    if (indexed.length === all.length)
-      return { indexed: all === criteria ? query : { ...query, criteria: all }, unindexed: [] }
-    return { indexed: { ...query, criteria: indexed }, unindexed: all.filter((one) => !this.#isIndexed(one)) }
+    const asked = this.#indexed(criteria)
+    const ofView = this.#indexed(standing.criteria)
+    const isAll = asked.length === criteria.length && ofView.length === standing.criteria.length
+    if (isAll) return { indexed: query, unindexed: [], outside: [] }
+    return {
+      indexed: { ...query, criteria: asked, standing: { ...standing, criteria: ofView } },
+      unindexed: criteria.filter((one) => !this.#isIndexed(one)),
+      outside: standing.criteria.filter((one) => !this.#isIndexed(one)),
+    }
   }
 
   #scan(listings: IndexedListings, query: ListingQuery): Promise<Scan> {
@@ -158,16 +166,14 @@ export class IndexSource {
   }
 
   *#scanAll(listings: IndexedListings, query: ListingQuery): Generator<void, Scan> {
-    const { indexed, unindexed } = this.#split(query)
+    const { indexed, unindexed, outside } = this.#split(query)
     const all = listings.page(indexed, { after: null, limit: MEMORY_SCAN_LIMIT, offset: 0 })
-    const asked = unindexed.filter((criterion) => query.criteria.includes(criterion))
-    if (all.total > MEMORY_SCAN_LIMIT) throw this.#withoutIndex(asked.map(({ filter }) => filter))
-    const standing = unindexed.filter((criterion) => !query.criteria.includes(criterion))
-    const exclusions = new Exclusions(asked)
+    if (all.total > MEMORY_SCAN_LIMIT) throw this.#withoutIndex(unindexed.map(({ filter }) => filter))
+    const exclusions = new Exclusions(unindexed)
     const items: Item[] = []
     for (const item of all.items) {
       const document = documentOf(item.bytes)
-      if (matchesAll(standing, document) && exclusions.add(document)) items.push(item)
+      if (matchesAll(outside, document) && exclusions.add(document)) items.push(item)
       yield
     }
     return { items, excluded: exclusions.counts }
@@ -213,17 +219,13 @@ function findMatching(
   }
 }
 
-/** By counting what each criterion of the reader alone excludes. */
-function explain(listings: IndexedListings, query: ListingQuery, asked: readonly Criterion[]): Exclusion[] {
+/** By counting what each criterion alone excludes. */
+function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
   const { priceLimit } = query
-  const standing = query.criteria.filter((criterion) => !asked.includes(criterion))
-  const count = (more: readonly Criterion[], limit?: PriceLimit): number => {
-    const criteria = [...standing, ...more]
-    return listings.page({ ...query, criteria, priceLimit: limit }, { after: null, limit: 1, offset: 0 })
-      .total
-  }
+  const count = (criteria: readonly Criterion[], limit?: PriceLimit): number =>
+    listings.page({ ...query, criteria, priceLimit: limit }, { after: null, limit: 1, offset: 0 }).total
   const all = count([])
-  const excluded = asked.map((criterion) => {
+  const excluded = query.criteria.map((criterion) => {
     const failing = all - count([criterion])
     const missing = criterion.onMissing === 'pass' ? 0 : all - count([presence(criterion)])
     return { filter: criterion.filter.name, byValue: failing - missing, missing }

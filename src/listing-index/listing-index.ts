@@ -1,6 +1,6 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { PricePer } from '../domain/price/price-key.ts'
-import type { HiddenRows, PriceLimit } from '../domain/query.ts'
+import type { HiddenRows, PriceLimit, StandingFilter } from '../domain/query.ts'
 import type { PriceGrouping } from '../domain/source/selection.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
 import type { Bitset } from './bitset.ts'
@@ -27,6 +27,8 @@ export type IndexConditions = {
   publisherId: number | null
   criteria: readonly Criterion[]
   priceLimit?: PriceLimit | undefined
+  /** Criteria of the view, which hidden rows need not match. */
+  standing?: StandingFilter | undefined
   /** Rows that are left out, by their ids in this index. */
   hidden?: readonly HiddenRows[] | undefined
   /** Rows that are left out and counted nowhere. */
@@ -217,16 +219,16 @@ export class ListingIndex {
       .filter(({ count, hidden }) => count > 0 || hidden > 0)
   }
 
-  #conditions({ status, publisherId, criteria, priceLimit, hidden, denied }: IndexConditions): Conditions {
-    const asked = criteria.map((criterion) => ({
-      column: this.#vocabulary.columnOf(criterion.filter),
-      criterion,
-    }))
+  #conditions({ status, publisherId, criteria, priceLimit, ...view }: IndexConditions): Conditions {
+    const { standing, hidden, denied } = view
+    const inColumns = (all: readonly Criterion[]) =>
+      all.map((criterion) => ({ column: this.#vocabulary.columnOf(criterion.filter), criterion }))
     return {
       status,
       publisherId,
-      criteria: asked,
+      criteria: inColumns(criteria),
       priceLimit,
+      ...(standing?.criteria.length && { standing: inColumns(standing.criteria) }),
       ...(hidden?.length && { hiddenIn: this.#rowsIn(hidden) }),
       ...(denied?.length && { deniedIn: this.#rowsIn(denied) }),
     }

@@ -12,6 +12,8 @@ export type Conditions = {
   publisherId: number | null
   criteria: readonly { column: number; criterion: Criterion }[]
   priceLimit?: PriceLimit | undefined
+  /** Of the view: applied to what is not hidden, since a hidden copy is of a listing whose best copy decides. */
+  standing?: Conditions['criteria']
   /** Rows of the segment that are left out, and counted as `hidden`. */
   hiddenIn?: (segment: Segment) => readonly Bitset[]
   /** Rows of the segment that are left out before anything is counted. */
@@ -21,7 +23,7 @@ export type Conditions = {
 /** As `evaluate.ts` does per document. */
 export function matchSegment(
   segment: Segment,
-  { status, publisherId, criteria, priceLimit, hiddenIn, deniedIn }: Conditions,
+  { status, publisherId, criteria, priceLimit, standing = [], hiddenIn, deniedIn }: Conditions,
 ): Match {
   const words = segment.live.length
   const sets = criteria.map(({ column, criterion }, n) =>
@@ -35,8 +37,12 @@ export function matchSegment(
   const without = (count: number, rowsIn: Conditions['hiddenIn']): number =>
     count === 0 ? 0 : (rowsIn?.(segment) ?? NONE).reduce((_, rows) => removeAll(slots, rows), count)
   const matched = without(intersect(slots, live, sets), deniedIn)
-  const count = without(matched, hiddenIn)
-  return { rows: segment, slots, count, hidden: matched - count }
+  const left = without(matched, hiddenIn)
+  const inView = standing.map(({ column, criterion }, n) =>
+    passing(segment.columns[column]!, criterion, spare(length + 2 + n, words)),
+  )
+  const count = left === 0 || inView.length === 0 ? left : intersect(slots, slots, inView)
+  return { rows: segment, slots, count, hidden: matched - left }
 }
 
 const NONE: readonly Bitset[] = []

@@ -1,5 +1,6 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Publisher } from '../domain/publisher.ts'
+import { NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import { criteriaIn } from '../filter-spec/filter.ts'
 import type { Projection } from './projection.ts'
@@ -39,6 +40,20 @@ export function knowsPublisher(
     publisher !== null &&
     registryView(projection, reader, name)?.publishers.has(publisher.publisherId) === true
   )
+}
+
+/** `undefined` for a publisher without a listing in the view. @param name of the local Registry */
+export function storefrontInView(
+  projection: Projection,
+  identifier: string,
+  { name, standing = NO_FILTER }: { name: string; standing: StandingFilter | undefined },
+): string | null | undefined {
+  const publisher = projection.publisherNamed(identifier)
+  if (publisher === null || standing.criteria.length === 0) return publisher?.storefrontUrl
+  const criteria = criteriaIn(standing.criteria, name)
+  const { publisherId } = publisher
+  const { total } = projection.listings.matches({ status: null, publisherId, criteria })
+  return total === 0 ? undefined : publisher.storefrontUrl
 }
 
 function countEach(count: (status: ListingStatus) => number): Record<ListingStatus, number> {

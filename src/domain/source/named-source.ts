@@ -1,4 +1,4 @@
-import type { HiddenRows } from '../query.ts'
+import type { HiddenRows, StandingFilter } from '../query.ts'
 import type { Breaker } from './breaker.ts'
 import type { Held, LookUpCopies, ReadWhole } from './held.ts'
 import type { Source, SourceMode, Visibility } from './reading.ts'
@@ -23,8 +23,11 @@ export type NamedSource = {
   /** Rows that a rule of the operator leaves out, while it is in memory. */
   denied?: HiddenRows
   breaker?: () => Breaker['state']
-  /** The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. */
-  storefrontOf?: (publisher: string) => string | null | undefined
+  /**
+   * The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. The own Registry knows
+   * those with a listing within `standing`.
+   */
+  storefrontOf?: (publisher: string, standing?: StandingFilter) => string | null | undefined
   /** Whether a listing may repeat: a gateway's pages by cursor repeat one whose copies are far apart. */
   mayRepeat?: boolean
 }

@@ -79,7 +79,7 @@ export class WholeRuns {
     const { runs, scanLimit } = this.#options
     // Pages may have left a longer run in the cache, but answers do not depend on pages.
     const isWhole = (run: Run) => run.isComplete && run.expected <= scanLimit
-    return (await this.#readFor.get(query)) ?? runs.fresh(allOf(query), isWhole)
+    return (await this.#readFor.get(query.madeOf ?? query)) ?? runs.fresh(allOf(query), isWhole)
   }
 }
 
