@@ -10,7 +10,7 @@ import { filterNameOf } from '../filter-spec/parameters.ts'
 import { isReadable } from './deciders.ts'
 
 /** What the operator leaves out of one source, for every reader. Such copies decide nothing. */
-export type Denials = {
+type Denials = {
   /** Whether there are any now. */
   isActive: () => boolean
   /** @throws SyntaxError for an unreadable copy */
