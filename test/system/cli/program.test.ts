@@ -115,7 +115,7 @@ test('exit codes: each kind of error has its code', (t) => {
 
 test('exit codes: each status of a response has its code', (t) => {
   const byStatus = [200, 204, 302, 400, 401, 403, 404, 409, 413, 422, 429, 500]
-  t.deepEqual(byStatus.map(exitCodeOfStatus), [0, 0, 1, 65, 77, 77, 1, 65, 65, 65, 1, 1])
+  t.deepEqual(byStatus.map(exitCodeOfStatus), [0, 0, 1, 65, 77, 77, 1, 65, 65, 65, 4, 4])
 })
 
 test('exit codes: of several parts, one reason, partial, or the code for mixed reasons', (t) => {
