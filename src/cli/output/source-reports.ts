@@ -24,7 +24,7 @@ export function printSourceReports(terminal: Terminal, reports: readonly Report[
   }
 }
 
-/** `2 of 2 answered · http://gateway.example/eu: copy, oldest reading 6 min old`. */
+/** `2 of 2 answered · http://gateway.example/eu: copy, oldest reading 6 min old`; nothing for one Registry with listings of now. */
 export function printFreshness(
   terminal: Terminal,
   reports: readonly Report[],
@@ -35,6 +35,7 @@ export function printFreshness(
       merged.item.origin?.stale ? [qualifiedName(merged.registry, merged.item)] : [],
     ),
   )
+  if (reports.length === 1 && copies.size === 0) return
   const ages = reports.flatMap(({ age_seconds: age }) => age ?? [])
   const oldest = ages.length === 0 ? '' : `, oldest reading ${formatAge(Math.max(...ages))} old`
   const answered = [describeAnswered(reports), ...Array.from(copies, (name) => `${name}: copy`)].join(' · ')
