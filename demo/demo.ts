@@ -1,8 +1,9 @@
 import { ConfigError } from '../src/errors.ts'
-import { startDemoMarket } from './market.ts'
+import { KEYS, press } from './lesson.ts'
+import { type DemoMarket, startDemoMarket } from './market.ts'
 import { tour } from './tour.ts'
 
-/** `npm run demo`: a market on loopback. With `--once` it prints the gateway's merged answer and exits. */
+/** `npm run demo`: a market on loopback, with keys in a terminal. `--once` prints the gateway's merged answer and exits. */
 async function main(): Promise<number> {
   try {
     const market = await startDemoMarket(Number(process.env.PORT || 8080))
@@ -15,7 +16,7 @@ async function main(): Promise<number> {
         return answer.ok ? 0 : 1
       }
       process.stdout.write(await tour(market))
-      await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
+      await untilStopped(market)
       return 0
     } finally {
       await market.close()
@@ -29,6 +30,39 @@ async function main(): Promise<number> {
     return 78
   }
 }
+
+/** Resolves at a signal, or at a key that ends the demo; keys are read only from a terminal. */
+async function untilStopped(market: DemoMarket): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
+    if (process.stdin.isTTY) readKeys(market, resolve)
+  })
+  await stopped
+  if (process.stdin.isTTY) process.stdin.setRawMode(false).pause()
+}
+
+function readKeys(market: DemoMarket, end: () => void): void {
+  process.stdout.write(KEYS)
+  let done: Promise<unknown> = Promise.resolve()
+  process.stdin
+    .setRawMode(true)
+    .setEncoding('utf8')
+    .on('data', (keys: string) => {
+      for (const key of keys) {
+        if (key === 'q' || key === END_OF_TEXT) return end()
+        // One after the other.
+        done = done.then(() => act(key, market))
+      }
+    })
+}
+
+async function act(key: string, market: DemoMarket): Promise<void> {
+  const text = await press(key, market).catch((cause: unknown) => `${String(cause)}\n`)
+  if (text !== null) process.stdout.write(`\n${text}`)
+}
+
+/** Ctrl-C, which is a character in raw mode. */
+const END_OF_TEXT = '\u0003'
 
 process.stdout.on('error', () => {}) // `| head` may close the pipe before the answer is written
 process.exitCode = await main()

@@ -6,11 +6,13 @@ import { loadConfig } from '../src/config/config.ts'
 import { createContext } from '../src/context/context.ts'
 import { type Service, startService } from '../src/service.ts'
 import { fillMarket, type RegistryName } from './fill-market.ts'
+import { RegistryProcess } from './registry-process.ts'
 
 export type DemoMarket = {
   /** URL of the gateway, and of each Registry by name. */
   gateway: string
   registries: Record<RegistryName, string>
+  processes: Record<RegistryName, RegistryProcess>
   /** Opens the curated Registry and, at the gateway, the private source. */
   readerKey: string
   /** Opens the operator's page of the gateway. */
@@ -20,59 +22,68 @@ export type DemoMarket = {
 }
 
 /**
- * Starts three Registries and a gateway over them in this process, each on its own port, and publishes signed listings.
- * `port` is the gateway's, and the Registries use the next three; 0 takes free ports.
+ * Starts three Registries, each a process of its own, and a gateway over them in this one, and publishes signed listings. `port` is the
+ * gateway's, and the Registries use the next three; 0 takes free ports.
  * @throws ConfigError when a port is taken
  */
 export async function startDemoMarket(port: number): Promise<DemoMarket> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-demo-'))
-  const running: Service[] = []
+  const readerKey = generatePrivateKey().slice(2)
+  const operatorKey = generatePrivateKey().slice(2)
+  const gated = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: readerKey }
+  const at = (offset: number): string => String(port === 0 ? 0 : port + offset)
+  const file = join(folder, 'registry.toml')
+  const newProcess = (name: RegistryName, offset: number, more: Record<string, string> = {}) =>
+    new RegistryProcess(
+      { PORT: at(offset), STORE_URL: `sqlite:${join(folder, `${name}.db`)}`, ENTREPOT_CONFIG: file, ...more },
+      folder,
+    )
+  const processes = {
+    'open-market': newProcess('open-market', 1),
+    curated: newProcess('curated', 2, gated),
+    'co-located': newProcess('co-located', 3),
+  }
+  let gateway: Service | null = null
   const close = async (): Promise<void> => {
-    for (const service of running.reverse()) await service.close()
+    await gateway?.close()
+    await Promise.all(Object.values(processes).map((one) => one.stop()))
     await rm(folder, { recursive: true })
   }
-  const start = async (
-    name: string,
-    offset: number,
-    toml: string,
-    more: Record<string, string> = {},
-  ): Promise<string> => {
-    const file = join(folder, `${name}.toml`)
-    await writeFile(file, toml)
-    const environment = {
-      PORT: String(port === 0 ? 0 : port + offset),
-      STORE_URL: 'sqlite::memory:',
-      LOG_LEVEL: 'error',
-      ENTREPOT_CONFIG: file,
-      ...more,
-    }
-    const load = () => loadConfig(environment)
-    const service = await startService(await createContext(load(), { load }))
-    running.push(service)
-    return service.url
-  }
   try {
-    const readerKey = generatePrivateKey().slice(2)
-    const operatorKey = generatePrivateKey().slice(2)
-    const gated = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: readerKey }
-    const unlimited = '[limits]\npublish_per_minute = 0\n'
+    await writeFile(file, '[limits]\npublish_per_minute = 0\n')
+    await allOf(Object.values(processes).map((one) => one.start()))
+    const urlOf = (name: RegistryName): string => processes[name].url
     const registries = {
-      'open-market': await start('open-market', 1, unlimited),
-      curated: await start('curated', 2, unlimited, gated),
-      'co-located': await start('co-located', 3, unlimited),
+      'open-market': urlOf('open-market'),
+      curated: urlOf('curated'),
+      'co-located': urlOf('co-located'),
     }
     // First, so that the gateway's first pull has all of it.
     const published = await fillMarket(registries, readerKey)
-    const gateway = await start('gateway', 0, gatewayFile(registries), {
-      REGISTRY_BOOTSTRAP_API_KEY: readerKey,
-      REGISTRY_ADMIN_API_KEY: operatorKey,
-      CURATED_KEY: readerKey,
-    })
-    return { gateway, registries, readerKey, operatorKey, published, close }
+    const gatewayToml = join(folder, 'gateway.toml')
+    await writeFile(gatewayToml, gatewayFile(registries))
+    const load = () =>
+      loadConfig({
+        PORT: at(0),
+        STORE_URL: 'sqlite::memory:',
+        LOG_LEVEL: 'silent',
+        ENTREPOT_CONFIG: gatewayToml,
+        REGISTRY_BOOTSTRAP_API_KEY: readerKey,
+        REGISTRY_ADMIN_API_KEY: operatorKey,
+        CURATED_KEY: readerKey,
+      })
+    gateway = await startService(await createContext(load(), { load }))
+    return { gateway: gateway.url, registries, processes, readerKey, operatorKey, published, close }
   } catch (cause) {
     await close()
     throw cause
   }
+}
+
+/** Waits for all, then throws the first failure: a process that starts later could not be stopped. */
+async function allOf(starting: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(starting)).find(({ status }) => status === 'rejected')
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason
 }
 
 const gatewayFile = (registries: Record<RegistryName, string>): string =>

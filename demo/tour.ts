@@ -3,7 +3,6 @@ import type { DemoMarket } from './market.ts'
 /** What the spellings of sellers cost a reader, and commands to try, ready to paste. */
 export async function tour(market: DemoMarket): Promise<string> {
   const { gateway, registries, readerKey, operatorKey, published } = market
-  const names = Object.keys(registries)
   const [meant, spelled] = await Promise.all(
     ['gpu=H100', 'gpu_model=H100'].map((query) => count(market, query)),
   )
@@ -16,7 +15,7 @@ ${Object.entries(registries)
       `  ${name.padEnd(12)} ${url}${name === 'curated' ? '   (private: reads need a key)' : ''}`,
   )
   .join('\n')}
-and a gateway over ${names.length} of them:
+each a process of its own, and a gateway over all:
   ${'gateway'.padEnd(12)} ${gateway}
 
 In a browser:
