@@ -248,17 +248,20 @@ const textOf = (cause: unknown): string =>
 const isExplained = (cause: unknown): cause is Error =>
   cause instanceof ConfigError || cause instanceof EntrepotError
 
-const SETTINGS = [
-  ['gateway', 'gateway'],
-  ['registry', 'registry'],
-  ['access', 'access'],
-  ['keys', 'keys'],
-  ['cache', 'cache'],
-  ['limits', 'limits'],
-  ['tokens', 'tokens'],
-  ['REGISTRY_ADMIN_API_KEY', 'adminKey'],
-  ['REGISTRY_METRICS_API_KEY', 'metricsKey'],
-] as const
+/** By the names of the settings. Of a key its principal counts: the same key that is read again is no change. */
+const SETTINGS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
+  ['gateway', (config) => config.gateway],
+  ['gateway.identity', ({ identity }) => identity && [identity.role, identity.signer.principal]],
+  ['registry', (config) => config.registry],
+  ['access', (config) => config.access],
+  ['keys', (config) => config.keys],
+  ['cache', (config) => config.cache],
+  ['limits', (config) => config.limits],
+  ['tokens', (config) => config.tokens],
+  ['REGISTRY_ADMIN_API_KEY', (config) => config.adminKey],
+  ['REGISTRY_METRICS_API_KEY', (config) => config.metricsKey],
+  ['REGISTRY_AUTHORITY_…', ({ authority }) => authority && [authority.id, authority.signer.principal]],
+]
 
 /** What differs between two configurations, by the names of the settings. */
 function configChanges(before: Config, after: Config): Pick<ReloadResultJson, 'upstreams' | 'changed'> {
@@ -273,6 +276,8 @@ function configChanges(before: Config, after: Config): Pick<ReloadResultJson, 'u
         (name) => oldByName.has(name) && !isDeepStrictEqual(oldByName.get(name), newByName.get(name)),
       ),
     },
-    changed: SETTINGS.filter(([, key]) => !isDeepStrictEqual(before[key], after[key])).map(([name]) => name),
+    changed: SETTINGS.filter(([, read]) => !isDeepStrictEqual(read(before), read(after))).map(
+      ([name]) => name,
+    ),
   }
 }

@@ -1,12 +1,21 @@
-import { statSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import type { Overrides } from '../../../src/context/process.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, type UpstreamEntry, whenReady } from '../../helpers/gateway.ts'
+import {
+  patientToml,
+  startFake,
+  startPatientGateway,
+  type UpstreamEntry,
+  whenReady,
+} from '../../helpers/gateway.ts'
+import { send, startRegistry } from '../../helpers/registry.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
 import { ALICE } from '../../helpers/seller.ts'
+import { ed25519Key } from '../../helpers/signed-line.ts'
 import type { SignedListing } from '../../helpers/signed-market.ts'
+import { authorityEnvironment } from '../../helpers/signed-reader.ts'
 import { type Fault, identityToml, startSignedRegistry } from '../../helpers/signed-registry.ts'
 
 const WALLET = ALICE.address.toLowerCase()
@@ -186,4 +195,45 @@ test('identity: a new key is written for its owner only, and shown', async (t) =
   }
   t.regex((await runCli(['identity', 'new', `${file}.eip191`])).stderr, /exists, and is not overwritten/)
   t.is((await runCli(['identity', 'show', temporaryFile(t, 'k', 'seed')])).code, 78)
+})
+
+test('signed upstream: the keys of a Registry and of the gateway are changed without an incomplete answer', async (t) => {
+  const registry = await startSignedRegistry(t, LISTINGS)
+  const file = temporaryFile(t, 'gateway.key', Buffer.alloc(32, 7).toString('base64url'))
+  const toml = (...identifiers: string[]): string => {
+    const keys = identifiers.map((identifier) => `{ scheme = "ed25519", identifier = "${identifier}" }`)
+    const settings = `protocol = "signed"\nauthority = "registry-a"\nidentities = [${keys.join()}]`
+    const identity = `[gateway.identity]\nscheme = "ed25519"\nkey_file = "${file}"\n${UNCACHED}`
+    return patientToml([{ name: 'market', url: registry.url, settings }], identity)
+  }
+  const { identifier: old, foreign: next, state } = registry
+  const environment: Record<string, string> = { REGISTRY_ADMIN_API_KEY: 'operator' }
+  const { get, url, setGatewayFile } = await startRegistry(t, { toml: toml(old), environment })
+  const reload = async (text: string) => {
+    setGatewayFile(text)
+    const headers = { Authorization: 'Bearer operator' }
+    return (await send(`${url}/admin/reload`, { method: 'POST', headers })).json()
+  }
+  const isWhole = async (query: string) => {
+    const answer = (await get(`/listings?${query}`)).json() as Answer
+    t.deepEqual([answer.complete, idsOf(answer)], [true, ['of-wallet', 'of key']], query)
+  }
+  const caller = (): string => state.callers.at(-1)?.party.identifier ?? ''
+  await isWhole('limit=10')
+  // The Registry: both keys are pinned while it changes its own.
+  t.like(await reload(toml(old, next)), { upstreams: { changed: ['market'] }, changed: [] })
+  await isWhole('limit=11')
+  state.fault = 'foreign key'
+  await isWhole('limit=12')
+  t.like(await reload(toml(next)), { upstreams: { changed: ['market'] }, changed: [] })
+  await isWhole('limit=13')
+  // The gateway: its file is replaced, and read again.
+  t.is(caller(), ed25519Key(Buffer.alloc(32, 7)).party.identifier)
+  writeFileSync(file, Buffer.alloc(32, 8).toString('base64url'))
+  t.like(await reload(toml(next)), { upstreams: { changed: [] }, changed: ['gateway.identity'] })
+  await isWhole('limit=14')
+  t.is(caller(), ed25519Key(Buffer.alloc(32, 8)).party.identifier)
+  t.deepEqual((await reload(toml(next))).changed, [])
+  Object.assign(environment, authorityEnvironment(t))
+  t.deepEqual((await reload(toml(next))).changed, ['REGISTRY_AUTHORITY_…'])
 })
