@@ -9,6 +9,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | Comman
   serve: async () => (await import('./commands/serve.ts')).serveCommand,
   mcp: async () => (await import('./commands/mcp.ts')).mcpCommand,
   listings: async () => (await import('./commands/listings.ts')).listingsCommand,
+  watch: async () => (await import('./commands/watch.ts')).watchCommand,
   listing: async () => (await import('./commands/listing.ts')).listingCommand,
   facets: async () => (await import('./commands/facets.ts')).facetsCommand,
   filters: async () => (await import('./commands/filters.ts')).filtersCommand,

@@ -1,13 +1,14 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { Sort } from '../domain/price/price-parameters.ts'
-import { at, isJsonObject, type JsonValue, listAt, textAt } from '../json/value.ts'
+import { at, isJsonObject, type JsonValue } from '../json/value.ts'
 import type { FacetsJson } from '../wire/facets.ts'
 import type { FilterSpecJson } from '../wire/filter-spec.ts'
 import type { PublishReceiptJson, UpdateReceiptJson } from '../wire/listing.ts'
 import type { SourceReport } from '../wire/source.ts'
+import { type Ask, type FollowOptions, followChanges } from './follow-changes.ts'
 import type { Listing, ListingDraft } from './listing.ts'
-import { notAList, PageWalk, readPageReport } from './page-walk.ts'
+import { walkPages } from './page-walk.ts'
 import { IncompleteError, ProblemError, readReports } from './problem-error.ts'
 import {
   type CallOptions,
@@ -15,6 +16,7 @@ import {
   type ConnectOptions,
   connect,
   type RawAnswer,
+  type RequestOptions,
   sendRequest,
 } from './request.ts'
 import {
@@ -30,7 +32,8 @@ import {
 } from './signed-write.ts'
 
 export type { SourceReport } from '../wire/source.ts'
-export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft, SettlementOption } from './listing.ts'
+export type { Change, FollowOptions } from './follow-changes.ts'
+export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft } from './listing.ts'
 export { IncompleteError, ProblemError } from './problem-error.ts'
 export type { CallOptions, ConnectOptions, Pin, RequestSigner } from './request.ts'
 export type { ListingChanges, Signer } from './signed-write.ts'
@@ -61,8 +64,6 @@ type ListingPage<L> = {
   sources: readonly SourceReport[]
 }
 
-/** Pages of a Registry have at most so many listings. */
-const PAGE_SIZE = 200
 const MAX_SECONDS_AHEAD = 3
 
 /**
@@ -107,6 +108,17 @@ export function createClient(options: ConnectOptions) {
       }
     },
 
+    /**
+     * Changes of what `listings` gives for the same query, without an end: a map from `key` to listing that applies them in order is
+     * the whole answer. `deadlineMs` is for each request without its wait.
+     * @throws ProblemError for a request that is refused; the reason of `signal`
+     */
+    changes: <L = Listing>(
+      query: ListingsQuery = {},
+      { deadlineMs, ...options }: FollowOptions & CallOptions = {},
+    ) =>
+      followChanges<L>(askWith(connection, { deadlineMs, signal: options.signal }), searchOf(query), options),
+
     /** Counts per value of the filters in `by`, with commas between, and prices. */
     facets: (query: ListingsQuery & { by?: string } = {}, call: CallOptions = {}) =>
       readJson<FacetsJson>(connection, pathOf('facets', query), call, 'facets'),
@@ -132,7 +144,7 @@ export function createClient(options: ConnectOptions) {
 async function readJson<Json>(
   connection: Connection,
   path: string,
-  call: CallOptions,
+  call: RequestOptions,
   member?: string,
 ): Promise<Json> {
   const answer = await sendRequest(connection, path, call)
@@ -141,21 +153,19 @@ async function readJson<Json>(
   throw new ProblemError(answer.status, { detail: notReceipt(answer, { expected: 'a JSON object' }) })
 }
 
+function askWith(connection: Connection, { signal, deadlineMs = connection.deadlineMs }: CallOptions): Ask {
+  return (path, waitSeconds = 0) =>
+    readJson(connection, path, { signal, waitSeconds, deadlineMs: deadlineMs + waitSeconds * 1000 })
+}
+
 async function* readPages<L>(
   connection: Connection,
   query: ListingsQuery,
   call: CallOptions,
 ): AsyncGenerator<ListingPage<L>, void> {
-  const walk = new PageWalk()
-  while (!walk.isEnd) {
-    const path = pathOf('listings', query, walk.paging(PAGE_SIZE))
-    const body = await readJson<JsonValue>(connection, path, call)
-    const report = readPageReport(body)
-    const listings = listAt(body, 'items')
-    if (listings.some((listing) => textAt(listing, 'listing_id') === null)) throw notAList()
-    const { isNew, page } = walk.take(listings.map(copyOf), report)
+  const ask = (path: string) => readJson<JsonValue>(connection, path, call)
+  for await (const { items, page } of walkPages(ask, searchOf(query))) {
     const { total, isTotalExact, isComplete, sources } = page
-    const items = listings.filter((_, n) => isNew[n])
     yield {
       items: items as L[],
       total,
@@ -185,12 +195,16 @@ async function sendWrite<Json>(
   }
 }
 
-function pathOf(path: string, query: ListingsQuery, paging = ''): string {
+function pathOf(path: string, query: ListingsQuery): string {
+  const search = searchOf(query)
+  return search === '' ? path : `${path}?${search}`
+}
+
+function searchOf(query: ListingsQuery): string {
   const values = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   )
-  const search = [String(new URLSearchParams(values)), paging].filter((part) => part !== '').join('&')
-  return search === '' ? path : `${path}?${search}`
+  return String(new URLSearchParams(values))
 }
 
 /** `null` for a body that is not JSON. Numbers are those of JavaScript. */
@@ -201,10 +215,3 @@ function parseBody({ body }: RawAnswer): JsonValue {
     return null // an answer that is not a Registry's
   }
 }
-
-const copyOf = (listing: JsonValue) => ({
-  listingId: textAt(listing, 'listing_id') ?? '',
-  registry: textAt(listing, '_meta', 'registry'),
-  publisher: textAt(listing, '_meta', 'publisher'),
-  storefrontUrl: textAt(listing, 'storefront_url'),
-})

@@ -10,7 +10,7 @@ import {
   type WalkPage,
   type WalkRules,
 } from '../domain/walk/walk.ts'
-import { at, type JsonValue, numberAt, textAt } from '../json/value.ts'
+import { at, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { ProblemError, readReports } from './problem-error.ts'
 
@@ -60,6 +60,35 @@ const RULES: WalkRules = {
   mayDivide: false,
   mayDivide500: false,
 }
+
+/** Pages of a Registry have at most so many listings. */
+const PAGE_SIZE = 200
+
+/**
+ * All pages of a query, each with the items that are new. `ask`: the JSON of a path relative to the base URL.
+ * @throws ProblemError for an answer that is not a list of listings, and what `ask` throws
+ */
+export async function* walkPages(
+  ask: (path: string) => Promise<JsonValue>,
+  search: string,
+): AsyncGenerator<{ items: JsonValue[]; page: PageReport }, void> {
+  const walk = new PageWalk()
+  while (!walk.isEnd) {
+    const body = await ask(`listings?${[search, walk.paging(PAGE_SIZE)].filter(Boolean).join('&')}`)
+    const report = readPageReport(body)
+    const listings = listAt(body, 'items')
+    if (listings.some((listing) => textAt(listing, 'listing_id') === null)) throw notAList()
+    const { isNew, page } = walk.take(listings.map(copyOf), report)
+    yield { items: listings.filter((_, n) => isNew[n]), page }
+  }
+}
+
+const copyOf = (listing: JsonValue): Copy => ({
+  listingId: textAt(listing, 'listing_id') ?? '',
+  registry: textAt(listing, '_meta', 'registry'),
+  publisher: textAt(listing, '_meta', 'publisher'),
+  storefrontUrl: textAt(listing, 'storefront_url'),
+})
 
 /** Pages by cursor at a gateway, by offset at a plain Registry. */
 export class PageWalk {

@@ -77,6 +77,8 @@ export type RequestOptions = CallOptions & {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** JSON text. */
   body?: string | undefined
+  /** How long the service may wait for something to answer (`Prefer: wait`, RFC 7240). Default: 0. */
+  waitSeconds?: number
 }
 
 export type RawAnswer = { status: number; body: Uint8Array }
@@ -90,7 +92,7 @@ export type RawAnswer = { status: number; body: Uint8Array }
 export async function sendRequest(
   { base, key, fetch, deadlineMs: defaultMs, line }: Connection,
   path: string,
-  { method = 'GET', body, signal, deadlineMs = defaultMs }: RequestOptions,
+  { method = 'GET', body, waitSeconds = 0, signal, deadlineMs = defaultMs }: RequestOptions,
 ): Promise<RawAnswer> {
   const timeout = new AbortController()
   const timer = setTimeout(() => timeout.abort(), Math.min(deadlineMs, MAX_TIMER_MS))
@@ -105,6 +107,7 @@ export async function sendRequest(
         'Cache-Control': 'max-age=0',
         ...(key !== null && { Authorization: `Bearer ${key}` }),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(waitSeconds > 0 && { Prefer: `wait=${waitSeconds}` }),
         ...signed?.headers,
       },
       ...(body !== undefined && { body }),

@@ -145,13 +145,16 @@ const UNCACHED = {
 } as const
 
 async function sendRequest(
-  { method, url, key, body, timeoutMs, requestId }: ApiRequest,
+  { method, url, key, body, timeoutMs, requestId, waitSeconds = 0 }: ApiRequest,
   dispatcher: Dispatcher,
 ): Promise<ApiResponse> {
   const { origin, pathname, search } = new URL(url)
-  const send = requestsTo({ name: origin, url: origin, key, timeoutMs }, dispatcher)
+  const limitMs = timeoutMs + waitSeconds * 1000
+  const send = requestsTo({ name: origin, url: origin, key, timeoutMs: limitMs }, dispatcher)
   const path = `${pathname}${search}`
-  const request = { method, path, body, requestId, purpose: 'command', maxBytes: MAX_PAGE_BYTES } as const
+  const headers = waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}
+  const asked = { method, path, headers, body, requestId } as const
+  const request = { ...asked, purpose: 'command', maxBytes: MAX_PAGE_BYTES } as const
   const response = await send(request, (answer) => answer)
   const texts = Object.entries(response.headers).map(([name, value]) => [name, String(value ?? '')])
   return { status: response.status, headers: Object.fromEntries(texts), body: response.body }

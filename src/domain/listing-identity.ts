@@ -30,3 +30,12 @@ export class SeenListings {
     return this.#keys.add(`${listingId}\n${key}`).size > size
   }
 }
+
+/**
+ * Names a listing in `GET /changes`: its publisher, or its storefront where the address is unknown, a slash and its id.
+ * @param registry of the copy, which stands for a publisher of which nothing is known
+ */
+export function listingKey(listingId: string, identity: ListingIdentity, registry: string): string {
+  const publisher = identity.publisher ?? identity.storefrontUrl ?? `?${registry}`
+  return `${publisher}/${encodeURIComponent(listingId.toWellFormed())}`
+}

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { SECRETS } from '../../config/secret-files.ts'
+import { childEnvironment } from '../child-environment.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { forwardOutput, type Terminal } from '../output/terminal.ts'
 
@@ -18,7 +18,7 @@ export function runPolicyCommand(command: string): RunPolicy {
         // A process group, so that the shell's children can be killed.
         detached: !isWindows,
         stdio: 'pipe',
-        env: policyEnvironment(terminal),
+        env: childEnvironment(terminal),
       })
       const fail = (what: string): void => {
         kill(child.pid, isWindows)
@@ -71,7 +71,7 @@ export function runPolicyModule(file: string): RunPolicy {
     new Promise((resolve, reject) => {
       const worker = new Worker(new URL(`./policy-worker${extname(import.meta.filename)}`, import.meta.url), {
         workerData: { file, array },
-        env: policyEnvironment(terminal),
+        env: childEnvironment(terminal),
         // stdout of this process is for listings.
         stdout: true,
         stderr: true,
@@ -114,15 +114,3 @@ export type RunPolicy = (
   limits: { timeoutMs: number; maxBytes: number },
   terminal: Terminal,
 ) => Promise<string>
-
-const WITHHELD: ReadonlySet<string> = new Set([
-  ...SECRETS,
-  'ENTREPOT_PRIVATE_KEY',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
-])
-
-/** Without the secrets of this program. */
-function policyEnvironment({ env }: Pick<Terminal, 'env'>): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !WITHHELD.has(name)))
-}

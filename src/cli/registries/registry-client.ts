@@ -24,6 +24,8 @@ export type ApiRequest = {
   registry?: Registry
   /** Of a write on the signed line, the same in each attempt. */
   requestId?: string
+  /** How long the Registry may wait for something to answer (`Prefer: wait`, RFC 7240). */
+  waitSeconds?: number
   /** Set for URLs from a Registry: they may lead to public addresses only. */
   referredBy?: Registry
 }

@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process'
+import type { Change } from '../../client/follow-changes.ts'
+import { ProblemError } from '../../client/problem-error.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { safeText } from '../../domain/safe-text.ts'
+import type { MarketQuery } from '../../gateway/market-query.ts'
+import { formatJson, type JsonObject, textAt } from '../../json/value.ts'
+import { describeMissing } from '../../wire/describe-missing.ts'
+import { childEnvironment } from '../child-environment.ts'
+import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
+import { priceText, shownPrice } from '../output/price-text.ts'
+import {
+  escapeForTerminal,
+  isHumanOutput,
+  print,
+  printStatus,
+  printText,
+  printWarning,
+  type Terminal,
+} from '../output/terminal.ts'
+import { openBuyerMarket } from '../registries/buyer-market.ts'
+import { followRegistry } from '../registries/follow-registry.ts'
+import {
+  addMarketOptions,
+  type MarketOptions,
+  marketDeadlines,
+  readMarketQuery,
+} from '../registries/market-options.ts'
+import { type Registry, type SelectedRegistries, selectRegistries } from '../registries/select-registries.ts'
+
+type WatchOptions = MarketOptions & { exec?: string; json?: boolean }
+
+/** A listing that is new, changed or gone. */
+type ListingChange = Extract<Change<JsonObject>, { type: 'listing' | 'removed' }>
+
+export const watchCommand: CommandDefinition<WatchOptions> = {
+  summary: 'follow all selected Registries, and print each listing that is new, changed or gone',
+  define: (command) =>
+    addMarketOptions(command)
+      .option('--exec <command>', 'run this command for each change, with the change as JSON on its stdin')
+      .option(...JSON_OPTION),
+  example: 'entrepot watch -r http://127.0.0.1:8080 --gpu H200 --max-price 2.10 --token USDC',
+  async run(context, options) {
+    const { terminal } = context
+    const selected = selectRegistries(terminal, options)
+    const query = readMarketQuery(terminal, options, selected.tokens)
+    const show = printer(terminal, selected, options)
+    const codes = await Promise.all(
+      selected.registries.map((registry) => watch(context, { ...selected, registry, query, options, show })),
+    )
+    return codes.find((code) => code === EXIT.notAuthorized) ?? codes[0] ?? EXIT.ok
+  },
+}
+
+type Watched = SelectedRegistries & {
+  registry: Registry
+  query: MarketQuery
+  options: WatchOptions
+  show: (registry: Registry, change: ListingChange) => Promise<void>
+}
+
+/** Ends only where the Registry refuses the request. */
+async function watch(context: CommandContext, watched: Watched): Promise<ExitCode> {
+  const { terminal } = context
+  const { registry, query, options, discoveryTimeoutMs, show } = watched
+  const client = await context.openClient()
+  const deadlines = marketDeadlines(discoveryTimeoutMs, options, true)
+  const market = openBuyerMarket(client, { ...watched, registries: [registry] }, { deadlines })
+  const onNote = (note: string): void => printStatus(terminal, `[registry] ${registry.url}: ${note}`)
+  const followed = { client, registry, timeoutMs: discoveryTimeoutMs, market, onNote }
+  try {
+    for await (const change of followRegistry(followed, query, searchOf(query, options))) {
+      if (change.type === 'source')
+        onNote(describeMissing(change.source) ?? `${change.source.registry} answers.`)
+      else if (change.type === 'reset')
+        onNote('The position is not good any more, so all listings are read again.')
+      else await show(registry, change)
+    }
+    return EXIT.ok
+  } catch (failure) {
+    if (!(failure instanceof ProblemError)) throw failure
+    onNote(failure.detail)
+    return exitCodeOfStatus(failure.status)
+  }
+}
+
+/** The query as parameters of `GET /changes`. */
+function searchOf({ filters, publisher, status }: MarketQuery, options: WatchOptions): string {
+  const { token, maxPrice, per, testnet } = options
+  const texts = {
+    status: status === 'open' ? undefined : (status ?? ''),
+    publisher: publisher ?? undefined,
+    price_token: token,
+    price_max: maxPrice,
+    price_per: per,
+    testnet: testnet === true ? 'true' : undefined,
+  }
+  const given = Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))
+  return String(new URLSearchParams([...filters.map(([name, value]) => [name, value]), ...given]))
+}
+
+/** Shows one change after the other: lines for people, NDJSON for programs. */
+function printer(
+  terminal: Terminal,
+  { registries, tokens }: SelectedRegistries,
+  { exec, json }: WatchOptions,
+): Watched['show'] {
+  const prices = new Map<string, string>()
+  let last: Promise<void> = Promise.resolve()
+  const show = async ({ url }: Registry, change: ListingChange): Promise<void> => {
+    const { position: _, ...shown } = change
+    const text = formatJson(registries.length > 1 ? { url, ...shown } : shown)
+    if (isHumanOutput(terminal, { json })) await printText(terminal, `${lineOf(change, tokens, prices)}\n`)
+    else await print(terminal, `${escapeForTerminal(terminal, text)}\n`)
+    if (exec !== undefined) await runCommand(terminal, exec, text)
+  }
+  return (registry, change) => {
+    last = last.then(() => show(registry, change))
+    return last
+  }
+}
+
+/** `21:35:10  new      1.75 USDC/GPU·h  8 × H200  California, US  curated  7f0c1c1e`. */
+function lineOf(change: ListingChange, tokens: TokenTable, prices: Map<string, string>): string {
+  const time = new Date().toTimeString().slice(0, 8)
+  const before = prices.get(change.key)
+  if (change.type === 'removed') {
+    prices.delete(change.key)
+    return safeText([time, 'gone   ', before ?? '', change.listing_id].filter(Boolean).join('  '))
+  }
+  const { listing } = change
+  const price = shownPrice(listing, tokens)
+  const now = price === null ? 'no price' : priceText(price)
+  prices.set(change.key, now)
+  const offer = (name: string) => textAt(listing, 'offer_resource', name)
+  const isNew = before === undefined && textAt(listing, 'created_at') === textAt(listing, 'updated_at')
+  const gpus = [offer('gpu_count'), offer('gpu_model') ?? offer('service_name')].filter(Boolean).join(' × ')
+  const parts = [
+    time,
+    isNew ? 'new    ' : 'changed',
+    before === undefined || before === now ? now : `${now} (was ${before})`,
+    gpus,
+    offer('region'),
+    textAt(listing, '_meta', 'registry'),
+    change.listing_id,
+  ]
+  return safeText(parts.filter(Boolean).join('  '))
+}
+
+/** A command that fails, or that cannot be started, ends nothing. */
+function runCommand(terminal: Terminal, command: string, input: string): Promise<void> {
+  return new Promise((resolve) => {
+    const child = spawn(command, {
+      shell: true,
+      stdio: ['pipe', 'inherit', 'inherit'],
+      env: childEnvironment(terminal),
+    })
+    child.on('error', (error) => {
+      printWarning(terminal, `--exec could not be started: ${error.message}`)
+      resolve()
+    })
+    child.on('close', (code, signal) => {
+      if (code !== 0) printWarning(terminal, `--exec ended with ${signal ?? `exit code ${code}`}`)
+      resolve()
+    })
+    child.stdin.on('error', () => {}) // a command may end without reading everything
+    child.stdin.end(`${input}\n`)
+  })
+}

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import test from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
+import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake } from '../../helpers/gateway.ts'
+import { BIN, runCli, runInTerminal, TIME_LAPSE } from '../../helpers/run-cli.ts'
+import { feedAnswer, listingChange, removedChange, startScriptedFeed } from '../../helpers/scripted-feed.ts'
+
+const machine = (value: string, more: object = {}) =>
+  JSON.parse(
+    listingText({
+      listing_id: 'gpu-1',
+      offer_resource: { gpu_model: 'H200', gpu_count: 2, region: 'Paris, FR' },
+      accepted_escrows: [
+        {
+          chain_name: 'base',
+          literal_fields: { token: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' },
+          rates: [{ field: 'amount', per: 'hour', value }],
+        },
+      ],
+      ...more,
+    }),
+  )
+const REFUSED = { status: 401, body: { detail: 'Invalid or revoked API key' } }
+
+test('watch: prints a change a line as JSON, with the query of the options, until the Registry refuses', async (t) => {
+  const { url, asked } = await startScriptedFeed(t, [
+    feedAnswer('p1', []),
+    feedAnswer('p2', [listingChange(machine('4200000')), removedChange('gpu-2')]),
+    REFUSED,
+  ])
+  const options = ['--gpu', 'H200', '--token', 'USDC', '--max-price', '2.10', '--status', 'all']
+  const { code, stdout, stderr } = await runCli(['watch', '-r', url, ...options])
+  t.is(code, 77)
+  t.regex(stderr, /Invalid or revoked API key/)
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.like(lines, [
+    { type: 'listing', listing_id: 'gpu-1', listing: { status: 'open' } },
+    { type: 'removed', listing_id: 'gpu-2' },
+  ])
+  t.is(asked[0], '/changes?gpu=H200&status=&price_token=USDC&price_max=2.10')
+  t.is(asked[1], '/changes?since=p1&gpu=H200&status=&price_token=USDC&price_max=2.10 wait=30')
+})
+
+test('watch: --exec gets each change on its stdin, and its failure ends nothing', async (t) => {
+  const { url } = await startScriptedFeed(t, [
+    feedAnswer('p1', [listingChange(machine('4200000')), removedChange('gpu-1')]),
+    REFUSED,
+  ])
+  const { stdout, stderr } = await runCli(['watch', '-r', url, '--exec', 'grep -q removed'])
+  t.is(stdout.trim().split('\n').length, 2)
+  t.is(stderr.match(/--exec ended with exit code 1/g)?.length, 1)
+})
+
+test('watch: on a terminal a line says what has changed, its price and the one before', async (t) => {
+  const { url } = await startScriptedFeed(t, [
+    feedAnswer('p1', [listingChange(machine('4200000'))]),
+    feedAnswer('p2', [
+      listingChange(
+        machine('3500000', {
+          updated_at: '2026-11-21T00:00:00',
+          offer_resource: { gpu_model: 'H200\u001b[31m', gpu_count: 2 },
+        }),
+      ),
+      removedChange('gpu-1'),
+    ]),
+    REFUSED,
+  ])
+  const { stdout } = await runInTerminal(['watch', '-r', url])
+  const lines = stdout.split('\r\n').map((line) => line.replace(/^\d\d:\d\d:\d\d {2}/, ''))
+  t.deepEqual(lines.slice(0, 3), [
+    'new      2.10 USDC/GPU·h  2 × H200  Paris, FR  gpu-1',
+    'changed  1.75 USDC/GPU·h (was 2.10 USDC/GPU·h)  2 × H200\\u001b[31m  gpu-1',
+    'gone     1.75 USDC/GPU·h  gpu-1',
+  ])
+})
+
+test('watch: a Registry without a feed is read again and again, and what has changed is printed', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const child = spawn(process.execPath, [BIN, 'watch', '-r', fake.url], {
+    env: { ...process.env, ...TIME_LAPSE },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const isPage = ({ path }: { path: string }) => path.startsWith('/listings')
+  await eventually('two readings', () => fake.requests.filter(isPage).length >= 2)
+  fake.items = [...listingTexts('b', 1), ...listingTexts('a', 2)]
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
+  await eventually('both changes', () => printed.split('\n').length === 3)
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  const changes = printed
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.like(changes, [
+    { type: 'listing', listing_id: 'b-0000' },
+    { type: 'removed', listing_id: 'a-0002' },
+  ])
+})
