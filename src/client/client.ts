@@ -33,7 +33,7 @@ import {
 
 export type { SourceReport } from '../wire/source.ts'
 export type { Change, FollowOptions } from './follow-changes.ts'
-export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft } from './listing.ts'
+export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft, SettlementOption } from './listing.ts'
 export { IncompleteError, ProblemError } from './problem-error.ts'
 export type { CallOptions, ConnectOptions, Pin, RequestSigner } from './request.ts'
 export type { ListingChanges, Signer } from './signed-write.ts'

@@ -40,7 +40,7 @@ export function readPageReport(body: JsonValue): PageReport {
   }
 }
 
-export const notAList = (): ProblemError =>
+const notAList = (): ProblemError =>
   new ProblemError(200, { detail: 'The answer is not a list of listings.' })
 
 type Copy = {
