@@ -144,7 +144,12 @@ const gatewayFile = z.strictObject({
     enabled: z.boolean().default(true),
     listing_shape: z.enum(LISTING_SHAPE_MODES).default('warn'),
   }),
-  access: table({ open: z.boolean().default(false), plain: z.boolean().default(true), ...viewChoices }),
+  access: table({
+    open: z.boolean().default(false),
+    plain: z.boolean().default(true),
+    announce_private: z.boolean().default(false),
+    ...viewChoices,
+  }),
   views: viewList,
   // Shorter than a minute, a pause of the store would refuse keys.
   keys: table({ trust_seconds: count(300, 60) }),

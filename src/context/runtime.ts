@@ -218,6 +218,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     gatewayId,
     tokens: config.tokens,
     vocabulary: config.vocabulary,
+    announcesPrivate: config.access?.announcePrivate === true,
     budgetMs,
     clock,
     cursors: new Cursors(cursorSecret, () => clock.now() / 1000),

@@ -13,7 +13,7 @@ import { countUnchecked } from './source-report.ts'
  */
 export function renderMerged(
   page: Omit<MergedPage, 'outcomes' | 'areBoundsCurrent'> &
-    Partial<Hints> & { nearMisses?: readonly NearMiss[] | undefined },
+    Partial<Hints> & { nearMisses?: readonly NearMiss[] | undefined; hasPrivate?: boolean },
 ): {
   body: Buffer
   rows: Buffer
@@ -24,7 +24,7 @@ export function renderMerged(
   const bounds = `${isTotalExact ? '' : ',"total_is":"at_most"'},"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
   const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
   const hints = suggestions === undefined ? '' : `,"suggestions":${JSON.stringify(suggestions)}`
-  const more = `${bounds}${judged}${hints}${renderNearMisses(page.nearMisses)},"sources":${JSON.stringify(sources)}${cursor}`
+  const more = `${bounds}${judged}${hints}${renderNearMisses(page.nearMisses)}${page.hasPrivate === true ? ',"private_sources":true' : ''},"sources":${JSON.stringify(sources)}${cursor}`
   const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)

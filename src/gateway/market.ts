@@ -56,8 +56,13 @@ export type Market = {
   close: () => void
 }
 
-export type Page = MergedPage & Hints & { isCurrent: Validity; nearMisses: readonly NearMiss[] | undefined }
-type MarketFacets = MergedFacets & Pick<Hints, 'unplaced'> & { isCurrent: Validity }
+/** `hasPrivate`: the operator says that there are private sources which the reader does not see. */
+type Announced = { hasPrivate: boolean }
+
+export type Page = MergedPage &
+  Hints &
+  Announced & { isCurrent: Validity; nearMisses: readonly NearMiss[] | undefined }
+type MarketFacets = MergedFacets & Announced & Pick<Hints, 'unplaced'> & { isCurrent: Validity }
 
 /** The filters do not wait long for their counts. */
 const COUNT_MS = 2000
@@ -72,6 +77,9 @@ export function createMarket(parts: MarketParts): Market {
   const read = createQueryReader(parts)
   const visibleTo = ({ reader }: MarketRequest) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
+  const isPrivateHidden = ({ reader }: MarketRequest): boolean =>
+    parts.announcesPrivate === true &&
+    parts.sources.some(({ source }) => source.visibility === 'private' && !maySee(reader, source))
   const isPlain = sources.every(({ mode }) => mode === 'local')
   const ask: typeof read.query = async (asked, request, names) => {
     const checked = await read.query(asked, request, names)
@@ -97,6 +105,7 @@ export function createMarket(parts: MarketParts): Market {
           suggests && !cursor
             ? await suggest(settings, { query, spec, total: page.total, isFirst: isMiss }, merge)
             : undefined,
+        hasPrivate: isPrivateHidden(request),
         isCurrent: validityOf(page, asked.filters.length === 0 ? null : spec, clock),
       }
     },
@@ -123,7 +132,12 @@ export function createMarket(parts: MarketParts): Market {
           : await withPrices(settings, counted, { name: pricesBy, query, spec, per }, merge)
       const unplaced = await countUnplaced(settings, { query, spec }, merge)
       const hasFilters = asked.filters.length > 0 || names?.length !== 0
-      return { ...facets, unplaced, isCurrent: validityOf(facets, hasFilters ? spec : null, clock) }
+      return {
+        ...facets,
+        unplaced,
+        hasPrivate: isPrivateHidden(request),
+        isCurrent: validityOf(facets, hasFilters ? spec : null, clock),
+      }
     },
     filterSpec: (request) => read.spec(request),
     filters: async (request, isCounted) => {

@@ -122,7 +122,7 @@ function App() {
       <${Side} ...${board} />
       <main class="stack" ref=${main} tabindex="-1">
         <${Chips} ...${{ navigation, apiKey }} isEmpty=${listings.total === 0 && !listings.isPrevious} />
-        <${SourceLine} ...${{ reports, apiKey, refreshes }} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
+        <${SourceLine} ...${{ reports, apiKey, refreshes }} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
         ${view.open !== null && isError(opened[0]) && html`<p class="banner stack failed" role="alert">${lostLinkWords(opened[0], apiKey !== null)}</p>`}
         <${isReady ? Content : Loading} ...${board} />
       </main>

@@ -14,8 +14,8 @@ type Described = {
   outliers?: number | undefined
   prices: readonly PriceRangeJson[]
   sources: readonly SourceReport[]
-  /** Private sources that the reader does not see, where the operator announces them. */
-  private_sources?: number | undefined
+  /** Whether there are private sources that the reader does not see, where the operator says so. */
+  private_sources?: true | undefined
 }
 
 /**
@@ -65,7 +65,7 @@ function describeLead(
 
 /** What the leading price does not count, in words. */
 function leftOut(
-  { prices, outliers = 0, private_sources: hidden = 0 }: Described,
+  { prices, outliers = 0, private_sources: hidden }: Described,
   lead: PriceRangeJson | undefined,
 ): string[] {
   const kinds = { tests: 0, others: 0, whole: 0 }
@@ -79,7 +79,7 @@ function leftOut(
     [kinds.tests, `${plural(kinds.tests, 'price')} of test networks`],
     [kinds.whole, `${plural(kinds.whole, 'price')} of offers without GPUs`],
     [kinds.others, `${plural(kinds.others, 'price')} in other units or tokens`],
-    [hidden, plural(hidden, 'private source')],
+    [hidden === true ? 1 : 0, 'private Registries'],
   ]
   return counts.flatMap(([count, words]) => (count === 0 ? [] : words))
 }

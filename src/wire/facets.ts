@@ -53,6 +53,11 @@ export const unplacedSchema = z
   .optional()
   .describe('By derived filter: listings that match all other filters, and do not say enough for this one')
 
+export const privateSourcesSchema = z
+  .literal(true)
+  .optional()
+  .describe('The operator says that there are private sources, which this reader does not see')
+
 export const facetsSchema = z
   .object({
     total: z.int().describe('Matching listings'),
@@ -69,6 +74,7 @@ export const facetsSchema = z
       .optional()
       .describe('Listings with a price that `prices` leaves out as an outlier; absent for none'),
     summary: z.string().describe('The leading price, and what it rests on, in one or two sentences'),
+    private_sources: privateSourcesSchema,
     complete: z.boolean(),
     sources: z.array(sourceReportSchema),
   })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
-import { unplacedSchema } from './facets.ts'
+import { privateSourcesSchema, unplacedSchema } from './facets.ts'
 import { violationSchema } from './problem.ts'
 import { sourceReportSchema } from './source.ts'
 import { wireTimestamp } from './time.ts'
@@ -173,6 +173,7 @@ export const mergedEnvelopeSchema = envelopeSchema
       )
       .optional()
       .describe('Where nothing matches: at most three listings, each of which differs in one thing'),
+    private_sources: privateSourcesSchema,
     sources: z.array(sourceReportSchema),
     next_cursor: z.string().optional().describe('Present if there are more listings'),
   })

@@ -93,11 +93,14 @@ async function readFacets(
     answer
   const total_is = isTotalExact ? undefined : 'at_most'
   const outliers = answer.outliers || undefined
-  const summary = describeSummary({ total, total_is, sellers, outliers, prices, sources })
+  const private_sources = answer.hasPrivate ? true : undefined
+  const summary = describeSummary({ total, total_is, sellers, outliers, prices, sources, private_sources })
   const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers]))
   const head = { total, total_is, gpus, sellers, outliers }
   return {
-    body: Buffer.from(JSON.stringify({ ...head, facets, prices, summary, unplaced, complete, sources })),
+    body: Buffer.from(
+      JSON.stringify({ ...head, facets, prices, summary, unplaced, private_sources, complete, sources }),
+    ),
     headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.caller, gateway),
     isCurrent,
   }

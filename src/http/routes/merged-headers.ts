@@ -4,7 +4,9 @@ import type { Clock } from '../../domain/clock.ts'
 import type { CacheDecision } from '../../domain/source/freshness.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
+import { renderItem } from '../../gateway/envelope.ts'
 import type { MergedLookup } from '../../gateway/find-listing.ts'
+import type { Page } from '../../gateway/market.ts'
 import type { MergedPage } from '../../gateway/pages.ts'
 import type { Outcome } from '../../gateway/sources.ts'
 import type { ContentTag } from '../etag.ts'
@@ -23,7 +25,7 @@ const MAX_SERVER_TIMING = 1600
 
 /** docs/contract.md#4-headers, about visible sources. `rows`: the items as sent. */
 export const mergedHeaders = (
-  page: Omit<MergedPage, 'items'>,
+  page: Fingerprinted,
   rows: Uint8Array,
   caller: Caller,
   options: MergedHeaderOptions,
@@ -63,16 +65,23 @@ function maxAge(outcomes: readonly Outcome[], { freshSeconds }: MergedHeaderOpti
   return Math.max(0, Math.floor(Math.min(freshSeconds, ...remaining)))
 }
 
+/** What an answer says beside its items. */
+type Beside = Partial<Omit<Page, keyof MergedPage>>
+
+type Fingerprinted = Omit<MergedPage, 'items'> & Beside
+
 /** Equal for equal contents: ignores elapsed times, ages and the bytes of a cursor. */
 function fingerprint(
-  { total, complete, sources, nextCursor }: Omit<MergedPage, 'items'>,
+  { total, complete, sources, nextCursor, unplaced, suggestions, nearMisses, hasPrivate }: Fingerprinted,
   rows: Uint8Array,
   { contentTag, clock }: MergedHeaderOptions,
 ): string {
   const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   // After half a cursor's life, readers get a new one.
   const cursorPeriod = Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))
-  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod]
+  const near = nearMisses?.map(({ differs, merged }) => [differs, renderItem(merged).toString()])
+  const beside = [unplaced, suggestions, near, hasPrivate]
+  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod, beside]
   return contentTag(rows, JSON.stringify(rest))
 }
 

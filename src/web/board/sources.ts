@@ -16,6 +16,8 @@ type SourceLineProps = {
   /** `null` at a plain Registry, and before the first answer. */
   reports: readonly SourceReport[] | null
   isPlain: boolean
+  /** Whether there are registries that the reader does not see, by what the operator says. */
+  hasPrivate: boolean
   /** When the reports were made, in milliseconds since the Unix epoch. */
   at: number
   apiKey: string | null
@@ -25,7 +27,7 @@ type SourceLineProps = {
 type Statuses = { sources: readonly SourceStatusJson[] }
 
 /** How many answered, which opens the list of all. */
-export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLineProps) {
+export function SourceLine({ reports, isPlain, hasPrivate, at, apiKey, refreshes }: SourceLineProps) {
   const [isOpen, setOpen] = useState(false)
   const statuses = useAnswer<Statuses>(isOpen ? 'sources' : null, {
     key: apiKey,
@@ -42,7 +44,7 @@ export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLi
     <ul class="sources row" aria-label="Registries">
       ${sources.toSorted((a, b) => rank(a) - rank(b)).map((source) => html`<${SourceEntry} key=${source.registry} ...${{ source, at }} />`)}
     </ul>
-    ${apiKey === null && html`<p class="hint">Some registries may be private: with an API key you see them.</p>`}
+    ${hasPrivate && html`<p class="hint">There are private registries. Enter an API key to include them.</p>`}
   </details>`
 }
 

@@ -41,7 +41,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     tracing: null,
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     registry: { name: 'local', enabled: true, listingShape: 'warn' },
-    access: { open: false, plain: true, anonymous: 'public', keys: 'all' },
+    access: { announcePrivate: false, open: false, plain: true, anonymous: 'public', keys: 'all' },
     views: [],
     keys: { trustSeconds: 300 },
     cache: {

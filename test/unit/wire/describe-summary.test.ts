@@ -32,11 +32,11 @@ test('summary: the leading price, what it is of, who answered, and what is not c
         range(3),
       ],
       sources: SOURCES,
-      private_sources: 1,
+      private_sources: true,
     }),
     'Cheapest 1.75 USDC/GPU·h (8 GPUs at once), median 2.585, of 22 of 24 listings by 3 sellers. 1 of 2 answered · b: copy from ' +
       '6 min ago, the oldest reading is 6 min old. Not counted: 2 prices below 1 % of the median of its model, 2 prices of test ' +
-      'networks, 1 price of offers without GPUs, 3 prices in other units or tokens, 1 private source.',
+      'networks, 1 price of offers without GPUs, 3 prices in other units or tokens, private Registries.',
   )
   t.is(
     describeSummary({

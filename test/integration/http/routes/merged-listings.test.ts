@@ -241,3 +241,24 @@ test('merged listings: wrong filters are 400 while it is not known whether the p
   const gateway = await startGateway(t, [{ name: 'a', url: deadUrl() }])
   t.is((await gateway.get('/listings?publisher=0x0&banana=1')).status, 400)
 })
+
+test('private sources: announced only where the operator says so, to readers who do not see them', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 1) })
+  const upstreams = [
+    { name: 'open', url: fake.url },
+    { name: 'hush', url: fake.url, settings: 'visibility = "private"' },
+  ]
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  for (const isAnnounced of [false, true]) {
+    const more = isAnnounced ? '[access]\nannounce_private = true\n' : ''
+    const { url, get } = await startPatientGateway(t, upstreams, { environment, more })
+    const { bearer } = await mintKey(url)
+    for (const path of ['/listings', '/facets']) {
+      const { text, json } = await get(path)
+      t.is(json().private_sources, isAnnounced ? true : undefined, path)
+      t.false(text.includes('hush'), path)
+      if (path === '/facets') t.is(/private Registries/.test(String(json().summary)), isAnnounced)
+      t.is((await get(path, bearer)).json().private_sources, undefined, path)
+    }
+  }
+})
