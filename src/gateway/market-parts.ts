@@ -27,7 +27,7 @@ export type MarketParts = Pick<MergeSettings, 'describeFailure'> & {
   tokens: TokenTable
   /** What models and places mean. */
   vocabulary: Vocabulary
-  /** Whether readers who do not see private sources are told that there are some. Default: no. */
+  /** Whether readers who do not see private sources learn that there are some. Default: no. */
   announcesPrivate?: boolean
   budgetMs: number
   /** Longest wait for the counts of `filters`. */
