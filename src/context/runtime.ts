@@ -14,6 +14,7 @@ import type { SpecSource } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
 import { createMarket, type Market } from '../gateway/market.ts'
 import { createReaders } from '../gateway/readers.ts'
+import { type SignedSources, signedSources } from '../gateway/signed-source.ts'
 import { noteOnHealth } from '../gateway/source-report.ts'
 import { standingFilter } from '../gateway/standing-filter.ts'
 import { createApp } from '../http/app.ts'
@@ -103,7 +104,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     cleanup.add(lifecycle.close)
     const local = createLocal({ config, spec, replica, filters }, clock.monotonic)
     const cursorSecret = config.adminKey ?? scope.cursorSecret
-    const gateway = createGateway({ config, spec, local, upstreams, clock, cursorSecret })
+    const sources = { config, spec, local, upstreams, clock, cursorSecret }
+    const gateway = createGateway(sources)
+    const all = [...(local === null ? [] : [local]), ...upstreams].map(({ source }) => source)
+    const signed = config.authority === null ? null : signedSources(all)
+    const signedGateway = signed && {
+      ...createGateway({ ...sources, signed }),
+      countLeftOut: signed.countLeftOut,
+    }
     const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
       ? previous!.limiter
       : createLimiter(config.limits, scope.counters)
@@ -113,10 +121,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       replica,
       limiter,
       sources: upstreams.length === 0 ? [] : gateway.sources,
-      ...createListener({ config, spec, scope, replica, gateway, limiter, isReady, reload }),
+      ...createListener({ config, spec, scope, replica, gateway, signedGateway, limiter, isReady, reload }),
       ...lifecycle,
       close: async (successor) => {
         gateway.market.close()
+        signedGateway?.market.close()
+        signed?.close()
         await lifecycle.close()
         if (successor?.replica !== replica) closeReplica()
       },
@@ -199,21 +209,22 @@ type GatewayOptions = {
   upstreams: readonly Upstream[]
   clock: Clock
   cursorSecret: string
+  /** The sources as readers of the signed line have them. */
+  signed?: SignedSources
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, spec, local, upstreams, clock, cursorSecret } = options
   const { id: gatewayId, budgetMs } = config.gateway
   const all = [...(local === null ? [] : [local]), ...upstreams]
+  const shown = options.signed?.sources ?? all.map(({ source }) => source)
+  const specs = [...(local === null ? [] : [undefined]), ...upstreams.map(specSource)]
   const market = createMarket({
-    sources: [
-      ...(local === null ? [] : [{ ...local, health: () => noteOnHealth(local.status()) }]),
-      ...upstreams.map((upstream) => ({
-        source: upstream.source,
-        spec: specSource(upstream),
-        health: () => noteOnHealth(upstream.status()),
-      })),
-    ],
+    sources: all.map(({ status }, n) => ({
+      source: shown[n]!,
+      spec: specs[n],
+      health: () => noteOnHealth(status()),
+    })),
     spec,
     gatewayId,
     tokens: config.tokens,
@@ -259,12 +270,14 @@ function specSource({ spec, status }: Upstream): SpecSource {
 type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> & {
   scope: ProcessScope
   gateway: Gateway
+  /** `null`: the service speaks the plain line only. */
+  signedGateway: (Gateway & Pick<SignedSources, 'countLeftOut'>) | null
   isReady: () => boolean
   reload: Reload
 }
 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
-  const { config, spec, scope, replica, gateway, limiter, isReady, reload } = options
+  const { config, spec, scope, replica, gateway, signedGateway, limiter, isReady, reload } = options
   const { store, log, requests, onAnswered, tracer, nowSeconds, metrics, keyUsage, clock, fleet } = scope
   const { adminKey, metricsKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica, config.keys)
@@ -289,23 +302,25 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
         requiresKey: config.requireWriteKey,
       }
     : null
-  const routes = createRoutes({
-    gateway,
-    registry: writes,
-    keys,
-    keyUsage,
-    clock,
-    mcp: createMcpHandler(gateway.market, log),
-    metrics,
-    metricsPublic,
-    mayReadMetrics: (authorization) => passes(() => authorize('metrics', authorization)),
-    store,
-    readFleet: () => fleet.read(),
-    reload,
-    isReady,
-    // What it answers without a key is not of the store.
-    answersWithoutStore: !registry.enabled && !config.requireReadKey,
-  })
+  const routesOf = (gateway: Gateway) =>
+    createRoutes({
+      gateway,
+      registry: writes,
+      keys,
+      keyUsage,
+      clock,
+      mcp: createMcpHandler(gateway.market, log),
+      metrics,
+      metricsPublic,
+      mayReadMetrics: (authorization) => passes(() => authorize('metrics', authorization)),
+      store,
+      readFleet: () => fleet.read(),
+      reload,
+      isReady,
+      // What it answers without a key is not of the store.
+      answersWithoutStore: !registry.enabled && !config.requireReadKey,
+    })
+  const routes = routesOf(gateway)
   const clientAddress = createClientAddress(limits.trustedProxies)
   const nameClient = config.logClients
     ? clientAddress
@@ -327,7 +342,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     nameClient,
     signedLine: signedLineOf(options, createAddressLimit(limiter, clientAddress)),
     signedRoutes: signedRoutes(
-      routes,
+      signedGateway === null ? routes : routesOf(signedGateway),
       writes && { ...writes, authority: config.authority?.id ?? '', nowSeconds },
     ),
     metrics: requests,
@@ -340,7 +355,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
 }
 
 function signedLineOf(
-  { config, spec, replica, scope }: ListenerOptions,
+  { config, spec, replica, scope, signedGateway }: ListenerOptions,
   limitAddress: SignedLine['limitAddress'],
 ): SignedLine | null {
   const { authority, registry, access } = config
@@ -349,6 +364,7 @@ function signedLineOf(
   return {
     signer: authority.signer,
     localName: registry.name,
+    countLeftOut: () => signedGateway?.countLeftOut() ?? 0,
     publisherWith: (id) => replica.projection.publisher(id),
     writes: registry.enabled ? { store, nowSeconds } : null,
     isPlainOpen: access.plain,

@@ -2,18 +2,28 @@ export type ListingIdentity = {
   /** Signing address, lower-cased, where it is known. */
   publisher: string | null
   storefrontUrl: string | null
+  /** For readers who know a listing by its id alone: all copies of one id are one listing. */
+  isKnownById?: true
 }
 
 /**
  * Equal for copies of one listing among those of one `listing_id`: the address, or the storefront where the address
  * is unknown. `null` where neither is known: such a copy is a listing of its own.
  */
-export function identityKey({ publisher, storefrontUrl }: ListingIdentity): string | null {
+export function identityKey(identity: ListingIdentity): string | null {
+  return identity.isKnownById ? KNOWN_BY_ID : sellerKey(identity)
+}
+
+const KNOWN_BY_ID = 'by id'
+
+/** Equal for listings of one seller. `null` where the seller is not known. */
+export function sellerKey({ publisher, storefrontUrl }: ListingIdentity): string | null {
   return publisher ?? (storefrontUrl === null ? null : `at ${storefrontUrl}`)
 }
 
 /** For items with one `listing_id`. A known and an unknown address are two listings: either could be a forgery. */
 export function isSameListing(a: ListingIdentity, b: ListingIdentity): boolean {
+  if (a.isKnownById || b.isKnownById) return true
   const identity = identityKey(a)
   return identity !== null && identity === identityKey(b)
 }

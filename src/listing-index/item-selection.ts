@@ -1,4 +1,4 @@
-import { identityKey, type ListingIdentity } from '../domain/listing-identity.ts'
+import { type ListingIdentity, sellerKey } from '../domain/listing-identity.ts'
 import { countedSizes, keyPer, type PriceKey, type SizesOf, scaleKey } from '../domain/price/price-key.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import { OfferCounter } from '../domain/source/offer-counts.ts'
@@ -71,7 +71,7 @@ export function selectItems(
 }
 
 export function sellerOf(identity: ListingIdentity): string {
-  return identityKey(identity) ?? ''
+  return sellerKey(identity) ?? ''
 }
 
 function* countFacets(

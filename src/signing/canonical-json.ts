@@ -25,6 +25,33 @@ export function bodyHash(body: Buffer): string {
   return hash('sha256', canonicalJson(parseJson(body.toString())))
 }
 
+/** Whether every reader hashes a JSON text of it alike: whole numbers beyond ±(2^53 − 1) are refused as literals. */
+export function isSignable(value: JsonValue): boolean {
+  if (typeof value === 'number')
+    return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= MIN_EXPONENT
+  if (Array.isArray(value)) return value.every(isSignable)
+  if (isJsonObject(value))
+    return Object.entries(value).every(([name, member]) => name.isWellFormed() && isSignable(member!))
+  return typeof value === 'string' ? value.isWellFormed() : typeof value !== 'bigint'
+}
+
+/** Smaller numbers are written as digits. */
+const MIN_EXPONENT = 1e21
+
+/** A number of 16 digits, an exponent, or an escaped half of a surrogate pair. */
+const DOUBTFUL = /\d{16}|\d[eE]|\\u[dD][89a-fA-F]/
+
+/** The same of a JSON text, which is parsed only where it looks doubtful. */
+export function isSignableJson(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  if (!DOUBTFUL.test(text)) return true
+  try {
+    return isSignable(parseJson(Buffer.from(bytes).toString()))
+  } catch {
+    return false
+  }
+}
+
 function canonicalText(text: string): string {
   if (!text.isWellFormed()) throw new SyntaxError('a text holds half a surrogate pair')
   return JSON.stringify(text)

@@ -191,6 +191,7 @@ function describeRun(
     reason,
     cache,
     isCurrent: isAttributed ? isCurrent : undefined,
+    isAttributed,
     invalid: invalid || undefined,
     missing,
   }

@@ -57,6 +57,8 @@ type Body = {
   etag: string
   current_etag: string
   detail: unknown
+  total_after_filter: number
+  sources?: object[]
 }
 export type SignedReply = { status: number; isSigned: boolean; body: Body; text: string; headers: Headers }
 

@@ -15,6 +15,7 @@ export type Item = {
   storefrontUrl: string | null
   /** Signing address, lower-cased, where it is known. */
   publisher: string | null
+  isKnownById?: true
   origin?: Origin
   /** JSON members that a gateway adds: what the listing means, by its vocabulary. Absent where it was not read for that. */
   meaning?: string | undefined
@@ -62,6 +63,8 @@ export type ReadingInfo = {
   total: number
   /** Matches that are left out, since better sources have them (`ListingQuery.hidden`). */
   hidden?: number | undefined
+  /** `false`: the directory that has the publishers did not answer in time. */
+  isAttributed?: boolean
   /** When its first page was requested, in ms since the Unix epoch; its age counts from here. */
   asOf: number
   stale: boolean

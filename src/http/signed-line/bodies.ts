@@ -7,6 +7,7 @@ import {
 } from '../../domain/publisher.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
 import { at, isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
+import { isSignable } from '../../signing/canonical-json.ts'
 import {
   isSamePrincipal,
   type Principal,
@@ -20,6 +21,8 @@ export type BodyOptions = {
   localName: string
   /** Of the local Registry; `null` for another number. */
   publisherWith: (id: number) => Publisher | null
+  /** Copies that these readers do not get, whatever they ask. */
+  countLeftOut: () => number
   /** The etag of a filter spec on the signed line. */
   etagOf: (etag: string) => string
   /** Unix seconds. */
@@ -49,8 +52,9 @@ function pageOf(body: JsonObject, items: readonly JsonValue[], options: BodyOpti
     const id = textAt(row, 'listing_id')
     if (row !== null && !rows.has(id)) rows.set(id, row)
   }
-  const leftOut = items.length - rows.size
-  const total = Number(body.total_after_filter) - leftOut
+  const leftHere = items.length - rows.size
+  const total = Number(body.total_after_filter) - leftHere
+  const leftOut = leftHere + options.countLeftOut()
   return {
     ...body,
     items: [...rows.values()],
@@ -100,15 +104,6 @@ const MICROS_PER_SECOND = 1_000_000
 
 const principalsIn = (list: readonly { scheme?: unknown; identifier?: unknown }[]): Principal[] =>
   list.map(({ scheme, identifier }) => readPrincipal(scheme, identifier)).filter((one) => one !== null)
-
-/** Whether every reader hashes the JSON text of it alike: whole numbers beyond ±(2^53 − 1) are refused as literals. */
-function isSignable(value: JsonValue): boolean {
-  if (typeof value === 'number')
-    return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21
-  if (Array.isArray(value)) return value.every(isSignable)
-  if (isJsonObject(value)) return Object.values(value).every((member) => isSignable(member!))
-  return typeof value === 'string' ? value.isWellFormed() : typeof value !== 'bigint'
-}
 
 const withQueryNames = (filter: JsonValue): JsonValue =>
   isJsonObject(filter) ? { ...filter, query_name: null, query_aliases: [] } : filter

@@ -1,5 +1,5 @@
 import { type Clock, raceAbort } from '../../domain/clock.ts'
-import { identityKey } from '../../domain/listing-identity.ts'
+import { identityKey, isSameListing } from '../../domain/listing-identity.ts'
 import type { CopyQuery, LookUpCopies, SoughtListing } from '../../domain/source/held.ts'
 import type { Item, Range } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -116,7 +116,7 @@ export class CopyLookup {
       const unnamed = items.filter(({ origin }) => origin === undefined)
       const isAttributed = await this.#options.publishers.attribute(unnamed)
       if (!isAttributed && items.some(({ publisher }) => publisher === null)) return undefined
-      return items.find((item) => identityKey(item) === identityKey(sought)) ?? null
+      return items.find((item) => isSameListing(item, sought)) ?? null
     })
   }
 

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { patientToml, startFake } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
@@ -15,7 +16,7 @@ const FIELDS = {
 }
 
 /** A gateway with a listing of its own, over a Registry with listings of a known and an unknown publisher. */
-async function start(t: ExecutionContext, environment: Record<string, string> = {}) {
+async function start(t: ExecutionContext, environment: Record<string, string> = {}, mode = 'live') {
   const row = (listing_id: string, publisher_id: number, more = {}) =>
     listingText({ listing_id, publisher_id, storefront_url: STOREFRONT, ...more })
   const fake = await startFake(t, {
@@ -28,10 +29,14 @@ async function start(t: ExecutionContext, environment: Record<string, string> = 
     publishers: [[7, OTHER, STOREFRONT]],
   })
   const service = await startRegistry(t, {
-    toml: patientToml([{ name: 'up', url: fake.url }]),
+    toml: patientToml([{ name: 'up', url: fake.url, settings: `mode = "${mode}"` }]),
     environment: { ...authorityEnvironment(t), ...environment },
   })
   await publish(service.url, ALICE, { listing_id: 'own', ...FIELDS })
+  if (environment.REGISTRY_REQUIRE_READ_API_KEY === undefined)
+    await eventually('the directory of the Registry is known', async () =>
+      (await service.get('/listings')).text.includes(`"publisher":"${OTHER}"`),
+    )
   const read = (path: string, changes = {}) => readSigned(service.url, path, changes)
   return { ...service, read }
 }
@@ -44,7 +49,8 @@ test('signed reads: the items of the plain line, signed, with who publishes them
   t.is(page.status, 200)
   t.true(page.isSigned)
   t.deepEqual(idsOf(page), ['own', 'of-bob'])
-  t.like(page.body, { count: 2, left_out: 3, total_after_filter: 2, complete: true })
+  t.like(page.body, { count: 2, total_after_filter: 2, complete: true })
+  t.like(page.body.sources?.[1], { returned: 1, invalid: 2 })
   const [own, upstreams] = page.body.items
   t.like(own, {
     publisher_id: 1,
@@ -62,6 +68,23 @@ test('signed reads: the items of the plain line, signed, with who publishes them
   t.is((plain.json() as { items: unknown[] }).items.length, 5)
   t.regex(plain.headers.get('vary') ?? '', /X-Market-Signature-Version/)
 })
+
+for (const mode of ['live', 'snapshot'])
+  test(`signed reads: each id once over several pages of a ${mode} source, in totals and facets`, async (t) => {
+    const { read, get } = await start(t, {}, mode)
+    const pages = []
+    for (let offset = 0; offset < 4; offset++) pages.push(await read(`/listings?limit=1&offset=${offset}`))
+    t.deepEqual(pages.map(idsOf), [['own'], ['of-bob'], [], []])
+    t.is(pages[0]?.body.items[0]?.publisher_id, 1)
+    t.is(pages.at(-1)?.body.total_after_filter, 2)
+    const counted = await read('/facets', { operation: 'facet.list', resource: 'facets' })
+    t.is((counted.body as { total?: number }).total, 2, counted.text)
+    t.is((await read('/listings/own')).body.listing.publisher_id, 1)
+    const { body: byPrice } = await read('/listings?sort=price&limit=1&offset=1')
+    t.deepEqual([byPrice.items.length, byPrice.total_after_filter], [1, 2])
+    const plain = (await get('/listings')).json() as { total_after_filter: number }
+    t.is(plain.total_after_filter, 5)
+  })
 
 test('signed reads: publishers, health, statistics and the filter spec have the forms of the signed line', async (t) => {
   const { read, get } = await start(t)

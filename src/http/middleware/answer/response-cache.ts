@@ -23,14 +23,14 @@ const OVERHEAD_BYTES = 4096
  * while the others wait for it.
  */
 export function cacheResponses(onLookup: (isHit: boolean) => void): Middleware {
-  /** By URL and what the reader sees. Callers without a key displace no answer to those with one. */
+  /** By line, URL and what the reader sees. Callers without a key displace no answer to those with one. */
   const withKey = createResponses()
   const anonymous = createResponses()
   return async ({ req, state }, next) => {
     const { route, caller, reader } = state
     if (route.gate !== 'read' || route.method !== 'GET') return next()
     const cache = isSelective(req) ? null : caller.kind === 'anonymous' ? anonymous : withKey
-    const key = `${reader.digest} ${req.url!}`
+    const key = `${reader.digest} ${state.signed === undefined ? '' : 'signed '}${req.url!}`
     let cached = cache?.get(key)
     if (cached?.refresh !== undefined && !cached.isCurrent()) {
       await cached.refresh

@@ -1,0 +1,185 @@
+import type { HiddenRows } from '../domain/query.ts'
+import type { Held } from '../domain/source/held.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Item } from '../domain/source/reading.ts'
+import { inTurns } from '../domain/turns.ts'
+import { isSignableJson } from '../signing/canonical-json.ts'
+import { readPublisher } from '../signing/principal.ts'
+import { isReadable } from './deciders.ts'
+
+export type SignedSources = {
+  sources: NamedSource[]
+  /** Copies in memory that these readers do not get, whatever they ask. */
+  countLeftOut: () => number
+  close: () => void
+}
+
+/**
+ * The sources as readers of the signed line have them: without copies that cannot be signed, or whose publisher is not known, and
+ * with all copies of one id as one listing, since those readers ask for single listings by the id alone.
+ */
+export function signedSources(sources: readonly NamedSource[]): SignedSources {
+  const rows = sources.map(({ held }) => held && new UnsignedRows(held))
+  return {
+    sources: sources.map((source, n) => signedSource(source, rows[n])),
+    countLeftOut: () => rows.reduce((sum, one) => sum + (one?.keys.size ?? 0), 0),
+    close: () => {
+      for (const one of rows) one?.close()
+    },
+  }
+}
+
+function signedSource(source: NamedSource, denied: HiddenRows | undefined): NamedSource {
+  const { read, held, readWhole, lookUp, select } = source
+  return {
+    ...source,
+    // It changes between memory and live.
+    get mode() {
+      return source.mode
+    },
+    read: async (query, range, signal) => {
+      const { listings, all, ...rest } = await read(query, range, signal)
+      const isDoubted = rest.isAttributed === false && listings.some(({ publisher }) => publisher === null)
+      const reading = isDoubted ? { ...rest, missing: [...(rest.missing ?? []), DIRECTORY] } : rest
+      // The question is whether the listing is there.
+      if (query.listingId !== undefined) {
+        const signed = listings.filter((item) => !isReadable(item) || isSigned(item)).map(toSigned)
+        return { ...reading, listings: signed, total: reading.total - (listings.length - signed.length) }
+      }
+      return { ...reading, listings: listings.map(toSigned), ...(all && { all: all.map(toSigned) }) }
+    },
+    ...(held && denied && { held: signedHeld(held), denied }),
+    ...(readWhole && {
+      readWhole: async (query, signal) => {
+        const whole = await readWhole(query, signal)
+        return whole && { ...whole, find: (id) => whole.find(id).filter(isSigned).map(toSigned) }
+      },
+    }),
+    ...(lookUp && {
+      lookUp: async (listings, query, signal) =>
+        (await lookUp(listings, query, signal)).map(
+          (copy) => copy && (isSigned(copy) ? toSigned(copy) : null),
+        ),
+    }),
+    ...(select && {
+      select: async (query, signal) => {
+        const selection = await select(query, signal)
+        return {
+          ...selection,
+          byPrice: (order, after) =>
+            selection.byPrice(order, after).map(({ item, place }) => ({ item: toSigned(item), place })),
+          items: () => Iterator.from(selection.items()).map(toSigned),
+        }
+      },
+    }),
+  }
+}
+
+/** Copies without a publisher are left out, and a later answer may have them. */
+const DIRECTORY = { registry: 'publishers', state: 'unavailable', reason: 'timeout' } as const
+
+const hasPublisher = ({ publisher }: Item): boolean => publisher !== null && readPublisher(publisher) !== null
+
+const isSigned = (item: Item): boolean => hasPublisher(item) && isReadable(item) && isSignableJson(item.bytes)
+
+/** A copy that cannot be signed is unreadable: it is stepped over, and counted as such. */
+function toSigned(item: Item): Item {
+  const { listingId, createdAt, position, storefrontUrl, publisher, origin, offset, resume } = item
+  let isShown: boolean | undefined
+  return {
+    get bytes() {
+      isShown ??= isSigned(item)
+      if (isShown) return item.bytes
+      throw new SyntaxError(`the listing ${JSON.stringify(listingId)} cannot be signed`)
+    },
+    get meaning() {
+      return item.meaning
+    },
+    get terms() {
+      return item.terms
+    },
+    ...{ listingId, createdAt, position, storefrontUrl, publisher, resume, isKnownById: true },
+    ...(origin && { origin }),
+    ...(offset !== undefined && { offset }),
+  }
+}
+
+function signedHeld(held: Held): Held {
+  return {
+    ...held,
+    find: (listingId) =>
+      held
+        .find(listingId)
+        .flatMap(({ item, ...copy }) => (isSigned(item) ? [{ ...copy, item: toSigned(item) }] : [])),
+  }
+}
+
+/** Ids whose copies are looked at again before each use: a source reports a change of the publisher, and not of the bytes. */
+const MAX_WATCHED = 1000
+
+/** Rows in memory that are left out and counted nowhere. The first look at a source takes several turns of the event loop. */
+class UnsignedRows implements HiddenRows {
+  readonly #held: Held
+  readonly #keys = new Set<string>()
+  readonly #byId = new Map<string, readonly string[]>()
+  /** Of copies with a publisher. */
+  readonly #watched = new Set<string>()
+  readonly #endFollowing: () => void
+  #version = 0
+  #isClosed = false
+
+  constructor(held: Held) {
+    this.#held = held
+    this.#endFollowing = held.onChange((ids) => {
+      for (const id of new Set(ids)) this.#look(id)
+    })
+    void inTurns(this.#lookAt([...held.ids()]))
+  }
+
+  get keys(): ReadonlySet<string> {
+    this.#lookAgain()
+    return this.#keys
+  }
+
+  get version(): number {
+    this.#lookAgain()
+    return this.#version
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#endFollowing()
+  }
+
+  #lookAgain(): void {
+    for (const id of [...this.#watched]) this.#look(id)
+  }
+
+  *#lookAt(ids: readonly string[]): Generator<void, void> {
+    for (const id of ids) {
+      if (this.#isClosed) return
+      this.#look(id)
+      yield
+    }
+  }
+
+  #look(listingId: string): void {
+    const before = this.#byId.get(listingId) ?? NONE
+    const copies = this.#held.find(listingId)
+    const unsigned = copies.filter(({ item }) => !isSigned(item))
+    const isWatched = unsigned.some(({ item }) => hasPublisher(item))
+    if (!isWatched) this.#watched.delete(listingId)
+    else if (this.#watched.size < MAX_WATCHED) this.#watched.add(listingId)
+    // More are stepped over, one by one, as unreadable.
+    const isBounded = !isWatched || this.#watched.has(listingId)
+    const now = isBounded ? unsigned.map(({ key }) => key) : NONE
+    if (before.length === now.length && before.every((key, n) => key === now[n])) return
+    for (const key of before) this.#keys.delete(key)
+    for (const key of now) this.#keys.add(key)
+    if (now.length === 0) this.#byId.delete(listingId)
+    else this.#byId.set(listingId, now)
+    this.#version++
+  }
+}
+
+const NONE: readonly string[] = []
