@@ -1,7 +1,7 @@
 import { nearestValue } from '../domain/nearest-name.ts'
 import { at, type JsonValue } from '../json/value.ts'
 import type { FilterDefinition } from './filter.ts'
-import { listNames, quote, readJsonSet } from './literals.ts'
+import { listNames, quote } from './literals.ts'
 import { OPERATIONS, parseTest } from './operations/operations.ts'
 import type { Path } from './path.ts'
 
@@ -56,39 +56,4 @@ export function describeUnknownValues(
         return `${name}: no listing has ${quote(value)}${suggestion ?? `; there are ${listNames(present.map(shown))}`}`
       })
   })
-}
-
-/**
- * The first filter by value whose plain set form reads a known value with a comma as several: `in:[Frankfurt, DE]`. `values` are those
- * that were meant. `null` where no set does.
- */
-export function findSplitValue(
-  known: readonly WithValues[],
-  pairs: readonly (readonly [name: string, value: string])[],
-): { name: string; value: string; values: readonly string[] } | null {
-  for (const [name, text] of pairs) {
-    const filter = known.find((one) => one.name === name)
-    const form = /^(?:not_)?in:(\[.*\])$/s.exec(text)
-    if (filter === undefined || form === null || readJsonSet(form[1]!) !== null) continue
-    const present = new Set([
-      ...(filter.allowed ?? []),
-      ...(filter.counts?.values.map(({ value }) => value) ?? []),
-    ])
-    const values = joinKnown(form[1]!.slice(1, -1).split(','), present)
-    const value = values.find((one) => one.includes(','))
-    if (value !== undefined) return { name, value, values }
-  }
-  return null
-}
-
-/** Pieces between commas, those of a known value as one. */
-function joinKnown(pieces: readonly string[], known: ReadonlySet<string>): string[] {
-  const values: string[] = []
-  for (let n = 0; n < pieces.length; ) {
-    const ends = pieces.map((_, end) => end + 1).filter((end) => end > n + 1)
-    const end = ends.findLast((one) => known.has(pieces.slice(n, one).join(',').trim())) ?? n + 1
-    values.push(pieces.slice(n, end).join(',').trim())
-    n = end
-  }
-  return values
 }

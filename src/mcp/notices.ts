@@ -1,7 +1,6 @@
 import { plural } from '../domain/plural.ts'
 import { formatAge } from '../domain/timestamp.ts'
-import { EntrepotError } from '../errors.ts'
-import { describeUnknownValues, findSplitValue } from '../filter-spec/allowed-values.ts'
+import { describeUnknownValues } from '../filter-spec/allowed-values.ts'
 import type { Market } from '../gateway/market.ts'
 import type { Completeness } from '../gateway/market-parts.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
@@ -106,7 +105,7 @@ async function describeValues(
   request: MarketRequest,
 ): Promise<string[]> {
   const { filters: known } = await market.filters(request, true)
-  const notes = describeUnknownValues(known, filters, (value) => quoted(value, MAX_VALUE))
+  const notes = describeUnknownValues(known, filters, shownValue)
   const paths = new Set(
     known.filter(({ name }) => filters.some(([one]) => one === name)).map(({ path }) => path),
   )
@@ -117,29 +116,15 @@ async function describeValues(
 
 const MAX_VALUE = 64
 
+/** A value that listings have, which is a seller's. */
+export const shownValue = (value: string): string => quoted(value, MAX_VALUE)
+
 const BY_MEANING = [
   [MODEL_PATH, 'gpu knows all spellings of a model.'],
   [REGION_PATH, 'country and continent know all spellings of a place.'],
 ] as const
 
 const isSet = (value: string): boolean => /^(?:not_)?in:\[.*,/s.test(value)
-
-/** @throws EntrepotError `bad_request` for a set that reads a value with a comma as several */
-export async function refuseSplitValues(
-  market: Market,
-  { filters }: Pick<MarketQuery, 'filters'>,
-  request: MarketRequest,
-): Promise<void> {
-  const sets = filters.filter(([, value]) => isSet(value))
-  if (sets.length === 0) return
-  const split = findSplitValue((await market.filters(request, true)).filters, sets)
-  if (split === null) return
-  const array = JSON.stringify(split.values)
-  throw new EntrepotError(
-    'bad_request',
-    `${split.name}: ${JSON.stringify(split.value)} has a comma, and this set reads it as several values; send the array ${array}`,
-  )
-}
 
 const missingOf = (sources: readonly SourceNote[]): string =>
   sources.flatMap((source) => describeMissing(source) ?? []).join('; ') || 'a source did not answer'

@@ -19,10 +19,14 @@ export function describeUnplaced(unplaced: Readonly<Record<string, number>> = {}
 
 type Suggestion = { query: Readonly<Record<string, string>>; total: number }
 
-/** `5 listings are spelled so; 140 match gpu=A100.` */
-export function describeSuggestions(total: number, suggestions: readonly Suggestion[] = []): string[] {
+/** `5 listings are spelled so; 140 match gpu=A100.` @param shown how a value is written, which may be a seller's */
+export function describeSuggestions(
+  total: number,
+  suggestions: readonly Suggestion[] = [],
+  shown: (value: string) => string = (value) => value,
+): string[] {
   return suggestions.map(({ query, total: more }) => {
-    const asked = Object.entries(query).map(([name, value]) => `${name}=${value}`)
+    const asked = Object.entries(query).map(([name, value]) => `${name}=${shown(value)}`)
     return `${total === 1 ? '1 listing is' : `${total} listings are`} spelled so; ${more} match ${asked.join('&')}.`
   })
 }

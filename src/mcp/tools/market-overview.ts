@@ -6,7 +6,7 @@ import type { Hints } from '../../gateway/hints.ts'
 import { describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeCost } from '../../wire/describe-summary.ts'
 import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
-import { describeMatches, REPLACED_COPIES, refuseSplitValues } from '../notices.ts'
+import { describeMatches, REPLACED_COPIES } from '../notices.ts'
 import { plainName, quoted } from '../quoted.ts'
 import {
   DETAIL,
@@ -50,7 +50,6 @@ export const marketOverviewTool = defineTool({
       by: by ?? (prices_by === undefined ? DEFAULT_BY : null),
       pricesBy: prices_by ?? null,
     }
-    await refuseSplitValues(market, query, request)
     const counts = await market.facets(query, request)
     const matches = plural(counts.total, 'listing matches', 'listings match')
     const count = counts.isTotalExact ? matches : `At most ${matches}`

@@ -10,7 +10,7 @@ import { countUnchecked } from '../../gateway/source-report.ts'
 import { at, type JsonObject, parseObject } from '../../json/value.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { type Family, familiesOf, renderLines } from '../listing-line.ts'
-import { describeMatches, describeUnchecked, refuseSplitValues } from '../notices.ts'
+import { describeMatches, describeUnchecked, shownValue } from '../notices.ts'
 import { plainName, quoted } from '../quoted.ts'
 import {
   DETAIL,
@@ -49,7 +49,6 @@ export const searchListingsTool = defineTool({
   },
   run: async (market, { sort, limit, cursor = null, detail, ...input }, request) => {
     const query = marketQuery(market, input, sort)
-    await refuseSplitValues(market, query, request)
     if (detail === 'lines') return describeLines(market, query, { limit, cursor }, request)
     const page = await market.page({ ...query, limit, offset: 0, cursor }, request)
     const notice = await describePage(market, query, page, `${page.items.length}`, request)
@@ -145,8 +144,8 @@ async function describePage(
 ): Promise<string> {
   const count = `${shown} of ${page.isTotalExact ? '' : 'at most '}${page.total} matching listings`
   const words = [
-    ...describeSuggestions(page.total, page.suggestions),
     await describeMatches(market, query, page, count, request),
+    ...describeSuggestions(page.total, page.suggestions, shownValue),
     ...describeUnplaced(page.unplaced),
     describeUnchecked(countUnchecked(page.items)),
   ]

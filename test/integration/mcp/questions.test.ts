@@ -106,7 +106,7 @@ const QUESTIONS: readonly Question[] = [
     tool: 'market_overview',
     given: { filters: { region: 'in:[Frankfurt, DE,Reykjavik, IS]' } },
     isError: true,
-    says: [/region: "Frankfurt, DE" has a comma.*send the array \["Frankfurt, DE","Reykjavik, IS"\]/],
+    says: [/region: "Frankfurt, DE" is one value with a comma; .*\["Frankfurt, DE","Reykjavik, IS"\]/],
     never: [/Complete/],
   },
   {
