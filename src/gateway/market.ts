@@ -53,10 +53,12 @@ export type Market = {
    * `null`: the sources' own counts are those of the view.
    */
   listingCounts: (request: MarketRequest) => Promise<ReadonlyMap<string, number | null> | null>
+  /** Whether the operator says that there are private sources which the reader does not see. */
+  isPrivateHidden: (request: Pick<MarketRequest, 'reader'>) => boolean
   close: () => void
 }
 
-/** `hasPrivate`: the operator says that there are private sources which the reader does not see. */
+/** `hasPrivate`: as `isPrivateHidden` says. */
 type Announced = { hasPrivate: boolean }
 
 export type Page = MergedPage &
@@ -77,7 +79,7 @@ export function createMarket(parts: MarketParts): Market {
   const read = createQueryReader(parts)
   const visibleTo = ({ reader }: MarketRequest) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
-  const isPrivateHidden = ({ reader }: MarketRequest): boolean =>
+  const isPrivateHidden: Market['isPrivateHidden'] = ({ reader }) =>
     parts.announcesPrivate === true &&
     parts.sources.some(({ source }) => source.visibility === 'private' && !maySee(reader, source))
   const isPlain = sources.every(({ mode }) => mode === 'local')
@@ -158,6 +160,7 @@ export function createMarket(parts: MarketParts): Market {
       return { ...health, sources: sources.map((note) => withCount(note, counts)) }
     },
     listingCounts: (request) => countListings(settings, request),
+    isPrivateHidden,
     close: () => holdings.close(),
   }
 }

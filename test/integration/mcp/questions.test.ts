@@ -68,6 +68,7 @@ const CURATED = [SHARED, machine({ id: 'other-0001', model: 'L40S', cents: 86, r
 const VAULT = [machine({ id: 'vault-0001', cents: 120, region: 'Lyon, FR' })]
 
 const CHEAPEST = { sort: 'price', price_token: 'USDC' }
+const NOT_ALL = 'Private Registries are not counted: only readers with a key see them.'
 const NOTHING_MISSING = /^Complete: \d of \d answered, oldest reading \d+ (?:s|min)\./
 const FALSE_COMPLETE = /^(?:Complete|Nothing missing)/
 
@@ -191,7 +192,7 @@ const QUESTIONS: readonly Question[] = [
     title: 'an id that no Registry has',
     tool: 'get_listing',
     given: { listing_id: 'never-published' },
-    says: [/^Complete: .* There is no such listing\.$/],
+    says: [/^Complete: .* There is no such listing\./],
   },
   {
     title: 'a ceiling of 2.10 USDC, without play money',
@@ -252,7 +253,10 @@ async function startMarket(t: ExecutionContext) {
       upstream('curated', curated.url, IN_MEMORY),
       upstream('vault', vault.url, `${IN_MEMORY}\nvisibility = "private"`),
     ],
-    { environment: { REGISTRY_ADMIN_API_KEY: 'operator' }, more: '[registry]\nenabled = false\n' },
+    {
+      environment: { REGISTRY_ADMIN_API_KEY: 'operator' },
+      more: '[registry]\nenabled = false\n[access]\nannounce_private = true\n',
+    },
   )
   await whenReady(gateway)
   return gateway
@@ -267,6 +271,7 @@ test('agents: questions about a market get the truth, and no false completeness'
   for (const { title, tool, given, says, never = [], isError = false } of QUESTIONS) {
     const reply = await agent.call(tool, given)
     t.is(reply.isError, isError, `${title}: ${reply.text}`)
+    t.is(reply.notice.includes(NOT_ALL), !isError, title)
     for (const truth of says) t.regex(reply.text, truth, title)
     for (const wrong of never) t.notRegex(reply.text, wrong, title)
   }
@@ -290,7 +295,8 @@ test('agents: a private Registry counts for readers with a key', async (t) => {
     body: JSON.stringify({ name: 'agent', scope: 'read' }),
   })
   const member = await agentAt(t, url, (minted.json() as { key: string }).key)
-  const { text } = await member.call('search_listings', { ...CHEAPEST, filters: { gpu: 'H200' } })
+  const { text, notice } = await member.call('search_listings', { ...CHEAPEST, filters: { gpu: 'H200' } })
+  t.false(notice.includes(NOT_ALL))
   t.regex(text, /^Complete: 3 of 3 answered.* 6 lines for 7 of 7 matching listings/)
   t.regex(text, /^vault-0001\|1×H200[^|]*\|1\.20 USDC\/GPU·h\|"Lyon, FR"\|vault$/m)
 })
