@@ -12,6 +12,8 @@ const DOCKER = 'needs Docker; see test/system/deploy/'
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm ci && npm run demo': 'installs packages and does not end; the market here is the one of the demo',
   'npm ci && npm test': 'this test is a part of it',
+  'entrepot watch -r http://127.0.0.1:8080 --gpu H200 --max-price 2.10 --token USDC':
+    'does not end; see test/integration/cli/watch.test.ts',
   'deploy/make-secrets.sh && docker compose up --build --detach --wait': DOCKER,
   'docker compose build': DOCKER,
   'docker compose up --detach --no-deps --wait gateway-1 && docker compose up --detach --no-deps --wait gateway-2':
