@@ -68,9 +68,12 @@ export const rateLimitHeaders = (
   RateLimit: `"${policy}";r=${remaining};t=${resetSeconds}`,
 })
 
-export const rateLimited = (limit: LimitName, state: LimitState): EntrepotError =>
-  new EntrepotError(
-    'rate_limited',
-    `More than ${state.limit} requests in a minute; try again in ${state.resetSeconds} s`,
-    { headers: { ...rateLimitHeaders(limit, state), 'Retry-After': String(state.resetSeconds) }, limit },
-  )
+export const rateLimited = (
+  limit: LimitName,
+  state: LimitState,
+  detail = `More than ${state.limit} requests in a minute; try again in ${state.resetSeconds} s`,
+): EntrepotError =>
+  new EntrepotError('rate_limited', detail, {
+    headers: { ...rateLimitHeaders(limit, state), 'Retry-After': String(state.resetSeconds) },
+    limit,
+  })

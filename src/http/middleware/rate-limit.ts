@@ -64,7 +64,12 @@ export const createAddressLimit =
   (limiter: Limiter, clientAddress: (request: IncomingMessage) => string) =>
   async (request: IncomingMessage): Promise<void> => {
     const state = await limiter('signed_address', () => `address:${clientAddress(request)}`)
-    if (state?.exceeded) throw rateLimited('signed_address', state)
+    if (!state?.exceeded) return
+    const { limit, resetSeconds } = state
+    const detail =
+      `More than ${limit} requests of the signed line from this address in a minute; try again in ${resetSeconds} s. ` +
+      'This answer is not signed, since it is given before a signature is checked'
+    throw rateLimited('signed_address', state, detail)
   }
 
 /**

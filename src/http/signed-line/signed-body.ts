@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { EntrepotError } from '../../errors.ts'
 import { depthProblem, sizeProblem } from '../../json/limits.ts'
+import type { JsonValue } from '../../json/value.ts'
 import { decodeJson, objectBody, readJsonBytes } from '../middleware/body.ts'
 import type { KoaContext } from '../request-state.ts'
 
@@ -19,8 +20,12 @@ export async function readSignedBody(context: KoaContext): Promise<ReturnType<ty
   const problem = sizeProblem(bytes)
   if (problem !== null)
     throw new EntrepotError('invalid', problem, { errors: [{ path: 'body', message: problem }] })
+  return objectBody({ body: { bytes, value: decoded(bytes) } })
+}
+
+function decoded(bytes: Buffer): JsonValue {
   try {
-    return objectBody({ body: { bytes, value: decodeJson(bytes) } })
+    return decodeJson(bytes)
   } catch (cause) {
     if (isPythonJson(bytes)) throw notCanonical()
     throw cause

@@ -89,6 +89,13 @@ const isInteger = (parameter: NonNullable<Route['parameters']>[number]): paramet
   parameter.in !== 'header' && parameter.schema.type === 'integer'
 
 const NO_BODY = Buffer.alloc(0)
+/** The bodies of others are ignored. */
+const HAVE_BODIES: ReadonlySet<string> = new Set([
+  'listing.publish',
+  'listing.update',
+  'listing.validate',
+  'publisher.identity.rotate',
+])
 
 /** The body that is signed. Sets that of the handler. @throws EntrepotError for one that has no canonical form */
 async function signedBody(context: KoaContext, operation: string): Promise<Buffer> {
@@ -96,7 +103,7 @@ async function signedBody(context: KoaContext, operation: string): Promise<Buffe
   if (method === 'GET')
     return Buffer.from(queryBody(context.querystring, req.headersDistinct['if-match']?.[0]))
   state.body = null
-  if (state.route.body === undefined) return NO_BODY
+  if (!HAVE_BODIES.has(operation)) return NO_BODY
   const body = await readSignedBody(context)
   state.body = body
   const signed =

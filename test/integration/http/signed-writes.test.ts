@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto'
+import test, { type ExecutionContext } from 'ava'
+import { patientToml, startFake } from '../../helpers/gateway.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, mintKey, publish, remove, unixNow, update } from '../../helpers/seller.ts'
+import { ed25519Key, rotationBody, walletKey } from '../../helpers/signed-line.ts'
+import { authorityEnvironment, type Changes, sendSigned } from '../../helpers/signed-reader.ts'
+
+const SELLER = walletKey(ALICE)
+const NEXT = ed25519Key(Buffer.alloc(32, 31))
+const LISTING = {
+  listing_id: 'a b',
+  storefront_url: 'http://storefront.example/',
+  offer_resource: { gpu_model: 'H200', region: 'Reykjavik, IS' },
+  settlement_options: [
+    { option_id: '0'.repeat(64), mechanism: 'fiat.stripe.v1', asset: 'usd', rates: [], params: {} },
+  ],
+}
+
+type Options = { environment?: Record<string, string>; toml?: string; now?: () => number }
+
+async function start(t: ExecutionContext, { environment = {}, toml = '', now = unixNow }: Options = {}) {
+  const service = await startRegistry(t, {
+    environment: { ...authorityEnvironment(t), ...environment },
+    toml,
+    nowSeconds: now,
+  })
+  const send = (method: string, path: string, body?: unknown, changes: Changes = {}) =>
+    sendSigned(service.url, method, path, body, { key: SELLER, timestamp: String(now()), ...changes })
+  return { ...service, send, publish: (changes: Changes = {}) => send('POST', '/listings', LISTING, changes) }
+}
+
+test('signed writes: what is published has its options and its principals on the signed line, and is the same on the plain one', async (t) => {
+  const { get, send, publish } = await start(t)
+  const published = await publish()
+  const identities = [SELLER.party]
+  t.like(published, {
+    status: 201,
+    isSigned: true,
+    body: { publisher_id: 1, publisher_principals: { identities } },
+  })
+  const { body } = await send('GET', '/listings/a%20b')
+  t.like(body.listing, {
+    listing_id: 'a b',
+    publisher_principals: { identities },
+    settlement_options: LISTING.settlement_options,
+  })
+  t.like((await get('/listings/a%20b')).json().listing as object, {
+    settlement_options: LISTING.settlement_options,
+    accepted_escrows: [],
+  })
+  const text = { ...LISTING, listing_id: 'text', offer_resource: '{"a":1}', settlement_options: null }
+  t.is((await send('POST', '/listings', text)).status, 201)
+  t.false((await get('/listings/text')).text.includes('settlement_options'))
+  const poisoned = { ...LISTING, listing_id: 'poisoned', offer_resource: '{"a":9007199254740993}' }
+  t.is((await send('POST', '/listings', poisoned)).status, 201)
+  t.is((await send('GET', '/listings/poisoned')).status, 404)
+  t.is((await send('DELETE', '/listings/poisoned')).status, 204)
+})
+
+test('signed writes: an owner of the plain line owns the same listings on the signed one, and the other way round', async (t) => {
+  const { url, send } = await start(t)
+  await publish(url, ALICE, { listing_id: 'plain', offer_resource: {} })
+  t.is((await send('PUT', '/listings/plain', { status: 'closed' })).status, 200)
+  t.like((await send('POST', '/listings', { listing_id: 'signed' })).body, { publisher_id: 1 })
+  t.is((await update(url, 'signed', { status: 'closed' })).status, 200)
+  t.is((await remove(url, 'signed', { seller: BOB })).status, 401)
+  t.is((await remove(url, 'signed')).status, 204)
+})
+
+test('signed writes: checks come in the order of the protocol', async (t) => {
+  const { send, publish } = await start(t, {
+    environment: { REGISTRY_REQUIRE_WRITE_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' },
+  })
+  const bad: Changes = { headers: { 'x-market-role': 'x' } }
+  const detail = async (reply: ReturnType<typeof send>) => {
+    const { status, isSigned, body } = await reply
+    return [status, isSigned, body?.detail]
+  }
+  const unsigned = async (status: number, reply: ReturnType<typeof send>) =>
+    t.deepEqual((await detail(reply)).slice(0, 2), [status, false])
+  await unsigned(422, send('GET', '/listings?limit=x', undefined, bad))
+  await unsigned(422, send('GET', '/listings?limit=', undefined))
+  await unsigned(422, send('POST', '/listings', LISTING, { ...bad, body: '[' }))
+  await unsigned(422, send('POST', '/listings', LISTING, { ...bad, body: '[]' }))
+  await unsigned(
+    400,
+    send('POST', '/listings', LISTING, { ...bad, body: `${'['.repeat(2000)}${']'.repeat(2000)}` }),
+  )
+  t.deepEqual(await detail(send('POST', '/listings', LISTING, { ...bad, body: '{"a":NaN}' })), [
+    400,
+    false,
+    'Body is not canonical JSON',
+  ])
+  t.deepEqual(await detail(publish(bad)), [401, false, 'context_mismatch'])
+  const requestId = randomUUID()
+  const asBuyer = { requestId, role: 'buyer' }
+  t.deepEqual(await detail(publish(asBuyer)), [403, true, 'role_not_authorized'])
+  t.deepEqual(await detail(send('POST', '/listings', { listing_id: 'b' }, asBuyer)), [
+    409,
+    true,
+    'changed_reuse',
+  ])
+  t.deepEqual(await detail(publish({})), [401, true, 'API key required'])
+  t.deepEqual(await detail(send('POST', '/listings', {}, {})), [401, true, 'API key required'])
+})
+
+test('signed writes: the key is checked on a retry, too, and what was refused stays refused', async (t) => {
+  const { url, publish } = await start(t, {
+    environment: { REGISTRY_REQUIRE_WRITE_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' },
+  })
+  const { bearer } = await mintKey(url, { scope: 'write' })
+  const headers = { authorization: bearer.Authorization }
+  const requestId = randomUUID()
+  t.is((await publish({ requestId, headers })).status, 201)
+  t.like(await publish({ requestId }), { status: 401, isSigned: true })
+  const again = await publish({ requestId, headers })
+  t.like(again, { status: 201, isSigned: true })
+  const refused = randomUUID()
+  t.is((await publish({ requestId: refused })).status, 401)
+  t.is((await publish({ requestId: refused, headers })).status, 401)
+})
+
+test('signed writes: a repeat gets the recorded answer whatever has changed since, for ten minutes', async (t) => {
+  let now = unixNow()
+  const { send, publish } = await start(t, { now: () => now })
+  const requestId = randomUUID()
+  const first = await publish({ requestId })
+  t.is((await send('DELETE', '/listings/a%20b')).status, 204)
+  now += 200
+  const again = await publish({ requestId })
+  t.is(again.text, first.text)
+  t.is((await send('GET', '/listings/a%20b')).status, 404)
+  now += 599
+  t.is((await publish({ requestId })).text, first.text, 'the latest try counts')
+  now += 601
+  t.like(await publish({ requestId }), { status: 409, body: { detail: 'changed_reuse' } })
+})
+
+test('signed writes: a key is changed without an outage, and a retired wallet is refused on both lines', async (t) => {
+  let now = unixNow()
+  const { url, get, send, publish: publishSigned } = await start(t, { now: () => now })
+  await publishSigned()
+  const path = '/publishers/1/identity-rotations'
+  const body = await rotationBody(SELLER, NEXT, {
+    subject: 'publisher:1',
+    nonce: 'n',
+    overlap_seconds: 100,
+    expires_at: now + 500,
+  })
+  const applied = await send('POST', path, body)
+  t.like(applied, {
+    status: 200,
+    isSigned: true,
+    body: { status: 'overlap', overlap_seconds: 100, retired_at: null },
+  })
+  const row = async () => (await send('GET', '/listings/a%20b')).body.listing
+  t.deepEqual((await row()).publisher_principals, { identities: [NEXT.party, SELLER.party] })
+  t.is(
+    (await publish(url, ALICE, { listing_id: 'plain', offer_resource: {} }, { timestamp: now })).status,
+    201,
+  )
+  t.is((await send('PUT', '/listings/plain', { status: 'closed' }, { key: NEXT })).status, 200)
+  now += 100
+  t.deepEqual((await row()).publisher_principals, { identities: [NEXT.party] })
+  t.is((await row()).publisher_id, 1)
+  const refused = await publish(url, ALICE, { listing_id: 'plain', offer_resource: {} }, { timestamp: now })
+  t.deepEqual([refused.status, refused.json().detail], [403, 'Publisher principal is retired or disabled'])
+  t.is((await update(url, 'a b', { status: 'closed' }, { timestamp: now })).status, 401)
+  const { body: read } = await send('GET', `${path}/n`)
+  t.like(read, { status: 'retired', retired_at: null })
+  const { body: publishers } = await send('GET', `/publishers?scheme=eip191&identifier=${ALICE.address}`)
+  t.like(publishers.items[0]?.identities as object[], [
+    { principal: NEXT.party, status: 'primary' },
+    { principal: SELLER.party, status: 'retired', retired_at: null },
+  ])
+  const filter = `publisher_scheme=eip191&publisher_identifier=${ALICE.address}&status=`
+  t.is((await send('GET', `/listings?${filter}`)).body.total_after_filter, 2)
+  t.regex((await get('/publishers')).text, /"identities":\[\{"scheme":"ed25519"/)
+})
+
+test('signed writes: limits are by principal, behind a wide one by address that cannot be signed', async (t) => {
+  const { url, send } = await start(t, { toml: '[limits]\nprincipal_per_minute = 2\npublish_per_minute = 1' })
+  const read = (n: number) => send('GET', '/listings', undefined, { key: ed25519Key(Buffer.alloc(32, n)) })
+  t.is((await read(1)).status, 200)
+  t.is((await read(1)).status, 200)
+  t.like(await read(1), { status: 429, isSigned: true })
+  t.is((await send('POST', '/listings', LISTING)).status, 201)
+  const requestId = randomUUID()
+  t.like(await send('POST', '/listings', LISTING, { requestId }), { status: 429, isSigned: true })
+  t.is(
+    (await publish(url, ALICE, { listing_id: 'x', offer_resource: {} })).status,
+    429,
+    'one limit for both lines',
+  )
+  for (let n = 2; n < 37; n++) t.is((await read(n)).status, 200, String(n))
+  const last = await read(90)
+  t.like(last, { status: 429, isSigned: false })
+  t.regex(String(last.body.detail), /of the signed line from this address/)
+})
+
+test('signed writes: with [access] plain = false the plain line is closed, but for probes and the operator', async (t) => {
+  const { get, send } = await start(t, {
+    toml: '[access]\nplain = false',
+    environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
+  })
+  for (const path of [
+    '/listings',
+    '/listings/x',
+    '/filter-spec',
+    '/publishers',
+    '/',
+    '/docs',
+    '/openapi.json',
+    '/facets',
+    '/sources',
+  ])
+    t.true([401, 404].includes((await get(path)).status), path)
+  t.deepEqual((await get('/filter-spec')).json(), { detail: 'context_mismatch' })
+  for (const path of ['/live', '/ready', '/health', '/admin']) t.true((await get(path)).status < 400, path)
+  t.is((await get('/admin/api-keys', { Authorization: 'Bearer admin' })).status, 200)
+  t.is((await send('GET', '/listings')).status, 200)
+})
+
+test('signed writes: a pure gateway refuses them, signed', async (t) => {
+  const fake = await startFake(t)
+  const toml = `${patientToml([{ name: 'up', url: fake.url }])}\n[registry]\nenabled = false`
+  const { publish } = await start(t, { toml })
+  t.like(await publish(), { status: 404, isSigned: true })
+})
