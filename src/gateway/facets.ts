@@ -98,7 +98,8 @@ export async function readFacets(
     const n = fields.indexOf(field)
     const missing = sum(counts, (one) => one.missing[n]!)
     const values = mergeValues(counts, n)
-    return [field.name, field.parseDerived === undefined ? facetOf(values, missing) : judged(values, missing)]
+    const facet = field.parseDerived === undefined ? facetOf(values, missing) : judged(values, missing)
+    return [field.name, reports.complete ? facet : atLeast(facet, modelsOf(field, settings))]
   })
   return {
     total,
@@ -211,6 +212,19 @@ function judged(values: ReadonlyMap<string, number>, missing: number): FacetJson
     [...values].filter(([value]) => isOpen(value) === wanted),
   )
   return facetOf(new Map(certain), sum(open!, ([, count]) => count) + missing)
+}
+
+/** Where a source is not counted: it may have more of each value, and others that are known. */
+function atLeast({ values, ...rest }: FacetJson, known: readonly string[]): FacetJson {
+  const counted = new Set(values.map(({ value }) => value))
+  const others = known.filter((value) => !counted.has(value)).map((value) => ({ value, count: 0 }))
+  const room = Math.max(0, MAX_VALUES - values.length)
+  return { ...rest, values: [...values, ...others.slice(0, room)].map((one) => ({ ...one, at_least: true })) }
+}
+
+function modelsOf({ name, parseDerived }: Filter, { vocabulary }: MergeSettings): string[] {
+  if (name !== 'gpu' || parseDerived === undefined) return []
+  return vocabulary.tables.gpus.models.map(({ model }) => model)
 }
 
 /** The Registry may have changed between two counts, so some could be below 1. */

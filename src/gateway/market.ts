@@ -216,7 +216,7 @@ async function withPrices(
   if (facet === undefined) return counted
   const values: FacetJson['values'] = []
   for (const one of facet.values) {
-    const isPriced = values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
+    const isPriced = one.count > 0 && values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
     const filters = [...query.filters, [name, one.value] as const]
     const narrowed = { ...query, filters, by: [], per }
     const prices = isPriced

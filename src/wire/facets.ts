@@ -36,6 +36,10 @@ const facet = z
         z.object({
           value: z.string(),
           count: z.int(),
+          at_least: z
+            .literal(true)
+            .optional()
+            .describe('A source is not counted: there may be more. 0 for known models that were not seen'),
           prices: z
             .array(priceRange)
             .optional()

@@ -2,12 +2,11 @@ import {
   comparePriceKeys,
   formatAmount,
   type PriceKey,
-  priceKey,
   readableAmount,
 } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { shortAddress } from '../common/untrusted-text.ts'
-import { ofGpus, shortAmount, shownOption, tokenName } from './prices.ts'
+import { keyIn, shortAmount, shownOption, tokenName } from './prices.ts'
 import type { ListingRow } from './state/listing-row.ts'
 import { isSameKind, leadingRow, type MarketPrices } from './state/market-prices.ts'
 
@@ -56,9 +55,9 @@ export function modelsOfRows(
   nameOf = ({ gpu, model }: ListingRow): string | null => gpu ?? model,
 ): PricedModels | null {
   const priced = rows.flatMap((row) => {
+    if (row.isOutlier) return []
     const option = shownOption(row, tokens)
-    const key =
-      option?.unit === 'hour' && row.gpus !== null ? priceKey(option, ofGpus(row.gpus), 'gpu') : null
+    const key = option?.unit === 'hour' && row.gpus !== null ? keyIn(option, row.gpus, 'gpu', tokens) : null
     const model = nameOf(row)
     const filter = row.gpu === null ? ('gpu_model' as const) : ('gpu' as const)
     return option === null || key === null || model === null ? [] : [{ model, filter, option, key }]
@@ -70,7 +69,8 @@ export function modelsOfRows(
   const [largest = []] = [...byToken.values()].sort((a, b) => b.length - a.length)
   const [first] = largest
   if (first === undefined) return null
-  const decimals = tokens.find(first.option.chain, first.option.token)?.decimals ?? null
+  const known = tokens.find(first.option.chain, first.option.token)
+  const decimals = known && tokens.decimalsOf(known.symbol)
   const amountOf = (key: PriceKey): Amount => amount(formatAmount(key, decimals), decimals !== null)
   const models = [...Map.groupBy(largest, ({ model }) => model)]
     .sort(([, a], [, b]) => b.length - a.length)

@@ -10,6 +10,7 @@ import {
   amountOf,
   chainName,
   isTestnet,
+  OutlierChip,
   safeUnit,
   shortAmount,
   shownOption,
@@ -28,7 +29,7 @@ export function PriceLines({ row, tokens, isShort }: PriceLinesProps) {
   const amountPer = (per: 'gpu' | 'offer'): string => amountOf(option, row.gpus, per, tokens) ?? '–'
   const line = (per: 'gpu' | 'offer') =>
     html`<strong>${isShort ? shortAmount(amountPer(per)) : amountPer(per)}</strong> <span class="unit">${tokenName(option, tokens)} per ${safeUnit(option.unit, per)}</span>`
-  return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}${isTestnet(option, tokens) && html` <${TestChip} />`}</p>
+  return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}${isTestnet(option, tokens) && html` <${TestChip} />`}${row.isOutlier && html` <${OutlierChip} />`}</p>
     ${isPerGpu && html`<p>${line('offer')} <span class="hint">for the whole offer</span></p>`}`
 }
 

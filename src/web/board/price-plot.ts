@@ -1,4 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
+import { plural } from '../../domain/plural.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
@@ -44,7 +45,7 @@ export function PricePlot({ facets, listings, tokens, navigation }: PricePlotPro
     .slice(0, isLong ? MAX_MODELS : SHORT_LENGTH)
   const { unknownModels } = facets.market
   return html`<details class="plot" open=${WIDE.matches}>
-    <summary><h2>Prices by GPU model</h2> <span class="hint">${unit} per GPU-hour<${Basis} ...${{ priced, listings }} /></span></summary>
+    <summary><h2>Prices by GPU model</h2> <span class="hint">${unit} per GPU-hour<${Basis} ...${{ priced, listings }} />${leftOut(facets.market.outliers)}</span></summary>
     <table class="prices box">
       <thead>
         <tr>
@@ -61,6 +62,9 @@ export function PricePlot({ facets, listings, tokens, navigation }: PricePlotPro
     ${models.length > SHORT_LENGTH && html`<button type="button" class="quiet" aria-expanded=${isLong} onClick=${() => setLong(!isLong)}>${isLong ? 'Show fewer models' : `Show all ${models.length} models`}</button>`}
   </details>`
 }
+
+const leftOut = (outliers: number): string =>
+  outliers === 0 ? '' : `, without ${plural(outliers, 'price')} far below the median`
 
 /** Where the prices are of loaded listings only. */
 function Basis({ priced: { basedOn }, listings }: { priced: PricedModels; listings: Listings }) {

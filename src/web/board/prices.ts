@@ -1,4 +1,4 @@
-import type { PaymentOption } from '../../domain/price/payment-option.ts'
+import { basisOf, type PaymentOption } from '../../domain/price/payment-option.ts'
 import {
   comparePriceKeys,
   formatAmount,
@@ -7,6 +7,7 @@ import {
   priceKey,
   readableAmount,
   type Sizes,
+  scaleKey,
   unitName,
 } from '../../domain/price/price-key.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
@@ -27,11 +28,22 @@ export function shownOption(
   const comparable = candidates.filter(
     (one) => one.unit === first.unit && symbolOf(one, tokens) === symbolOf(first, tokens),
   )
-  const keyOf = (one: PaymentOption): PriceKey => priceKey(one, ofGpus(gpus), 'offer')!
+  const keyOf = (one: PaymentOption): PriceKey => keyIn(one, gpus, 'offer', tokens)!
   return comparable.reduce((best, one) => (comparePriceKeys(keyOf(one), keyOf(best)) < 0 ? one : best))
 }
 
 export const ofGpus = (gpus: number | null): Sizes => ({ gpu: gpus, gb: null, tflop: null })
+
+/** Keys compare within a symbol, which may have other decimals on another chain. */
+export function keyIn(
+  option: PaymentOption,
+  gpus: number | null,
+  per: PricePer,
+  { scaleOf }: TokenTable,
+): PriceKey | null {
+  const key = priceKey(option, ofGpus(gpus), per)
+  return key && scaleKey(key, scaleOf?.(basisOf({ ...option, hasGpus: gpus !== null })))
+}
 
 /** Whether the token is worth nothing. */
 export function isTestnet({ chain, token }: PaymentOption, tokens: TokenTable): boolean {
@@ -41,6 +53,9 @@ export function isTestnet({ chain, token }: PaymentOption, tokens: TokenTable): 
 
 export const TestChip = () =>
   html`<span class="flag" title="Tokens of a test network are worth nothing">test network</span>`
+
+export const OutlierChip = () =>
+  html`<span class="flag" title="Below 1 % of the median of its model: probably not what the seller means. It does not count as the lowest price.">far below the median</span>`
 
 const symbolOf = ({ chain, token }: PaymentOption, tokens: TokenTable): string =>
   tokens.find(chain, token)?.symbol ?? `${chain} ${token}`

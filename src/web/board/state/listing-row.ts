@@ -49,6 +49,8 @@ export type ListingRow = {
   longestRent: number | null
   /** The option by which the gateway ordered or limited. */
   compared: PaymentOption | null
+  /** Whether the gateway marks that price as too low to be meant. */
+  isOutlier: boolean
   /** Its amount, where it was divided by what the data sheet says. */
   divided: { amount: string; unit: string; per: PricePer; symbol: string | null } | null
   /** Signing address, else the Registry's number. */
@@ -100,6 +102,7 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
     sla: numberAt(listing, 'offer_resource', 'sla'),
     longestRent: numberAt(listing, 'max_duration_seconds'),
     compared: comparedOption(options, at(meta, 'price')),
+    isOutlier: at(meta, 'price', 'outlier') === true,
     divided: dividedPrice(at(meta, 'price')),
     address: textAt(meta, 'publisher'),
     storefrontUrl: textAt(listing, 'storefront_url'),

@@ -10,6 +10,8 @@ export type PriceRow = {
   chains: readonly string[]
   token?: string | undefined
   offers: number
+  /** Left out, since they are far below the median of their model. */
+  outliers?: number | undefined
   least: string
   median: string
   most: string
@@ -29,9 +31,18 @@ export type MarketPrices = {
   models: readonly ValuePrices[]
   /** Listings whose model is not known. */
   unknownModels: number
+  /** Listings whose price is too low to be meant: no row counts it. */
+  outliers: number
 }
 
-export const NO_PRICES: MarketPrices = { rows: [], gpus: null, summary: null, models: [], unknownModels: 0 }
+export const NO_PRICES: MarketPrices = {
+  rows: [],
+  gpus: null,
+  summary: null,
+  models: [],
+  unknownModels: 0,
+  outliers: 0,
+}
 
 type Answer = Omit<FacetsJson, 'prices' | 'facets'> & {
   gpus?: number | undefined
@@ -45,7 +56,7 @@ type Answer = Omit<FacetsJson, 'prices' | 'facets'> & {
 
 /** @param whole the answer of `/facets` to the whole query @param byModel the one that has models */
 export function readMarketPrices(whole: FacetsJson, byModel: FacetsJson): MarketPrices {
-  const { prices, gpus, summary }: Answer = whole
+  const { prices, gpus, summary, outliers }: Answer = whole
   const { facets }: Answer = byModel
   return {
     rows: prices.map(({ chain, ...row }) => ({ ...row, chains: row.chains ?? (chain ? [chain] : []) })),
@@ -53,6 +64,7 @@ export function readMarketPrices(whole: FacetsJson, byModel: FacetsJson): Market
     summary: summary ?? null,
     models: facets.gpu?.values ?? [],
     unknownModels: facets.gpu?.missing ?? 0,
+    outliers: outliers ?? 0,
   }
 }
 

@@ -8,7 +8,16 @@ import { linkTarget, shortAddress, untrustedText } from '../../common/untrusted-
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
 import { Narrow, type Navigation, ViewLink } from '../navigation.ts'
-import { amountOf, chainName, isTestnet, safeUnit, shortAmount, shownOption, TestChip } from '../prices.ts'
+import {
+  amountOf,
+  chainName,
+  isTestnet,
+  OutlierChip,
+  safeUnit,
+  shortAmount,
+  shownOption,
+  TestChip,
+} from '../prices.ts'
 import { type ListingRow, warningsOf } from '../state/listing-row.ts'
 
 /** All that the board knows of a column. */
@@ -190,7 +199,7 @@ function PaidIn({ row, tokens }: Pick<CellProps, 'row' | 'tokens'>) {
   if (option === null) return null
   const token = symbolOf(option, tokens) === undefined ? `${shortAddress(option.token)} on ` : ''
   const more = row.options.length > 1 ? `, +${row.options.length - 1} more` : ''
-  return html`${isTestnet(option, tokens) && html`<${TestChip} />`}<span class="hint" title=${untrustedText(option.token)}>${token}${chainName(option.chain)}${more}</span>`
+  return html`${row.isOutlier && html`<${OutlierChip} />`}${isTestnet(option, tokens) && html`<${TestChip} />`}<span class="hint" title=${untrustedText(option.token)}>${token}${chainName(option.chain)}${more}</span>`
 }
 
 function Offer({ row, navigation, now }: CellProps) {

@@ -1,5 +1,5 @@
 import { plural } from '../../../domain/plural.ts'
-import { comparePriceKeys, priceKey } from '../../../domain/price/price-key.ts'
+import { comparePriceKeys } from '../../../domain/price/price-key.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { type JsonObject, objectOrEmpty } from '../../../json/value.ts'
 import { useModal } from '../../common/modal.ts'
@@ -8,7 +8,7 @@ import { html } from '../../html.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
 import { PriceLines } from '../payments.ts'
-import { chainName, ofGpus, shownOption, tokenName } from '../prices.ts'
+import { chainName, keyIn, shownOption, tokenName } from '../prices.ts'
 import { type ListingRow, parseListing } from '../state/listing-row.ts'
 import { MAX_COMPARED } from '../view.ts'
 import { Storefront } from './columns.ts'
@@ -84,8 +84,8 @@ export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogP
 function lowestOf(rows: readonly ListingRow[], tokens: TokenTable): ListingRow | null {
   const per = rows.some(({ gpus }) => gpus === null) ? 'offer' : 'gpu'
   const priced = rows.flatMap((row) => {
-    const option = shownOption(row, tokens)
-    const key = option && priceKey(option, ofGpus(row.gpus), per)
+    const option = row.isOutlier ? null : shownOption(row, tokens)
+    const key = option && keyIn(option, row.gpus, per, tokens)
     return option === null || key === null
       ? []
       : [{ row, key, kind: `${tokenName(option, tokens)} ${option.unit}` }]

@@ -32,12 +32,13 @@ export function Facts({ facets, listings, tokens }: FactsProps) {
 }
 
 function pricesOf(price: PriceRow, atMost: string) {
-  const { symbol, unit, offers, least, median, most, chains } = price
+  const { symbol, unit, offers, outliers = 0, least, median, most, chains } = price
+  const left = outliers === 0 ? '' : `; ${outliers.toLocaleString('en')} far below the median left out`
   const text = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
   const where = chains.length === 1 ? ` on ${chainName(chains[0]!)}` : ''
   return html`<strong>${text(least)}</strong> – ${text(most)} ${symbol ?? `units of ${shortAddress(price.token ?? '')}`} per ${safeUnit(unit, price.price_per)},
     ${' '}median <strong>${text(median)}</strong>
-    ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'}${where})</span>`
+    ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'}${where}${left})</span>`
 }
 
 function loadedPricesOf({ unit, models }: PricedModels) {

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { listingText } from '../../../helpers/fake-registry.ts'
+import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
@@ -164,8 +164,8 @@ test('facets: a gateway counts each listing once over live sources and snapshots
   t.deepEqual([total, complete], [4, false])
   t.deepEqual(facets.gpu_model, {
     values: [
-      { value: 'H100', count: 2 },
-      { value: 'H200', count: 2 },
+      { value: 'H100', count: 2, at_least: true },
+      { value: 'H200', count: 2, at_least: true },
     ],
     other: 0,
     missing: 0,
@@ -210,4 +210,30 @@ test('facets: prices_by gives each value the prices of its listings, and a summa
     /^Cheapest 2\.10 USDC\/GPU·h \(8 GPUs at once\), median 2\.10, of 2 of 4 listings by 1 seller\./,
   )
   t.is((await registry.get('/facets?prices_by=nothing')).status, 400)
+})
+
+test('facets: where a source is not counted, counts are marked as the least, and known models are offered', async (t) => {
+  const offer = (gpu_model: string) => ({ offer_resource: { gpu_model } })
+  const large = await startFake(t, { items: listingTexts('large', 3, offer('B200')) })
+  const small = await startFake(t, { items: listingTexts('small', 2, offer('H200')) })
+  const { get } = await startGateway(t, [
+    { name: 'large', url: large.url, settings: 'scan_limit = 2' },
+    { name: 'small', url: small.url },
+  ])
+  type Value = { value: string; count: number; at_least?: true }
+  const valuesOf = async (sources: string) =>
+    (
+      (await get(`/facets?by=gpu,gpu_model&sources=${sources}`)).json() as {
+        facets: Record<string, { values: Value[] }>
+      }
+    ).facets
+  const whole = await valuesOf('small')
+  t.deepEqual(whole.gpu?.values, [{ value: 'H200', count: 2 }])
+  const part = await valuesOf('small,large')
+  t.deepEqual(part.gpu_model?.values, [{ value: 'H200', count: 2, at_least: true }])
+  t.deepEqual(part.gpu?.values[0], { value: 'H200', count: 2, at_least: true })
+  t.deepEqual(
+    part.gpu?.values.find(({ value }) => value === 'B200'),
+    { value: 'B200', count: 0, at_least: true },
+  )
 })

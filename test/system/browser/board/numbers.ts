@@ -140,22 +140,57 @@ test.serial('board: money is by symbol, GPUs are of all, models have prices of a
 test.serial('board: in place of an empty page the closest listings, with what differs', async (t) => {
   const fake = await startFake(t, { items })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-  const withMisses = async (route: Route): Promise<void> => {
-    const response = await route.fetch()
-    const body = await response.json()
-    const differs = { filter: 'gpu_count_min', asked: '8', has: '1' }
-    const near_misses = [{ differs, listing: { ...JSON.parse(items[0]!), _meta: { registry: 'far' } } }]
-    await route.fulfill({ response, json: { ...body, near_misses } })
-  }
-  const page = await openWatched(t, t.context.browser, `${gateway.url}/?gpu_count_min=9`, {
-    prepare: (page) => page.route('**/listings?*', withMisses),
-  })
+  const asked = 'gpu_count_min=9&price_token=USDC&price_max=3&region=Tokyo, JP'
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/?${asked}`)
   await waitForCount(page, 'No listing matches.')
   const near = page.getByRole('region', { name: 'Closest' })
-  t.regex((await near.textContent()) ?? '', /1 × H200 Tokyo, JP\s*GPUs: 1\s*2\.00 USDC per GPU·h/)
+  t.regex((await near.textContent()) ?? '', /1 × H200\s*Tokyo, JP\s*GPUs: 1\s*2\.00 USDC per GPU·h/)
   t.is(await near.locator('p strong').first().textContent(), '1')
-  await near.getByRole('link').click()
+  await near.getByRole('link').first().click()
   await page.getByRole('dialog').waitFor()
+  await page.goto(`${gateway.url}/?gpu_model=H200&price_token=USDC&price_max=1.50`)
+  t.regex((await near.textContent()) ?? '', /Price: 2\.00 USDC\/GPU·h/)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: a price that is too low to be meant is marked, and leads nothing', async (t) => {
+  const offers = Array.from({ length: 6 }, (_, n) =>
+    listingText({ ...machine(`usual-${n}`, { gpu_count: 1 }), ...rent }),
+  )
+  const bait = listingText({ ...machine('bait', { gpu_count: 1 }), accepted_escrows: [escrow('1')] })
+  const fake = await startFake(t, { items: [...offers, bait].sort() })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
+  await whenReady(gateway)
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await page
+    .locator('.facts-line', {
+      hasText: /7 GPUs · *2\.00 – 2\.00 USDC .*\(6 offers; 1 far below the median left out\)/s,
+    })
+    .waitFor()
+  t.regex(
+    (await page.locator('.sentence').textContent()) ?? '',
+    /^Cheapest 2\.00 .* Not counted: 1 price below 1 %/,
+  )
+  await page.locator('.plot summary', { hasText: 'without 1 price far below the median' }).waitFor()
+  t.is(await page.locator('table.listings .flag', { hasText: 'far below the median' }).count(), 1)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: counts without a registry that is too large are at least that', async (t) => {
+  const large = await startFake(t, { items: items.slice(0, 3) })
+  const small = await startFake(t, { items: items.slice(0, 2) })
+  const gateway = await startGateway(t, [
+    { name: 'large', url: large.url, settings: 'scan_limit = 2' },
+    { name: 'small', url: small.url },
+  ])
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  const models = page.locator('#filter-gpu')
+  await models.getByText('2+', { exact: true }).waitFor()
+  await models
+    .getByText('B200', { exact: true })
+    .or(models.getByRole('button', { name: /^Show all/ }))
+    .first()
+    .waitFor()
   t.deepEqual(page.faults, [])
 })
 
