@@ -6,8 +6,10 @@ import fc from 'fast-check'
 import type { OpenApiDocument } from '../../../src/http/docs/openapi.ts'
 import { type AnnouncedAnswer, announcedBy } from '../../helpers/announced.ts'
 import { ALICE, BOB, publishBody, sign, unixNow } from '../../helpers/seller.ts'
+import { authorityEnvironment } from '../../helpers/signed-reader.ts'
 import type { FuzzRequest } from './messages.ts'
 import { fuzzRequests, type Seeds } from './requests.ts'
+import { signDraft, signedDrafts } from './signed.ts'
 import type { VictimSays } from './victim.ts'
 
 const ADMIN_KEY = 'fuzz-admin'
@@ -18,10 +20,12 @@ const BATCH = 500
 /** Enough to see what is wrong. */
 const MAX_WRONGS = 3
 
+export type FuzzLine = 'plain' | 'signed'
+
 /** A service under attack. */
 type Victim = {
   /** Sends `count` generated requests. Resolves with up to `MAX_WRONGS` faults of the answers. One seed gives the same requests. */
-  attack: (count: number, seed: number) => Promise<string[]>
+  attack: (count: number, seed: number, line?: FuzzLine) => Promise<string[]>
   /** Bytes of JavaScript memory held after a garbage collection. */
   heldBytes: () => Promise<number>
   /** Whether it still answers as it should. */
@@ -31,9 +35,11 @@ type Victim = {
 
 /** Starts the service in a child process. */
 export async function startVictim(): Promise<Victim> {
+  const teardowns: (() => void)[] = []
+  const authority = { teardown: (end: () => void) => void teardowns.push(end) }
   const child = fork(new URL('victim.ts', import.meta.url), {
     execArgv: ['--expose-gc'],
-    env: { ...process.env, FUZZ_ADMIN_KEY: ADMIN_KEY },
+    env: { ...process.env, ...authorityEnvironment(authority), FUZZ_ADMIN_KEY: ADMIN_KEY },
   })
   const says = await hear(child)
   if (!('url' in says)) throw new Error('the service did not say where it listens')
@@ -42,15 +48,19 @@ export async function startVictim(): Promise<Victim> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY })
   const judge = announcedBy(document)
   return {
-    attack: async (count, seed) => {
-      const requests = fuzzRequests(await seedsFor(document))
+    attack: async (count, seed, line = 'plain') => {
+      const seeds = await seedsFor(document)
+      const [requests, drafts] = [fuzzRequests(seeds), signedDrafts(seeds.listingIds)]
       const wrongs: string[] = []
       for (let sent = 0; sent < count && wrongs.length < MAX_WRONGS; sent += BATCH) {
         const numRuns = Math.min(BATCH, count - sent)
-        const batch = fc.sample(requests, { numRuns, seed: seed + sent }).values()
+        const chosen = { numRuns, seed: seed + sent }
+        const made = line === 'plain' ? fc.sample(requests, chosen) : fc.sample(drafts, chosen).map(signDraft)
+        const batch = made.values()
         const work = async (): Promise<void> => {
-          for (const one of batch) {
+          for (const signed of batch) {
             if (wrongs.length >= MAX_WRONGS) return
+            const one = await signed
             const wrong = await ask(url, agent, one).then((answer) => wrongWith(one, answer, judge), String)
             if (wrong !== null) wrongs.push(`${wrong}\n  in answer to ${show(one)}`)
           }
@@ -74,6 +84,7 @@ export async function startVictim(): Promise<Victim> {
     end: () => {
       agent.destroy()
       child.kill()
+      for (const end of teardowns) end()
     },
   }
 }
@@ -104,15 +115,17 @@ async function seedsFor(document: OpenApiDocument): Promise<Seeds> {
   return { document, listingIds: LISTING_IDS, signedBodies, signedQueries, adminKey: ADMIN_KEY }
 }
 
+type Answer = AnnouncedAnswer & { isSigned?: boolean }
+
 /** `null` for raw bytes that the service answered by closing the connection. */
-const ask = (url: string, agent: Agent, one: FuzzRequest): Promise<AnnouncedAnswer | null> =>
+const ask = (url: string, agent: Agent, one: FuzzRequest): Promise<Answer | null> =>
   one.kind === 'raw' ? askRaw(url, one.bytes) : askHttp(url, agent, one)
 
 const askHttp = (
   url: string,
   agent: Agent,
   { method, path, headers, body }: FuzzRequest & { kind: 'http' },
-): Promise<AnnouncedAnswer> =>
+): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
     const length = body === null ? {} : { 'Content-Length': String(body.length) }
@@ -124,7 +137,9 @@ const askHttp = (
       try {
         for await (const chunk of response) chunks.push(chunk)
         const type = response.headers['content-type'] ?? ''
-        resolve({ status: response.statusCode!, type, text: Buffer.concat(chunks).toString('utf8') })
+        const isSigned = response.headers['x-market-signature'] !== undefined
+        const text = Buffer.concat(chunks).toString('utf8')
+        resolve({ status: response.statusCode!, type, text, isSigned })
       } catch (cause) {
         reject(cause)
       }
@@ -154,13 +169,14 @@ async function askRaw(url: string, bytes: Buffer): Promise<AnnouncedAnswer | nul
 type Judge = ReturnType<typeof announcedBy>
 
 /** The fault of an answer, or how it differs from the document; `null` for a correct one. */
-function wrongWith(one: FuzzRequest, answer: AnnouncedAnswer | null, judge: Judge): string | null {
+function wrongWith(one: FuzzRequest, answer: Answer | null, judge: Judge): string | null {
   if (answer === null) return null
-  const { status, type, text } = answer
+  const { status, type, text, isSigned } = answer
+  if (one.mustFail && isSigned && status < 400) return `${status} for another request than the signed one`
   if (status >= 500 && status !== 508) return `${status}: ${text}`
   // A fault of a tool is inside an answer of 200.
   if (one.kind === 'http' && one.path === '/mcp' && /internal error of this server/.test(text)) return text
-  if (one.kind === 'raw' || type === '') return null
+  if (one.kind === 'raw' || type === '' || one.mustFail !== undefined) return null
   if (status >= 400 && !type.startsWith('application/problem+json')) return `${status} came as ${type}`
   if (status === 405 || one.template === null || one.method === 'OPTIONS') return null
   if (one.method === 'HEAD') return null

@@ -4,12 +4,14 @@ import { startVictim } from './attack.ts'
 
 /** `npm run fuzz` is the long run of the same. */
 const REQUESTS = 1000
+const SIGNED_REQUESTS = 400
 const SEED = 20_261_121
 
 test('fuzz: no request gets a 500 or a response that OpenAPI does not announce', async (t) => {
   const victim = await startVictim()
   t.teardown(victim.end)
   t.deepEqual(await victim.attack(REQUESTS, SEED), [], `seed ${SEED}`)
+  t.deepEqual(await victim.attack(SIGNED_REQUESTS, SEED, 'signed'), [], `seed ${SEED}`)
   t.true(await victim.isWell())
 })
 

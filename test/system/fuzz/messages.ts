@@ -10,8 +10,10 @@ export type FuzzRequest =
       headers: Record<string, string>
       body: Buffer | null
       template: string | null
+      /** Whether a signed success would be wrong. */
+      mustFail?: boolean
     }
-  | { kind: 'raw'; bytes: Buffer }
+  | { kind: 'raw'; bytes: Buffer; mustFail?: undefined }
 
 const AGENT = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
 

@@ -15,6 +15,9 @@ const folder = mkdtempSync(join(tmpdir(), 'entrepot-fuzz-'))
 const file = join(folder, 'gateway.toml')
 writeFileSync(file, '[limits]\npublish_per_minute = 0\n')
 const config = loadConfig({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => name.startsWith('REGISTRY_AUTHORITY_')),
+  ),
   PORT: '0',
   STORE_URL: 'sqlite::memory:',
   LOG_LEVEL: 'error',
