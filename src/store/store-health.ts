@@ -70,6 +70,7 @@ export class StoreHealth {
       load: (visitor) => store.load(visitor),
       changesAfter: (position, limit) => call('read', () => store.changesAfter(position, limit)),
       onChange: (notify) => store.onChange(notify),
+      feed: store.feed,
       ping: () => this.#sharedPing(store),
       close: () => {
         this.#closed = true

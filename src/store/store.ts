@@ -17,6 +17,7 @@ import type {
 } from '../domain/publisher.ts'
 import { formatAge, type Micros, nowMicros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
+import type { Feed } from './feed.ts'
 
 /**
  * Each mutation is atomic, changelog entry included, and durable when it resolves. Times rise strictly with
@@ -68,6 +69,9 @@ export interface Store {
   ): Promise<{ changes: Change[]; position: ChangelogPosition } | 'lost'>
   /** Calls back soon after a change by any process. Returns how to stop. */
   onChange(notify: () => void): () => void
+
+  /** The log behind `GET /changes`. A copy of the store has a new one. */
+  readonly feed: Feed
 
   /** Rejects if the store cannot be read and written, or refuses every signature of now as one that may have been dropped. */
   ping(): Promise<void>

@@ -113,6 +113,7 @@ class RedisCopy implements CopyTarget {
         'another restore into this Redis began meanwhile; this one was deleted',
       )
     if (answer !== 'adopted') throw this.#occupied('what was written meanwhile')
+    await this.#storeSession.client.unlink(...Object.values(this.#storeSession.feedKeys))
   }
 
   /** What it cannot delete, the next restore does. */

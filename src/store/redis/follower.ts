@@ -4,24 +4,25 @@ import { type Client, followerClient } from './connection.ts'
 const BLOCK_MS = 5000
 const MAX_ENTRIES = 1000
 
-export class ChangelogFollower {
+/** Notifies of new entries in streams, by their keys. */
+export class StreamFollower {
   readonly #client: Client
-  readonly #log: string
-  readonly #notify: () => void
-  /** Last entry seen; `null`: look up the end first, which can move back in a failover. */
-  #position: string | null = null
+  readonly #streams: readonly string[]
+  readonly #notify: (stream: string) => void
+  /** Of each stream the last entry seen; `null`: look up the ends first, which can move back in a failover. */
+  #positions: Map<string, string> | null = null
   #stopped = false
 
-  constructor(url: string, log: string, notify: () => void) {
+  constructor(url: string, streams: readonly string[], notify: (stream: string) => void) {
     this.#client = followerClient(url)
-    this.#log = log
+    this.#streams = streams
     this.#notify = notify
     void this.#follow()
   }
 
-  /** Follows from the changelog's end after reconnecting: the address may lead to another Redis. */
+  /** Follows from the ends of the streams after reconnecting: the address may lead to another Redis. */
   reconnect(): void {
-    this.#position = null
+    this.#positions = null
     if (this.#client.status === 'ready') this.#client.disconnect(true)
   }
 
@@ -33,35 +34,41 @@ export class ChangelogFollower {
   async #follow(): Promise<void> {
     while (!this.#stopped) {
       try {
-        const hasGrown = this.#position === null ? await this.#seekEnd() : await this.#read(this.#position)
-        if (hasGrown && !this.#stopped) this.#notify()
+        const grown = this.#positions === null ? await this.#seekEnds() : await this.#read(this.#positions)
+        if (!this.#stopped) for (const stream of grown) this.#notify(stream)
       } catch {
-        this.#position = null
+        this.#positions = null
         await new Promise((resolve) => setTimeout(resolve, BLOCK_MS / 10).unref())
       }
     }
   }
 
-  /** `true`: earlier entries may not have been notified. */
-  async #seekEnd(): Promise<true> {
-    const [newest] = await this.#client.xrevrange(this.#log, '+', '-', 'COUNT', 1)
-    this.#position = newest?.[0] ?? '0-0'
-    return true
+  /** All of them: earlier entries may not have been notified. */
+  async #seekEnds(): Promise<readonly string[]> {
+    const positions = new Map<string, string>()
+    for (const stream of this.#streams) {
+      const [newest] = await this.#client.xrevrange(stream, '+', '-', 'COUNT', 1)
+      positions.set(stream, newest?.[0] ?? '0-0')
+    }
+    this.#positions = positions
+    return this.#streams
   }
 
-  async #read(position: string): Promise<boolean> {
+  async #read(positions: Map<string, string>): Promise<readonly string[]> {
     const reply = await this.#client.xread(
       'COUNT',
       MAX_ENTRIES,
       'BLOCK',
       BLOCK_MS,
       'STREAMS',
-      this.#log,
-      position,
+      ...positions.keys(),
+      ...positions.values(),
     )
-    const newest = reply?.[0]?.[1].at(-1)
-    if (newest === undefined) return false
-    if (this.#position === position) this.#position = newest[0]
-    return true
+    if (this.#positions !== positions) return []
+    return (reply ?? []).map(([stream, entries]) => {
+      const newest = entries.at(-1)
+      if (newest !== undefined) positions.set(stream, newest[0])
+      return stream
+    })
   }
 }

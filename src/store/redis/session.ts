@@ -39,11 +39,21 @@ export const keysUnder = (prefix: string) => ({
   replacedIdentities: `${prefix}replaced-identities`,
 })
 
+/** In the order of `KEYS` in `feed.lua`. */
+const feedKeysUnder = (prefix: string) => ({
+  /** Stream: what has changed. */
+  log: `${prefix}feed`,
+  /** Hash: source and key → the latest entry. */
+  latest: `${prefix}feed-latest`,
+  meta: `${prefix}feed-log`,
+})
+
 /** A connection, and a store's keys. */
 export class RedisSession {
   readonly client: Client
   readonly prefix: string
   readonly keys: ReturnType<typeof keysUnder>
+  readonly feedKeys: ReturnType<typeof feedKeysUnder>
   readonly changelogLength: number
   readonly #inFlight = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
@@ -52,6 +62,7 @@ export class RedisSession {
     this.client = client
     this.prefix = prefix
     this.keys = keysUnder(prefix)
+    this.feedKeys = feedKeysUnder(prefix)
     this.changelogLength = changelogLength
   }
 
@@ -70,7 +81,11 @@ export class RedisSession {
   /** Runs a command of `commands.lua`. `keys` follow the store's, in the same hash slot. */
   call(name: string, args: ScriptArguments, keys: readonly string[] = []): Promise<unknown> {
     const all = [...Object.values(this.keys), ...keys]
-    return this.run(() => evalScript(this.client, all, [name, this.changelogLength, ...args]))
+    return this.evaluate(COMMANDS, all, [name, this.changelogLength, ...args])
+  }
+
+  evaluate(script: Script, keys: readonly string[], args: ScriptArguments): Promise<unknown> {
+    return this.run(() => evalScript(this.client, script, keys, args))
   }
 
   /** @throws EntrepotError `unavailable` */
@@ -95,16 +110,27 @@ export class RedisSession {
 
 export type ScriptArguments = readonly (string | number)[]
 
-const SCRIPT = readFileSync(new URL('./commands.lua', import.meta.url), 'utf8')
-const SHA = hash('sha1', SCRIPT)
+export type Script = { text: string; sha: string }
 
-async function evalScript(client: Client, keys: readonly string[], args: ScriptArguments): Promise<unknown> {
+export function readScript(name: string): Script {
+  const text = readFileSync(new URL(`./${name}`, import.meta.url), 'utf8')
+  return { text, sha: hash('sha1', text) }
+}
+
+const COMMANDS = readScript('commands.lua')
+
+async function evalScript(
+  client: Client,
+  { text, sha }: Script,
+  keys: readonly string[],
+  args: ScriptArguments,
+): Promise<unknown> {
   try {
-    return await client.evalsha(SHA, keys.length, ...keys, ...args)
+    return await client.evalsha(sha, keys.length, ...keys, ...args)
   } catch (error) {
     // Unknown after a restart, on another node, or after SCRIPT FLUSH.
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-    return client.eval(SCRIPT, keys.length, ...keys, ...args)
+    return client.eval(text, keys.length, ...keys, ...args)
   }
 }
 

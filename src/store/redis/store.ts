@@ -39,7 +39,8 @@ import {
   type WriteRequest,
 } from '../store.ts'
 import { type Client, connected, loadClient } from './connection.ts'
-import { ChangelogFollower } from './follower.ts'
+import { RedisFeed } from './feed.ts'
+import { StreamFollower } from './follower.ts'
 import { loadAll, readChanges } from './reads.ts'
 import { apiKeyFromRow, fieldText, identityText, publisherFromRow, SEPARATOR } from './rows.ts'
 import { RedisSession, type ScriptArguments } from './session.ts'
@@ -62,16 +63,20 @@ export class RedisStore implements Store {
   readonly #session: RedisSession
   readonly #spentSignatures: number
   readonly #loadClients = new Set<Client>()
+  readonly feed: RedisFeed
   readonly #listeners = new Set<() => void>()
-  #follower: ChangelogFollower | undefined
+  readonly #feedListeners = new Set<() => void>()
+  #follower: StreamFollower | undefined
 
   constructor(url: string, session: RedisSession, spentSignatures: number) {
     this.#url = url
     this.#session = session
     this.#spentSignatures = spentSignatures
+    this.feed = new RedisFeed(session, (notify) => this.#listen(this.#feedListeners, notify))
     session.client.on('ready', () => {
       this.#follower?.reconnect()
-      this.#notify() // listeners can read what they missed while Redis was away
+      // Listeners can read what they missed while Redis was away.
+      for (const listener of [...this.#listeners, ...this.#feedListeners]) listener()
     })
   }
 
@@ -218,14 +223,7 @@ export class RedisStore implements Store {
   }
 
   onChange(notify: () => void): () => void {
-    // Makes subscriptions of the same function distinct.
-    const listener = () => notify()
-    this.#listeners.add(listener)
-    if (!this.#session.closed)
-      this.#follower ??= new ChangelogFollower(this.#url, this.#session.keys.log, () => this.#notify())
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#listen(this.#listeners, notify)
   }
 
   /** Writes: a read would succeed on a replica, or with a full disk or memory. */
@@ -316,8 +314,18 @@ export class RedisStore implements Store {
     return Array.isArray(added) ? apiKeyFromRow(added[0], added[1]) : null
   }
 
-  #notify(): void {
-    for (const listener of this.#listeners) listener()
+  #listen(listeners: Set<() => void>, notify: () => void): () => void {
+    // Makes subscriptions of the same function distinct.
+    const listener = () => notify()
+    listeners.add(listener)
+    const { closed, keys, feedKeys } = this.#session
+    if (!closed)
+      this.#follower ??= new StreamFollower(this.#url, [keys.log, feedKeys.log], (stream) => {
+        for (const one of stream === keys.log ? this.#listeners : this.#feedListeners) one()
+      })
+    return () => {
+      listeners.delete(listener)
+    }
   }
 }
 

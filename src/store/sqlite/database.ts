@@ -135,6 +135,7 @@ function migrate(database: DatabaseSync, file: string): void {
     database.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`)
   database.exec('CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id)')
   database.exec('CREATE INDEX IF NOT EXISTS spent_signature_expiry ON spent_signature (expires_at)')
+  database.exec(NEW_FEED)
   for (const [table, column, type] of ADDED_COLUMNS)
     if (!hasColumn(database, table, column))
       database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`)
@@ -252,6 +253,9 @@ CREATE TABLE changelog (
 
 // Later additions to schema 1, which older versions ignore.
 
+const NEW_FEED =
+  'INSERT OR IGNORE INTO feed (id, incarnation, last_position, dropped_to, bytes) VALUES (1, hex(randomblob(12)), 0, 0, 0)'
+
 const ADDED_COLUMNS = [
   ['api_key', 'expires_at', 'INTEGER'],
   ['api_key', 'view', 'TEXT'],
@@ -266,8 +270,26 @@ const ADDED_COLUMNS = [
 /** What a reader of an older file needs of them. */
 const VIEWED = ['api_key', 'listing', 'publisher'] as const
 
-/** `forgotten_use` has one row at most: the latest expiry of a spent signature that was dropped. */
+/** One row at most: of `feed` its log, of `forgotten_use` the latest expiry of a spent signature that was dropped. */
 const ADDED_TABLES = {
+  feed: `(
+    id            INTEGER PRIMARY KEY CHECK (id = 1),
+    incarnation   TEXT NOT NULL,
+    last_position INTEGER NOT NULL,
+    dropped_to    INTEGER NOT NULL,
+    bytes         INTEGER NOT NULL,
+    followed      TEXT
+  ) STRICT`,
+  feed_entry: `(
+    position   INTEGER PRIMARY KEY,
+    source     TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    listing_id TEXT NOT NULL,
+    publisher  TEXT,
+    state      TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    UNIQUE (source, key)
+  ) STRICT`,
   forgotten_use: `(
     id         INTEGER PRIMARY KEY CHECK (id = 1),
     expires_at INTEGER NOT NULL

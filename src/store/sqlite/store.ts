@@ -29,6 +29,7 @@ import {
 import { SqliteChangelog } from './changelog.ts'
 import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
 import { FileGuard } from './database-file.ts'
+import { SqliteFeed } from './feed.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteMutations } from './mutations.ts'
 import { SqlitePublishers } from './publishers.ts'
@@ -91,6 +92,7 @@ class SqliteStore implements Store {
       }),
     read: async () => this.#read(() => this.#sql.all<KeyUse>(KEY_USES)),
   }
+  readonly feed: SqliteFeed
   readonly #group: GroupCommit
   readonly #listeners = new Set<() => void>()
   #poll: NodeJS.Timeout | undefined
@@ -109,6 +111,11 @@ class SqliteStore implements Store {
     this.#changelog = new SqliteChangelog(this.#sql, changelogLength, now)
     this.#spent = new SpentSignatures(this.#sql, spentSignatures)
     this.#mutations = new SqliteMutations(this.#sql, this.#changelog, this.#spent)
+    this.feed = new SqliteFeed(this.#sql, {
+      mutate: (mutate) => this.#mutate(mutate),
+      read: (read) => this.#read(read),
+      onOthers: (notify) => this.onChange(notify),
+    })
     this.#guard = guard
     this.#group = new GroupCommit(this.#transaction())
     this.#seenVersion = this.#dataVersion()

@@ -1,6 +1,7 @@
 import type { OpenStore } from '../../helpers/store/subject.ts'
 import { changelogContract } from './contract/changelog.ts'
 import { equivalenceContract } from './contract/equivalence.ts'
+import { feedContract, sharedFeedContract } from './contract/feed.ts'
 import { keyContract } from './contract/keys.ts'
 import { publishingContract } from './contract/publishing.ts'
 import { replayContract } from './contract/replays.ts'
@@ -14,6 +15,7 @@ export function storeContract(name: string, open: OpenStore, numRuns: number): v
   signedWriteContract(name, open)
   keyContract(name, open)
   changelogContract(name, open)
+  feedContract(name, open)
   equivalenceContract(name, open, numRuns)
 }
 
@@ -21,4 +23,5 @@ export function storeContract(name: string, open: OpenStore, numRuns: number): v
 export function sharedStoreContract(name: string, open: OpenStore, numRuns: number): void {
   storeContract(name, open, numRuns)
   sharingContract(name, open)
+  sharedFeedContract(name, open)
 }
