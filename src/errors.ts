@@ -12,6 +12,7 @@ const STATUS = {
   request_timeout: 408,
   signature_reused: 409,
   conflict: 409,
+  gone: 410,
   filter_spec_mismatch: 412,
   too_large: 413,
   unsupported_media_type: 415,

@@ -169,6 +169,11 @@ const gatewayFile = z.strictObject({
       .array(z.union([z.cidrv4(), z.cidrv6()], 'expected a CIDR such as 10.0.0.0/8'))
       .default([]),
   }),
+  changes: table({
+    retention_seconds: count(86_400, 1),
+    max_watchers: count(1000),
+    max_watchers_per_reader: count(20),
+  }),
   tokens: z.array(token).optional(),
   vocabulary: table({ gpus: text.optional(), places: text.optional() }),
   upstreams: z.array(upstream).max(MAX_UPSTREAMS).default([]),

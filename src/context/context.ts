@@ -188,7 +188,8 @@ export class Context {
       // From here on, what either replica acknowledges is readable through both.
       next.replica.linkCatchUp(null)
       replica.linkCatchUp(next.replica)
-      await next.replica.catchUp()
+      // Both have every change so far, so the next one misses none that only this one has seen.
+      await replica.catchUp()
       signal.throwIfAborted()
     } catch (cause) {
       replica.linkCatchUp(null)

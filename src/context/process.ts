@@ -7,6 +7,7 @@ import { version } from '../config/shipped-files.ts'
 import type { KeyUseStorage } from '../domain/api-key.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { Fleet } from '../fleet/fleet.ts'
+import { ChangeFeed } from '../gateway/changes/change-feed.ts'
 import { lazy } from '../http/lazy.ts'
 import {
   createMetrics,
@@ -54,6 +55,7 @@ export async function openProcess(config: Config, overrides: Overrides) {
     const base = { config, overrides, log, clock, metrics, cleanup }
     const storage = await openStorage(base)
     registerHealthMetrics(metrics, { store: storage.store, droppedLogLines: () => destination.dropped })
+    const changes = await openChanges(base, storage)
     const requests = new RequestMetrics(metrics)
     const onAnswered = observeAnswers(base)
     const tracing = await openTracing(config, log)
@@ -64,6 +66,7 @@ export async function openProcess(config: Config, overrides: Overrides) {
       random: overrides.random ?? Math.random,
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
       ...storage,
+      changes,
       resolver: new NameResolver(clock, overrides.lookup),
       interceptors: overrides.interceptors,
       onWorkerFault: (cause: unknown): void =>
@@ -125,7 +128,25 @@ async function openStorage({ config: { storeUrl }, overrides, log, clock, metric
     cleanup.add(caches.close)
     return caches
   })
-  return { store, storeHealth, keyUsage, fleet, counters, upstreamCaches }
+  /** Whether other processes follow the same upstreams and append what changes there. */
+  const isShared = redisUrl !== null
+  return { store, isShared, storeHealth, keyUsage, fleet, counters, upstreamCaches }
+}
+
+/** The log of changes, which `GET /changes` reads. */
+async function openChanges(
+  { config, log, clock, cleanup }: Base,
+  { store, isShared }: { store: Store; isShared: boolean },
+): Promise<ChangeFeed> {
+  const changes = await ChangeFeed.open({
+    feed: store.feed,
+    isShared,
+    retentionMs: config.changes.retentionSeconds * 1000,
+    clock,
+    onFault: (err) => log.warn({ err }, 'log of changes unavailable, retried until it is there'),
+  })
+  cleanup.add(() => changes.close())
+  return changes
 }
 
 /** Logs and counts each request after its answer. */

@@ -10,6 +10,7 @@ import type { SourceStatus } from '../domain/source/source-status.ts'
 import { type Filter, type FilterSpec, filterIn } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
+import type { ChangeFeed, FollowedRegistry } from '../gateway/changes/change-feed.ts'
 import type { SpecSource } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
 import { createMarket, type Market } from '../gateway/market.ts'
@@ -39,6 +40,7 @@ import { signedRoutes } from '../http/signed-line/routes.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
+import { changedSince } from '../registry/changed-since.ts'
 import { localSource, localStatus } from '../registry/local-source.ts'
 import { storefrontInView } from '../registry/publishers-in-view.ts'
 import { Replica } from '../registry/replica.ts'
@@ -104,14 +106,18 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     cleanup.add(lifecycle.close)
     const local = createLocal({ config, spec, replica, filters }, clock.monotonic)
     const cursorSecret = config.adminKey ?? scope.cursorSecret
+    const { changes: feed } = scope
     const sources = { config, spec, local, upstreams, clock, cursorSecret }
-    const gateway = createGateway(sources)
+    const gateway = createGateway({ ...sources, feed })
     const all = [...(local === null ? [] : [local]), ...upstreams].map(({ source }) => source)
     const signed = config.authority === null ? null : signedSources(all)
     const signedGateway = signed && {
       ...createGateway({ ...sources, signed }),
       countLeftOut: signed.countLeftOut,
     }
+    const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
+    const endFollowing = feed.attach(all, registry)
+    cleanup.add(endFollowing)
     const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
       ? previous!.limiter
       : createLimiter(config.limits, scope.counters)
@@ -123,7 +129,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       sources: upstreams.length === 0 ? [] : gateway.sources,
       ...createListener({ config, spec, scope, replica, gateway, signedGateway, limiter, isReady, reload }),
       ...lifecycle,
+      activate: () => {
+        feed.retentionMs = config.changes.retentionSeconds * 1000
+        lifecycle.activate()
+      },
       close: async (successor) => {
+        endFollowing()
         gateway.market.close()
         signedGateway?.market.close()
         signed?.close()
@@ -175,6 +186,15 @@ const NO_UPSTREAMS: Upstreams = {
   close: async () => {},
 }
 
+function followedRegistry(store: ProcessScope['store'], replica: Replica, name: string): FollowedRegistry {
+  return {
+    name,
+    position: () => replica.position,
+    catchUp: () => replica.catchUp(),
+    changedSince: (position) => changedSince(store, position),
+  }
+}
+
 /** `null` for a pure gateway. */
 type LocalRegistry = { source: NamedSource; status: () => SourceStatus } | null
 
@@ -211,10 +231,12 @@ type GatewayOptions = {
   cursorSecret: string
   /** The sources as readers of the signed line have them. */
   signed?: SignedSources
+  /** Absent: changes are not followed. */
+  feed?: ChangeFeed
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, spec, local, upstreams, clock, cursorSecret } = options
+  const { config, spec, local, upstreams, clock, cursorSecret, feed } = options
   const { id: gatewayId, budgetMs } = config.gateway
   const all = [...(local === null ? [] : [local]), ...upstreams]
   const shown = options.signed?.sources ?? all.map(({ source }) => source)
@@ -232,6 +254,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     announcesPrivate: config.access?.announcePrivate === true,
     budgetMs,
     clock,
+    ...(feed && { feed }),
     cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
   })
   const { freshSeconds } = config.cache

@@ -279,7 +279,7 @@ export class Deciders {
 }
 
 /** What derived values mean in listings of that source. */
-function queryIn(query: ListingQuery, source: string): ListingQuery {
+export function queryIn(query: ListingQuery, source: string): ListingQuery {
   const { priceLimit: limit } = query
   const criteria = criteriaIn(query.criteria, source)
   const standing = standingIn(query.standing, source)

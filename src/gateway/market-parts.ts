@@ -4,6 +4,7 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SourceNote } from '../wire/source.ts'
+import type { ChangeFeed } from './changes/change-feed.ts'
 import type { SpecSource } from './current-spec.ts'
 import type { Cursors } from './cursor.ts'
 import type { MergeSettings } from './sources.ts'
@@ -33,6 +34,8 @@ export type MarketParts = Pick<MergeSettings, 'describeFailure'> & {
   /** Longest wait for the counts of `filters`. */
   countMs?: number
   clock: Clock
+  /** Absent for the market of a buyer, whose changes are not known. */
+  feed?: ChangeFeed
   cursors: Cursors | null
   /** Last listing of pages by offset. Default: that of a gateway. */
   maxDepth?: number

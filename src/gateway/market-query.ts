@@ -41,7 +41,7 @@ export type MarketRequest = {
   ifMatch?: string | undefined
 }
 
-type CheckedQuery = { query: ListingQuery; merge: MergeRequest; spec: CurrentSpec }
+export type CheckedQuery = { query: ListingQuery; merge: MergeRequest; spec: CurrentSpec }
 
 /** Checks what a reader asks against the filters of the sources. */
 type QueryReader = {

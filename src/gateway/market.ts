@@ -2,6 +2,7 @@ import type { PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
 import { maySee } from '../domain/reader.ts'
+import { EntrepotError } from '../errors.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import type { FacetJson } from '../wire/facets.ts'
@@ -9,6 +10,7 @@ import type { SourceNote } from '../wire/source.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
 import { createFindBounds } from './by-price/outliers.ts'
+import { currentPosition, type Following, followChanges } from './changes/market-changes.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, selectAll } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
@@ -16,14 +18,14 @@ import { findListing, type MergedLookup } from './find-listing.ts'
 import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
 import { Holdings } from './holdings.ts'
 import type { Completeness, MarketParts } from './market-parts.ts'
-import { createQueryReader, type MarketQuery, type MarketRequest } from './market-query.ts'
+import { type CheckedQuery, createQueryReader, type MarketQuery, type MarketRequest } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
 import { restrictSource } from './restrict-source.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
-import { type Validity, validityOf } from './validity.ts'
+import { bothHold, type Validity, validityOf } from './validity.ts'
 import { refuseSplitValues, suggestValues } from './value-hints.ts'
 import { reportVocabulary } from './vocabulary-report.ts'
 
@@ -32,7 +34,10 @@ export type Market = {
   tokens: TokenTable
   /** `suggests`: whether the answer says what a spelling leaves out, which costs a count. */
   page: (query: MarketQuery & Paging & { suggests?: boolean }, request: MarketRequest) => Promise<Page>
-  stream: (query: MarketQuery, request: MarketRequest) => Promise<ListingStream>
+  stream: (
+    query: MarketQuery,
+    request: MarketRequest,
+  ) => Promise<ListingStream & Pick<Page, 'changesPosition'>>
   /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
   find: (listingId: string, registry: string | null, request: MarketRequest) => Promise<MergedLookup>
   /** `by`: names of filters, or `registry`; `null`: the usual ones. `pricesBy`: one of which each value has its prices. */
@@ -46,6 +51,8 @@ export type Market = {
   filters: (request: MarketRequest, isCounted: boolean) => Promise<FilterDescriptions>
   /** What models and places mean, and what is not recognised. */
   vocabulary: (request: MarketRequest) => Promise<VocabularyJson & Reports>
+  /** What changes in `page`, from a position on or from now on. @throws EntrepotError `gone` where the position is not good */
+  changes: (query: MarketQuery, since: string | null, request: MarketRequest) => Promise<Following>
   /** The state of each source, and the sources that gateways among them lack. */
   sources: (request: MarketRequest) => Promise<Completeness>
   /**
@@ -63,20 +70,25 @@ type Announced = { hasPrivate: boolean }
 
 export type Page = MergedPage &
   Hints &
-  Announced & { isCurrent: Validity; nearMisses: readonly NearMiss[] | undefined }
+  Announced & {
+    isCurrent: Validity
+    nearMisses: readonly NearMiss[] | undefined
+    changesPosition: string | undefined
+  }
 type MarketFacets = MergedFacets & Announced & Pick<Hints, 'unplaced'> & { isCurrent: Validity }
 
 /** The filters do not wait long for their counts. */
 const COUNT_MS = 2000
 
 export function createMarket(parts: MarketParts): Market {
-  const { clock, countMs = COUNT_MS, sourceOf = beforeSlash } = parts
+  const { clock, feed, countMs = COUNT_MS, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => traceSource(restrictSource(source, null)))
   const holdings = new Holdings(rankSources(sources))
   const itemPrices = new ItemPrices(parts.tokens)
   const shared = { ...parts, sources, holdings, itemPrices }
   const settings = { ...shared, boundsOf: createFindBounds(shared) }
   const read = createQueryReader(parts)
+  const positionOf = (checked: CheckedQuery) => feed && currentPosition({ sources, feed }, checked)
   const visibleTo = ({ reader }: MarketRequest) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
   const isPrivateHidden: Market['isPrivateHidden'] = ({ reader }) =>
@@ -92,7 +104,9 @@ export function createMarket(parts: MarketParts): Market {
     tokens: parts.tokens,
     page: async ({ limit, offset, cursor, suggests = true, ...asked }, request) => {
       const started = clock.monotonic()
-      const { query, merge, spec } = await ask(asked, request)
+      const checked = await ask(asked, request)
+      const { query, merge, spec } = checked
+      const position = positionOf(checked)
       const page = await readPage(settings, query, { limit, offset, cursor }, merge)
       const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
       const leftMs = (merge.budgetMs ?? parts.budgetMs) - (clock.monotonic() - started)
@@ -108,12 +122,22 @@ export function createMarket(parts: MarketParts): Market {
             ? await suggest(settings, { query, spec, total: page.total, isFirst: isMiss }, merge)
             : undefined,
         hasPrivate: isPrivateHidden(request),
-        isCurrent: validityOf(page, asked.filters.length === 0 ? null : spec, clock),
+        isCurrent: bothHold(
+          validityOf(page, asked.filters.length === 0 ? null : spec, clock),
+          position?.isGood,
+        ),
+        changesPosition: position?.text,
       }
     },
     stream: async (asked, request) => {
-      const { query, merge, spec } = await ask(asked, request)
-      return streamListings(settings, { query, spec }, merge)
+      const checked = await ask(asked, request)
+      const { query, merge, spec } = checked
+      const changesPosition = positionOf(checked)?.text
+      return { ...(await streamListings(settings, { query, spec }, merge)), changesPosition }
+    },
+    changes: async (asked, since, request) => {
+      if (feed === undefined) throw new EntrepotError('bad_request', 'Changes are not followed here')
+      return followChanges({ ...settings, feed, parts }, await ask(asked, request), since)
     },
     find: (listingId, registry, request) => {
       const { isLoop, ...path } = read.path(request)

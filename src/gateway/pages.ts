@@ -112,7 +112,7 @@ async function takeBehind(
 }
 
 /** Binds a cursor to everything but the page size. */
-function questionOf(
+export function questionOf(
   { status, publisher, filters, criteria, standing, via, priceLimit }: ListingQuery,
   by: ByPrice | undefined,
   sources: readonly NamedSource[],

@@ -2,7 +2,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { JsonValue } from '../json/value.ts'
-import { comparisonIn, comparisonWith, itemPrice } from './by-price/item-price.ts'
+import { type Comparison, comparisonIn, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
@@ -48,14 +48,21 @@ export function describeItems(
   { priceLimit }: ListingQuery,
   settings: Pick<MergeSettings, 'tokens' | 'vocabulary' | 'itemPrices'> & { bounds: PriceBounds },
 ): readonly MergedItem[] {
+  const limit = priceLimit && comparisonWith(priceLimit)
+  const comparison = sequence instanceof PriceSequence ? comparisonIn(sequence.order) : limit
+  return items.map((item) => describeShown(item, comparison, settings))
+}
+
+/** @param comparison of prices; absent: the one that leads is named */
+export function describeShown(
+  merged: MergedItem,
+  comparison: Comparison | undefined,
+  settings: Pick<MergeSettings, 'tokens' | 'vocabulary' | 'itemPrices'> & { bounds: PriceBounds },
+): MergedItem {
   const { tokens, vocabulary, bounds } = settings
-  const marked = (item: MergedItem): MergedItem => markOutlier(item, bounds, tokens)
-  const described = items.map((item) => describeItem(item, settings))
-  if (sequence instanceof MergedSequence && priceLimit === undefined) return described.map(marked)
-  const comparison =
-    sequence instanceof PriceSequence ? comparisonIn(sequence.order) : comparisonWith(priceLimit!)
-  return described.map((item) => {
-    const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, item.registry)
-    return marked({ ...item, price: itemPrice(item.bytes, comparison, { tokens, sizesOf }) ?? item.price })
-  })
+  const item = describeItem(merged, settings)
+  if (comparison === undefined) return markOutlier(item, bounds, tokens)
+  const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, item.registry)
+  const price = itemPrice(item.bytes, comparison, { tokens, sizesOf }) ?? item.price
+  return markOutlier({ ...item, price }, bounds, tokens)
 }

@@ -43,3 +43,9 @@ const whileCurrent =
     const now = clock.monotonic()
     return now < until && checks.every((isCurrent) => isCurrent(now))
   }
+
+/** `other` absent: the first alone. */
+export function bothHold(one: Validity, other: Validity): Validity {
+  if (one === undefined || other === undefined) return one
+  return () => one() && other()
+}

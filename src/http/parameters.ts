@@ -159,10 +159,10 @@ export function withFilters(
   }
 }
 
-type ListingParameters = {
+type ListingParameters = QueryParameters & { limit: number; offset: number }
+
+type QueryParameters = {
   texts: QueryTexts
-  limit: number
-  offset: number
   /** `''`: every status. */
   status: string
   /** Lower-case; `null`: every publisher. */
@@ -172,11 +172,15 @@ type ListingParameters = {
 
 /** @throws EntrepotError `invalid` with every fault of `limit` and `offset` */
 export function readListingParameters(queryString: string, isParameter: IsParameter): ListingParameters {
+  const parameters = readQueryParameters(queryString, isParameter)
+  return { ...parameters, ...readPaging(parameters.texts) }
+}
+
+export function readQueryParameters(queryString: string, isParameter: IsParameter): QueryParameters {
   const pairs = decodeQuery(queryString)
   const texts: QueryTexts = Object.fromEntries(pairs.filter((pair) => isParameter(...pair)))
   return {
     texts,
-    ...readPaging(texts),
     status: texts.status ?? 'open',
     publisher: texts.publisher ? (publisherNamed(texts.publisher) ?? texts.publisher.toLowerCase()) : null,
     filters: pairs.filter((pair) => !isParameter(...pair)),
@@ -283,7 +287,13 @@ function formsOf(filter: Filter): { type: string; pattern?: string }[] {
 /** Rejects with `filter_spec_mismatch` before any other fault, then with `bad_request` for a status or prices. */
 export async function readMarketQuery(
   market: Market,
-  { texts, status, publisher, filters, named = null }: ListingParameters & Partial<GatewayParameters>,
+  {
+    texts,
+    status,
+    publisher,
+    filters,
+    named = null,
+  }: QueryParameters & Partial<Pick<GatewayParameters, 'named'>>,
   request: MarketRequest,
   countsPrices = false,
 ): Promise<MarketQuery> {

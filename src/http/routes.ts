@@ -4,6 +4,7 @@ import { docsRoutes } from './docs/routes.ts'
 import { lazy } from './lazy.ts'
 import type { Route } from './route.ts'
 import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
+import { changeRoutes } from './routes/changes.ts'
 import { facetRoutes } from './routes/facets.ts'
 import { filterSpecRoutes } from './routes/filter-spec.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -43,6 +44,7 @@ export function createRoutes(options: RouteOptions): Route[] {
   const site = lazy(() => loadSite([...PAGES, DOCS]))
   const routes = [
     plain ? plainListingRoutes(gateway, plain, registry!.name) : mergedListingRoutes(gateway),
+    changeRoutes(gateway, plain !== undefined),
     publishingRoutes(registry),
     registry && publisherRoutes(registry.replica, registry.name),
     !plain && sourceRoutes(gateway),

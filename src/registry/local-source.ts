@@ -1,4 +1,3 @@
-import type { ListingIdentity } from '../domain/listing-identity.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { Item, Source } from '../domain/source/reading.ts'
@@ -6,8 +5,6 @@ import type { Select } from '../domain/source/selection.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
-import type { IndexRow } from '../listing-index/listing-index.ts'
-import { publisherOf } from '../signing/principal.ts'
 import type { Projection } from './projection.ts'
 import type { Replica } from './replica.ts'
 
@@ -30,14 +27,11 @@ export function localSource(
     },
     held: {
       answers: () => true,
-      find: (listingId) => {
-        const row = replica.projection.listings.get(listingId)
-        if (row === undefined) return []
-        return [{ key: listingId, item: toItem(row, replica.projection), status: row.status }]
-      },
+      find: (listingId) => replica.projection.copiesOf(listingId),
       ids: () => replica.projection.listings.ids,
       refresh: async () => {},
       onChange: replica.changes.listen,
+      follow: replica.changes.follow,
     },
   }
 }
@@ -60,14 +54,14 @@ function indexed(projection: Projection): IndexedListings {
       const publisherId = publisherIdOf(projection, publisher)
       if (publisherId === undefined) return { items: NONE, total: 0 }
       const { rows, total, hidden } = projection.listings.query({ ...query, ...page, publisherId })
-      return { items: rows.map((row) => toItem(row, projection)), total, hidden }
+      return { items: rows.map((row) => projection.itemOf(row)), total, hidden }
     },
     select: ({ publisher, ...query }) => {
       const publisherId = publisherIdOf(projection, publisher)
       if (publisherId === undefined) return null
       const matches = projection.listings.matches({ ...query, publisherId })
-      const of = (id: number) => identityOf(id, projection)
-      return { matches, itemOf: (row) => toItem(row, projection), publisherOf: of }
+      const of = (id: number) => projection.identityOf(id)
+      return { matches, itemOf: (row) => projection.itemOf(row), publisherOf: of }
     },
     find: (query, listingId) => find(projection, query, listingId),
   }
@@ -78,29 +72,9 @@ const NONE: readonly Item[] = []
 function find(projection: Projection, query: ListingQuery, listingId: string): readonly Item[] {
   const row = projection.listings.get(listingId)
   if (row === undefined || (query.status !== null && row.status !== query.status)) return NONE
-  const item = toItem(row, projection)
+  const item = projection.itemOf(row)
   const isOf = query.publisher === null || row.publisherId === publisherIdOf(projection, query.publisher)
   return isOf ? [item] : NONE
-}
-
-function toItem(
-  { bytes, listingId, createdAt, publisherId, meaning, terms }: IndexRow,
-  projection: Projection,
-): Item {
-  return {
-    bytes,
-    listingId,
-    createdAt,
-    position: createdAt,
-    ...identityOf(publisherId, projection),
-    meaning,
-    terms,
-  }
-}
-
-function identityOf(publisherId: number, projection: Projection): ListingIdentity {
-  const publisher = projection.publisher(publisherId)
-  return { storefrontUrl: publisher?.storefrontUrl ?? null, publisher: publisher && publisherOf(publisher) }
 }
 
 export const localStatus =

@@ -1,11 +1,14 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import { type ListingRecord, renderListing, rowHead } from '../domain/listing.ts'
+import type { ListingIdentity } from '../domain/listing-identity.ts'
 import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
+import type { HeldCopy } from '../domain/source/held.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
+import type { Item } from '../domain/source/reading.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
-import { readPublisher } from '../signing/principal.ts'
+import { publisherOf, readPublisher } from '../signing/principal.ts'
 import type { Change } from '../store/store.ts'
 import type { Tables } from '../vocabulary/meaning.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
@@ -59,6 +62,21 @@ export class Projection {
     return owner !== null && owner !== this.publisherOf(identity)
   }
 
+  readonly copiesOf = (listingId: string): readonly HeldCopy[] => {
+    const row = this.listings.get(listingId)
+    return row === undefined ? NONE : [{ key: listingId, item: this.itemOf(row), status: row.status }]
+  }
+
+  itemOf({ bytes, listingId, createdAt, publisherId, meaning, terms }: IndexRow): Item {
+    const about = { bytes, listingId, createdAt, position: createdAt, meaning, terms }
+    return { ...about, ...this.identityOf(publisherId) }
+  }
+
+  identityOf(publisherId: number): ListingIdentity {
+    const publisher = this.publisher(publisherId)
+    return { storefrontUrl: publisher?.storefrontUrl ?? null, publisher: publisher && publisherOf(publisher) }
+  }
+
   keyByHash(hash: string): ApiKey | null {
     return this.#keys.get(hash) ?? null
   }
@@ -90,8 +108,7 @@ export class Projection {
         this.#setListing(change.record)
         break
       case 'listing_removed':
-        this.listings.remove(change.listingId)
-        this.changes.emit(() => [change.listingId])
+        this.#change(change.listingId, () => this.listings.remove(change.listingId))
         break
       case 'key':
         this.#keys.set(change.key.hash, change.key)
@@ -102,8 +119,19 @@ export class Projection {
     const storefrontUrl = this.publisher(record.publisherId)?.storefrontUrl ?? null
     const { listingId, publisherId, status, createdAt } = record
     const bytes = Buffer.from(renderListing(record, storefrontUrl))
-    this.listings.put({ listingId, publisherId, status, createdAt, bytes })
+    this.#change(listingId, () => this.listings.put({ listingId, publisherId, status, createdAt, bytes }))
+  }
+
+  #change(listingId: string, change: () => void): void {
+    const before = this.copiesOf(listingId)
+    change()
     this.changes.emit(() => [listingId])
+    this.changes.emitChange({
+      kind: 'copies',
+      listingIds: [listingId],
+      before: () => before,
+      after: this.copiesOf,
+    })
   }
 
   #setPublisher(publisher: Publisher): void {
@@ -116,7 +144,10 @@ export class Projection {
     }
     const isRenamed = before !== null && before.identifier !== publisher.identifier
     // Its rows name it, although none of their bytes do.
-    if (isRenamed) this.listings.version++
+    if (isRenamed) {
+      this.listings.version++
+      this.#emitRenamed(before)
+    }
     if (isRenamed || before?.storefrontUrl !== storefrontUrl)
       this.changes.emit(() => this.listings.entriesOf(publisherId).map(({ listingId }) => listingId))
     if (before === null || before.storefrontUrl === storefrontUrl) return
@@ -126,6 +157,16 @@ export class Projection {
     this.#storefrontUpdates.set(publisherId, move)
   }
 
+  #emitRenamed(before: Publisher): void {
+    const listingIds = this.listings
+      .entriesOf(before.publisherId)
+      .map(({ listingId }) => listingId)
+      .toArray()
+    const withName = (copy: HeldCopy) => ({ ...copy, item: { ...copy.item, publisher: publisherOf(before) } })
+    const copiesBefore = (listingId: string) => this.copiesOf(listingId).map(withName)
+    this.changes.emitChange({ kind: 'copies', listingIds, before: copiesBefore, after: this.copiesOf })
+  }
+
   /** Looks up each row and the URL again: other changes arrive between turns. */
   async #rewriteRows(publisherId: number, previous: Promise<void> | undefined): Promise<void> {
     await previous
@@ -133,10 +174,12 @@ export class Projection {
       const row = this.listings.get(listingId)
       if (row?.publisherId !== publisherId) continue
       const bytes = withStorefrontUrl(row, this.publisher(publisherId)?.storefrontUrl ?? null)
-      if (bytes !== null) this.listings.put({ ...row, bytes })
+      if (bytes !== null) this.#change(listingId, () => this.listings.put({ ...row, bytes }))
     }
   }
 }
+
+const NONE: readonly never[] = []
 
 function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Array | null {
   const { bytes } = row

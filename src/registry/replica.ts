@@ -78,6 +78,11 @@ export class Replica {
     this.#linked = other
   }
 
+  /** Of the changelog: the projection has every change up to here. */
+  get position(): ChangelogPosition {
+    return this.#position
+  }
+
   /** Whether changes older than this are known here. */
   isCurrent(maxAgeMs = MAX_READ_AGE_MS): boolean {
     return this.#clock.monotonic() - this.#readAt <= maxAgeMs
@@ -121,13 +126,20 @@ export class Replica {
   async #readBatch(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
-      const { listings } = this.projection
+      const before = this.projection
       const { projection, position } = await loadProjection(this.#store, this.#options)
       this.projection = projection
       this.#passChangesOn()
-      this.changes.emit(() => new Set([...listings.ids, ...projection.listings.ids]))
+      const listingIds = [...new Set([...before.listings.ids, ...projection.listings.ids])]
+      this.changes.emit(() => listingIds)
+      this.changes.emitChange({
+        kind: 'copies',
+        listingIds,
+        before: before.copiesOf,
+        after: projection.copiesOf,
+      })
       this.#position = position
-      this.#options.onReload?.({ before: listings.size, now: projection.listings.size })
+      this.#options.onReload?.({ before: before.listings.size, now: projection.listings.size })
       return true
     }
     for (const change of read.changes) this.projection.apply(change)
@@ -139,6 +151,7 @@ export class Replica {
 
   #passChangesOn(): void {
     this.projection.changes.listen((listingIds) => this.changes.emit(() => listingIds))
+    this.projection.changes.follow((change) => this.changes.emitChange(change))
   }
 
   /** Schedules a read, since no further change may trigger one. */

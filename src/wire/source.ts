@@ -106,7 +106,7 @@ export const sourceDetailsSchema = sourceStatusSchema
   .meta({ id: 'SourceDetails' })
 
 /** What an agent reads of a source. */
-const sourceNoteSchema = z.looseObject({
+export const sourceNoteSchema = z.looseObject({
   registry: z.string(),
   state: z.string(),
   reason: z.string().optional(),

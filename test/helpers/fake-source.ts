@@ -157,6 +157,7 @@ function heldOf(sourceOf: () => FakeSource, listeners: Set<(ids: Iterable<string
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    follow: () => () => {},
   }
 }
 

@@ -1,21 +1,22 @@
-type Listener = (listingIds: Iterable<string>) => void
+import { Emitter } from '../emitter.ts'
+import type { HeldChange } from './held.ts'
 
-/** Calls its listeners in the turn of each change, as `Held.onChange` describes. */
+/** What has changed of a source in memory, as `Held.onChange` and `Held.follow` describe. */
 export class HeldChanges {
-  readonly #listeners = new Set<Listener>()
+  readonly #ids = new Emitter<Iterable<string>>()
+  readonly #changes = new Emitter<HeldChange>()
 
-  readonly listen = (listener: Listener): (() => void) => {
-    // The same function may listen twice.
-    const wrapper: Listener = (listingIds) => listener(listingIds)
-    this.#listeners.add(wrapper)
-    return () => void this.#listeners.delete(wrapper)
-  }
+  readonly listen = this.#ids.listen
+  readonly follow = this.#changes.listen
 
   /** @param listingIds called only where there is a listener: all ids of a source are many */
   emit(listingIds: () => Iterable<string>): void {
-    if (this.#listeners.size === 0) return
+    if (!this.#ids.isHeard) return
     const ids = [...listingIds()]
-    if (ids.length === 0) return
-    for (const listener of this.#listeners) listener(ids)
+    if (ids.length > 0) this.#ids.emit(ids)
+  }
+
+  emitChange(change: HeldChange): void {
+    this.#changes.emit(change)
   }
 }

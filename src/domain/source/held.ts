@@ -21,7 +21,21 @@ export type Held = {
    * publisher, storefront or status. Returns a function that ends this.
    */
   onChange: (listener: (listingIds: Iterable<string>) => void) => () => void
+  /** Calls `listener`, in the turn of the change, with every change of what is held. Returns a function that ends this. */
+  follow: (listener: (change: HeldChange) => void) => () => void
 }
+
+export type HeldChange =
+  /** Copies of these ids may have changed, whether they are shown or not. */
+  | { kind: 'copies'; listingIds: readonly string[]; before: CopiesOf; after: CopiesOf }
+  /** What is held is shown again, or no longer. */
+  | { kind: 'shown' | 'hidden'; listingIds: () => Iterable<string> }
+  /** Nothing is held any more. */
+  | { kind: 'dropped'; listingIds: () => Iterable<string> }
+  /** From now on listings are held. `isContinued`: as another process, or an earlier one, has held them. */
+  | { kind: 'held'; isContinued: boolean }
+
+export type CopiesOf = (listingId: string) => readonly HeldCopy[]
 
 /** A live source that was read to its end, without filters. */
 export type Whole = {

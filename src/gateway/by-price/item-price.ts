@@ -18,7 +18,7 @@ import { documentOf } from '../../listing-index/document-reader.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
 
 /** Which prices of a listing compare: the lowest of its first group counts. `null`: not this one. */
-type Comparison = {
+export type Comparison = {
   per: PricePer
   groupOf: (price: LowestPrice) => number | null
   scaleOf?: ScaleOf | undefined

@@ -181,6 +181,9 @@ const KEY = {
 
 const { revoked_at, last_used_at, calls, ...MINTED } = { ...KEY, key: 'Zk3…' }
 
+const POSITION = 'Zq3…'
+const CHANGED = { key: `${SELLER}/${ID}`, listing_id: ID, publisher: SELLER }
+
 const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /listings': {
     parameters: CHEAPEST,
@@ -190,6 +193,22 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
       total_after_filter: 1,
       complete: true,
       sources: SOURCE_REPORTS,
+    },
+  },
+  'GET /changes': {
+    parameters: { gpu_model: 'H200', since: POSITION },
+    answer: {
+      changes: [
+        { type: 'listing', ...CHANGED, listing: MERGED },
+        { type: 'removed', ...CHANGED, key: `${SELLER}/4x-h200-osaka`, listing_id: '4x-h200-osaka' },
+      ],
+      position: POSITION,
+      more: false,
+      complete: true,
+      sources: [
+        { registry: 'local', state: 'loaded' },
+        { registry: 'open-market', state: 'loaded' },
+      ],
     },
   },
   'GET /vocabulary': {
@@ -351,6 +370,16 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
 
 /** Of a Registry without upstreams, where they differ. */
 const REGISTRY_EXAMPLES: Readonly<Record<string, RouteExample>> = {
+  'GET /changes': {
+    parameters: { gpu_model: 'H200', since: POSITION },
+    answer: {
+      changes: [{ type: 'listing', ...CHANGED, listing: LISTING }],
+      position: POSITION,
+      more: false,
+      complete: true,
+      sources: [{ registry: 'local', state: 'loaded' }],
+    },
+  },
   'GET /listings': {
     parameters: CHEAPEST,
     answer: { items: [{ ...LISTING, _meta: { price: PRICE } }], count: 1, total_after_filter: 1 },

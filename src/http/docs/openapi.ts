@@ -300,6 +300,7 @@ export const PROBLEMS: Readonly<Record<number, string>> = {
   404: 'It does not exist here.',
   406: '`Accept` names no type that the route can send.',
   409: 'The signature was used for another request. Sign again with a new timestamp.',
+  410: 'The position is too old, of another query or of another service. Read `GET /listings` again, and continue from its `Changes-Position`.',
   412: 'The filter spec has changed. Read `GET /filter-spec`, and send its etag in `If-Match`.',
   413: 'The body is too large.',
   415: '`Content-Type` or `Content-Encoding` of the body is not supported. Send plain JSON.',

@@ -84,21 +84,27 @@ const listPlain = (
     const query = await readMarketQuery(market, parameters, request)
     // In the protocol, an unknown publisher is answered before the filters are checked.
     const isUnknown = publisher !== null && !knowsPublisher(replica.projection, publisher, { reader, name })
-    const { items, total, unplaced, isCurrent } = await market.page(
+    const { items, total, unplaced, isCurrent, changesPosition } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,
     )
     const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
     const { sort, limit: ceiling } = query.prices
     const rowOf = sort === 'price' || ceiling !== undefined ? pricedRow : plainRow
-    return { body: renderEnvelope(items.map(rowOf), total, judged), isCurrent }
+    // Then its filters were left out.
+    const isOther = isUnknown && query.filters.length > 0
+    return {
+      body: renderEnvelope(items.map(rowOf), total, judged),
+      headers: isOther ? {} : positionHeader(changesPosition),
+      isCurrent,
+    }
   },
 })
 
 /** As published. */
-const plainRow = ({ bytes }: MergedItem): Uint8Array => bytes
+export const plainRow = ({ bytes }: MergedItem): Uint8Array => bytes
 
-function pricedRow({ bytes, price }: MergedItem): Uint8Array {
+export function pricedRow({ bytes, price }: MergedItem): Uint8Array {
   return price === undefined ? bytes : withMember(bytes, '_meta', JSON.stringify({ price }))
 }
 
@@ -164,7 +170,8 @@ async function pageMerged(
   const { limit, offset, cursor } = parameters
   const page = await gateway.market.page({ ...query, limit, offset, cursor }, request)
   const { body, rows } = renderMerged(page)
-  return { body, headers: mergedHeaders(page, rows, caller, gateway), isCurrent: page.isCurrent }
+  const headers = { ...mergedHeaders(page, rows, caller, gateway), ...positionHeader(page.changesPosition) }
+  return { body, headers, isCurrent: page.isCurrent }
 }
 
 async function streamMerged(
@@ -176,9 +183,10 @@ async function streamMerged(
       'bad_request',
       'cursor cannot be used with NDJSON: a stream has no pages; leave it out',
     )
-  const { outcomes, lines } = await gateway.market.stream(query, request)
+  const { outcomes, lines, changesPosition } = await gateway.market.stream(query, request)
   const body = Readable.from(lines, { objectMode: false })
-  return { type: NDJSON_TYPE, body, headers: streamHeaders(outcomes, gateway) }
+  const headers = { ...streamHeaders(outcomes, gateway), ...positionHeader(changesPosition) }
+  return { type: NDJSON_TYPE, body, headers }
 }
 
 /**
@@ -202,6 +210,11 @@ async function withUsableFilters(
     if (first === null || first.total > 0 || !first.complete) throw cause
     return answer({ ...asked, query: unfiltered })
   }
+}
+
+/** Where `GET /changes` continues behind the answer. */
+function positionHeader(position: string | undefined): Record<string, string> {
+  return position === undefined ? {} : { 'Changes-Position': position }
 }
 
 const REGISTRY = parameter(

@@ -13,7 +13,7 @@ import { logPull } from './log-pull.ts'
 import type { PullHistory } from './next-pull.ts'
 import { type Pull, TooLargeToHold } from './pull.ts'
 import { Snapshot } from './snapshot.ts'
-import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
+import { type ChangedCopies, type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
 export type HeldListingsOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'key' | 'maxListings'>
@@ -59,7 +59,8 @@ export class HeldListings {
     const change = await new Snapshot(upstream.name, filters()).changeTo(listings, filters())
     // Meanwhile an earlier runtime may have pulled a newer one.
     if (this.#state.current !== null) return
-    this.#hold({ ...about, snapshot: change.make(), invalid: 0, totals: null })
+    const snapshot = change.make()
+    this.#hold({ ...about, snapshot, invalid: 0, totals: null }, { isContinued: true })
   }
 
   /** All listings. @returns whether any has changed. @throws TooLargeToHold */
@@ -90,7 +91,10 @@ export class HeldListings {
     listings: ReadonlyMap<string, Item> | null,
   ): Promise<boolean> {
     const { current, failure } = this.#state
-    const hasChanged = await this.#replace(listings ?? new Map(current?.snapshot), about, failure)
+    const hasChanged = await this.#replace(listings ?? new Map(current?.snapshot), about, {
+      failure,
+      isContinued: true,
+    })
     const { snapshot } = this.#state.current ?? {}
     if (snapshot !== undefined) this.share({ id, hash }, snapshot, snapshot.version)
     return hasChanged
@@ -109,9 +113,10 @@ export class HeldListings {
   add(items: readonly PageItem[], totals: Totals | null): void {
     const current = this.#state.current
     if (current === null || this.#isClosed) return
-    current.snapshot.put(items.map((item) => item.toItem()))
     const listingIds = items.map(({ listingId }) => listingId)
-    this.#hold({ ...current, totals: totals ?? current.totals }, listingIds)
+    const before = current.snapshot.capture(listingIds)
+    current.snapshot.put(items.map((item) => item.toItem()))
+    this.#hold({ ...current, totals: totals ?? current.totals }, { copies: { listingIds, before } })
   }
 
   /** A listing that its upstream does not have any more. */
@@ -119,8 +124,9 @@ export class HeldListings {
     const { current, failure } = this.#state
     if (current === null) return
     this.#removed.push(...keys)
+    const before = current.snapshot.capture([listingId])
     current.snapshot.remove(keys)
-    this.#state.set({ current: { ...current }, failure }, [listingId])
+    this.#state.set({ current: { ...current }, failure }, { listingIds: [listingId], before })
     this.#options.onResize(current.snapshot.retainedBytes)
   }
 
@@ -184,7 +190,7 @@ export class HeldListings {
   async #replace(
     listings: ReadonlyMap<string, Item>,
     about: Omit<HeldSnapshot, 'snapshot'>,
-    failure: SourceError | null = null,
+    { failure = null, isContinued = false }: Omit<HoldOptions, 'copies'> = {},
   ): Promise<boolean> {
     const { filters, upstream, maxBytes, log } = this.#options
     const vocabulary = filters()
@@ -198,17 +204,13 @@ export class HeldListings {
     if (bytes > maxBytes()) throw new TooLargeToHold('too_large', { listings: size, bytes })
     if (failure === null || this.#state.current === null)
       logPull(log, upstream.name, this.#state, { missing: about.missing, listings: size })
-    this.#hold({ ...about, snapshot }, change.listingIds, failure)
+    this.#hold({ ...about, snapshot }, { copies: change, failure, isContinued })
     this.#state.tooLarge = null
     return change.listingIds.length > 0
   }
 
-  #hold(
-    current: HeldSnapshot | null,
-    listingIds?: Iterable<string>,
-    failure: SourceError | null = null,
-  ): void {
-    this.#state.set({ current, failure }, listingIds)
+  #hold(current: HeldSnapshot | null, { copies, failure = null, isContinued }: HoldOptions = {}): void {
+    this.#state.set({ current, failure }, copies, isContinued)
     this.note({ isHeld: current !== null, hasFailed: failure !== null })
     this.#options.onResize(current?.snapshot.retainedBytes ?? 0)
   }
@@ -231,7 +233,14 @@ export class HeldListings {
     if (this.#state.current !== current || this.#isClosed) return
     this.#state.set(
       { current: { ...current, snapshot: change.make() }, failure: this.#state.failure },
-      change.listingIds,
+      change,
     )
   }
+}
+
+type HoldOptions = {
+  copies?: ChangedCopies
+  failure?: SourceError | null
+  /** As in `SnapshotState.set`. */
+  isContinued?: boolean
 }

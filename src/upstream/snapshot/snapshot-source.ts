@@ -84,6 +84,7 @@ export class SnapshotSource {
         if (this.mode === 'snapshot') await puller.refresh(signal)
       },
       onChange: state.changes.listen,
+      follow: state.changes.follow,
     }
   }
 

@@ -1,3 +1,4 @@
+import type { HeldChange } from '../../domain/source/held.ts'
 import { HeldChanges } from '../../domain/source/held-changes.ts'
 import { traitsOf } from '../../domain/source/reasons.ts'
 import type { SharedPullId, SnapshotFacts, Totals } from '../../domain/source/saved-snapshot.ts'
@@ -45,19 +46,55 @@ export class SnapshotState {
     return this.#failure !== null && isHiding(this.#failure) ? null : this.#current
   }
 
-  /** @param listingIds ids whose copies have changed since the snapshot before, which may be the same object */
-  set({ current, failure }: Content, listingIds: Iterable<string> = []): void {
-    const before = this.visible
+  /**
+   * @param copies those that have changed since the snapshot before, which may be the same object
+   * @param isContinued whether a first snapshot is one that was held before, by this replica or another
+   */
+  set({ current, failure }: Content, copies: ChangedCopies = NO_COPIES, isContinued = false): void {
+    const before = { current: this.#current, visible: this.visible }
     // With another failure the object is a new one, so that responses made of the snapshot are not current any more.
     const isOther = failure?.reason !== this.#failure?.reason
     this.#current = isOther && current !== null ? { ...current } : current
     this.#failure = failure
     const { visible } = this
-    const either = before ?? visible
-    if (before !== null && visible !== null) this.changes.emit(() => new Set(listingIds))
+    const either = before.visible ?? visible
+    if (before.visible !== null && visible !== null) this.changes.emit(() => new Set(copies.listingIds))
     else if (either !== null) this.changes.emit(() => either.snapshot.listingIds)
+    this.#emitChanges(before, copies, isContinued)
+  }
+
+  #emitChanges(
+    before: { current: HeldSnapshot | null; visible: HeldSnapshot | null },
+    copies: ChangedCopies,
+    isContinued: boolean,
+  ): void {
+    const { current, visible, changes } = this
+    if (before.current === null) {
+      if (current !== null) changes.emitChange({ kind: 'held', isContinued })
+      return
+    }
+    const { snapshot } = current ?? before.current
+    const listingIds = () => snapshot.listingIds
+    if (current === null) {
+      changes.emitChange({ kind: 'dropped', listingIds })
+      return
+    }
+    const { listingIds: changed, before: copiesBefore } = copies
+    if (changed.length > 0)
+      changes.emitChange({
+        kind: 'copies',
+        listingIds: changed,
+        before: copiesBefore,
+        after: snapshot.copiesOf,
+      })
+    if ((before.visible === null) !== (visible === null))
+      changes.emitChange({ kind: visible === null ? 'hidden' : 'shown', listingIds })
   }
 }
+
+export type ChangedCopies = Pick<HeldChange & { kind: 'copies' }, 'listingIds' | 'before'>
+
+const NO_COPIES: ChangedCopies = { listingIds: [], before: () => [] }
 
 /** Whether nothing of the upstream may be shown. */
 export function isHiding({ reason }: SourceError): boolean {

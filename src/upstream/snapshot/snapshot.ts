@@ -1,6 +1,6 @@
 import { identityKey } from '../../domain/listing-identity.ts'
 import type { ListingQuery } from '../../domain/query.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
+import type { CopiesOf, HeldCopy } from '../../domain/source/held.ts'
 import type { Item, Range } from '../../domain/source/reading.ts'
 import type { Matches } from '../../domain/source/selection.ts'
 import { inTurns } from '../../domain/turns.ts'
@@ -78,6 +78,14 @@ export class Snapshot {
     return row && this.#itemOf(row)
   }
 
+  readonly copiesOf: CopiesOf = (listingId) => this.find(listingId)
+
+  /** The copies of these ids as they are now. */
+  capture(listingIds: readonly string[]): CopiesOf {
+    const copies = new Map(listingIds.map((listingId) => [listingId, this.find(listingId)]))
+    return (listingId) => copies.get(listingId) ?? NONE
+  }
+
   find(listingId: string): readonly HeldCopy[] {
     const copies = this.#keysOf(listingId).flatMap((key) => {
       const item = this.get(key)
@@ -108,12 +116,18 @@ export class Snapshot {
     const { gone, changed } = await inTurns(this.#differences(listings))
     const isTidy = this.#publishers.length <= 2 * this.size + MOST_IN_PLACE
     const listingIds = [...gone, ...changed.map(([key]) => key)].map(listingIdOf)
-    if (this.indexes(filters) && isTidy && listingIds.length <= MOST_IN_PLACE)
-      return { listingIds, make: () => this.#replace(gone, changed) }
+    if (this.indexes(filters) && isTidy && listingIds.length <= MOST_IN_PLACE) {
+      let before: CopiesOf = this.copiesOf
+      const make = () => {
+        before = this.capture(listingIds)
+        return this.#replace(gone, changed)
+      }
+      return { listingIds, before: (listingId) => before(listingId), make }
+    }
     const next = new Snapshot(this.#name, filters)
     const entries = await inTurns(next.#describeAll(listings))
     for (const _step of next.#index.load(entries)) await new Promise(setImmediate)
-    return { listingIds, make: () => next }
+    return { listingIds, before: this.copiesOf, make: () => next }
   }
 
   put(items: readonly Item[]): void {
@@ -250,6 +264,8 @@ export class Snapshot {
 type SnapshotChange = {
   /** Of the listings that are new, changed or gone. */
   listingIds: readonly string[]
+  /** Their copies before it was made. */
+  before: CopiesOf
   make: () => Snapshot
 }
 

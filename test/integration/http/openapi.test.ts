@@ -202,6 +202,8 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   await call('POST', validate, { body: { listing_id: 'one' } })
   await call('POST', validate, { body: { listing_id: 5 } })
   await call('GET', '/tokens')
+  for (const query of ['', '?limit=0', '?since=.', '?since=AAAA'])
+    await call('GET', '/changes', { path: `/changes${query}` })
   await call('GET', '/facets', { path: '/facets?by=gpu_model,registry' })
   await call('GET', '/vocabulary')
   await call('GET', '/facets', { headers: { 'If-None-Match': '*' } })

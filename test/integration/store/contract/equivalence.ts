@@ -119,7 +119,7 @@ const command = fc.oneof(
 
 /** What the store and its model have in common; the model answers at once. */
 type Mutable = {
-  [M in Exclude<keyof Store, 'load' | 'changesAfter' | 'onChange' | 'ping' | 'close'>]: (
+  [M in Exclude<keyof Store, 'load' | 'changesAfter' | 'onChange' | 'feed' | 'ping' | 'close'>]: (
     ...given: Parameters<Store[M]>
   ) => unknown
 }

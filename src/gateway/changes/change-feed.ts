@@ -1,0 +1,347 @@
+import type { Clock } from '../../domain/clock.ts'
+import { Emitter } from '../../domain/emitter.ts'
+import { type FeedEntry, GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { randomId } from '../../domain/random-id.ts'
+import { SingleFlight } from '../../domain/single-flight.ts'
+import type { HeldChange, HeldCopy } from '../../domain/source/held.ts'
+import type { NamedSource } from '../../domain/source/named-source.ts'
+import type { Feed, NewFeedChange } from '../../store/feed.ts'
+import { ChangeLog, nameOf } from './change-log.ts'
+import { EarlierCopies } from './earlier-copies.ts'
+import { statesOf } from './held-copy.ts'
+
+/** Entries per read, and per append: about 10 ms of SQLite. */
+const BATCH = 250
+/** Longest time between reads, in ms: a notification can be lost. */
+const POLL_INTERVAL_MS = 10_000
+/** Wait before a failed append or read is repeated, in ms. */
+const RETRY_MS = 500
+/** Of the log, here and in the store. */
+const MAX_LOG_BYTES = 32 * 1024 * 1024
+
+/** The own Registry: it follows a changelog, which is ahead of the log of changes. */
+export type FollowedRegistry = {
+  name: string
+  /** Of the changelog. */
+  position: () => string
+  /** Resolves when every change of the store before this call is in memory. */
+  catchUp: () => Promise<void>
+  /** Ids that have changed since a position of the changelog; `lost` where that is not known, or not of which publisher. */
+  changedSince: (position: string) => Promise<readonly string[] | 'lost'>
+}
+
+type HeldSource = Pick<NamedSource, 'name'> & { held: NonNullable<NamedSource['held']> }
+
+type ChangeFeedOptions = {
+  feed: Feed
+  /** Whether other processes append changes of the same upstreams. */
+  isShared: boolean
+  retentionMs: number
+  clock: Clock
+  onFault: (cause: unknown) => void
+}
+
+/**
+ * Appends what changes in sources in memory to the log of the store, and follows that log. An entry is readable here
+ * only when this process has its change, or will append its own: docs/decisions/0030-a-log-of-changes.md.
+ */
+export class ChangeFeed {
+  readonly log = new ChangeLog()
+  /** After entries became readable. */
+  readonly advanced = new Emitter<void>()
+  /** Of positions that are good in this process only; empty where all processes share one log. */
+  readonly epoch: string
+  /** Of entries, by age. */
+  retentionMs: number
+  readonly #options: ChangeFeedOptions
+  readonly #attached = new Set<{ sources: readonly HeldSource[]; registry: FollowedRegistry | null }>()
+  /** By the `follow` of each source: a reload opens the same sources again. */
+  readonly #followed = new WeakSet<HeldSource['held']['follow']>()
+  readonly earlier = new EarlierCopies()
+  /** To be appended, by source and key. */
+  #queue = new Map<string, NewFeedChange>()
+  /** Of the same names, until they are readable. */
+  readonly #inFlight = new Set<string>()
+  /** Sources that did not answer from memory since that position. */
+  readonly #away = new Map<string, number>()
+  readonly #reads = new SingleFlight(() => this.#readAll())
+  readonly #appends = new SingleFlight(() => this.#appendAll())
+  readonly #stopListening: () => void
+  #cancelRead: (() => void) | null = null
+  #cancelAppend: (() => void) | null = null
+  #isFaulty = false
+  #isRecovered = false
+  #isClosed = false
+
+  /** Reads the whole log. */
+  static async open(options: ChangeFeedOptions): Promise<ChangeFeed> {
+    const feed = new ChangeFeed(options)
+    await feed.read()
+    return feed
+  }
+
+  private constructor(options: ChangeFeedOptions) {
+    this.#options = options
+    this.retentionMs = options.retentionMs
+    this.epoch = options.isShared ? '' : randomId()
+    this.#stopListening = options.feed.onAppend(() => this.#readInBackground())
+  }
+
+  /** Follows these sources as well, until the returned function is called. */
+  attach(sources: readonly NamedSource[], registry: FollowedRegistry | null): () => void {
+    const held = sources.filter((source): source is NamedSource & HeldSource => source.held !== undefined)
+    const attached = { sources: held, registry }
+    this.#attached.add(attached)
+    const ends = held.map((source) => source.held.follow((change) => this.#take(source, change)))
+    for (const source of held) this.#begin(source, source.name === registry?.name)
+    if (registry !== null && !this.#isRecovered) {
+      this.#isRecovered = true
+      this.#recover(registry).catch((cause: unknown) => {
+        this.#isRecovered = false
+        this.#failed(cause)
+      })
+    }
+    return () => {
+      for (const end of ends) end()
+      this.#attached.delete(attached)
+    }
+  }
+
+  /** Resolves when every entry before this call is readable here. */
+  read(): Promise<void> {
+    return this.#reads.joinNext()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#stopListening()
+    this.#cancelRead?.()
+    this.#cancelAppend?.()
+  }
+
+  /** A source that may have been in memory before. */
+  #begin(source: HeldSource, isOwn: boolean): void {
+    const { follow, ids } = source.held
+    if (this.#followed.has(follow)) return
+    this.#followed.add(follow)
+    if (isOwn) return
+    if (this.#away.get(source.name) === undefined) this.#away.set(source.name, this.log.end)
+    const holdsAny = ids()[Symbol.iterator]().next().done !== true
+    if (holdsAny) this.#take(source, { kind: 'held', isContinued: true })
+  }
+
+  #take(source: HeldSource, change: HeldChange): void {
+    switch (change.kind) {
+      case 'copies':
+        for (const listingId of change.listingIds)
+          this.#compare(source.name, listingId, change.before(listingId), change.after(listingId))
+        break
+      case 'hidden':
+      case 'dropped':
+        this.#leave(source, change.listingIds())
+        break
+      case 'shown':
+        this.#return(source)
+        break
+      case 'held':
+        if (change.isContinued && this.#options.isShared) this.#continue(source)
+        else this.#enqueue({ ...WHOLE, source: source.name, state: randomId() })
+        this.#return(source)
+    }
+    this.#appendInBackground()
+  }
+
+  #compare(source: string, listingId: string, before: readonly HeldCopy[], after: readonly HeldCopy[]): void {
+    const [earlier, later] = [statesOf(before, source), statesOf(after, source)]
+    for (const [key, { publisher, copy }] of earlier)
+      if (!later.has(key)) this.#enqueue({ source, key, listingId, publisher, state: GONE }, copy)
+    for (const [key, { state, publisher }] of later) {
+      const known = earlier.get(key)
+      if (known?.state !== state)
+        this.#enqueue({ source, key, listingId, publisher, state }, known?.copy ?? null)
+    }
+  }
+
+  /** Copies of worse sources are shown from now on. */
+  #leave({ name: source }: HeldSource, listingIds: Iterable<string>): void {
+    this.#away.set(source, this.log.end)
+    for (const listingId of new Set(listingIds))
+      for (const other of this.#othersWith(listingId, source))
+        for (const [key, { publisher }] of statesOf(other.held.find(listingId), other.name))
+          this.#enqueue({ source, key, listingId, publisher, state: randomId() })
+  }
+
+  /** Its copies count again: of what others have as well, and of what has changed meanwhile. */
+  #return(source: HeldSource): void {
+    const { name, held } = source
+    const since = this.#away.get(name) ?? this.log.end
+    this.#away.delete(name)
+    const listingIds = new Set(Iterator.from(this.log.after(since)).map((entry) => entry.listingId))
+    for (const listingId of held.ids())
+      if (this.#othersWith(listingId, name).length > 0) listingIds.add(listingId)
+    for (const listingId of listingIds)
+      for (const [key, { publisher, state }] of statesOf(held.find(listingId), name))
+        this.#enqueue({ source: name, key, listingId, publisher, state })
+  }
+
+  /** What differs from what the log has of the source. */
+  #continue({ name: source, held }: HeldSource): void {
+    for (const { source: of, key, listingId, publisher, state } of this.log.after(0)) {
+      if (of !== source || key === WHOLE_SOURCE) continue
+      const now = statesOf(held.find(listingId), source).get(key)?.state ?? GONE
+      if (now !== state) this.#enqueue({ source, key, listingId, publisher, state: now })
+    }
+  }
+
+  /** Changes of the store that a process did not append before it ended. */
+  async #recover(registry: FollowedRegistry): Promise<void> {
+    const { feed } = this.#options
+    const { followed } = await feed.read(this.log.end, 1)
+    if (followed === null) return this.#append([], registry.position())
+    const listingIds = await registry.changedSince(followed)
+    if (listingIds === 'lost' || !this.#compareWithLog(registry.name, listingIds)) {
+      await feed.renew(registry.position())
+      await this.read()
+    }
+    this.#appendInBackground()
+  }
+
+  /** @returns `false` where the publisher of a removed listing is not known */
+  #compareWithLog(name: string, listingIds: readonly string[]): boolean {
+    const changed = new Set(listingIds)
+    const known = new Map<string, FeedEntry[]>()
+    for (const entry of this.log.after(0))
+      if (entry.source === name && changed.has(entry.listingId))
+        known.set(entry.listingId, [...(known.get(entry.listingId) ?? []), entry])
+    const source = [...this.#attached].flatMap(({ sources }) => sources).find((one) => one.name === name)
+    for (const listingId of changed) {
+      const there = statesOf(source?.held.find(listingId) ?? [], name)
+      const before = known.get(listingId) ?? []
+      if (there.size === 0 && before.length === 0) return false
+      for (const { key, publisher, state } of before)
+        if (state !== GONE && !there.has(key))
+          this.#enqueue({ source: name, key, listingId, publisher, state: GONE })
+      for (const [key, { publisher, state }] of there)
+        if (this.log.latest(name, key)?.state !== state)
+          this.#enqueue({ source: name, key, listingId, publisher, state })
+    }
+    return true
+  }
+
+  #othersWith(listingId: string, source: string): HeldSource[] {
+    const others = new Map<string, HeldSource>()
+    for (const { sources } of this.#attached)
+      for (const other of sources)
+        if (other.name !== source && other.held.find(listingId).length > 0) others.set(other.name, other)
+    return [...others.values()]
+  }
+
+  /** @param before the copy before the change; absent where it is not known */
+  #enqueue(change: Omit<NewFeedChange, 'known'>, before?: HeldCopy | null): void {
+    const name = nameOf(change)
+    const isPending = this.#queue.has(name) || this.#inFlight.has(name)
+    // Readers may have been sent what was between two changes of one entry.
+    if (before === undefined || isPending) this.earlier.delete(name)
+    else this.earlier.put(name, { copy: before, after: change.state })
+    this.#queue.set(name, { ...change, known: this.log.end })
+  }
+
+  async #appendAll(): Promise<void> {
+    while (this.#queue.size > 0 && !this.#isClosed) {
+      const batch = [...this.#queue].slice(0, BATCH)
+      for (const [name] of batch) {
+        this.#queue.delete(name)
+        this.#inFlight.add(name)
+      }
+      try {
+        const position = this.#queue.size === 0 ? (this.#registry()?.position() ?? null) : null
+        await this.#append(
+          batch.map(([, change]) => change),
+          position,
+        )
+      } catch (cause) {
+        // What has changed meanwhile is later.
+        this.#queue = new Map([...batch, ...this.#queue])
+        throw cause
+      }
+      await this.read()
+      this.#inFlight.clear()
+    }
+  }
+
+  #append(changes: readonly NewFeedChange[], followed: string | null): Promise<void> {
+    const { retentionMs } = this
+    return this.#options.feed.append(changes, { followed, maxBytes: MAX_LOG_BYTES, retentionMs })
+  }
+
+  #appendInBackground(): void {
+    if (this.#queue.size === 0 || this.#isClosed) return
+    this.#appends.joinNext().then(
+      () => this.#appendInBackground(),
+      (cause: unknown) => {
+        this.#failed(cause)
+        this.#cancelAppend?.()
+        this.#cancelAppend = this.#options.clock.after(RETRY_MS, () => this.#appendInBackground())
+      },
+    )
+  }
+
+  async #readAll(): Promise<void> {
+    const { feed } = this.#options
+    const { log } = this
+    for (let isWhole = false; !isWhole; ) {
+      const read = await feed.read(log.end, BATCH)
+      if (read.incarnation !== log.incarnation) {
+        const from = log.end
+        log.begin(read.incarnation)
+        if (from > 0) continue
+      } else if (read.end < log.end) {
+        // The store has lost entries, so numbers come again.
+        await feed.renew(this.#registry()?.position() ?? null)
+        continue
+      }
+      if (read.entries.some((entry) => this.#isAhead(entry))) await this.#registry()?.catchUp()
+      log.add(read)
+      isWhole = read.entries.length < BATCH
+    }
+    this.#isFaulty = false
+    this.#readAfter(POLL_INTERVAL_MS)
+    this.advanced.emit()
+  }
+
+  /** Whether the change of an entry of the own Registry is not in memory yet. */
+  #isAhead({ source, key, listingId, state }: FeedEntry): boolean {
+    if (this.#registry()?.name !== source) return false
+    for (const { sources } of this.#attached)
+      for (const { name, held } of sources)
+        if (name === source && (statesOf(held.find(listingId), name).get(key)?.state ?? GONE) !== state)
+          return true
+    return false
+  }
+
+  /** The one that was attached first: the others have what it has. */
+  #registry(): FollowedRegistry | null {
+    return [...this.#attached].find(({ registry }) => registry !== null)?.registry ?? null
+  }
+
+  #readInBackground(): void {
+    if (this.#isClosed) return
+    this.#reads.joinNext().catch((cause: unknown) => {
+      this.#failed(cause)
+      this.#readAfter(RETRY_MS)
+    })
+  }
+
+  #readAfter(ms: number): void {
+    this.#cancelRead?.()
+    this.#cancelRead = this.#isClosed ? null : this.#options.clock.after(ms, () => this.#readInBackground())
+  }
+
+  #failed(cause: unknown): void {
+    if (this.#isFaulty || this.#isClosed) return
+    this.#isFaulty = true
+    this.#options.onFault(cause)
+  }
+}
+
+const WHOLE = { key: WHOLE_SOURCE, listingId: '', publisher: null }

@@ -1,0 +1,97 @@
+import type { FeedEntry } from '../../domain/feed-entry.ts'
+import type { FeedRead } from '../../store/feed.ts'
+
+/** Superseded entries that may stay in memory, besides as many as there are others. */
+const SLACK = 1000
+
+/** `previous`: position of the entry of the same key before it; 0 where the log had none. */
+export type LoggedEntry = FeedEntry & { previous: number }
+
+/** The log of the store as far as this process has read it: of each key of a source the latest entry. */
+export class ChangeLog {
+  incarnation = ''
+  /** Position of the latest entry that was read. */
+  end = 0
+  /** Earlier positions are gone. */
+  droppedTo = 0
+  /** When the newest entry of each source was appended, in ms since the Unix epoch. */
+  readonly newestOf = new Map<string, number>()
+  /** By position. Superseded entries stay until there are many of them. */
+  #entries: LoggedEntry[] = []
+  readonly #latest = new Map<string, LoggedEntry>()
+
+  get size(): number {
+    return this.#latest.size
+  }
+
+  /** Takes what follows the entries that were read. @returns `false` for another log, of which all has to be read */
+  add({ incarnation, entries, droppedTo }: FeedRead): boolean {
+    if (incarnation !== this.incarnation) return false
+    for (const entry of entries) {
+      if (entry.position <= this.end) continue
+      const name = nameOf(entry)
+      const logged = { ...entry, previous: this.#latest.get(name)?.position ?? 0 }
+      this.#entries.push(logged)
+      this.#latest.set(name, logged)
+      this.newestOf.set(entry.source, entry.at)
+      this.end = entry.position
+    }
+    this.#dropTo(droppedTo)
+    if (this.#entries.length > 2 * this.size + SLACK)
+      this.#entries = this.#entries.filter((entry) => this.#isLatest(entry))
+    return true
+  }
+
+  begin(incarnation: string): void {
+    this.incarnation = incarnation
+    this.end = 0
+    this.droppedTo = 0
+    this.#entries = []
+    this.#latest.clear()
+  }
+
+  /** Whether everything after the position is known. */
+  reachesBack(position: number): boolean {
+    return position >= this.droppedTo && position <= this.end
+  }
+
+  latest(source: string, key: string): LoggedEntry | undefined {
+    return this.#latest.get(nameOf({ source, key }))
+  }
+
+  /** Entries behind the position, oldest first. */
+  *after(position: number): Generator<LoggedEntry> {
+    const entries = this.#entries
+    for (let n = this.#indexAfter(position); n < entries.length; n++) {
+      const entry = entries[n]!
+      if (this.#isLatest(entry)) yield entry
+    }
+  }
+
+  #isLatest(entry: LoggedEntry): boolean {
+    return this.#latest.get(nameOf(entry)) === entry
+  }
+
+  #dropTo(position: number): void {
+    if (position <= this.droppedTo) return
+    this.droppedTo = position
+    const count = this.#indexAfter(position)
+    for (const entry of this.#entries.splice(0, count))
+      if (this.#isLatest(entry)) this.#latest.delete(nameOf(entry))
+  }
+
+  #indexAfter(position: number): number {
+    let [low, high] = [0, this.#entries.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#entries[middle]!.position <= position) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** Names of sources have no line feeds. */
+export function nameOf({ source, key }: Pick<FeedEntry, 'source' | 'key'>): string {
+  return `${source}\n${key}`
+}

@@ -1,0 +1,204 @@
+import { WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { maySee } from '../../domain/reader.ts'
+import type { HeldCopy } from '../../domain/source/held.ts'
+import type { NamedSource } from '../../domain/source/named-source.ts'
+import { nextTurn } from '../../domain/turns.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { SourceNote } from '../../wire/source.ts'
+import { comparisonWith } from '../by-price/item-price.ts'
+import type { PriceBounds } from '../by-price/price-bounds.ts'
+import type { MarketParts } from '../market-parts.ts'
+import type { CheckedQuery } from '../market-query.ts'
+import type { MergedItem } from '../merged-item.ts'
+import { questionOf } from '../pages.ts'
+import { describeShown } from '../sequence.ts'
+import { type MergeSettings, rankSources, visibleSources } from '../sources.ts'
+import type { ChangeFeed } from './change-feed.ts'
+import { type LoggedEntry, nameOf } from './change-log.ts'
+import { digestOf, goneError, openPosition, sealPosition } from './feed-position.ts'
+import { type ChangesView, isFollowed, shownListings, wasShown } from './shown-listings.ts'
+
+/** Entries that are looked at in one turn of the event loop, and for one answer. */
+const TURN = 100
+const MAX_SCANNED = 5000
+
+export type Change = { key: string; listingId: string; publisher: string | null } & (
+  | { kind: 'listing'; merged: MergedItem }
+  | { kind: 'removed' }
+)
+
+export type Changes = {
+  changes: readonly Change[]
+  /** Behind these changes. */
+  position: string
+  /** Whether there are further changes already. */
+  hasMore: boolean
+}
+
+/** The changes of one query for one reader. */
+export type Following = {
+  /** Of now; `since` where it was given. */
+  position: string
+  /** Rejects with `gone` where what is behind the position is not known any more. */
+  read: (since: string, limit: number, signal: AbortSignal) => Promise<Changes>
+  /** Calls back when there may be changes. Returns how to stop. */
+  onAdvance: (notify: () => void) => () => void
+  /** What is known of each source, and whether its changes are followed. */
+  sources: () => { complete: boolean; sources: readonly SourceNote[] }
+}
+
+/** `parts`: the sources with their health; `sources`: the same, traced. */
+type ChangesSettings = MergeSettings & { feed: ChangeFeed; parts: Pick<MarketParts, 'sources'> }
+
+/** @throws EntrepotError `bad_request` or `gone` for `since` */
+export function followChanges(
+  settings: ChangesSettings,
+  checked: CheckedQuery,
+  since: string | null,
+): Following {
+  const { feed, sources, parts } = settings
+  const view = viewOf(sources, checked)
+  const digest = digestIn(feed, view)
+  const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
+  const start = since ?? positionIn(feed, digest)
+  checkPosition(feed, view, open(start))
+  return {
+    position: start,
+    read: async (from, limit, signal) => {
+      const range = { from: open(from), limit, signal }
+      const { position, ...read } = await readEntries(settings, view, range)
+      return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
+    },
+    onAdvance: (notify) => feed.advanced.listen(notify),
+    sources: () => describeSources(parts.sources, view),
+  }
+}
+
+/** The position of now, for a reading that begins, and whether it is still good. */
+export function currentPosition(
+  { feed, sources }: Pick<ChangesSettings, 'feed' | 'sources'>,
+  checked: CheckedQuery,
+): { text: string; isGood: () => boolean } {
+  const { log } = feed
+  const { incarnation, end } = log
+  const text = positionIn(feed, digestIn(feed, viewOf(sources, checked)))
+  return { text, isGood: () => log.incarnation === incarnation && log.reachesBack(end) }
+}
+
+function viewOf(sources: readonly NamedSource[], { query, merge }: CheckedQuery): ChangesView {
+  return { reader: merge.reader, query, ranked: rankSources(visibleSources(sources, merge)) }
+}
+
+function positionIn({ log }: ChangeFeed, digest: string): string {
+  return sealPosition(log.end, digest, log.incarnation)
+}
+
+function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView): string {
+  const isOwn = ranked.every(({ mode }) => mode === 'local')
+  return digestOf([reader.digest, questionOf(query, undefined, ranked), isOwn ? '' : epoch])
+}
+
+/** @throws EntrepotError `gone` */
+function checkPosition({ log }: ChangeFeed, view: ChangesView, position: number): void {
+  if (!log.reachesBack(position)) throw goneError('is too old')
+  for (const { name } of view.ranked)
+    if ((log.latest(name, WHOLE_SOURCE)?.position ?? 0) > position)
+      throw goneError(`is older than what is held of ${name}`)
+}
+
+type EntriesRead = Omit<Changes, 'position'> & { position: number }
+
+async function readEntries(
+  settings: ChangesSettings,
+  view: ChangesView,
+  { from, limit, signal }: { from: number; limit: number; signal: AbortSignal },
+): Promise<EntriesRead> {
+  const { feed } = settings
+  const { incarnation } = feed.log
+  const bounds = await settings.boundsOf(view.reader)
+  const seen = new Set(view.ranked.map(({ name }) => name))
+  const changes: Change[] = []
+  let position = from
+  for (let scanned = 0; ; ) {
+    if (feed.log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
+    checkPosition(feed, view, position)
+    const entries = feed.log.after(position).take(TURN).toArray()
+    for (const entry of entries) {
+      const change = seen.has(entry.source) ? changeOf({ ...settings, bounds }, view, entry, from) : null
+      if (change !== null) changes.push(change)
+      position = entry.position
+      scanned++
+      if (changes.length === limit) break
+    }
+    if (entries.length < TURN && changes.length < limit) position = Math.max(position, feed.log.end)
+    const hasMore = position < feed.log.end
+    if (!hasMore || changes.length === limit || scanned >= MAX_SCANNED) return { changes, hasMore, position }
+    await nextTurn(signal)
+  }
+}
+
+/** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
+function changeOf(
+  settings: ChangesSettings & { bounds: PriceBounds },
+  view: ChangesView,
+  entry: LoggedEntry,
+  since: number,
+): Change | null {
+  const { key, listingId, publisher, source } = entry
+  const merged = shownListings(view, listingId).get(key)
+  if (merged !== undefined) {
+    const { priceLimit } = view.query
+    const shown = describeShown(merged, priceLimit && comparisonWith(priceLimit), settings)
+    return { kind: 'listing', key, listingId, publisher, merged: shown }
+  }
+  // What a source without an answer had is not removed.
+  if (!isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)) return null
+  const before = copyBefore(settings.feed, view, entry, since)
+  if (before !== undefined)
+    return wasShown(view, entry, before) ? { kind: 'removed', key, listingId, publisher } : null
+  if (view.reader.filter.criteria.length > 0) throw goneError('is too old to know what has left your view')
+  return { kind: 'removed', key, listingId, publisher }
+}
+
+/** What the source had at the position; `undefined` where that, or what other sources had, is not known. */
+function copyBefore(
+  { log, earlier }: ChangeFeed,
+  { ranked }: ChangesView,
+  { source, key, state, previous }: LoggedEntry,
+  since: number,
+): HeldCopy | null | undefined {
+  if (previous > since) return undefined
+  const hasOthers = ranked.some(
+    ({ name }) => name !== source && (log.latest(name, key)?.position ?? 0) > since,
+  )
+  return hasOthers ? undefined : earlier.before(nameOf({ source, key }), state)
+}
+
+const NOT_FOLLOWED = { state: 'skipped', reason: 'not_followed' }
+
+function describeSources(
+  sources: MarketParts['sources'],
+  { ranked, query, reader }: ChangesView,
+): { complete: boolean; sources: readonly SourceNote[] } {
+  const asked = new Map(ranked.map((source) => [source.name, source]))
+  const notes = sources
+    .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
+    .flatMap(({ source: { name }, health }) => {
+      const [note, ...gaps] = currentNotes(health)
+      const about = describe(note, isFollowed(asked.get(name)!, query))
+      return [about, ...gaps]
+    })
+  return { complete: notes.every(({ state }) => state === 'loaded' || state === 'stale'), sources: notes }
+}
+
+function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
+  const { registry, state, reason } = note!
+  if (!isKnown && (state === 'loaded' || state === 'stale')) return { registry, ...NOT_FOLLOWED }
+  return { registry, state, ...(reason !== undefined && { reason }) }
+}
+
+function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {
+  const notes = health(AbortSignal.abort())
+  if (notes instanceof Promise) throw new EntrepotError('internal', 'a followed source answers from memory')
+  return notes
+}

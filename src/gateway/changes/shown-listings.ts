@@ -1,0 +1,94 @@
+import type { ListingQuery } from '../../domain/query.ts'
+import type { Reader } from '../../domain/reader.ts'
+import type { HeldCopy } from '../../domain/source/held.ts'
+import type { NamedSource } from '../../domain/source/named-source.ts'
+import type { Item } from '../../domain/source/reading.ts'
+import { Exclusions } from '../../filter-spec/evaluate.ts'
+import { documentOf } from '../../listing-index/document-reader.ts'
+import { decide } from '../authority.ts'
+import { CopiesOfId } from '../copies-of-id.ts'
+import { type Copy, decidingView, knows, queryIn } from '../deciders.ts'
+import { heldCopies } from '../holdings.ts'
+import { type MergedItem, mergeItem } from '../merged-item.ts'
+import { keyOf } from './held-copy.ts'
+
+/** What one reader is shown of one query, as far as it is in memory. */
+export type ChangesView = {
+  reader: Reader
+  query: ListingQuery
+  /** All that the reader may see and asks for, by rank. */
+  ranked: readonly NamedSource[]
+}
+
+/** Whether changes of the source are known here. */
+export function isFollowed({ held }: NamedSource, query: ListingQuery): boolean {
+  return held?.answers(query) === true
+}
+
+/** What `GET /listings` shows of one id, by key: the rule of `authority.ts` over the copies in memory. */
+export function shownListings(view: ChangesView, listingId: string): Map<string, MergedItem> {
+  const { ranked, query } = view
+  const copies = copiesIn(view, listingId)
+  if (copies.length === 0) return new Map()
+  const { has } = decidingView(query.standing)
+  const ofId = new CopiesOfId(copies, query.status, ({ item, rank }) => has(item, ranked[rank]!.name))
+  const shown = decideIn(view, copies).filter(({ isShown }) => isShown)
+  return new Map(
+    shown.map(({ decider: { item, rank } }) => {
+      const better = ranked.slice(0, rank)
+      const names = (sources: readonly NamedSource[]) => sources.map(({ name }) => name)
+      const verdict = {
+        otherCopies: ofId.openOthersOf(item, rank),
+        isConflict: ofId.hasOther(item, rank),
+        unchecked: names(better.filter((source) => !isFollowed(source, query))),
+        notIn: names(
+          better.filter((source) => isFollowed(source, query) && knows(source, item, query.standing)),
+        ),
+      }
+      const merged = mergeItem(item, { ranked, rank, isStale: false, standing: query.standing }, verdict)
+      return [keyOf(item, ranked[rank]!.name), merged]
+    }),
+  )
+}
+
+/** Whether the listing of that key was shown while one source had another copy of it, or none. */
+export function wasShown(
+  view: ChangesView,
+  { listingId, key, source }: { listingId: string; key: string; source: string },
+  before: HeldCopy | null,
+): boolean {
+  const rank = view.ranked.findIndex(({ name }) => name === source)
+  const isOwn = view.ranked[rank]!.mode === 'local'
+  const others = copiesIn(view, listingId).filter(
+    (copy) => copy.rank !== rank || keyOf(copy.item, source) !== key,
+  )
+  const copies = before === null ? others : [...others, { ...before, rank, isOwn }]
+  return decideIn(view, copies).some(
+    ({ decider, isShown }) => isShown && keyOf(decider.item, view.ranked[decider.rank]!.name) === key,
+  )
+}
+
+function copiesIn({ ranked, query }: ChangesView, listingId: string): Copy[] {
+  return ranked.flatMap((source, rank) =>
+    isFollowed(source, query) ? heldCopies(source, rank, listingId) : [],
+  )
+}
+
+function decideIn({ query, ranked }: ChangesView, copies: readonly Copy[]) {
+  const { has } = decidingView(query.standing)
+  return decide(copies, {
+    status: query.status,
+    matches: ({ item, rank }) =>
+      has(item, ranked[rank]!.name) &&
+      (query.publisher === null || item.publisher === query.publisher) &&
+      matches(item, queryIn(query, ranked[rank]!.name)),
+  })
+}
+
+function matches(
+  { bytes }: Item,
+  { criteria, priceLimit }: Pick<ListingQuery, 'criteria' | 'priceLimit'>,
+): boolean {
+  if (criteria.length === 0 && priceLimit === undefined) return true
+  return new Exclusions(criteria, priceLimit).add(documentOf(bytes))
+}

@@ -1,0 +1,133 @@
+import test from 'ava'
+import { eventually } from '../../../helpers/eventually.ts'
+import { listingTexts } from '../../../helpers/fake-registry.ts'
+import { comparable, Follower } from '../../../helpers/follower.ts'
+import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { FIXED_TIME, openMarket } from '../../../helpers/market.ts'
+import { ALICE, BOB, mintKey } from '../../../helpers/seller.ts'
+
+const OFFER = { offer_resource: { gpu_model: 'H200', gpu_count: 8 }, storefront_url: 'https://alice.example' }
+
+/** Waits until the follower's map is what a reading has now. */
+const caughtUp = (follower: Follower, limit?: number) =>
+  eventually('caught up', async () => {
+    await follower.catchUp(limit)
+    const { map } = await follower.read()
+    return JSON.stringify(comparable(follower.map)) === JSON.stringify(comparable(map))
+  })
+
+test('changes: a reader of a Registry has what a reading has, through publishes, updates, removals and moves', async (t) => {
+  const market = await openMarket(t)
+  const all = new Follower(market, { isPlain: true })
+  const h100s = new Follower(market, { isPlain: true, query: 'gpu_model=H100' })
+  await all.begin()
+  await h100s.begin()
+  await market.publish({ listing_id: 'a', ...OFFER })
+  await market.publish({ listing_id: 'b', ...OFFER, offer_resource: { gpu_model: 'H100' } }, FIXED_TIME + 1)
+  await caughtUp(all)
+  t.deepEqual([...all.map.keys()], ['a', 'b'])
+  const [first] = all.changes
+  t.like(first, { type: 'listing', listing_id: 'a', publisher: ALICE.address.toLowerCase() })
+  t.like(first, { key: `${ALICE.address.toLowerCase()}/a` })
+  await caughtUp(h100s)
+  t.deepEqual(
+    h100s.changes.map((change) => 'listing_id' in change && change.listing_id),
+    ['b'],
+  )
+
+  await market.publish({ listing_id: 'b', ...OFFER }, FIXED_TIME + 2)
+  await caughtUp(h100s)
+  t.like(h100s.changes.at(-1), { type: 'removed', listing_id: 'b' })
+  await market.publish({ listing_id: 'b', ...OFFER, storefront_url: 'https://moved.example' }, FIXED_TIME + 3)
+  await caughtUp(all)
+  t.deepEqual(
+    [...all.map.values()].map(({ storefront_url }) => storefront_url),
+    Array(2).fill('https://moved.example'),
+  )
+  await caughtUp(h100s)
+  await market.update('a', { status: 'closed' }, FIXED_TIME + 4)
+  await market.remove('b', FIXED_TIME + 5)
+  await caughtUp(h100s)
+  await market.publish({ listing_id: 'b', ...OFFER }, FIXED_TIME + 6, BOB)
+  await caughtUp(all, 1)
+  t.deepEqual([...all.map.keys()], ['b'])
+  await caughtUp(h100s)
+  t.is(h100s.changes.length, 2, 'a reader is not sent what its query never showed')
+  t.is(all.readings + h100s.readings, 2)
+})
+
+test('changes: a position is good for its query only, and says so', async (t) => {
+  const { publish, get } = await openMarket(t)
+  const now = (await get('/changes')).json()
+  t.like(now, { changes: [], more: false, complete: true })
+  t.deepEqual(now.sources, [{ registry: 'local', state: 'loaded' }])
+  const position = now.position as string
+  await publish({ listing_id: 'a', ...OFFER })
+  const status = async (query: string) => (await get(`/changes?${query}`)).status
+  t.is(await status(`since=${position}`), 200)
+  t.is(await status(`since=${position}&gpu_model=H200`), 410)
+  t.is(await status(`since=${position}&status=`), 410)
+  t.is(await status('since=AAAA'), 410)
+  t.is(await status(`since=${'A'.repeat(5000)}`), 400)
+  t.is(await status('since=not+a+position'), 400)
+  t.is(await status('since='), 400)
+  t.is(await status('limit=0'), 422)
+  t.is(await status('limit=1001'), 422)
+  t.is(await status('nonsense=1'), 400)
+  const gone = await get(`/changes?since=${position}&status=`)
+  t.regex(String(gone.json().detail), /read GET \/listings again/)
+})
+
+const REFRESH = 'mode = "snapshot"\nrefresh_seconds = 1\nfull_refresh_seconds = 1'
+
+test('changes: a gateway follows its snapshots, and an anonymous reader learns nothing of a private source', async (t) => {
+  const alice = '0x00000000000000000000000000000000000000aa'
+  const publishers = [[1, alice]] as const
+  const [open, closed] = await Promise.all([
+    startFake(t, { items: listingTexts('open', 3), publishers }),
+    startFake(t, { items: listingTexts('secret', 3), publishers }),
+  ])
+  const gateway = await startPatientGateway(
+    t,
+    [
+      { name: 'closed', url: closed.url, settings: `visibility = "private"\npriority = 5\n${REFRESH}` },
+      { name: 'open', url: open.url, settings: REFRESH },
+    ],
+    { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
+  )
+  await whenReady(gateway)
+  const { bearer } = await mintKey(gateway.url)
+  const [keyless, keyed] = [new Follower(gateway), new Follower(gateway, { headers: bearer })]
+  await keyless.begin()
+  await keyed.begin()
+  t.is(keyless.map.size, 3)
+  t.is(keyed.map.size, 6)
+
+  open.items = open.items.slice(1).concat(listingTexts('new', 1))
+  await eventually('pulled', async () => {
+    await caughtUp(keyless)
+    return keyless.map.has(`${alice}/new-0000`)
+  })
+  t.deepEqual(keyless.changes.map(({ type, ...change }) => [type, 'key' in change && change.key]).sort(), [
+    ['listing', `${alice}/new-0000`],
+    ['removed', `${alice}/open-0000`],
+  ])
+  closed.items = [...listingTexts('secret', 1, { max_duration_seconds: 5 }), ...listingTexts('hidden', 1)]
+  await eventually('pulled', async () => {
+    await caughtUp(keyed)
+    return keyed.map.has(`${alice}/hidden-0000`)
+  })
+  t.is(keyed.map.size, 5)
+  await keyless.catchUp()
+  t.is(keyless.changes.length, 2)
+  t.is((await gateway.get(`/changes?since=${keyed.position}`)).status, 410)
+  t.is(keyless.readings + keyed.readings, 2)
+
+  open.script = [{ kind: 'status', status: 500 }]
+  const failing = await eventually(
+    'failing',
+    async () => (await keyless.ask()).json(),
+    ({ complete }) => complete === true,
+  )
+  t.deepEqual(failing.changes, [], 'a source that fails removes nothing')
+})
