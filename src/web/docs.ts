@@ -1,3 +1,6 @@
+import { plural } from '../domain/plural.ts'
+import { safeJson } from '../domain/safe-text.ts'
+import { formatJson, parseJson } from '../json/value.ts'
 import { untrustedText } from './common/untrusted-text.ts'
 
 /** Search and “Try it” of the page that `http/docs/page.ts` writes. Without this script it is complete but for them. */
@@ -8,8 +11,8 @@ const MAX_WAIT_MS = 15_000
 
 const root = new URL('.', location.href)
 
-for (const curl of document.querySelectorAll<HTMLElement>('.curl'))
-  curl.textContent = curl.textContent.replaceAll(`${curl.dataset.base}/`, root.href)
+for (const sample of document.querySelectorAll<HTMLElement>('[data-base]'))
+  sample.textContent = sample.textContent.replaceAll(`${sample.dataset.base}/`, root.href)
 
 const search = document.querySelector<HTMLInputElement>('#search')!
 search.addEventListener('input', () => find(search.value))
@@ -22,17 +25,18 @@ for (const form of document.querySelectorAll<HTMLFormElement>('.try'))
 /** Hides what does not contain every word. */
 function find(text: string): void {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  let matches = 0
+  const found = { routes: 0, schemas: 0 }
   for (const article of document.querySelectorAll('article')) {
     const content = article.textContent.toLowerCase()
     article.hidden = !words.every((word) => content.includes(word))
-    if (!article.hidden) matches++
     const entry = document.querySelector<HTMLElement>(`[data-of="${CSS.escape(article.id)}"]`)
     if (entry !== null) entry.hidden = article.hidden
+    if (!article.hidden) found[entry === null ? 'schemas' : 'routes']++
   }
   for (const group of document.querySelectorAll<HTMLElement>('.group'))
     group.hidden = group.querySelector('article:not([hidden])') === null
-  document.querySelector('#found')!.textContent = words.length === 0 ? '' : `${matches} found`
+  const counts = `${plural(found.routes, 'route')} and ${plural(found.schemas, 'schema')} found`
+  document.querySelector('#found')!.textContent = words.length === 0 ? '' : counts
 }
 
 async function tryOut(form: HTMLFormElement): Promise<void> {
@@ -61,13 +65,22 @@ async function tryOut(form: HTMLFormElement): Promise<void> {
   }
 }
 
-/** As text, with invisible characters as escapes. */
+/** As text, JSON indented, with invisible characters as escapes. */
 function show(output: HTMLOutputElement, status: string, text: string): void {
   const line = document.createElement('p')
   line.textContent = status
   const body = document.createElement('pre')
   body.tabIndex = 0
   body.ariaLabel = 'Answer'
-  body.textContent = untrustedText(text, MAX_SHOWN_CHARS)
+  body.textContent = readable(text)
   output.replaceChildren(line, body)
+}
+
+function readable(text: string): string {
+  if (text.length > MAX_SHOWN_CHARS) return untrustedText(text, MAX_SHOWN_CHARS)
+  try {
+    return safeJson(formatJson(parseJson(text), 2))
+  } catch {
+    return untrustedText(text, MAX_SHOWN_CHARS)
+  }
 }

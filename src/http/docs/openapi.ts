@@ -5,6 +5,7 @@ import { problemSchema } from '../../wire/problem.ts'
 import { NDJSON_TYPE } from '../middleware/accept.ts'
 import type { Gate, ResponseShape, Route } from '../route.ts'
 import { type RouteExample, routeExample } from './examples.ts'
+import { codeSamples } from './samples.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -21,9 +22,6 @@ const TAGS = {
 }
 
 const PROBLEM_TYPE = 'application/problem+json'
-
-/** In `x-codeSamples`; the page shows its own address in its place. */
-export const EXAMPLE_BASE = 'http://localhost:8080'
 
 /** @param listingShape JSON Schema of a listing, from the filter spec */
 export function openApiDocument(all: readonly Route[], listingShape: JsonSchema) {
@@ -173,8 +171,7 @@ function operation(route: Route, schemaOf: SchemaOf, example: RouteExample) {
         problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problemSchema))]),
       ),
     },
-    // As several tools show them.
-    'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: curlOf(route, address, example) }] as const,
+    'x-codeSamples': codeSamples(route, address, example),
   }
 }
 
@@ -210,32 +207,6 @@ function tagOf({ method, path, gate }: Route): Tag {
     ? 'Publish'
     : 'Read'
 }
-
-function curlOf({ method, gate }: Route, address: string, example: RouteExample): string {
-  const headers = {
-    ...example.headers,
-    ...(KEYS[gate] !== undefined && { Authorization: `Bearer ${KEYS[gate]}` }),
-    ...(example.body !== undefined && { 'Content-Type': 'application/json' }),
-  }
-  return [
-    'curl',
-    ...(method === 'GET' ? [] : [`-X ${method}`]),
-    // In double quotes, where the shell inserts a variable.
-    ...Object.entries(headers).map(([name, value]) => `-H "${name}: ${value}"`),
-    quoted(EXAMPLE_BASE + address),
-    ...(example.body === undefined ? [] : [`-d ${quoted(JSON.stringify(example.body))}`]),
-  ].join(' ')
-}
-
-/** Reads usually need no key. */
-const KEYS: Readonly<Partial<Record<Gate, string>>> = {
-  write: '$ENTREPOT_KEY',
-  metrics: '$METRICS_KEY',
-  admin: '$REGISTRY_ADMIN_API_KEY',
-}
-
-const quoted = (text: string): string =>
-  /^[\w/:.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** Read and write gates are settings, so their key is optional. */
 const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {

@@ -1,5 +1,6 @@
 import type { Page } from '../web/pages.ts'
-import { EXAMPLE_BASE, type OpenApiDocument } from './openapi.ts'
+import type { OpenApiDocument } from './openapi.ts'
+import { EXAMPLE_BASE } from './samples.ts'
 import { type DocsTable, docsText, type RouteText, type SchemaText } from './text.ts'
 
 export const DOCS: Page = {
@@ -52,7 +53,10 @@ const contents = (
   name: string,
   routes: readonly RouteText[],
 ): string => `<h2><a href="#${anchorOf(name)}">${name}</a></h2>
-<ul>${routes.map(({ id, method, path }) => `<li data-of="${id}"><a href="#${id}">${method} ${html(path)}</a></li>`).join('')}</ul>`
+<ul>${routes.map(({ id, method, path }) => `<li data-of="${id}"><a href="#${id}">${method} ${broken(html(path))}</a></li>`).join('')}</ul>`
+
+/** A long path breaks between its steps. */
+const broken = (path: string): string => path.replaceAll('/', '<wbr>/')
 
 const anchorOf = (name: string): string => name.toLowerCase()
 
@@ -63,10 +67,14 @@ const routeArticle = (route: RouteText, link: Link): string => `<article class="
 <p><strong>${link(route.summary)}.</strong> Access: ${route.access}.</p>
 ${route.description === '' ? '' : `<p>${link(route.description)}</p>`}
 <pre class="curl" tabindex="0" aria-label="curl" data-base="${EXAMPLE_BASE}">${html(route.curl)}</pre>
+${route.samples.map(sampleText).join('\n')}
 ${route.answer === null ? '' : `<details><summary>Example answer</summary><pre tabindex="0" aria-label="Example answer">${html(route.answer)}</pre></details>`}
 ${route.tryAddress === null ? '' : tryForm(route.id, route.tryAddress)}
 ${route.tables.map((one) => (one.isLong ? longTable(one, link) : `<h4>${one.title}</h4>${table(one, link)}`)).join('\n')}
 </article>`
+
+const sampleText = ({ label, source }: RouteText['samples'][number]): string =>
+  `<details><summary>${label}</summary><pre tabindex="0" aria-label="${label}" data-base="${EXAMPLE_BASE}">${html(source)}</pre></details>`
 
 const tryForm = (id: string, address: string): string => `<form class="try row scripted">
 <label for="try-${id}">GET</label><input id="try-${id}" value="${html(address)}" autocomplete="off" spellcheck="false"><button>Try it</button>

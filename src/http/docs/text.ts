@@ -50,7 +50,7 @@ function routeText(method: string, path: string, operation: OpenApiOperation) {
   const { summary, description = '', parameters = [], requestBody, responses } = operation
   const [body] = Object.values(requestBody?.content ?? {})
   const answers = Object.entries(responses).map(([status, response]) => answerText(status, response))
-  const [sample] = operation['x-codeSamples']
+  const [curl, ...samples] = operation['x-codeSamples']
   const [first] = answers
   const isFilter = ({ schema }: { schema: JsonSchema }): boolean => schema.anyOf !== undefined
   const rowsOf = (all: typeof parameters): string[][] =>
@@ -86,7 +86,9 @@ function routeText(method: string, path: string, operation: OpenApiOperation) {
     summary,
     access: ACCESS[operation['x-gate']],
     description,
-    curl: sample.source,
+    curl: curl.source,
+    /** Of other languages. */
+    samples,
     /** JSON of the example. */
     answer: first?.example === undefined ? null : indented(first.example),
     statuses: {

@@ -5,6 +5,14 @@ import { test } from './in-chromium.ts'
 
 const HOSTILE = '</pre><img src=x onerror=alert(1)><script>alert(2)</script>\u202etxt\u0007'
 
+/** Links of the side list whose words are on two lines. Runs in the page. */
+const BROKEN_PATHS = `[...document.querySelectorAll('.contents li a')].filter((link) =>
+  [...link.childNodes].some((node) => {
+    const range = document.createRange()
+    range.selectNodeContents(node)
+    return node.nodeType === 3 && !/[ -]/.test(node.textContent) && range.getClientRects().length > 1
+  })).map((link) => link.textContent)`
+
 /** Short cells whose word is on two lines. Runs in the page. */
 const BROKEN_WORDS = `[...document.querySelectorAll('#getListings td')]
   .filter((cell) => {
@@ -31,6 +39,7 @@ test.serial('docs page: axe finds nothing and no word breaks, light and wide, da
     for (const shown of [width, 1024]) {
       await page.setViewportSize({ width: shown, height: 900 })
       t.deepEqual(await page.evaluate(BROKEN_WORDS), [], String(shown))
+      t.deepEqual(await page.evaluate(BROKEN_PATHS), [], String(shown))
     }
     t.deepEqual(page.faults, [])
   }
@@ -45,6 +54,9 @@ test.serial('docs page: search narrows routes and schemas, anchors lead to a rou
   const box = page.getByRole('searchbox', { name: 'Search' })
   await box.fill('mint key')
   await page.getByRole('status').getByText('found').first().waitFor()
+  t.regex((await page.getByRole('status').textContent()) ?? '', /^\d+ routes? and \d+ schemas? found$/)
+  const counted = Number.parseInt((await page.getByRole('status').textContent()) ?? '', 10)
+  t.is(await page.locator('.contents li:visible').count(), counted, 'as many as the side lists')
   t.true(await page.locator('#postAdminApiKeys').isVisible())
   t.false(await page.locator('#getListings').isVisible())
   t.false(await page.getByRole('link', { name: 'GET /listings', exact: true }).first().isVisible())
@@ -78,6 +90,9 @@ test.serial(
     const answer = (await route.getByLabel('Answer', { exact: true }).textContent()) ?? ''
     t.true(answer.includes('</pre><img src=x onerror=alert(1)><script>alert(2)</script>'))
     t.false(answer.includes('\u202e'))
+    t.regex(answer, /^\{\n {2}"items": \[/)
+    const tool = route.locator('pre[aria-label="MCP tool"]')
+    t.regex((await tool.textContent()) ?? '', /^\{"name":"search_listings","arguments":/)
     await route.getByLabel('GET').fill('https://elsewhere.example/')
     await tryIt.click()
     await route.getByText(`The address has to be below ${url}/`).waitFor()
