@@ -456,6 +456,24 @@ test.serial('listings: in place of nothing, the closest listings with what diffe
   t.notRegex(quiet.stderr, /closest/)
 })
 
+test.serial(
+  'listings, facets: a set that splits a value with a comma is an error with the array',
+  async (t) => {
+    const { url } = await startRegistry(t)
+    await publish(url, ALICE, VM_EXAMPLES[0]!)
+    const { region = '' } = VM_EXAMPLES[0]!.offer_resource as Record<string, string>
+    for (const command of ['listings', 'facets']) {
+      const ask = (set: string) => runCli([command, '-r', url, '--filter', `region=${set}`])
+      const split = await ask(`in:[${region}]`)
+      t.deepEqual([split.code, split.stdout], [1, ''])
+      t.true(split.stderr.includes(`region=in:${JSON.stringify([region])}`), split.stderr)
+      const { code, stdout } = await ask(`in:${JSON.stringify([region])}`)
+      t.is(code, 0)
+      t.true(stdout.includes(region.replace(/,.*/, '')))
+    }
+  },
+)
+
 test.serial('review, listing, facets: --table prints for people in a pipe, too', async (t) => {
   const { url } = await startRegistry(t)
   const [machine] = VM_EXAMPLES
