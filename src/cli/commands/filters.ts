@@ -1,11 +1,10 @@
 import { OPERATIONS } from '../../filter-spec/operations/operations.ts'
 import { describeFilter } from '../../filter-spec/parameters.ts'
 import type { FilterDescription } from '../../gateway/filter-descriptions.ts'
-import { describeMissing } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
-import { exitCodeOfReports } from '../output/source-reports.ts'
+import { exitCodeOfReports, printFailures } from '../output/source-reports.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
-import { printData, printStatus, type Terminal } from '../output/terminal.ts'
+import { printData, type Terminal } from '../output/terminal.ts'
 import { COMMAND, openBuyerMarket } from '../registries/buyer-market.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
@@ -19,12 +18,7 @@ export const filtersCommand: CommandDefinition<JsonOptions> = {
     const deadlines = { registryMs: ms, overallMs: ms }
     const market = openBuyerMarket(await openClient(), selected, { deadlines })
     const { filters, sources } = await market.filters(COMMAND, false)
-    for (const source of sources)
-      if (source.state !== 'loaded')
-        printStatus(
-          terminal,
-          `[registry] ${describeMissing(source)}${source.detail ? `: ${source.detail}` : ''}`,
-        )
+    printFailures(terminal, sources)
     if (sources.some(({ state }) => state === 'loaded'))
       await printData(terminal, options, filters.map(onWire), () =>
         filterTable(terminal, filters, registries.length > 1),

@@ -17,10 +17,19 @@ import { priceText, shownPrice } from './price-text.ts'
 import { bold, forLocale, isInteractive, printReport, printStatus, type Terminal } from './terminal.ts'
 
 export function printSourceReports(terminal: Terminal, reports: readonly Report[]): void {
+  for (const report of reports)
+    if (hasAnswered(report.state)) printReport(terminal, `[registry] ${describeAnswer(report)}`)
+    else printFailures(terminal, [report])
+}
+
+export function printFailures(
+  terminal: Terminal,
+  reports: readonly (SourceNote & { detail?: unknown })[],
+): void {
   for (const report of reports) {
     const problem = describeMissing(report)
-    if (problem === null) printReport(terminal, `[registry] ${describeAnswer(report)}`)
-    else printStatus(terminal, `[registry] ${problem}${report.detail ? `: ${report.detail}` : ''}`)
+    if (problem === null) continue
+    printStatus(terminal, `[registry] ${problem}${report.detail ? `: ${report.detail}` : ''}`)
   }
 }
 

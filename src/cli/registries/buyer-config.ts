@@ -28,6 +28,8 @@ export type BuyerConfig = {
   /** Later ones win. */
   files: readonly string[]
   keyFiles: readonly string[]
+  /** The file that has the URLs, or the one to write them into. */
+  urlsFile: string
   /** The file of a URL's key, or the one to write it into. */
   keyFileOf: (url: string) => string
   /** What cannot be used, each with its file, line and TOML path. */
@@ -50,7 +52,9 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
   const keyFiles: string[] = []
   const sources = new Map<string, string>()
   let merged: Table = {}
-  for (const name of explicit === undefined ? defaultFiles(env) : [explicit]) {
+  const names = explicit === undefined ? defaultFiles(env) : [explicit]
+  let urlsFile = names[0]!
+  for (const name of names) {
     const file = readTable(name, explicit !== undefined, problems)
     if (file === null) continue
     files.push(file)
@@ -59,6 +63,7 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
     if (registry !== undefined && !isJsonObject(registry))
       complain(file, 'registry', 'must be a section: [registry]', problems)
     const read = isJsonObject(registry) ? readRegistry(file, registry as Table, problems) : {}
+    if (read.urls !== undefined) urlsFile = name
     if (read.auth !== undefined) keyFiles.push(name)
     for (const url of Object.keys(read.auth ?? {})) sources.set(url, name)
     merged = mergeDeeply(merged, { ...file.table, registry: read })
@@ -72,7 +77,8 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
     tokens: readTokenNames(merged.tokens, files, problems),
     files: files.map(({ name }) => name),
     keyFiles,
-    keyFileOf: (url) => sources.get(url) ?? explicit ?? defaultFiles(env).at(-1)!,
+    urlsFile,
+    keyFileOf: (url) => sources.get(url) ?? names.at(-1)!,
     problems,
     warnings,
   }

@@ -1,11 +1,19 @@
-import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { parse } from 'smol-toml'
 import type { Environment } from '../../config/settings.ts'
 import { ConfigError } from '../../errors.ts'
 import { parseJson, sameJson } from '../../json/value.ts'
 import { CliError, describeFileError, EXIT } from '../exit-codes.ts'
-import { defaultFiles, readBuyerConfig } from './buyer-config.ts'
+import { readBuyerConfig } from './buyer-config.ts'
 
 /**
  * Adds a URL as the last of `[registry] urls`, in the file that has them, and leaves the rest of the file as it is.
@@ -17,14 +25,13 @@ export function addRegistryUrl(
   explicit: string | undefined,
   url: string,
 ): { file: string; urls: readonly string[]; isNew: boolean } {
-  const files = explicit === undefined ? defaultFiles(env) : [explicit]
-  const file = files.findLast((name) => urlsIn(textOf(name)) !== null) ?? files[0]!
-  const text = textOf(file)
-  const { problems, urls } = readBuyerConfig(env, explicit)
+  const { problems, urls, urlsFile: file } = readBuyerConfig(env, explicit)
+  const isMissing = !existsSync(file)
   // A named file that is missing is a problem to all other commands.
-  if (text !== '' && problems.length > 0) throw new ConfigError(problems)
+  const isCreated = isMissing && explicit !== undefined
+  if (!isCreated && problems.length > 0) throw new ConfigError(problems)
   if (urls.includes(url)) return { file, urls, isNew: false }
-  const edited = withUrl(text, url)
+  const edited = withUrl(isMissing ? '' : readFileSync(file, 'utf8'), url)
   if (edited === null)
     throw new CliError(
       EXIT.badConfig,
@@ -34,26 +41,7 @@ export function addRegistryUrl(
   return { file, urls: [...urls, url], isNew: true }
 }
 
-/** Empty for a file that is missing. */
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw new CliError(EXIT.badConfig, `cannot read ${file}: ${describeFileError(cause)}`)
-  }
-}
-
 type Table = { registry?: { urls?: string[] } }
-
-/** `null` for a text without them, and for what is not TOML. */
-function urlsIn(text: string): string[] | null {
-  try {
-    return (parse(text) as Table).registry?.urls ?? null
-  } catch {
-    return null // the reader of the configuration names the problem
-  }
-}
 
 /** The first edit that changes exactly this one thing; `null` where none does. */
 function withUrl(text: string, url: string): string | null {
