@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { Option } from 'commander'
-import { KEY_BYTES, type Principal, SCHEMES, type Scheme } from '../../signing/principal.ts'
+import { KEY_BYTES, SCHEMES, type Scheme } from '../../signing/principal.ts'
 import { readSecret } from '../../signing/secret.ts'
 import { type CommandDefinition, type CommandGroup, JSON_OPTION } from '../command.ts'
-import { CliError, EXIT } from '../exit-codes.ts'
+import { EXIT } from '../exit-codes.ts'
 import { printReport, printValue } from '../output/terminal.ts'
 import { writeNewKeyFile } from '../signing/new-key-file.ts'
 import { readKeyFile } from '../signing/passphrase.ts'
+import { signerOf } from '../signing/wallet.ts'
 
 type IdentityOptions = { json?: boolean }
 
@@ -20,7 +21,7 @@ const newCommand: CommandDefinition<IdentityOptions & { scheme: Scheme }> = {
   example: 'entrepot identity new gateway.key',
   async run({ terminal }, { json, scheme }, [file = '']) {
     const secret = randomBytes(KEY_BYTES).toString(scheme === 'ed25519' ? 'base64url' : 'hex')
-    const principal = await principalOf(secret, file)
+    const { principal } = await signerOf(readSecret(secret), file)
     writeNewKeyFile(file, `${secret}\n`)
     printReport(
       terminal,
@@ -37,18 +38,10 @@ const showCommand: CommandDefinition<IdentityOptions> = {
   example: 'entrepot identity show gateway.key',
   async run({ terminal }, { json }, [file = '']) {
     const text = readKeyFile(file, 'key file', () => true)
-    const principal = await principalOf(text, file)
+    const { principal } = await signerOf(readSecret(text), file)
     await printValue(terminal, json && principal, principal.identifier)
     return EXIT.ok
   },
-}
-
-async function principalOf(text: string, file: string): Promise<Principal> {
-  const { openSigner } = await import('../../signing/proof.ts')
-  const secret = readSecret(text)
-  const signer = secret && openSigner(secret)
-  if (signer !== null) return signer.principal
-  throw new CliError(EXIT.badConfig, `${file} holds neither a seed in base64url nor a private key in hex`)
 }
 
 export const identityCommand: CommandGroup = {
