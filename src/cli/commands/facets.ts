@@ -42,11 +42,12 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
       market.facets({ ...query, by }, COMMAND),
     )
     if (answer !== null) {
-      const { outcomes: _, isTotalExact, isCurrent: __, ...market } = answer
-      const total_is = isTotalExact ? undefined : 'at_most'
-      const outliers = market.outliers || undefined
-      const summary = describeSummary({ ...market, total_is })
-      await printData(terminal, options, { ...market, outliers, total_is, summary }, () =>
+      const { total, gpus, sellers, facets, prices, unplaced, complete, sources } = answer
+      const total_is = answer.isTotalExact ? undefined : ('at_most' as const)
+      const outliers = answer.outliers || undefined
+      const counts = { total, total_is, gpus, sellers, outliers, facets, prices }
+      const summary = describeSummary({ ...counts, sources })
+      await printData(terminal, options, { ...counts, summary, unplaced, complete, sources }, () =>
         marketTables(terminal, answer, summary),
       )
     }
