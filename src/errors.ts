@@ -41,6 +41,7 @@ export const LIMITS = [
   'body_bytes',
   'header_bytes',
   'unsent_bytes',
+  'watchers',
 ] as const
 
 export type LimitName = (typeof LIMITS)[number]

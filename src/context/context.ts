@@ -123,9 +123,10 @@ export class Context {
     return this.#reloads.joinNext(load)
   }
 
-  /** Ends a running reload, whose request would delay a drain, and every later one. */
+  /** Ends waits for changes, and a running reload, whose request would delay a drain, and every later one. */
   stopReloading(): void {
     this.#stopping.abort(new Error('stopping'))
+    this.#current.endWatches()
   }
 
   async close(): Promise<void> {

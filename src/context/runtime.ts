@@ -30,6 +30,7 @@ import {
   type RateLimit,
 } from '../http/middleware/rate-limit.ts'
 import type { Route } from '../http/route.ts'
+import type { Watching } from '../http/routes/changes.ts'
 import type { Gateway } from '../http/routes/listings.ts'
 import type { McpHandler } from '../http/routes/mcp.ts'
 import type { Reload } from '../http/routes/replicas.ts'
@@ -37,6 +38,7 @@ import type { SourceList } from '../http/routes/sources.ts'
 import { createRoutes } from '../http/routes.ts'
 import type { SignedLine } from '../http/signed-line/answer-signed.ts'
 import { signedRoutes } from '../http/signed-line/routes.ts'
+import { Watchers } from '../http/watchers.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
@@ -59,6 +61,8 @@ export type Runtime = Pick<Upstreams, 'ready' | 'activate' | 'stop'> & {
   sources: SourceList['sources']
   routes: readonly Route[]
   listener: RequestListener
+  /** Ends waits for changes and streams of them. */
+  endWatches: () => void
   /** Resolves when no request is in flight. */
   idle: () => Promise<void>
   /** Leaves open what `successor` uses too. */
@@ -121,14 +125,29 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
       ? previous!.limiter
       : createLimiter(config.limits, scope.counters)
+    const listening = createListener({
+      config,
+      spec,
+      scope,
+      replica,
+      gateway,
+      signedGateway,
+      limiter,
+      isReady,
+      reload,
+    })
     return {
       config,
       spec,
       replica,
       limiter,
       sources: upstreams.length === 0 ? [] : gateway.sources,
-      ...createListener({ config, spec, scope, replica, gateway, signedGateway, limiter, isReady, reload }),
+      ...listening,
       ...lifecycle,
+      stop: () => {
+        listening.endWatches()
+        return lifecycle.stop()
+      },
       activate: () => {
         feed.retentionMs = config.changes.retentionSeconds * 1000
         lifecycle.activate()
@@ -299,7 +318,9 @@ type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> 
   reload: Reload
 }
 
-function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
+function createListener(
+  options: ListenerOptions,
+): Pick<Runtime, 'routes' | 'listener' | 'idle' | 'endWatches'> {
   const { config, spec, scope, replica, gateway, signedGateway, limiter, isReady, reload } = options
   const { store, log, requests, onAnswered, tracer, nowSeconds, metrics, keyUsage, clock, fleet } = scope
   const { adminKey, metricsKey, registry, limits, metricsPublic } = config
@@ -325,6 +346,13 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
         requiresKey: config.requireWriteKey,
       }
     : null
+  const watchers = new Watchers(config.changes)
+  const maySee: Watching['maySee'] = ({ header, reader }) => {
+    const authorization = header('authorization')
+    if (authorization === undefined) return true
+    const isSame = () => gateway.readers.of(authorize('read', authorization)).digest === reader.digest
+    return replica.isCurrent(config.keys.trustSeconds * 1000) && passes(isSame, true)
+  }
   const routesOf = (gateway: Gateway) =>
     createRoutes({
       gateway,
@@ -332,6 +360,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
       keys,
       keyUsage,
       clock,
+      watching: { watchers, maySee, clock, random: scope.random },
       mcp: createMcpHandler(gateway.market, log),
       metrics,
       metricsPublic,
@@ -374,7 +403,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     onAnswered,
     log,
   })
-  return { routes, listener: app.callback(), idle: () => inFlight.idle() }
+  return { routes, listener: app.callback(), idle: () => inFlight.idle(), endWatches: () => watchers.stop() }
 }
 
 function signedLineOf(
@@ -418,10 +447,11 @@ export function createMcpHandler(market: Market, log: Logger): McpHandler {
   }
 }
 
-function passes(check: () => unknown): boolean {
+/** @param expected what the check has to give; absent: anything */
+function passes(check: () => unknown, expected?: unknown): boolean {
   try {
-    check()
-    return true
+    const result = check()
+    return expected === undefined || result === expected
   } catch {
     return false
   }

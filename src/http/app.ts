@@ -73,7 +73,7 @@ export function createApp(options: AppOptions): Koa {
     compressBodies(),
     answerUnmodified(),
     cacheResponses(metrics.countLookup),
-    callHandler(),
+    callHandler(options.clientAddress),
   ])
     app.use(middleware)
   app.on('error', (cause) => options.log.debug({ err: cause }, 'connection closed early'))

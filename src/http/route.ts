@@ -30,6 +30,8 @@ export type ResponseShape = {
   type?: string
   /** Is also sent as NDJSON, if that is accepted. */
   isStreamed?: boolean
+  /** Another type, of text, that is sent if it is accepted. */
+  alsoAs?: string
 }
 
 export type RouteParameter = {
@@ -64,6 +66,8 @@ export type RequestContext = {
   /** All lines of a list header, joined by commas (RFC 9110 section 5.3). */
   listHeader: (name: string) => string | undefined
   caller: Caller
+  /** Address of the client. */
+  client: string
   /** What the caller sees. */
   reader: Reader
   body: { bytes: Buffer; value: JsonValue } | null
@@ -93,6 +97,8 @@ export type HandlerResponse = {
   /** The body as gzip, where it was compressed before; `null` if that failed. */
   gzipped?: Promise<Buffer | null>
   headers?: Readonly<Record<string, string>>
+  /** It waits for changes: its duration is no latency. */
+  isWatch?: boolean
   /** The response may be served again to the same request while this is true. */
   isCurrent?: (() => boolean) | undefined
 }

@@ -4,7 +4,7 @@ import { docsRoutes } from './docs/routes.ts'
 import { lazy } from './lazy.ts'
 import type { Route } from './route.ts'
 import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
-import { changeRoutes } from './routes/changes.ts'
+import { changeRoutes, type Watching } from './routes/changes.ts'
 import { facetRoutes } from './routes/facets.ts'
 import { filterSpecRoutes } from './routes/filter-spec.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -26,6 +26,7 @@ type RouteOptions = Omit<MetricsOptions, 'sources' | 'anonymous'> &
     gateway: Gateway
     /** `null` for a pure gateway. */
     registry: (WriteContext & { name: string }) | null
+    watching: Watching
     mcp: McpHandler
     readFleet: ReadFleet
     reload: Reload
@@ -44,7 +45,7 @@ export function createRoutes(options: RouteOptions): Route[] {
   const site = lazy(() => loadSite([...PAGES, DOCS]))
   const routes = [
     plain ? plainListingRoutes(gateway, plain, registry!.name) : mergedListingRoutes(gateway),
-    changeRoutes(gateway, plain !== undefined),
+    changeRoutes(gateway, plain !== undefined, options.watching),
     publishingRoutes(registry),
     registry && publisherRoutes(registry.replica, registry.name),
     !plain && sourceRoutes(gateway),

@@ -247,7 +247,7 @@ type Answer = {
 }
 
 const response = (
-  { description, schema, type = 'application/json', isStreamed = false }: ResponseShape,
+  { description, schema, type = 'application/json', isStreamed = false, alsoAs }: ResponseShape,
   schemaOf: SchemaOf,
   example: unknown,
 ): Answer => ({
@@ -255,6 +255,7 @@ const response = (
   content: schema && {
     [type]: { schema: schemaOf(schema), example },
     ...(isStreamed && { [NDJSON_TYPE]: { schema: { type: 'string' } } }),
+    ...(alsoAs !== undefined && { [alsoAs]: { schema: { type: 'string' } } }),
   },
 })
 

@@ -21,6 +21,7 @@ export function countRequests(metrics: RequestMetrics, inFlight = new InFlightRe
         status: recordedStatus(res),
         ms: performance.now() - started,
         isTraffic: gate === 'read' || gate === 'write',
+        isWatch: state.response?.isWatch === true,
       })
     })
     return next()
@@ -34,6 +35,8 @@ type CountedRequest = {
   ms: number
   /** Whether it reads or writes the market: pages, probes and admin routes do not. */
   isTraffic: boolean
+  /** Whether it has waited for changes, which is no latency. */
+  isWatch?: boolean
 }
 
 /** The requests of one route in plain numbers: counting is part of answering from memory. */
@@ -53,19 +56,21 @@ export class RequestMetrics {
     this.#register(registry)
   }
 
-  count({ path, method: sent, status, ms, isTraffic }: CountedRequest): void {
+  count({ path, method: sent, status, ms, isTraffic, isWatch = false }: CountedRequest): void {
     const tally = this.#tallyOf(path)
     const method = METHODS.has(sent) ? sent : 'other'
     const seconds = ms / 1000
     let bucket = 0
     while (seconds > BUCKETS[bucket]!) bucket++
-    tally.seconds += seconds
-    tally.buckets[bucket]!++
+    if (!isWatch) {
+      tally.seconds += seconds
+      tally.buckets[bucket]!++
+    }
     const key = method + status
     const counted = tally.counts.get(key)
     if (counted === undefined) tally.counts.set(key, { method, status, count: 1 })
     else counted.count++
-    if (isTraffic) this.minutes.addRequest(systemClock.monotonic(), ms, status >= 500)
+    if (isTraffic && !isWatch) this.minutes.addRequest(systemClock.monotonic(), ms, status >= 500)
   }
 
   /** Counts a read, and whether the response cache answered it. */

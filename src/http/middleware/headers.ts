@@ -5,6 +5,7 @@ import type { HandlerResponse } from '../route.ts'
 const ALLOW_NOTHING = "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'"
 
 const EXPOSED = [
+  'Changes-Position',
   'ETag',
   'Cache-Status',
   'RateLimit',

@@ -1,7 +1,10 @@
+import { Readable } from 'node:stream'
+import type { Clock } from '../../domain/clock.ts'
 import type { Change, Changes, Following } from '../../gateway/changes/market-changes.ts'
 import { renderItem } from '../../gateway/envelope.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { changesSchema } from '../../wire/change.ts'
+import { prefersToJson } from '../middleware/accept.ts'
 import {
   marketRequestOf,
   PRICE_MAX,
@@ -25,7 +28,9 @@ import {
   type RequestContext,
   type Route,
 } from '../route.ts'
+import type { Watchers } from '../watchers.ts'
 import { type Gateway, plainRow, pricedRow } from './listings.ts'
+import { streamChanges, type WatchOptions, waitForChanges } from './watch.ts'
 
 const DEFAULT_LIMIT = 200
 
@@ -40,12 +45,28 @@ const LIMIT = integerParameter('query', 'limit', 'Most changes in one answer', {
   maximum: 1000,
   default: DEFAULT_LIMIT,
 })
+const PREFER = parameter(
+  'header',
+  'Prefer',
+  '`wait=30` waits so many seconds, from 1 to 60, until there is a change',
+)
+const LAST_EVENT_ID = parameter('header', 'Last-Event-ID', 'Of a stream: the position, in place of `since`')
 const PARAMETERS = [SINCE, LIMIT, STATUS, PUBLISHER, PRICE_TOKEN, PRICE_MAX, PRICE_PER, TESTNET, SOURCES]
+
+/** What waits and streams need of their configuration. */
+export type Watching = {
+  watchers: Watchers
+  /** Whether the credential of the request still opens what it saw. */
+  maySee: (request: Pick<RequestContext, 'header' | 'reader'>) => boolean
+  clock: Clock
+  random: () => number
+}
 
 /** @param isPlain whether listings are sent as published, without `_meta` */
 export const changeRoutes = (
   gateway: Gateway,
   isPlain: boolean,
+  watching: Watching,
   { all, isParameter } = withFilters(PARAMETERS, gateway),
 ): Route[] => [
   {
@@ -56,23 +77,67 @@ export const changeRoutes = (
     description:
       'Listings as they are now, and the keys of those that the answer has no longer: a reader that keeps a map from `key` to ' +
       'listing, and applies changes in order, has what `GET /listings` answers to the same query. Every other query parameter is a ' +
-      'filter of the filter spec. A position is good at every replica, for a query and for what its reader may see.',
-    parameters: all,
-    responses: { 200: { description: 'Changes behind the position', schema: changesSchema } },
+      'filter of the filter spec. A position is good at every replica, for a query and for what its reader may see. ' +
+      '`Prefer: wait=30` waits for a change. `Accept: text/event-stream` streams: one event a change, whose `id` is the position ' +
+      'behind it, and a comment every 15 s.',
+    parameters: [...all, PREFER, LAST_EVENT_ID],
+    responses: {
+      200: { description: 'Changes behind the position', schema: changesSchema, alsoAs: EVENTS_TYPE },
+    },
     problems: [400, 410, 422],
     handle: async (request) => {
+      const isStream = prefersToJson(EVENTS_TYPE, request.listHeader('accept'))
       const limit = readIntegerParameter(LIMIT, request.query.limit) ?? DEFAULT_LIMIT
-      const following = await follow(gateway, request, isParameter)
-      const changes = await following.read(following.position, limit, request.signal)
-      return answer(changes, following, rowsOf(request, isPlain))
+      const waitSeconds = isStream ? null : readWait(request.listHeader('prefer'))
+      const rowOf = rowsOf(request, isPlain)
+      const following = await follow(gateway, request, isParameter, isStream)
+      if (!isStream && waitSeconds === null)
+        return answer(await following.read(following.position, limit, request.signal), following, rowOf)
+      const options = { following, ...openWatch(watching, request) }
+      if (waitSeconds !== null) {
+        const waited = answer(await waitForChanges(options, limit, waitSeconds * 1000), following, rowOf)
+        const headers = { ...waited.headers, 'Preference-Applied': `wait=${waitSeconds}` }
+        return { ...waited, headers, isWatch: true }
+      }
+      const events = streamChanges(options, (change) => renderChange(change, rowOf), watching.random)
+      const body = Readable.from(events, { objectMode: false })
+      // Also of a stream that is never read.
+      body.once('close', options.watcher.close)
+      return { type: EVENTS_TYPE, body, headers: STREAM_HEADERS, isWatch: true }
     },
   },
 ]
+
+const EVENTS_TYPE = 'text/event-stream'
+/** Proxies neither buffer nor change a stream. */
+const STREAM_HEADERS = {
+  'Cache-Control': 'no-store, no-transform',
+  'X-Accel-Buffering': 'no',
+  Vary: 'Accept',
+}
+const MAX_WAIT_SECONDS = 60
+
+/** `wait` of `Prefer` (RFC 7240 section 4.3) in seconds, from 1 to 60; `null` without it. */
+function readWait(prefer: string | undefined): number | null {
+  const [, seconds] = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[,;]|$)/i.exec(prefer ?? '') ?? []
+  return seconds === undefined ? null : Math.min(Math.max(Number(seconds), 1), MAX_WAIT_SECONDS)
+}
+
+function openWatch(
+  { watchers, maySee, clock }: Watching,
+  request: RequestContext,
+): Omit<WatchOptions, 'following'> {
+  const { caller, client, reader, signal } = request
+  const subject = caller.kind === 'key' ? `key:${caller.key.id}` : `address:${client}`
+  const watcher = watchers.open(subject, reader.limits.maxWatchers)
+  return { watcher, signal, maySee: () => maySee(request), clock }
+}
 
 async function follow(
   { market }: Gateway,
   context: RequestContext,
   isParameter: ReturnType<typeof withFilters>['isParameter'],
+  isStream: boolean,
 ): Promise<Following> {
   const parameters = readQueryParameters(context.queryString, isParameter)
   const request = marketRequestOf(context)
@@ -81,7 +146,8 @@ async function follow(
     { ...parameters, named: readNames(parameters.texts.sources) },
     request,
   )
-  return market.changes(query, parameters.texts.since ?? null, request)
+  const since = (isStream ? context.header('last-event-id') : undefined) || parameters.texts.since
+  return market.changes(query, since ?? null, request)
 }
 
 function answer(

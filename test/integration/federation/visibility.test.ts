@@ -16,6 +16,7 @@ import { createMetrics } from '../../../src/http/metrics/metrics.ts'
 import { RequestMetrics } from '../../../src/http/metrics/request-metrics.ts'
 import { createAuthorize } from '../../../src/http/middleware/authorize.ts'
 import { createRoutes } from '../../../src/http/routes.ts'
+import { Watchers } from '../../../src/http/watchers.ts'
 import { createLogger } from '../../../src/log.ts'
 import { ApiKeys } from '../../../src/registry/api-keys.ts'
 import { KeyUsage } from '../../../src/registry/key-usage.ts'
@@ -345,6 +346,12 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     keys: new ApiKeys(store, replica, { trustSeconds: 300 }),
     keyUsage: new KeyUsage(null, clock),
     clock,
+    watching: {
+      watchers: new Watchers({ maxWatchers: 0, maxWatchersPerReader: 0 }),
+      maySee: () => true,
+      clock: world.clock,
+      random: Math.random,
+    },
     mcp: createMcpHandler(gateway.market, log),
     store,
     reload: () => Promise.reject(new Error('not here')),

@@ -29,7 +29,9 @@ export function compressBodies(): Middleware {
   }
 }
 
-function mayBeCompressed({ status, body, headers }: HandlerResponse): boolean {
+function mayBeCompressed({ status, body, headers, isWatch }: HandlerResponse): boolean {
+  // A compressor for each of a thousand watchers would take more than they do.
+  if (isWatch) return false
   const etag = headers?.ETag
   return (body !== undefined || status === 304) && (etag === undefined || etag.startsWith('W/'))
 }

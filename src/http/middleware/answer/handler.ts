@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { decodeQuery } from '../../../filter-spec/parameters.ts'
 import { lazy } from '../../lazy.ts'
 import type { KoaContext, Middleware } from '../../request-state.ts'
@@ -5,14 +6,14 @@ import type { RequestContext } from '../../route.ts'
 import { CLIENT_CLOSED } from '../errors.ts'
 
 /** Calls the handler of the route. */
-export function callHandler(): Middleware {
+export function callHandler(clientAddress: (request: IncomingMessage) => string): Middleware {
   return async (context) => {
     const { state } = context
-    state.response = await state.route.handle(requestOf(context))
+    state.response = await state.route.handle(requestOf(context, clientAddress))
   }
 }
 
-function requestOf(context: KoaContext): RequestContext {
+function requestOf(context: KoaContext, clientAddress: (request: IncomingMessage) => string): RequestContext {
   const { req, state } = context
   const signal = lazy(() => closeSignal(context))
   return {
@@ -25,6 +26,9 @@ function requestOf(context: KoaContext): RequestContext {
     header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
     listHeader: (name) => req.headersDistinct[name]?.join(', '),
     caller: state.caller,
+    get client() {
+      return clientAddress(req)
+    },
     reader: state.reader,
     body: state.body ?? null,
     signed: state.signed,

@@ -1,4 +1,4 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../../helpers/eventually.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../../helpers/follower.ts'
@@ -130,4 +130,77 @@ test('changes: a gateway follows its snapshots, and an anonymous reader learns n
     ({ complete }) => complete === true,
   )
   t.deepEqual(failing.changes, [], 'a source that fails removes nothing')
+})
+
+/** The lines of a stream as they come. */
+async function openStream(t: ExecutionContext, url: string, headers: Record<string, string> = {}) {
+  const abort = new AbortController()
+  t.teardown(() => abort.abort())
+  const response = await fetch(url, {
+    headers: { accept: 'text/event-stream', ...headers },
+    signal: abort.signal,
+  })
+  const stream = { response, abort, text: '', isEnded: false }
+  void (async () => {
+    for await (const chunk of response.body!) stream.text += Buffer.from(chunk).toString()
+    stream.isEnded = true
+  })().catch(() => {})
+  return stream
+}
+
+const eventsOf = ({ text }: { text: string }) =>
+  [...text.matchAll(/^data: (.*)$/gm)].map(
+    ([, data]) => JSON.parse(data!) as { type: string; listing_id: string },
+  )
+
+test('changes: a wait ends with a change, or without one in its time', async (t) => {
+  const { publish, get } = await openMarket(t)
+  const position = String((await get('/changes')).json().position)
+  const waiting = get(`/changes?since=${position}`, { Prefer: 'respond-async, wait=600' })
+  await publish({ listing_id: 'a', ...OFFER })
+  const reply = await waiting
+  t.is(reply.headers.get('preference-applied'), 'wait=60')
+  const { changes, position: next } = reply.json() as { changes: object[]; position: string }
+  t.like(changes[0], { type: 'listing', listing_id: 'a' })
+  const idle = await get(`/changes?since=${next}`, { Prefer: 'wait=0' })
+  t.is(idle.headers.get('preference-applied'), 'wait=1')
+  t.deepEqual(idle.json().changes, [])
+})
+
+test('changes: a stream has each change with its position, continues from it, and ends with a drain', async (t) => {
+  const market = await openMarket(t)
+  const stream = await openStream(t, `${market.url}/changes`)
+  t.is(stream.response.headers.get('content-type'), 'text/event-stream')
+  t.is(stream.response.headers.get('x-accel-buffering'), 'no')
+  await market.publish({ listing_id: 'a', ...OFFER })
+  await eventually('sent', () => eventsOf(stream).length === 1)
+  const [, position] = /^id: (.+)$/m.exec(stream.text)!
+  t.regex(stream.text, /^retry: \d+\n\n/)
+  stream.abort.abort()
+  await market.remove('a', FIXED_TIME + 1)
+  const again = await openStream(t, `${market.url}/changes?since=AAAA`, { 'last-event-id': position! })
+  await eventually('continued', () => eventsOf(again).length === 1)
+  t.like(eventsOf(again)[0], { type: 'removed', listing_id: 'a' })
+  market.context.stopReloading()
+  await eventually('ended', () => again.isEnded)
+  t.regex(again.text, /^: the stream ends/m)
+})
+
+test('changes: watchers are limited, and a revoked key ends its stream', async (t) => {
+  const market = await openMarket(t, {
+    toml: '[registry]\nlisting_shape = "off"\n[changes]\nmax_watchers_per_reader = 1',
+    environment: { REGISTRY_ADMIN_API_KEY: 'admin', REGISTRY_REQUIRE_READ_API_KEY: 'on' },
+  })
+  const { bearer, id } = await mintKey(market.url)
+  const stream = await openStream(t, `${market.url}/changes`, bearer)
+  await eventually('opened', () => stream.text.length > 0)
+  const second = await market.get('/changes', { ...bearer, Prefer: 'wait=5' })
+  t.is(second.status, 429)
+  t.is((await market.get('/changes', bearer)).status, 200, 'reads that do not wait are not watchers')
+  const revoked = await fetch(`${market.url}/admin/api-keys/${id}`, {
+    method: 'DELETE',
+    headers: { Authorization: 'Bearer admin' },
+  })
+  t.true(revoked.ok)
+  await eventually('ended', () => stream.isEnded)
 })

@@ -1,0 +1,143 @@
+import type { Clock } from '../../domain/clock.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { Change, Changes, Following } from '../../gateway/changes/market-changes.ts'
+import type { Watcher } from '../watchers.ts'
+
+/** A silent stream sends a comment after so long: proxies close silent connections. */
+const HEARTBEAT_MS = 15_000
+/** How often the credential of a reader and the state of the sources are looked at, in ms. */
+const CHECK_MS = 1000
+/** Of one turn: what is queued for a reader that takes nothing is bounded by it. */
+const MAX_BATCH = 20
+/** Clients reconnect after so long, and up to twice as long, so that they do not come at once. */
+const RETRY_MS = 1000
+
+export type WatchOptions = {
+  following: Following
+  watcher: Watcher
+  /** Aborts when the connection closes. */
+  signal: AbortSignal
+  /** Whether the credential still opens what the reader sees. */
+  maySee: () => boolean
+  clock: Clock
+}
+
+/** Reads changes; without any it waits for them until the time is up, the reader has left or may not see them any more. */
+export async function waitForChanges(options: WatchOptions, limit: number, waitMs: number): Promise<Changes> {
+  const { following, watcher, signal, maySee, clock } = options
+  const waker = new Waker(options)
+  const end = clock.monotonic() + waitMs
+  try {
+    for (let since = following.position; ; ) {
+      const read = await following.read(since, limit, signal)
+      const leftMs = end - clock.monotonic()
+      if (read.changes.length > 0 || leftMs <= 0 || watcher.stopped.aborted) return read
+      since = read.position
+      if (!read.hasMore) await waker.next(Math.min(leftMs, CHECK_MS))
+      signal.throwIfAborted()
+      if (!maySee()) throw new EntrepotError('unauthorized', 'The API key is no longer valid here')
+    }
+  } finally {
+    waker.close()
+    watcher.close()
+  }
+}
+
+/** The events of a stream: https://html.spec.whatwg.org/multipage/server-sent-events.html. It ends, and never fails. */
+export async function* streamChanges(
+  options: WatchOptions,
+  render: (change: Change) => Buffer,
+  random: () => number,
+): AsyncGenerator<Buffer> {
+  const { following, watcher, signal, maySee, clock } = options
+  const waker = new Waker(options)
+  const states = new Map<string, string>()
+  let position = following.position
+  try {
+    yield Buffer.from(`retry: ${Math.round(RETRY_MS * (1 + random()))}\n\n`)
+    for (let sentAt = clock.monotonic(); !watcher.stopped.aborted && maySee(); ) {
+      const read = await following.read(position, MAX_BATCH, signal)
+      const events = [
+        ...newStates(following, states).map((source) =>
+          event(Buffer.from(JSON.stringify({ type: 'source', source })), position),
+        ),
+        ...read.changes.map((change, n) =>
+          event(render(change), n + 1 === read.changes.length ? read.position : null),
+        ),
+      ]
+      position = read.position
+      const isSilent = clock.monotonic() - sentAt >= HEARTBEAT_MS
+      if (events.length > 0 || isSilent) {
+        yield events.length > 0 ? Buffer.concat(events) : HEARTBEAT
+        sentAt = clock.monotonic()
+      }
+      if (!read.hasMore) await waker.next(CHECK_MS)
+    }
+    yield END
+  } catch (cause) {
+    if (signal.aborted) return
+    // The reader connects again with its position, and gets the reason.
+    if (!(cause instanceof EntrepotError)) throw cause
+    yield END
+  } finally {
+    waker.close()
+    watcher.close()
+  }
+}
+
+const HEARTBEAT = Buffer.from(':\n\n')
+const END = Buffer.from(': the stream ends, continue from the last id\n\n')
+const LINE_BREAKS = /\r\n|\r|\n/g
+
+/** JSON has line breaks between its members only, where a space does as well. */
+function event(data: Buffer, position: string | null): Buffer {
+  const text = data.toString('utf8').replaceAll(LINE_BREAKS, ' ')
+  return Buffer.from(`${position === null ? '' : `id: ${position}\n`}data: ${text}\n\n`)
+}
+
+/** Sources whose state has changed; at first those that are not loaded. */
+function newStates(following: Following, states: Map<string, string>) {
+  return following.sources().sources.filter(({ registry, state, reason }) => {
+    const [before, now] = [states.get(registry), `${state} ${reason ?? ''}`]
+    states.set(registry, now)
+    return before === undefined ? state !== 'loaded' : before !== now
+  })
+}
+
+/** Wakes one watcher. What happens while it is awake wakes it at once. */
+class Waker {
+  readonly #clock: Clock
+  readonly #ends: (() => void)[] = []
+  #isAwake = true
+  #wake: () => void = () => {}
+
+  constructor({ following, watcher, signal, clock }: WatchOptions) {
+    this.#clock = clock
+    const wake = (): void => {
+      this.#isAwake = true
+      this.#wake()
+    }
+    this.#ends.push(following.onAdvance(wake))
+    for (const one of [watcher.stopped, signal]) {
+      one.addEventListener('abort', wake)
+      this.#ends.push(() => one.removeEventListener('abort', wake))
+    }
+  }
+
+  /** Resolves after a change, the end, or that time. */
+  async next(ms: number): Promise<void> {
+    if (!this.#isAwake) {
+      let cancel = (): void => {}
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+        cancel = this.#clock.after(ms, resolve)
+      })
+      cancel()
+    }
+    this.#isAwake = false
+  }
+
+  close(): void {
+    for (const end of this.#ends) end()
+  }
+}
