@@ -10,7 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Amounts of different tokens cannot be compared. */
-const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+const TOKEN = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const ATTEMPTS = 5
 const WAIT_MS = 10_000
 

@@ -17,9 +17,9 @@ const listing = {
   offer_resource: { gpu_model: 'H200', gpu_count: 8, region: 'California, US' },
   accepted_escrows: [
     {
-      chain_name: 'base_sepolia',
+      chain_name: 'base',
       escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-      literal_fields: { token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e' },
+      literal_fields: { token: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' },
       rates: [{ field: 'amount', per: 'hour', value: '16800000' }], // text: no digit may be lost
     },
   ],

@@ -9,7 +9,7 @@ Amounts of different tokens cannot be compared, so this one keeps a single token
 import json
 import sys
 
-TOKEN = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
+TOKEN = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
 
 
 def price_per_gpu(listing):

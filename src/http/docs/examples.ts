@@ -24,7 +24,7 @@ const SEEN_AT = '2026-11-22T10:15:30.000Z'
 const SIGNATURE = '0x…'
 const TIMESTAMP = 1795341330
 
-const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+const TOKEN = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
 const OFFER = {
   listing_id: ID,
@@ -39,7 +39,7 @@ const OFFER = {
   },
   accepted_escrows: [
     {
-      chain_name: 'base_sepolia',
+      chain_name: 'base',
       escrow_address: '0xbb8a3d1c1f70e5bdb8f9e4f0f1d1b1a2c3d4e5f6',
       literal_fields: { token: TOKEN },
       rates: [{ field: 'amount', per: 'hour', value: '16800000' }],
@@ -58,16 +58,8 @@ const LISTING = {
   updated_at: PUBLISHED_AT,
 }
 
-const MERGED = {
-  ...LISTING,
-  _meta: { registry: 'open-market', also_in: ['local'], stale: false, publisher: SELLER },
-}
-
-/** The cheapest H200 now. */
-const CHEAPEST = { gpu_model: 'H200', sort: 'price', limit: '1' }
-
 const PRICE = {
-  chain: 'base_sepolia',
+  chain: 'base',
   token: TOKEN,
   symbol: 'USDC',
   decimals: 6,
@@ -78,6 +70,14 @@ const PRICE = {
   price_per: 'gpu',
   amount: '2.1',
 }
+
+const MERGED = {
+  ...LISTING,
+  _meta: { registry: 'open-market', also_in: ['local'], stale: false, publisher: SELLER, price: PRICE },
+}
+
+/** The cheapest H200 now. */
+const CHEAPEST = { gpu_model: 'H200', sort: 'price', limit: '1' }
 
 const SOURCE_REPORTS = [
   { registry: 'local', state: 'loaded', matched: 1, returned: 0, age_seconds: 0, elapsed_ms: 0 },
@@ -188,7 +188,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /listings': {
     parameters: CHEAPEST,
     answer: {
-      items: [{ ...MERGED, _meta: { ...MERGED._meta, price: PRICE } }],
+      items: [MERGED],
       count: 1,
       total_after_filter: 1,
       complete: true,
@@ -236,6 +236,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     answer: {
       total: 3,
       gpus: 17,
+      sellers: 2,
       facets: {
         gpu_model: {
           values: [
@@ -256,18 +257,19 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
           offers: 3,
           gpus: 17,
           least: '0.9',
+          least_gpus: 1,
           median: '2.1',
           most: '2.4',
         },
       ],
       summary:
-        'Cheapest 0.90 USDC/GPU·h, median 2.10, of 3 listings. 2 of 2 answered, the oldest reading is 12 s old.',
+        'Cheapest 0.90 USDC/GPU·h, median 2.10, of 3 listings by 2 sellers. 2 of 2 answered, the oldest reading is 12 s old.',
       complete: true,
       sources: SOURCE_REPORTS,
     },
   },
   'GET /tokens': {
-    answer: { tokens: [{ chain: 'base_sepolia', address: TOKEN, symbol: 'USDC', decimals: 6 }] },
+    answer: { tokens: [{ chain: 'base', address: TOKEN, symbol: 'USDC', decimals: 6 }] },
   },
   'GET /listings/:id': {
     parameters: { id: ID },

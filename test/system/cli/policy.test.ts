@@ -5,7 +5,7 @@ import test from 'ava'
 import { listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
 import { BIN, runCli, temporaryFile } from '../../helpers/run-cli.ts'
 
-const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+const TOKEN = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
 const machine = (id: string, gpus: number, region: string, value: string | null, day: number): string =>
   listingText({
@@ -16,7 +16,7 @@ const machine = (id: string, gpus: number, region: string, value: string | null,
         ? []
         : [
             {
-              chain_name: 'base_sepolia',
+              chain_name: 'base',
               literal_fields: { token: TOKEN },
               rates: [{ field: 'amount', per: 'hour', value }],
             },

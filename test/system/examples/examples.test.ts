@@ -7,7 +7,7 @@ import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { type Run, runNode, runShell, TIME_LAPSE } from '../../helpers/run-cli.ts'
 
-const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+const TOKEN = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const SELLER_PRIVATE_KEY = generatePrivateKey()
 const KEY = 'example-'.repeat(8)
 
