@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | Comman
   config: async () => (await import('./commands/config.ts')).configCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
   check: async () => (await import('./commands/check.ts')).checkCommand,
+  schema: async () => (await import('./commands/schema.ts')).schemaCommand,
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   restore: async () => (await import('./commands/backup.ts')).restoreCommand,
   secret: async () => (await import('./commands/secret.ts')).secretCommand,

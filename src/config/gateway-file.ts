@@ -179,6 +179,10 @@ const gatewayFile = z.strictObject({
   upstreams: z.array(upstream).max(MAX_UPSTREAMS).default([]),
 })
 
+/** For editors and tests of a configuration. What needs more than one member is checked by `parseGatewayFile` alone. */
+export const gatewayFileSchema = (): object =>
+  z.toJSONSchema(gatewayFile, { target: 'draft-7', io: 'input', unrepresentable: 'any' })
+
 type Document = z.infer<typeof gatewayFile>
 
 function parseToml(source: string, problems: Violation[]): unknown {

@@ -6,11 +6,14 @@ import { opensGates } from '../domain/api-key.ts'
 import { raceAbort, systemClock, withDeadline } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import { readFilterSpec } from '../filter-spec/load.ts'
 import { timeOf } from '../gateway/source-report.ts'
 import { registerReloadMetrics } from '../http/metrics/metrics.ts'
 import { registerSourceMetrics } from '../http/metrics/source-metrics.ts'
 import type { OnAnswered } from '../http/middleware/request-log.ts'
 import type { Route } from '../http/route.ts'
+import type { Reload } from '../http/routes/replicas.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys } from '../registry/api-keys.ts'
 import { invalid } from '../registry/errors.ts'
@@ -28,6 +31,7 @@ const FIXED = [
   ['HOST', 'host'],
   ['PORT', 'port'],
   ['STORE_URL', 'storeUrl'],
+  ['LOG_LEVEL', 'logLevel'],
 ] as const
 
 /**
@@ -40,7 +44,7 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
     const scope = await openProcess(config, overrides)
     cleanup.add(scope.close)
     let context: Context
-    const reload = () => context.reload()
+    const reload: Reload = { now: () => context.reload(), preview: () => context.preview() }
     const first = await openRuntime({ config, scope, previous: null, reload })
     cleanup.add(() => first.close(null))
     refuseOpenGates(config, first.replica)
@@ -123,6 +127,20 @@ export class Context {
     return this.#reloads.joinNext(load)
   }
 
+  /** What a reload would change now, or why it would fail. */
+  preview(): ReloadResultJson | Error {
+    const started = performance.now()
+    try {
+      const config = this.#load()
+      const spec = readFilterSpec(config.filterSpecPath)
+      return changesBetween(this.#current, { config, spec }, started)
+    } catch (cause) {
+      return cause instanceof ConfigError
+        ? invalid(cause.problems, { prefix: 'A reload would fail: ' })
+        : (cause as Error)
+    }
+  }
+
   /** Ends waits for changes, and a running reload, whose request would delay a drain, and every later one. */
   stopReloading(): void {
     this.#stopping.abort(new Error('stopping'))
@@ -147,21 +165,13 @@ export class Context {
       const before = this.#current
       const newConfig = load()
       const config = withFixed(newConfig, before.config)
-      const reload = () => this.reload()
+      const reload: Reload = { now: () => this.reload(), preview: () => this.preview() }
       const next = await openRuntime({ config, scope: this.#scope, previous: before, signal, reload })
       await this.#untilReady(next)
       this.#switchTo(next)
       this.#succeededAt = clock.now()
       this.#latestReload = { at: this.#succeededAt, error: null }
-      const { upstreams, changed } = configChanges(before.config, config)
-      const result: ReloadResultJson = {
-        upstreams,
-        changed: next.spec.etag === before.spec.etag ? changed : [...changed, 'filter_spec'],
-        restart_needed: FIXED.filter(([, key]) => newConfig[key] !== config[key]).map(
-          ([variable]) => variable,
-        ),
-        ms: Math.round(performance.now() - started),
-      }
+      const result = changesBetween(before, { config: newConfig, spec: next.spec }, started)
       log[result.restart_needed.length > 0 ? 'warn' : 'info'](result, 'reloaded')
       return result
     } catch (cause) {
@@ -234,8 +244,8 @@ export class Context {
   }
 }
 
-function withFixed(config: Config, { host, port, storeUrl }: Config): Config {
-  return Object.freeze({ ...config, host, port, storeUrl })
+function withFixed(config: Config, { host, port, storeUrl, logLevel }: Config): Config {
+  return Object.freeze({ ...config, host, port, storeUrl, logLevel })
 }
 
 const refused = ({ problems }: ConfigError): EntrepotError =>
@@ -262,8 +272,28 @@ const SETTINGS: readonly (readonly [name: string, read: (config: Config) => unkn
   ['tokens', (config) => config.tokens],
   ['REGISTRY_ADMIN_API_KEY', (config) => config.adminKey],
   ['REGISTRY_METRICS_API_KEY', (config) => config.metricsKey],
+  ['vocabulary', (config) => config.vocabulary.tables.version],
+  ['REGISTRY_REQUIRE_READ_API_KEY', (config) => config.requireReadKey],
+  ['REGISTRY_REQUIRE_WRITE_API_KEY', (config) => config.requireWriteKey],
+  ['METRICS_PUBLIC', (config) => config.metricsPublic],
+  ['LOG_CLIENTS', (config) => config.logClients],
   ['REGISTRY_AUTHORITY_…', ({ authority }) => authority && [authority.id, authority.signer.principal]],
 ]
+
+type Loaded = { config: Config; spec: Pick<FilterSpec, 'etag'> }
+
+/** @param next as loaded, with settings that need a restart */
+function changesBetween(before: Loaded, next: Loaded, started: number): ReloadResultJson {
+  const { upstreams, changed } = configChanges(before.config, next.config)
+  return {
+    upstreams,
+    changed: next.spec.etag === before.spec.etag ? changed : [...changed, 'filter_spec'],
+    restart_needed: FIXED.filter(([, key]) => next.config[key] !== before.config[key]).map(
+      ([variable]) => variable,
+    ),
+    ms: Math.round(performance.now() - started),
+  }
+}
 
 /** What differs between two configurations, by the names of the settings. */
 function configChanges(before: Config, after: Config): Pick<ReloadResultJson, 'upstreams' | 'changed'> {

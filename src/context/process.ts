@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import type { LookupFunction } from 'node:net'
 import { hostname } from 'node:os'
 import type { Config } from '../config/config.ts'
@@ -6,6 +7,7 @@ import { sqlitePath } from '../config/settings.ts'
 import { version } from '../config/shipped-files.ts'
 import type { KeyUseStorage } from '../domain/api-key.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
+import { redactCredentials } from '../domain/safe-text.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { ChangeFeed } from '../gateway/changes/change-feed.ts'
 import { lazy } from '../http/lazy.ts'
@@ -165,11 +167,15 @@ async function openStore(url: string, log: Logger): Promise<{ store: Store; keyU
   const path = sqlitePath(url)
   if (path !== null) {
     const { openSqliteStore } = await import('../store/sqlite/store.ts')
+    const isNew = path !== ':memory:' && !existsSync(path)
     const store = openSqliteStore(path)
+    // A mistyped path begins an empty market.
+    if (isNew) log.info({ store: url }, 'new store created')
     return { store, keyUses: store.keyUses }
   }
   const { openRedisStore } = await import('../store/redis/open.ts')
-  const { store, warnings } = await openRedisStore(url)
+  const { store, warnings, isNew } = await openRedisStore(url)
+  if (isNew) log.info({ store: redactCredentials(url) }, 'new store created')
   for (const warning of warnings) log.warn(warning)
   return { store, keyUses: null }
 }

@@ -73,3 +73,11 @@ export const specFile = z
     path: ['schema_identity'],
     error: "is another spelling of 'schema': write only one of them",
   })
+
+/** For editors and tests of a file. Paths and the listing shape are checked by `parseFilterSpec` alone. */
+export const filterSpecSchema = (): object =>
+  z.toJSONSchema(specFile.safeExtend({ filters: z.array(filterEntry).max(MAX_FILTERS) }), {
+    target: 'draft-7',
+    io: 'input',
+    unrepresentable: 'any',
+  })

@@ -1,26 +1,51 @@
+import { Option } from 'commander'
 import { type Config, loadConfig } from '../../config/config.ts'
+import { serviceUrl } from '../../config/settings.ts'
 import { describeRanking, openStoreProblem } from '../../config/warnings.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
 import { specWarnings } from '../../filter-spec/parameters.ts'
 import { type JsonValue, listAt, textAt } from '../../json/value.ts'
 import { describeMode } from '../../wire/describe-mode.ts'
+import { type ReloadResultJson, reloadResultSchema } from '../../wire/fleet.ts'
 import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { getEndpoint, type RegistryClient, readJsonObject } from '../registries/registry-client.ts'
+import {
+  describeErrorResponse,
+  describeSourceError,
+  endpointUrl,
+  getEndpoint,
+  type RegistryClient,
+  readJsonObject,
+} from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
 import { type Finding, printFindings, visitRegistry } from './doctor.ts'
 
 /** Exits with 78 if the start would fail, or an upstream refuses its key. One that does not answer is a warning. */
-export const checkCommand: CommandDefinition<{ json?: boolean }> = {
+type CheckOptions = { json?: boolean; offline?: boolean; strict?: boolean; diff?: boolean }
+
+export const checkCommand: CommandDefinition<CheckOptions> = {
   summary: 'check what `serve` would use: its files, secrets, store and upstreams; for operators',
-  define: (command) => command.option(...JSON_OPTION),
+  define: (command) =>
+    command
+      .option('--offline', 'only files and settings: neither the store nor an upstream is asked')
+      .option('--strict', 'exit with 78 for a warning, too: for tests of a configuration')
+      .addOption(
+        new Option(
+          '--diff',
+          'only ask the running service, at HOST and PORT, what a reload would change',
+        ).conflicts(['offline']),
+      )
+      .option(...JSON_OPTION),
   example: 'ENTREPOT_CONFIG=gateway.toml entrepot check',
-  async run({ terminal, openClient, services }, { json }) {
+  async run({ terminal, openClient, services }, { json, offline, strict, diff }) {
     const findings = await findAll(async () => {
       const config = loadConfig(terminal.env)
+      if (diff) return [await previewReload(await openClient(), config)]
+      if (offline) return checkFiles(config)
       const [anywhere, publicOnly] = await Promise.all([
         openClient(),
         openClient({ allowPrivateAddresses: false }),
@@ -35,8 +60,50 @@ export const checkCommand: CommandDefinition<{ json?: boolean }> = {
       return parts.flat()
     })
     await printFindings(terminal, json, findings)
-    return findings.some(({ state }) => state === 'wrong') ? EXIT.badConfig : EXIT.ok
+    const isBad = ({ state }: Finding): boolean =>
+      state === 'wrong' || (strict === true && state === 'warning')
+    return findings.some(isBad) ? EXIT.badConfig : EXIT.ok
   },
+}
+
+const PREVIEW_TIMEOUT_MS = 10_000
+
+/** Asks the service that runs with this configuration, or with an earlier one. */
+async function previewReload(client: RegistryClient, { host, port, adminKey }: Config): Promise<Finding> {
+  const url = serviceUrl(ANY_ADDRESS.includes(host) ? '127.0.0.1' : host, port)
+  if (adminKey === null) return finding('wrong', 'REGISTRY_ADMIN_API_KEY', 'not set; --diff asks with it')
+  const request = { method: 'GET', url: endpointUrl({ url }, '/admin/reload'), key: adminKey } as const
+  try {
+    const response = await client.send({ ...request, timeoutMs: PREVIEW_TIMEOUT_MS })
+    if (response.status !== 200) return finding('wrong', url, describeErrorResponse(response))
+    const parsed = reloadResultSchema.safeParse(readJsonObject(response))
+    return parsed.success
+      ? finding('ok', url, `a reload ${describeChanges(parsed.data)}`)
+      : finding('wrong', url, 'GET /admin/reload: not the answer of a service')
+  } catch (cause) {
+    if (!(cause instanceof SourceError)) throw cause
+    return finding(
+      'wrong',
+      url,
+      `${describeSourceError(cause).replace(`${url}: `, '')}; is the service running?`,
+    )
+  }
+}
+
+/** Addresses of every interface, at one of which the service answers. */
+const ANY_ADDRESS = ['0.0.0.0', '::']
+
+function describeChanges({ upstreams, changed, restart_needed }: ReloadResultJson): string {
+  const parts = [
+    ['adds', upstreams.added],
+    ['removes', upstreams.removed],
+    ['changes', [...upstreams.changed, ...changed]],
+    ['needs a restart for', restart_needed],
+  ] as const
+  const words = parts
+    .filter(([, names]) => names.length > 0)
+    .map(([what, names]) => `${what} ${names.join(', ')}`)
+  return words.length === 0 ? 'changes nothing' : words.join('; ')
 }
 
 /** Problems of the configuration are findings. */

@@ -111,6 +111,13 @@ const SOURCE = {
   listings: 128,
 }
 
+const RELOADED = {
+  upstreams: { added: ['curated'], removed: [], changed: ['open-market'] },
+  changed: ['limits', 'filter_spec'],
+  restart_needed: [],
+  ms: 120,
+}
+
 const DETAILS = {
   ...SOURCE,
   breaker: { state: 'closed', failures_in_a_row: 0, retry_at: null, suspended: null },
@@ -355,14 +362,8 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /admin/api-keys': { answer: [KEY] },
   'DELETE /admin/api-keys/:key_id': { parameters: { key_id: '2' } },
   'GET /admin/replicas': { answer: FLEET },
-  'POST /admin/reload': {
-    answer: {
-      upstreams: { added: ['curated'], removed: [], changed: ['open-market'] },
-      changed: ['limits', 'filter_spec'],
-      restart_needed: [],
-      ms: 120,
-    },
-  },
+  'POST /admin/reload': { answer: RELOADED },
+  'GET /admin/reload': { answer: { ...RELOADED, ms: 4 } },
   'GET /live': { answer: { status: 'live' } },
   'GET /health': { answer: { status: 'ok', checks: { api: 'ok', database: 'ok' } } },
   'GET /ready': { answer: { status: 'ready' } },

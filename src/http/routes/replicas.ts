@@ -1,11 +1,15 @@
 import { type FleetJson, fleetSchema, type ReloadResultJson, reloadResultSchema } from '../../wire/fleet.ts'
-import { json, NO_STORE, type Route } from '../route.ts'
+import { type HandlerResponse, json, NO_STORE, type Route } from '../route.ts'
 
 /** Never rejects: without Redis, of this process only. */
 export type ReadFleet = () => Promise<FleetJson>
 
-/** Never rejects. An error: the previous configuration stays. */
-export type Reload = () => Promise<ReloadResultJson | Error>
+/** Neither fails. An error: the previous configuration stays. */
+export type Reload = {
+  now: () => Promise<ReloadResultJson | Error>
+  /** What it would change. */
+  preview: () => ReloadResultJson | Error
+}
 
 type ReplicaOptions = { readFleet: ReadFleet; reload: Reload }
 
@@ -31,9 +35,23 @@ export const replicaRoutes = ({ readFleet, reload }: ReplicaOptions): Route[] =>
     responses: { 200: { description: 'What has changed', schema: reloadResultSchema } },
     problems: [422],
     handle: async () => {
-      const result = await reload()
-      if (result instanceof Error) throw result
-      return { ...json(result), headers: NO_STORE }
+      return answerOf(await reload.now())
     },
   },
+  {
+    method: 'GET',
+    path: '/admin/reload',
+    gate: 'admin',
+    summary: 'What a reload would change',
+    description:
+      'Reads the same files and changes nothing: `entrepot check --diff`. No upstream is requested.',
+    responses: { 200: { description: 'What would change', schema: reloadResultSchema } },
+    problems: [422],
+    handle: () => answerOf(reload.preview()),
+  },
 ]
+
+function answerOf(result: ReloadResultJson | Error): HandlerResponse {
+  if (result instanceof Error) throw result
+  return { ...json(result), headers: NO_STORE }
+}

@@ -22,14 +22,14 @@ const CHANGELOG_LENGTH = 100_000
 /**
  * A store in Redis 6.2 or newer, or Valkey. While Redis is away every call rejects at once with
  * `unavailable`. With `appendfsync everysec` the last second of acknowledged writes can be lost; `warnings`
- * names worse settings.
+ * names worse settings; `isNew`: there was no store.
  * @throws ConfigError for a URL, a password or a layout of keys that cannot be used
  * @throws EntrepotError `unavailable` where Redis cannot be reached
  */
 export async function openRedisStore(
   url: string,
   options: RedisStoreOptions = {},
-): Promise<{ store: RedisStore; warnings: string[] }> {
+): Promise<{ store: RedisStore; warnings: string[]; isNew: boolean }> {
   const {
     prefix = KEY_PREFIX,
     changelogLength = CHANGELOG_LENGTH,
@@ -39,11 +39,11 @@ export async function openRedisStore(
   const session = new RedisSession(commandClient(url), prefix, changelogLength)
   try {
     await connected(session.client)
-    if (!mustExist) await session.client.setnx(session.keys.format, FORMAT)
+    const isNew = !mustExist && (await session.client.setnx(session.keys.format, FORMAT)) === 1
     await checkFormat(session, redactCredentials(url))
     if (!mustExist) await session.call('count_listings', [])
     const warnings = await durabilityWarnings(session.client)
-    return { store: new RedisStore(url, session, spentSignatures), warnings }
+    return { store: new RedisStore(url, session, spentSignatures), warnings, isNew }
   } catch (error) {
     session.client.disconnect()
     throw redisOpenFailure(error, redactCredentials(url))

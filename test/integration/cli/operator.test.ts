@@ -1,6 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { Ajv } from 'ajv'
 import test from 'ava'
+import { parse as parseToml } from 'smol-toml'
+import { parse as parseYaml } from 'yaml'
 import { loadConfig } from '../../../src/config/config.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { deadUrl, listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
@@ -351,4 +354,70 @@ test.serial('check: a store with keys and no gate is wrong, as the start says', 
   t.is(code, 78)
   t.regex(stdout, /the store has 1 API key, and no gate asks for one/)
   t.is((await runCli(['check'], { env: gates })).code, 0)
+})
+
+test.serial('check: --offline asks nothing, --strict exits with 78 for a warning', async (t) => {
+  const upstream = `[[upstreams]]\nname = "up"\nurl = "${deadUrl()}"\n`
+  const env = (toml: string) => ({
+    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml),
+    STORE_URL: 'redis://127.0.0.1:1',
+  })
+  const offline = await runCli(['check', '--offline'], { env: env(upstream) })
+  t.is(offline.code, 0)
+  t.regex(offline.stdout, /leads to a private address/)
+  t.false(/Redis|tls:|connection_refused/.test(offline.stdout))
+  t.is((await runCli(['check', '--offline', '--strict'], { env: env(upstream) })).code, 78)
+  t.is((await runCli(['check', '--offline', '--strict'], { env: env('') })).code, 0)
+  t.is((await runCli(['check', '--offline'], { env: env('[limits]\nread = 1') })).code, 78)
+})
+
+test.serial('check: --diff says what a reload would change, and changes nothing', async (t) => {
+  const adminKey = 'a'.repeat(64)
+  const { url, get, setGatewayFile, context } = await startRegistry(t, {
+    environment: { REGISTRY_ADMIN_API_KEY: adminKey },
+  })
+  const { hostname, port } = new URL(url)
+  const own = {
+    ENTREPOT_CONFIG: context.config.configPath,
+    HOST: hostname,
+    PORT: port,
+    STORE_URL: 'sqlite::memory:',
+  }
+  const diff = async (key = adminKey) => {
+    const env = { ...own, REGISTRY_ADMIN_API_KEY: key }
+    const { code, stdout } = await runCli(['check', '--diff'], { env })
+    const [{ finding }] = JSON.parse(stdout)
+    return [code, finding]
+  }
+  t.deepEqual(await diff(), [0, 'a reload changes nothing'])
+  setGatewayFile(`[limits]\nread_key_per_minute = 7\n[[upstreams]]\nname = "up"\nurl = "${deadUrl()}"\n`)
+  t.deepEqual(await diff(), [0, 'a reload adds up; changes limits'])
+  t.is((await get('/sources')).status, 404, 'it is a plain Registry still')
+  t.deepEqual(await diff('b'.repeat(64)), [78, 'HTTP 401: Invalid admin token'])
+  await context.reload()
+  t.deepEqual(await diff(), [0, 'a reload changes nothing'])
+  const away = { ...own, PORT: new URL(deadUrl()).port, REGISTRY_ADMIN_API_KEY: adminKey }
+  const { code, stdout } = await runCli(['check', '--diff'], { env: away })
+  t.is(code, 78)
+  t.regex(stdout, /connection_refused: .*; is the service running\?/)
+})
+
+test.serial('schema: the shipped files fit, and a misspelt member does not', async (t) => {
+  const validate = async (name: string) => {
+    const { code, stdout } = await runCli(['schema', name])
+    t.is(code, 0)
+    return new Ajv({ strict: false, validateFormats: false }).compile(JSON.parse(stdout))
+  }
+  const fits = await validate('gateway')
+  for (const file of globSync(['config/gateway.toml', 'deploy/**/*.toml', 'examples/*.toml']))
+    t.true(fits(parseToml(readFileSync(file, 'utf8'))), file)
+  // Each setting that the file explains, as its comments show it.
+  const explained = readFileSync('config/gateway.toml', 'utf8').replaceAll(/^# (?=\w+ = |\[)/gm, '')
+  t.true(fits(parseToml(explained)), JSON.stringify(fits.errors))
+  t.false(fits({ limits: { read_key_per_minut: 1 } }))
+  t.false(fits({ upstreams: [{ name: 'Up', url: 'https://a.example' }] }))
+  const spec = await validate('filter-spec')
+  for (const file of globSync('config/filter-spec*.yaml'))
+    t.true(spec(parseYaml(readFileSync(file, 'utf8'))), JSON.stringify(spec.errors))
+  t.false(spec({ version: 1, listing_shape: {}, filters: [{ name: 'a', path: 'b', op: 'eq' }] }))
 })

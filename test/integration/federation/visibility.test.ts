@@ -354,7 +354,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     },
     mcp: createMcpHandler(gateway.market, log),
     store,
-    reload: () => Promise.reject(new Error('not here')),
+    reload: { now: () => Promise.reject(new Error('not here')), preview: () => new Error('not here') },
     metrics: createMetrics('0.0.0'),
     metricsPublic: false,
     readFleet: () => Promise.reject(new Error('not read here')),

@@ -227,6 +227,7 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   await call('GET', '/metrics', { headers: ADMIN })
   await call('GET', '/admin/replicas', { headers: ADMIN })
   await call('POST', '/admin/reload', { headers: ADMIN })
+  await call('GET', '/admin/reload', { headers: ADMIN })
   const keys = '/admin/api-keys'
   await call('POST', keys, { body: { name: 'a' }, headers: ADMIN })
   await call('POST', keys, { body: { name: '' }, headers: ADMIN })

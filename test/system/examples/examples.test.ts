@@ -14,7 +14,8 @@ const KEY = 'example-'.repeat(8)
 const runExample = (name: string, args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
   runNode([`examples/${name}`, ...args], { env })
 
-const runPython = (url: string): Promise<Run> => runShell(`python3 examples/read-all.py ${url}`)
+const runPython = (url: string, key = ''): Promise<Run> =>
+  runShell(`READ_KEY=${key} python3 examples/read-all.py ${url}`)
 
 const linesOf = ({ stdout }: Run): string[] => stdout.split('\n').filter((line) => line !== '')
 
@@ -55,6 +56,17 @@ test('read-all: prints each listing once, though pages repeat some', async (t) =
   const python = await runPython(url)
   t.is(python.code, 0, python.stderr)
   t.deepEqual([...new Set(linesOf(python).map((line) => line.split(' ')[0]))].sort(), [...ids])
+})
+
+test('read-all: in Python as in JavaScript, READ_KEY opens a gate, and a refusal is one line', async (t) => {
+  const fake = await startFake(t, { items: [priced('one', '5')] })
+  const key = 'k'.repeat(43)
+  const environment = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: key }
+  const { url } = await startGateway(t, [{ name: 'here', url: fake.url }], { environment })
+  for (const run of [await runExample('read-all.mjs', [url], { READ_KEY: key }), await runPython(url, key)])
+    t.deepEqual([run.code, linesOf(run).length], [0, 1], run.stderr)
+  const refused = await runPython(url)
+  t.deepEqual([refused.code, refused.stderr.trim()], [1, '401: API key required'])
 })
 
 test('read-all: exits with 1 if a source is missing', async (t) => {

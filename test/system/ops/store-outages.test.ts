@@ -44,6 +44,10 @@ async function start(t: ExecutionContext, { storeUrl, environment, ...options }:
   return { ...service, lines, storeEvents }
 }
 
+/** The stores that did not exist, by the log: a mistyped URL begins an empty market. */
+const creations = ({ lines }: { lines: readonly Line[] }): unknown[] =>
+  lines.filter(({ msg }) => msg === 'new store created').map(({ store }) => store)
+
 const answers = async ({ get }: RunningService, path: string, status: number): Promise<boolean> =>
   (await get(path)).status === status
 
@@ -115,6 +119,7 @@ test('store outage: without Redis a key is good for trust_seconds, then refused,
   )
   t.deepEqual(far.storeEvents(), [['store unavailable', 'Redis does not answer'], ['store available']])
   t.deepEqual(near.storeEvents(), [])
+  t.deepEqual([creations(near).length, creations(far)], [1, []], 'the first process has made the store')
 })
 
 test('store outage: without Redis open reads work, reads with a key are refused', async (t) => {
@@ -167,6 +172,7 @@ test('store outage: a moved database file refuses writes until it is back', asyn
   const service = await start(t, { storeUrl: `sqlite:${path}` })
   const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
   t.is(await publishing('one'), 201)
+  t.deepEqual(creations(service), [`sqlite:${path}`])
   renameSync(path, `${path}.away`)
   for (let n = 0; n < 3; n++) {
     t.is(await publishing(`refused-${n}`), 503)
