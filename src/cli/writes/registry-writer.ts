@@ -216,7 +216,7 @@ export class RegistryWriter {
 
 /** Ends early at an interrupt. */
 export const wait = (ms: number, signal: AbortSignal): Promise<void> =>
-  sleep(ms, undefined, { signal }).catch(() => {})
+  sleep(Math.max(0, ms), undefined, { signal }).catch(() => {})
 
 function statusIn(outcome: ApiResponse | SourceError): number | null {
   return outcome instanceof SourceError ? null : outcome.status
