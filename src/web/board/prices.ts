@@ -32,7 +32,7 @@ export function shownOption(
   return comparable.reduce((best, one) => (comparePriceKeys(keyOf(one), keyOf(best)) < 0 ? one : best))
 }
 
-export const ofGpus = (gpus: number | null): Sizes => ({ gpu: gpus, gb: null, tflop: null })
+const ofGpus = (gpus: number | null): Sizes => ({ gpu: gpus, gb: null, tflop: null })
 
 /** Keys compare within a symbol, which may have other decimals on another chain. */
 export function keyIn(

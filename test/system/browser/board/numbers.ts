@@ -148,6 +148,10 @@ test.serial('board: in place of an empty page the closest listings, with what di
   t.is(await near.locator('p strong').first().textContent(), '1')
   await near.getByRole('link').first().click()
   await page.getByRole('dialog').waitFor()
+  // Each filter keeps its values, so that another one can be chosen.
+  await page.goto(`${gateway.url}/?gpu_count_min=9`)
+  await waitForCount(page, 'No listing matches.')
+  await page.locator('#filter-gpu').getByText('H200', { exact: true }).waitFor()
   await page.goto(`${gateway.url}/?gpu_model=H200&price_token=USDC&price_max=1.50`)
   t.regex((await near.textContent()) ?? '', /Price: 2\.00 USDC\/GPU·h/)
   t.deepEqual(page.faults, [])
