@@ -127,6 +127,15 @@ const token = z.strictObject({
   testnet: z.unknown().optional(),
 })
 
+/** Compared with each listing. */
+const MAX_DENIED = 1000
+const publisherText = z
+  .string()
+  .regex(
+    /^(?:0[xX][0-9a-fA-F]{40}|ed25519:[\w-]{43})$/,
+    'expected 0x and 40 hex digits, or ed25519: and a key',
+  )
+
 const table = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
 
 const gatewayFile = z.strictObject({
@@ -151,6 +160,7 @@ const gatewayFile = z.strictObject({
     ...viewChoices,
   }),
   views: viewList,
+  curation: table({ deny_publishers: z.array(publisherText).max(MAX_DENIED).default([]) }),
   // Shorter than a minute, a pause of the store would refuse keys.
   keys: table({ trust_seconds: count(300, 60) }),
   cache: table({

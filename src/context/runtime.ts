@@ -11,6 +11,7 @@ import { type Filter, type FilterSpec, filterIn } from '../filter-spec/filter.ts
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
 import type { ChangeFeed, FollowedRegistry } from '../gateway/changes/change-feed.ts'
+import type { Curation } from '../gateway/curation.ts'
 import type { SpecSource } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
 import { createMarket, type Market } from '../gateway/market.ts'
@@ -42,11 +43,13 @@ import { Watchers } from '../http/watchers.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
+import { activeBlocks, Blocks } from '../registry/blocks.ts'
 import { changedSince } from '../registry/changed-since.ts'
 import { localSource, localStatus } from '../registry/local-source.ts'
 import { storefrontInView } from '../registry/publishers-in-view.ts'
 import { Replica } from '../registry/replica.ts'
 import { createShapeCheck } from '../registry/write/listing-shape.ts'
+import { publisherNamed } from '../signing/principal.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { CleanupStack, type ProcessScope } from './process.ts'
@@ -111,7 +114,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const local = createLocal({ config, spec, replica, filters }, clock.monotonic)
     const cursorSecret = config.adminKey ?? scope.cursorSecret
     const { changes: feed } = scope
-    const sources = { config, spec, local, upstreams, clock, cursorSecret }
+    const blocks = {
+      blocks: () => activeBlocks(replica.projection),
+      onChange: (listener: () => void) => replica.onBlock(listener),
+    }
+    const sources = { config, spec, local, upstreams, clock, cursorSecret, blocks }
     const gateway = createGateway({ ...sources, feed })
     const all = [...(local === null ? [] : [local]), ...upstreams].map(({ source }) => source)
     const signed = config.authority === null ? null : signedSources(all)
@@ -122,6 +129,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
     const endFollowing = feed.attach(all, registry)
     cleanup.add(endFollowing)
+    const stopEnding = endDueBlocks(new Blocks(scope.store, replica), clock)
+    cleanup.add(stopEnding)
     const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
       ? previous!.limiter
       : createLimiter(config.limits, scope.counters)
@@ -154,6 +163,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       },
       close: async (successor) => {
         endFollowing()
+        stopEnding()
         gateway.market.close()
         signedGateway?.market.close()
         signed?.close()
@@ -165,6 +175,23 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     await cleanup.close()
     throw cause
   }
+}
+
+/** Longest time between the end of a block's last day and an entry of the changelog that ends it. */
+const DUE_MS = 1000
+
+/** Any replica may end a block; the store's clock decides. Returns how to stop. */
+function endDueBlocks(blocks: Blocks, clock: Clock): () => void {
+  let cancel = (): void => {}
+  const next = (): void => {
+    cancel = clock.after(DUE_MS, () => {
+      // The next second tries again.
+      blocks.endDue(clock.now() * 1000).catch(() => {})
+      next()
+    })
+  }
+  next()
+  return () => cancel()
 }
 
 function openReplica(
@@ -242,7 +269,7 @@ function createLocal(
 
 type GatewayOptions = {
   config: Pick<Config, 'gateway' | 'cache' | 'tokens' | 'vocabulary'> &
-    Partial<Pick<Config, 'access' | 'views'>>
+    Partial<Pick<Config, 'access' | 'curation' | 'views'>>
   spec: FilterSpec
   local: LocalRegistry
   upstreams: readonly Upstream[]
@@ -252,11 +279,14 @@ type GatewayOptions = {
   signed?: SignedSources
   /** Absent: changes are not followed. */
   feed?: ChangeFeed
+  /** Absent: the operator leaves nothing out. */
+  blocks?: Pick<Curation, 'blocks' | 'onChange'>
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, spec, local, upstreams, clock, cursorSecret, feed } = options
+  const { config, spec, local, upstreams, clock, cursorSecret, feed, blocks } = options
   const { id: gatewayId, budgetMs } = config.gateway
+  const { denyPublishers = [] } = config.curation ?? {}
   const all = [...(local === null ? [] : [local]), ...upstreams]
   const shown = options.signed?.sources ?? all.map(({ source }) => source)
   const specs = [...(local === null ? [] : [undefined]), ...upstreams.map(specSource)]
@@ -274,6 +304,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     budgetMs,
     clock,
     ...(feed && { feed }),
+    curation: blocks && {
+      denyPublishers: denyPublishers.map((text) => publisherNamed(text) ?? text),
+      ...blocks,
+    },
     cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
   })
   const { freshSeconds } = config.cache
@@ -357,6 +391,7 @@ function createListener(
     createRoutes({
       gateway,
       registry: writes,
+      blocks: new Blocks(store, replica),
       keys,
       keyUsage,
       clock,

@@ -3,6 +3,7 @@ import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { decide, type RankedCopy } from './authority.ts'
+import { KeySet } from './key-set.ts'
 
 /** Selections of sources whose hidden rows are kept: of each view, and some by name. */
 const MAX_SCOPES = 64
@@ -127,37 +128,3 @@ class Scope {
     }
   }
 }
-
-/** Keys of rows, which are replaced id by id. `update`: before they are read, for what has changed. */
-class KeySet implements HiddenRows {
-  readonly #update: () => void
-  readonly #keys = new Set<string>()
-  #version = 0
-  readonly #byId = new Map<string, readonly string[]>()
-
-  constructor(update: () => void) {
-    this.#update = update
-  }
-
-  get keys(): ReadonlySet<string> {
-    this.#update()
-    return this.#keys
-  }
-
-  get version(): number {
-    this.#update()
-    return this.#version
-  }
-
-  set(listingId: string, keys: readonly string[]): void {
-    const before = this.#byId.get(listingId) ?? NONE
-    if (before.length === keys.length && before.every((key, n) => key === keys[n])) return
-    for (const key of before) this.#keys.delete(key)
-    for (const key of keys) this.#keys.add(key)
-    if (keys.length === 0) this.#byId.delete(listingId)
-    else this.#byId.set(listingId, keys)
-    this.#version++
-  }
-}
-
-const NONE: readonly string[] = []

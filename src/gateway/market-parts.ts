@@ -5,6 +5,7 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SourceNote } from '../wire/source.ts'
 import type { ChangeFeed } from './changes/change-feed.ts'
+import type { Curation } from './curation.ts'
 import type { SpecSource } from './current-spec.ts'
 import type { Cursors } from './cursor.ts'
 import type { MergeSettings } from './sources.ts'
@@ -31,6 +32,8 @@ export type MarketParts = Pick<MergeSettings, 'describeFailure'> & {
   /** Whether readers who do not see private sources learn that there are some. Default: no. */
   announcesPrivate?: boolean
   budgetMs: number
+  /** What the operator leaves out, for every reader. */
+  curation?: Curation | undefined
   /** Longest wait for the counts of `filters`. */
   countMs?: number
   clock: Clock

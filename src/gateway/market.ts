@@ -11,6 +11,7 @@ import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
 import { createFindBounds } from './by-price/outliers.ts'
 import { currentPosition, type Following, followChanges } from './changes/market-changes.ts'
+import { SourceDenials } from './curation.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, selectAll } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
@@ -82,7 +83,12 @@ const COUNT_MS = 2000
 
 export function createMarket(parts: MarketParts): Market {
   const { clock, feed, countMs = COUNT_MS, sourceOf = beforeSlash } = parts
-  const sources = parts.sources.map(({ source }) => traceSource(restrictSource(source, null)))
+  const { curation } = parts
+  const denials = parts.sources.map(({ source }) => curation && new SourceDenials(source, curation))
+  const sources = parts.sources.map(({ source }, n) =>
+    traceSource(restrictSource(source, denials[n] ?? null)),
+  )
+  const isCurated = () => denials.some((one) => one?.isActive() === true)
   const holdings = new Holdings(rankSources(sources))
   const itemPrices = new ItemPrices(parts.tokens)
   const shared = { ...parts, sources, holdings, itemPrices }
@@ -179,13 +185,16 @@ export function createMarket(parts: MarketParts): Market {
     vocabulary: ({ reader, signal, budgetMs }) =>
       reportVocabulary(settings, { reader, signal, ...(budgetMs !== undefined && { budgetMs }) }),
     sources: async (request) => {
-      const counts = await countListings(settings, request)
+      const counts = await countListings(settings, request, isCurated())
       const { sources, ...health } = await readHealth(visibleTo(request), request.signal)
       return { ...health, sources: sources.map((note) => withCount(note, counts)) }
     },
-    listingCounts: (request) => countListings(settings, request),
+    listingCounts: (request) => countListings(settings, request, isCurated()),
     isPrivateHidden,
-    close: () => holdings.close(),
+    close: () => {
+      holdings.close()
+      for (const one of denials) one?.close()
+    },
   }
 }
 
@@ -207,8 +216,9 @@ async function suggest(
 async function countListings(
   settings: MergeSettings,
   { reader, signal }: MarketRequest,
+  isCurated: boolean,
 ): Promise<ReadonlyMap<string, number | null> | null> {
-  if (reader.filter.key === '') return null
+  if (reader.filter.key === '' && !isCurated) return null
   const query = { ...ALL_OPEN, standing: reader.filter }
   const { selected } = await selectAll(settings, query, { reader, signal })
   return new Map(

@@ -2,7 +2,7 @@ import { type HiddenRows, type ListingQuery, NO_FILTER, type StandingFilter } fr
 import type { Held, Whole } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { isAfter } from '../domain/source/position.ts'
-import { FULL_RANGE, type Item, type Range, type Reading } from '../domain/source/reading.ts'
+import { FULL_RANGE, type Item, type Range, type Reading, type Source } from '../domain/source/reading.ts'
 import type { SourceReason } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
@@ -10,7 +10,9 @@ import { filterNameOf } from '../filter-spec/parameters.ts'
 import { isReadable } from './deciders.ts'
 
 /** What the operator leaves out of one source, for every reader. Such copies decide nothing. */
-type Denials = {
+export type Denials = {
+  /** Raised whenever rules change. */
+  readonly version: number
   /** Whether there are any now. */
   isActive: () => boolean
   /** @throws SyntaxError for an unreadable copy */
@@ -23,8 +25,18 @@ type Denials = {
 
 /** Gives only copies that the filter of the view and the operator's rules let pass, whatever the source can be asked. */
 export function restrictSource(source: NamedSource, denials: Denials | null): NamedSource {
-  const { held, readWhole, lookUp } = source
+  const { held, readWhole, lookUp, select } = source
   const isDenied = (item: Item): boolean => denials?.isActive() === true && denials.denies(item)
+  const read: Source = async (query, range, signal) => {
+    if (query.listingId !== undefined) return withoutDenied(await source.read(query, range, signal), isDenied)
+    if (held?.answers(query) === true) return source.read(query, range, signal)
+    return readRestricted(source, query, {
+      range,
+      signal,
+      isDenied,
+      isActive: denials?.isActive() === true,
+    })
+  }
   return {
     ...source,
     // It changes between memory and live.
@@ -32,17 +44,10 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
       return source.mode
     },
     ...(denials && { denied: denials.rows }),
-    read: async (query, range, signal) => {
-      if (query.listingId !== undefined)
-        return withoutDenied(await source.read(query, range, signal), isDenied)
-      if (held?.answers(query) === true) return source.read(query, range, signal)
-      return readRestricted(source, query, {
-        range,
-        signal,
-        isDenied,
-        isActive: denials?.isActive() === true,
-      })
-    },
+    read: async (query, range, signal) => whileRulesHold(denials, await read(query, range, signal)),
+    ...(select && {
+      select: async (query, signal) => whileRulesHold(denials, await select(query, signal)),
+    }),
     ...(held && { held: denials === null ? held : restrictHeld(held, denials, isDenied) }),
     ...(readWhole && {
       readWhole: async (query, signal) => {
@@ -55,6 +60,14 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
         (await lookUp(listings, query, signal)).map((copy) => (copy && isDenied(copy) ? null : copy)),
     }),
   }
+}
+
+/** An answer is made again once rules have changed. */
+function whileRulesHold<Info extends Pick<Reading, 'isCurrent'>>(denials: Denials | null, info: Info): Info {
+  const { isCurrent } = info
+  if (denials === null || isCurrent === undefined) return info
+  const { version } = denials
+  return { ...info, isCurrent: (now?: number) => denials.version === version && isCurrent(now) }
 }
 
 function restrictHeld(held: Held, denials: Denials, isDenied: (item: Item) => boolean): Held {

@@ -1,9 +1,11 @@
+import type { Blocks } from '../registry/blocks.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
 import { DOCS } from './docs/page.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { lazy } from './lazy.ts'
 import type { Route } from './route.ts'
 import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
+import { blockRoutes } from './routes/blocks.ts'
 import { changeRoutes, type Watching } from './routes/changes.ts'
 import { facetRoutes } from './routes/facets.ts'
 import { filterSpecRoutes } from './routes/filter-spec.ts'
@@ -25,8 +27,9 @@ type RouteOptions = Omit<MetricsOptions, 'sources' | 'anonymous'> &
   Omit<ApiKeyOptions, 'views'> & {
     gateway: Gateway
     /** `null` for a pure gateway. */
-    registry: (WriteContext & { name: string }) | null
+    registry: WriteContext | null
     watching: Watching
+    blocks: Blocks
     mcp: McpHandler
     readFleet: ReadFleet
     reload: Reload
@@ -54,6 +57,10 @@ export function createRoutes(options: RouteOptions): Route[] {
     tokenRoutes(market.tokens),
     filterSpecRoutes(market),
     mcpRoutes(mcp),
+    blockRoutes(
+      options.blocks,
+      sources.map(({ status }) => status().name),
+    ),
     apiKeyRoutes({ ...options, views: readers.views }),
     replicaRoutes(options),
     healthRoutes(options),

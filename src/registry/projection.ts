@@ -1,4 +1,5 @@
 import type { ApiKey } from '../domain/api-key.ts'
+import type { Block } from '../domain/block.ts'
 import { type ListingRecord, renderListing, rowHead } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
 import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
@@ -22,6 +23,8 @@ export class Projection {
   /** By scheme and identifier. */
   readonly #publisherIds = new Map<string, Map<string, number>>()
   readonly #keys = new Map<string, ApiKey>()
+  readonly #blocks = new Map<number, Block>()
+  readonly #blockListeners = new Set<() => void>()
   readonly #storefrontUpdates = new Map<number, Promise<void>>()
 
   readonly tables: Tables
@@ -86,6 +89,16 @@ export class Projection {
     return [...this.#keys.values()].sort((a, b) => b.createdAt - a.createdAt || b.id - a.id)
   }
 
+  /** Newest first, ended ones included. */
+  blocks(): Block[] {
+    return [...this.#blocks.values()].sort((a, b) => b.id - a.id)
+  }
+
+  /** Calls back in the turn in which a block begins or ends. */
+  onBlock(listener: () => void): void {
+    this.#blockListeners.add(listener)
+  }
+
   get segmentSettings(): SegmentSettings {
     const storefronts = new Map(
       Array.from(this.#publishers, ([id, { storefrontUrl }]) => [id, storefrontUrl]),
@@ -112,6 +125,10 @@ export class Projection {
         break
       case 'key':
         this.#keys.set(change.key.hash, change.key)
+        break
+      case 'block':
+        this.#blocks.set(change.block.id, change.block)
+        for (const listener of this.#blockListeners) listener()
     }
   }
 

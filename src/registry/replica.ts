@@ -35,6 +35,7 @@ export class Replica {
   projection: Projection
   /** Of the listings in `projection`, whichever that is. */
   readonly changes = new HeldChanges()
+  readonly #blockListeners = new Set<() => void>()
   readonly #store: Store
   readonly #options: ReplicaOptions
   readonly #clock: Clock
@@ -130,6 +131,7 @@ export class Replica {
       const { projection, position } = await loadProjection(this.#store, this.#options)
       this.projection = projection
       this.#passChangesOn()
+      this.#emitBlocks()
       const listingIds = [...new Set([...before.listings.ids, ...projection.listings.ids])]
       this.changes.emit(() => listingIds)
       this.changes.emitChange({
@@ -149,7 +151,19 @@ export class Replica {
     return true
   }
 
+  /** Calls back in the turn in which a block begins or ends. Returns how to stop. */
+  onBlock(listener: () => void): () => void {
+    const wrapper = () => listener()
+    this.#blockListeners.add(wrapper)
+    return () => void this.#blockListeners.delete(wrapper)
+  }
+
+  #emitBlocks(): void {
+    for (const listener of this.#blockListeners) listener()
+  }
+
   #passChangesOn(): void {
+    this.projection.onBlock(() => this.#emitBlocks())
     this.projection.changes.listen((listingIds) => this.changes.emit(() => listingIds))
     this.projection.changes.follow((change) => this.changes.emitChange(change))
   }

@@ -25,7 +25,8 @@ export type CopyTarget = {
   close(): Promise<void>
 }
 
-type Counts = { listings: number; publishers: number; keys: number }
+/** `blocks`: absent without any. */
+type Counts = { listings: number; publishers: number; keys: number; blocks?: number }
 
 /** Changes per read of the changelog. */
 const BATCH = 1000
@@ -95,9 +96,16 @@ class Tally {
   readonly #listings = new Set<string>()
   readonly #publishers = new Set<number>()
   readonly #keys = new Set<number>()
+  readonly #blocks = new Set<number>()
 
   get counts(): Counts {
-    return { listings: this.#listings.size, publishers: this.#publishers.size, keys: this.#keys.size }
+    const blocks = this.#blocks.size
+    const counts = {
+      listings: this.#listings.size,
+      publishers: this.#publishers.size,
+      keys: this.#keys.size,
+    }
+    return blocks === 0 ? counts : { ...counts, blocks }
   }
 
   add(change: Change): void {
@@ -109,6 +117,9 @@ class Tally {
     } else if (change.kind === 'publisher') {
       this.#publishers.add(change.publisher.publisherId)
       this.#see(change.publisher.updatedAt)
+    } else if (change.kind === 'block') {
+      this.#blocks.add(change.block.id)
+      this.#see(change.block.endedAt ?? change.block.createdAt)
     } else {
       this.#keys.add(change.key.id)
       this.#see(change.key.revokedAt ?? change.key.createdAt)

@@ -8,7 +8,16 @@ const PING_INTERVAL_MS = 1000
 const WRITES = 'writes'
 
 /** As metrics name them; `read` is all reads of the changelog and the replay guard, `request` its records of the signed line. */
-export const STORE_OPERATIONS = ['publish', 'update', 'delete', 'request', 'key', 'ping', 'read'] as const
+export const STORE_OPERATIONS = [
+  'publish',
+  'update',
+  'delete',
+  'request',
+  'key',
+  'block',
+  'ping',
+  'read',
+] as const
 
 type Operation = (typeof STORE_OPERATIONS)[number]
 
@@ -57,6 +66,8 @@ export class StoreHealth {
       this.#call(store, operation, work)
     return {
       hasUse: (use) => call('read', () => store.hasUse(use)),
+      addBlock: (block) => call('block', () => store.addBlock(block)),
+      endBlock: (id, onlyIfDue) => call('block', () => store.endBlock(id, onlyIfDue)),
       reserve: (request) => call('request', () => store.reserve(request)),
       settle: (request, answer) => call('request', () => store.settle(request, answer)),
       rotate: (command) => call('publish', () => store.rotate(command)),

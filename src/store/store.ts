@@ -1,4 +1,5 @@
 import type { ApiKey } from '../domain/api-key.ts'
+import type { Block, NewBlock } from '../domain/block.ts'
 import {
   type ListingFields,
   type ListingRecord,
@@ -52,9 +53,16 @@ export interface Store {
   seedKey(key: NewKey): Promise<ApiKey | null>
   /** The first `revokedAt` stays. `null` for an unknown id. */
   revokeKey(id: number): Promise<ApiKey | null>
+  /** Ids are never reused. */
+  addBlock(block: NewBlock): Promise<Block>
+  /**
+   * The first `endedAt` stays. `null` for an unknown id.
+   * @param onlyIfDue ends it only where `until` has come, by the store's clock
+   */
+  endBlock(id: number, onlyIfDue?: boolean): Promise<Block | null>
 
   /**
-   * Visits keys and publishers, then listings by `created_at`, each once. `changesAfter` the position that it returns
+   * Visits blocks, keys and publishers, then listings by `created_at`, each once. `changesAfter` the position that it returns
    * misses nothing, and may repeat.
    */
   load(visitor: LoadVisitor): Promise<ChangelogPosition>
@@ -85,6 +93,7 @@ export type Change =
   | { kind: 'listing'; record: ListingRecord }
   | { kind: 'listing_removed'; listingId: string }
   | { kind: 'key'; key: ApiKey }
+  | { kind: 'block'; block: Block }
 
 export type LoadVisitor = {
   change(change: Change): void

@@ -1,39 +1,17 @@
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
 import { DELETED, type Receipt } from '../../client/signed-write.ts'
-import { withEnvFile } from '../../config/env-file.ts'
-import { readSecretFile } from '../../config/secret-files.ts'
-import { type Environment, serviceUrl } from '../../config/settings.ts'
 import { KEY_SCOPES } from '../../domain/api-key.ts'
-import { redactCredentials } from '../../domain/safe-text.ts'
-import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, listAt, textAt } from '../../json/value.ts'
-import { type CommandDefinition, type CommandGroup, collectUrls, count, JSON_OPTION } from '../command.ts'
-import { CliError, EXIT, usageError } from '../exit-codes.ts'
+import { type CommandDefinition, type CommandGroup, count } from '../command.ts'
+import { EXIT, usageError } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
-import { printData, printReport, printValue, type Terminal } from '../output/terminal.ts'
-import {
-  type ApiRequest,
-  endpointUrl,
-  readJson,
-  readJsonObject,
-  sendOrFail,
-} from '../registries/registry-client.ts'
-import { splitList, urlProblem } from '../registries/select-registries.ts'
-
-type AdminOptions = {
-  /** Default: `HOST` and `PORT`. */
-  registries?: readonly string[]
-  json?: boolean
-}
+import { printData, printReport, printValue } from '../output/terminal.ts'
+import { type AdminOptions, addAdmin, adminRequest } from '../registries/admin-request.ts'
+import { readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
 
 type MintOptions = AdminOptions & { scope: string; expiresInDays?: number; view?: string }
 
-const ADMIN_TIMEOUT_MS = 10_000
-
-const addAdmin = (command: Command): Command =>
-  command
-    .option('-r, --registries <url>', 'URL of the Registry (default: http://$HOST:$PORT)', collectUrls)
-    .option(...JSON_OPTION)
+const KEYS_PATH = '/admin/api-keys'
 
 const mintCommand: CommandDefinition<MintOptions> = {
   summary: 'create a key, which is printed only once',
@@ -48,7 +26,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
   async run({ terminal, openClient }, options, [name = '']) {
     const { scope, expiresInDays: expires_in_days, view } = options
     const body = JSON.stringify({ name, scope, expires_in_days, view })
-    const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
+    const request = { ...adminRequest(terminal, options, KEYS_PATH), method: 'POST', body } as const
     const minted = readJsonObject(await sendOrFail(await openClient(), request, KEY))
     printReport(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
     await printValue(terminal, options.json && minted, textAt(minted, 'key') ?? '')
@@ -61,7 +39,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
   define: addAdmin,
   example: 'entrepot keys list -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options) {
-    const request = { ...adminRequest(terminal, options), method: 'GET' } as const
+    const request = { ...adminRequest(terminal, options, KEYS_PATH), method: 'GET' } as const
     const keys = listAt(readJson(await sendOrFail(await openClient(), request, KEYS))).filter(isJsonObject)
     await printData(terminal, options, keys, () => tableText(terminal, keys, COLUMNS))
     return EXIT.ok
@@ -75,7 +53,7 @@ const revokeCommand: CommandDefinition<AdminOptions> = {
   async run({ terminal, openClient }, options, [id = '']) {
     if (!/^\d{1,15}$/.test(id))
       throw usageError(`the id must be a number that entrepot keys list shows, not '${id}'`)
-    const request = adminRequest(terminal, options)
+    const request = adminRequest(terminal, options, KEYS_PATH)
     const url = `${request.url}/${id}`
     await sendOrFail(await openClient(), { ...request, url, method: 'DELETE' }, DELETED)
     printReport(terminal, `key ${id} is revoked`)
@@ -96,29 +74,6 @@ const KEY: Receipt = {
 const KEYS: Receipt = {
   expected: '200 with the keys',
   isReceipt: (response) => response.status === 200 && Array.isArray(readJson(response)),
-}
-
-/** The admin key goes to one Registry, and never to those that a buyer has configured. */
-function adminRequest(terminal: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {
-  const env = withEnvFile(terminal.env)
-  const urls = splitList(registries)
-  if (urls.length > 1) throw usageError('name one Registry: the admin key belongs to one')
-  if (urls.length === 0 && !env.HOST && !env.PORT)
-    throw new CliError(EXIT.badConfig, 'no Registry is named: use -r URL, or set HOST and PORT')
-  const url = urls[0] ?? serviceUrl(env.HOST || '127.0.0.1', env.PORT || '8080')
-  const problem = urlProblem(url)
-  if (problem !== null) throw usageError(`${redactCredentials(url)} ${problem}`)
-  const key = adminKey(env)
-  return { url: endpointUrl({ url }, '/admin/api-keys'), key, timeoutMs: ADMIN_TIMEOUT_MS }
-}
-
-function adminKey(env: Environment): string {
-  const problems: Violation[] = []
-  const key = readSecretFile('REGISTRY_ADMIN_API_KEY', env, problems) ?? env.REGISTRY_ADMIN_API_KEY?.trim()
-  if (problems.length > 0) throw new ConfigError(problems)
-  if (!key)
-    throw new CliError(EXIT.notAuthorized, 'set REGISTRY_ADMIN_API_KEY to the admin key of that Registry')
-  return key
 }
 
 /** Times are UTC without a suffix; tables show minutes and the `Z`. */

@@ -175,6 +175,17 @@ const FLEET = {
   ],
 }
 
+const SELLER_BLOCK = {
+  id: 7,
+  subject: '0x7a3b9c1d2e4f5061728394a5b6c7d8e9f0a1b2c3',
+  source: null,
+  reason: 'took the deposit, ticket 812',
+  by: 'operator',
+  created_at: '2026-11-24T09:30:00.000001',
+  until: '2027-01-01T00:00:00.000000',
+  ended_at: null,
+}
+
 const KEY = {
   id: 2,
   name: 'alice',
@@ -361,6 +372,12 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'POST /admin/api-keys': { body: { name: 'alice', scope: 'read' }, answer: MINTED },
   'GET /admin/api-keys': { answer: [KEY] },
   'DELETE /admin/api-keys/:key_id': { parameters: { key_id: '2' } },
+  'POST /admin/blocks': {
+    body: { subject: SELLER_BLOCK.subject, reason: SELLER_BLOCK.reason, until: '2026-12-31' },
+    answer: SELLER_BLOCK,
+  },
+  'GET /admin/blocks': { answer: [SELLER_BLOCK] },
+  'DELETE /admin/blocks/:block_id': { parameters: { block_id: '7' } },
   'GET /admin/replicas': { answer: FLEET },
   'POST /admin/reload': { answer: RELOADED },
   'GET /admin/reload': { answer: { ...RELOADED, ms: 4 } },

@@ -5,6 +5,7 @@ import { parseTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError, type Violation } from '../../errors.ts'
 import { type JsonObject, parseJson } from '../../json/value.ts'
 import type { Expected, Store } from '../../store/store.ts'
+import { refuseBlocked } from '../blocks.ts'
 import { invalid, notOwner } from '../errors.ts'
 import type { Replica } from '../replica.ts'
 import type { Verifier } from '../verify-claim.ts'
@@ -14,6 +15,8 @@ import { candidateOf, type ShapeCheck } from './listing-shape.ts'
 const MAX_TRIES = 20
 
 export type WriteContext = {
+  /** Of the own Registry, as a source. */
+  name: string
   store: Store
   replica: Replica
   verifier: Verifier
@@ -46,8 +49,9 @@ type Writing<T> = {
 export async function writeChecked<T>(
   change: ListingChange,
   { admit, write }: Writing<T>,
-  { replica, shape }: WriteContext,
+  { replica, shape, name }: WriteContext,
 ): Promise<{ result: T; warnings: Violation[] }> {
+  refuseBlocked(replica.projection, change, name)
   const isEnforced = shape.mode === 'enforce' && !change.isRepeat
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const { violations, expected, isOwnedByAnother } = checkShape(change, { replica, shape })

@@ -3,13 +3,16 @@
 -- which no JSON text contains. Times are decimal microseconds as text: Lua prints numbers with 14 digits.
 
 local format, publishers, publisher_ids, listings, created, counts, keys, log, ping, use_expiry, forgotten_use,
-  spent, replaced = unpack(KEYS)
+  spent, replaced, blocks = unpack(KEYS)
 local length = ARGV[2]
-local OWN_KEYS = 13
+local OWN_KEYS = 14
 -- Of a mutation: the uses of its signature, or the record of its request.
 local use = KEYS[OWN_KEYS + 1]
 
-local ROWS = {publisher = publishers, listing = listings, key = keys}
+local ROWS = {publisher = publishers, listing = listings, key = keys, block = blocks}
+-- Begins the id of a block in an entry about a listing: to an older replica it is the removal of a listing that is not there, and no
+-- listing has such an id.
+local BLOCK = '\n'
 local SEPARATOR = '\31'
 local commands = {}
 
@@ -358,7 +361,35 @@ function commands.revoke_key(id)
   return row
 end
 
--- Answers the id of the newest changelog entry, the numbers of publishers and keys, whose ids count from 1, and 1 if
+-- Answers the new block's id and row.
+function commands.add_block(until_at, content)
+  local id = tostring(redis.call('HLEN', blocks) + 1)
+  local at = next_time()
+  local row = join(at, 'null', until_at, content)
+  redis.call('HSET', blocks, id, row)
+  append(at, 0, 'listing', BLOCK .. id)
+  return {id, row}
+end
+
+-- Answers the block's row; nothing for an unknown id. With `only_if_due` it ends only where its time is up.
+function commands.end_block(id, only_if_due)
+  local row = redis.call('HGET', blocks, id)
+  local block = row and split(row)
+  if not row or block[2] ~= 'null' then
+    return row
+  end
+  local at = next_time()
+  if only_if_due == '1' and (block[3] == 'null' or tonumber(block[3]) > tonumber(at)) then
+    return row
+  end
+  block[2] = at
+  row = table.concat(block, SEPARATOR)
+  redis.call('HSET', blocks, id, row)
+  append(at, 0, 'listing', BLOCK .. id)
+  return row
+end
+
+-- Answers the id of the newest changelog entry, the numbers of publishers, keys and blocks, whose ids count from 1, and 1 if
 -- listings and publishers are as many as their indexes name: a Redis that evicts drops whole keys. Adds a first entry to
 -- an empty changelog, so that every position is an entry's, and the version of the layout to a Redis that was emptied.
 function commands.changelog_end(layout)
@@ -370,7 +401,7 @@ function commands.changelog_end(layout)
   local publisher_count = redis.call('HLEN', publishers)
   local is_whole = redis.call('HLEN', listings) == redis.call('ZCARD', created)
     and publisher_count == redis.call('HLEN', publisher_ids)
-  return {id, publisher_count, redis.call('HLEN', keys), is_whole}
+  return {id, publisher_count, redis.call('HLEN', keys), redis.call('HLEN', blocks), is_whole}
 end
 
 -- Reads at most `limit` changelog entries after a position with their current rows, until the rows have `max_bytes`.
@@ -394,6 +425,9 @@ function commands.changes(position, limit, max_bytes)
   while n <= #entries and n <= limit + 1 and bytes < tonumber(max_bytes) do
     local at = string.match(entries[n][1], '^%d+')
     local kind, id = unpack(entries[n][2])
+    if kind == 'listing' and string.sub(id, 1, 1) == BLOCK then
+      kind, id = 'block', string.sub(id, 2)
+    end
     local row = redis.call('HGET', ROWS[kind], id)
     if kind ~= 'listing' or not row or at == string.match(row, UPDATED_AT) then
       answer[#answer + 1] = kind

@@ -8,7 +8,7 @@ import type { CopySource, CopyTarget } from '../copy.ts'
 import type { Change, SpentSignature } from '../store.ts'
 import { connected, loadClient } from './connection.ts'
 import { openRedisStore, redisOpenFailure } from './open.ts'
-import { apiKeyRow, identityText, listingRow, publisherRow, replacedRow } from './rows.ts'
+import { apiKeyRow, blockRow, identityText, listingRow, publisherRow, replacedRow } from './rows.ts'
 import { KEY_PREFIX, keysUnder, RedisSession, redisFailure } from './session.ts'
 
 /** @throws ConfigError if there is a store already, and as `openRedisStore` does */
@@ -77,6 +77,8 @@ class RedisCopy implements CopyTarget {
           .hdel(publisherIds, former)
           .hset(replacedIdentities, former, replacedRow(publisherId, rotation))
       }
+    } else if (change.kind === 'block') {
+      this.#rows.hset(this.#session.keys.blocks, change.block.id, blockRow(change.block))
     } else {
       this.#rows.hset(apiKeys, change.key.id, apiKeyRow(change.key))
     }

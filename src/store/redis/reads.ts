@@ -15,8 +15,15 @@ const POSITION = /^\d{1,16}-\d{1,3}$/
 export async function loadAll(session: RedisSession, visitor: LoadVisitor): Promise<ChangelogPosition> {
   // Read first: changes during the load come after this position.
   const end = await session.call('changelog_end', [FORMAT])
-  const [position, publisherCount, keyCount, isWhole] = end as [ChangelogPosition, number, number, 1 | null]
+  const [position, publisherCount, keyCount, blockCount, isWhole] = end as [
+    ChangelogPosition,
+    number,
+    number,
+    number,
+    1 | null,
+  ]
   if (isWhole === null) throw incomplete('listings or publishers')
+  await visitRows(session, 'block', blockCount, visitor)
   await visitRows(session, 'key', keyCount, visitor)
   await visitRows(session, 'publisher', publisherCount, visitor)
   await visitListings(session, position, visitor)
@@ -42,7 +49,7 @@ export async function readChanges(
 
 async function visitRows(
   session: RedisSession,
-  kind: 'key' | 'publisher',
+  kind: 'key' | 'publisher' | 'block',
   count: number,
   visitor: LoadVisitor,
 ): Promise<void> {

@@ -1,4 +1,5 @@
 import type { ApiKey, KeyScope } from '../../domain/api-key.ts'
+import type { Block } from '../../domain/block.ts'
 import {
   FIELD_END,
   fieldsOf,
@@ -85,12 +86,27 @@ export const apiKeyRow = ({ createdAt, revokedAt, name, scope, hash, expiresAt, 
     JSON.stringify(view),
   ].join(SEPARATOR)
 
-/** @throws EntrepotError `internal` for a publisher or a key without its row: neither is ever removed */
+export function blockFromRow(id: string, row: string): Block {
+  const [createdAt, endedAt, until, content] = row.split(SEPARATOR)
+  return {
+    ...JSON.parse(content!),
+    id: Number(id),
+    createdAt: Number(createdAt),
+    until: JSON.parse(until!),
+    endedAt: JSON.parse(endedAt!),
+  }
+}
+
+export const blockRow = ({ id: _, createdAt, endedAt, until, ...content }: Block): string =>
+  [createdAt, endedAt ?? 'null', until ?? 'null', JSON.stringify(content)].join(SEPARATOR)
+
+/** @throws EntrepotError `internal` for a publisher, a key or a block without its row: none is ever removed */
 export function changeFromRow(kind: string, id: string, row: string | null): Change {
   if (row === null && kind === 'listing') return { kind: 'listing_removed', listingId: id }
   if (row === null) throw incomplete(`${kind} ${id}`)
   if (kind === 'publisher') return { kind, publisher: publisherFromRow(id, row) }
   if (kind === 'key') return { kind, key: apiKeyFromRow(id, row) }
+  if (kind === 'block') return { kind, block: blockFromRow(id, row) }
   return { kind: 'listing', record: listingFromRow(id, row) }
 }
 

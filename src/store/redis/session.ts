@@ -37,6 +37,8 @@ export const keysUnder = (prefix: string) => ({
   spent: `${prefix}spent-signatures`,
   /** Hash: scheme and identifier of a replaced identity → id of its publisher, and until when it is active. */
   replacedIdentities: `${prefix}replaced-identities`,
+  /** Hash: id → row. */
+  blocks: `${prefix}blocks`,
 })
 
 /** In the order of `KEYS` in `feed.lua`. */

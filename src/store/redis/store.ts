@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../domain/api-key.ts'
+import type { Block, NewBlock } from '../../domain/block.ts'
 import {
   frameBytes,
   LISTING_FIELDS,
@@ -42,7 +43,7 @@ import { type Client, connected, loadClient } from './connection.ts'
 import { RedisFeed } from './feed.ts'
 import { StreamFollower } from './follower.ts'
 import { loadAll, readChanges } from './reads.ts'
-import { apiKeyFromRow, fieldText, identityText, publisherFromRow, SEPARATOR } from './rows.ts'
+import { apiKeyFromRow, blockFromRow, fieldText, identityText, publisherFromRow, SEPARATOR } from './rows.ts'
 import { RedisSession, type ScriptArguments } from './session.ts'
 
 /** An absent value: no word and no JSON text is empty. */
@@ -198,6 +199,17 @@ export class RedisStore implements Store {
   async revokeKey(id: number): Promise<ApiKey | null> {
     const row = await this.#session.call('revoke_key', [id])
     return row === null ? null : apiKeyFromRow(String(id), String(row))
+  }
+
+  async addBlock({ until, ...content }: NewBlock): Promise<Block> {
+    const added = await this.#session.call('add_block', [JSON.stringify(until), JSON.stringify(content)])
+    const [id, row] = added as [string, string]
+    return blockFromRow(id, row)
+  }
+
+  async endBlock(id: number, onlyIfDue = false): Promise<Block | null> {
+    const row = await this.#session.call('end_block', [id, Number(onlyIfDue)])
+    return row === null ? null : blockFromRow(String(id), String(row))
   }
 
   /** Over its own connection: other commands have a short deadline and would wait for the pages. */

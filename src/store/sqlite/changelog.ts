@@ -2,10 +2,11 @@ import type { ApiKey } from '../../domain/api-key.ts'
 import type { ListingRecord } from '../../domain/listing.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { Change, ChangelogPosition } from '../store.ts'
+import { SqliteBlocks } from './blocks.ts'
 import { SqlitePublishers } from './publishers.ts'
 import { API_KEY_ROW, LISTING_ROW, type Sql } from './sql.ts'
 
-type EntryKind = 'publisher' | 'listing' | 'key'
+type EntryKind = 'publisher' | 'listing' | 'key' | 'block'
 
 const PRUNE_STEP = 1000
 const POSITION = /^\d{1,15}$/
@@ -14,6 +15,7 @@ const POSITION = /^\d{1,15}$/
 export class SqliteChangelog {
   readonly #sql: Sql
   readonly #publishers: SqlitePublishers
+  readonly #blocks: SqliteBlocks
   readonly #length: number
   readonly #now: () => Micros
   #seq = 0
@@ -22,6 +24,7 @@ export class SqliteChangelog {
   constructor(sql: Sql, length: number, now: () => Micros) {
     this.#sql = sql
     this.#publishers = new SqlitePublishers(sql)
+    this.#blocks = new SqliteBlocks(sql)
     this.#length = length
     this.#now = now
   }
@@ -72,6 +75,7 @@ export class SqliteChangelog {
   }
 
   #change({ seq: _, kind, id, ...record }: Entry): Change {
+    if (kind === 'block') return { kind, block: this.#blocks.get(id)! }
     if (kind === 'publisher') return { kind, publisher: this.#publishers.get(id)! }
     if (kind === 'key')
       return { kind, key: this.#sql.get<ApiKey>(`SELECT ${API_KEY_ROW} FROM api_key WHERE id = ?`, id)! }

@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { CopySource, CopyTarget } from '../copy.ts'
 import type { Change, SpentSignature } from '../store.ts'
+import { SqliteBlocks } from './blocks.ts'
 import { createDatabase } from './database.ts'
 import { SqlitePublishers } from './publishers.ts'
 import { Sql } from './sql.ts'
@@ -38,6 +39,7 @@ export class SqliteCopy implements CopyTarget {
     if (change.kind === 'listing') this.#sql.put('listing', change.record)
     else if (change.kind === 'publisher') this.#publishers.put(change.publisher)
     else if (change.kind === 'key') this.#sql.put('api_key', change.key)
+    else if (change.kind === 'block') new SqliteBlocks(this.#sql).put(change.block)
     else this.#sql.run('DELETE FROM listing WHERE listing_id = ?', change.listingId)
   }
 

@@ -298,6 +298,13 @@ const ADDED_TABLES = {
     signature  TEXT PRIMARY KEY,
     expires_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`,
+  block: `(
+    id         INTEGER PRIMARY KEY,
+    content    TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    until      INTEGER,
+    ended_at   INTEGER
+  ) STRICT`,
   key_use: `(
     key_id       INTEGER PRIMARY KEY,
     calls        INTEGER NOT NULL,

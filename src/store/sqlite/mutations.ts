@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../domain/api-key.ts'
+import type { Block, NewBlock } from '../../domain/block.ts'
 import {
   fieldsOf,
   type ListingRecord,
@@ -29,6 +30,7 @@ import {
   type UseKey,
   type WriteRequest,
 } from '../store.ts'
+import { SqliteBlocks } from './blocks.ts'
 import type { SqliteChangelog } from './changelog.ts'
 import { SqlitePublishers } from './publishers.ts'
 import type { SpentSignatures } from './spent-signatures.ts'
@@ -42,6 +44,7 @@ import { SqliteWriteRequests } from './write-requests.ts'
 export class SqliteMutations {
   readonly #sql: Sql
   readonly #changelog: SqliteChangelog
+  readonly #blocks: SqliteBlocks
   readonly #spent: SpentSignatures
   readonly #publishers: SqlitePublishers
   readonly requests: SqliteWriteRequests
@@ -49,6 +52,7 @@ export class SqliteMutations {
   constructor(sql: Sql, changelog: SqliteChangelog, spent: SpentSignatures) {
     this.#sql = sql
     this.#changelog = changelog
+    this.#blocks = new SqliteBlocks(sql)
     this.#spent = spent
     this.#publishers = new SqlitePublishers(sql)
     this.requests = new SqliteWriteRequests(sql, spent)
@@ -146,6 +150,24 @@ export class SqliteMutations {
     this.#sql.put('api_key', revoked)
     this.#changelog.append('key', id, revoked.revokedAt)
     return revoked
+  }
+
+  addBlock(block: NewBlock): Block {
+    const createdAt = this.#changelog.nextTime()
+    const added = this.#blocks.add(block, createdAt)
+    this.#changelog.append('block', added.id, createdAt)
+    return added
+  }
+
+  endBlock(id: number, onlyIfDue: boolean): Block | null {
+    const block = this.#blocks.get(id)
+    if (block === null || block.endedAt !== null) return block
+    const endedAt = this.#changelog.nextTime()
+    if (onlyIfDue && !(block.until !== null && block.until <= endedAt)) return block
+    const ended = { ...block, endedAt }
+    this.#blocks.put(ended)
+    this.#changelog.append('block', id, endedAt)
+    return ended
   }
 
   rotate({ publisherId, intent, use }: RotateCommand): RotateOutcome {

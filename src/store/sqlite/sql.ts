@@ -6,17 +6,20 @@ export const COLUMNS = {
     'offer_resource, accepted_escrows, demands, max_duration_seconds, oracle_address, settlement_options',
   publisher: 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at, rotations',
   api_key: 'id, name, scope, hash, created_at, revoked_at, expires_at, view',
+  block: 'id, content, created_at, until, ended_at',
 }
 
 // What a `SELECT` reads as `ListingRecord`, `PublisherRow` and `ApiKey`.
 export const LISTING_ROW = asMembers(COLUMNS.listing)
 export const PUBLISHER_ROW = asMembers(COLUMNS.publisher)
 export const API_KEY_ROW = asMembers(COLUMNS.api_key)
+export const BLOCK_ROW = asMembers(COLUMNS.block)
 
 const PUT = {
   listing: putInto('listing'),
   publisher: putInto('publisher'),
   api_key: putInto('api_key'),
+  block: putInto('block'),
 }
 
 type Prepared = { statement: StatementSync; names: readonly string[] }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ApiKey, KeyUse, KeyUseStorage } from '../../domain/api-key.ts'
+import type { Block, NewBlock } from '../../domain/block.ts'
 import { FIELD_END, LISTING_END } from '../../domain/listing.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
@@ -26,6 +27,7 @@ import {
   type UseKey,
   type WriteRequest,
 } from '../store.ts'
+import { SqliteBlocks } from './blocks.ts'
 import { SqliteChangelog } from './changelog.ts'
 import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
 import { FileGuard } from './database-file.ts'
@@ -178,6 +180,14 @@ class SqliteStore implements Store {
     return this.#mutate(() => this.#mutations.revokeKey(id))
   }
 
+  addBlock(block: NewBlock): Promise<Block> {
+    return this.#mutate(() => this.#mutations.addBlock(block))
+  }
+
+  endBlock(id: number, onlyIfDue = false): Promise<Block | null> {
+    return this.#mutate(() => this.#mutations.endBlock(id, onlyIfDue))
+  }
+
   /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_BYTES`. */
   async ping(): Promise<void> {
     const size = this.#hasFailed ? PROBE_BYTES : 0
@@ -192,6 +202,11 @@ class SqliteStore implements Store {
   async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
     // Read first: changes during the load come after this position.
     const { position, at } = this.#read(() => this.#changelog.resume())
+    await this.#visitPages((after) => {
+      const blocks = this.#read(() => new SqliteBlocks(this.#sql).page(after, LOAD_PAGE))
+      for (const block of blocks) visitor.change({ kind: 'block', block })
+      return blocks.length < LOAD_PAGE ? null : blocks.at(-1)!.id
+    })
     await this.#visitPages((after) => {
       const keys = this.#read(() => this.#sql.all<ApiKey>(KEYS_AFTER, after, LOAD_PAGE))
       for (const key of keys) visitor.change({ kind: 'key', key })

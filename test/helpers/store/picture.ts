@@ -26,7 +26,7 @@ export class Picture {
     if (change.kind === 'publisher') this.publishers.set(change.publisher.publisherId, change.publisher)
     else if (change.kind === 'key') this.keys.set(change.key.id, change.key)
     else if (change.kind === 'listing_removed') this.listings.delete(change.listingId)
-    else this.#put(change.record)
+    else if (change.kind === 'listing') this.#put(change.record)
   }
 
   /** For comparison: independent of the order in which things came. */

@@ -228,6 +228,13 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   await call('GET', '/admin/replicas', { headers: ADMIN })
   await call('POST', '/admin/reload', { headers: ADMIN })
   await call('GET', '/admin/reload', { headers: ADMIN })
+  const blocks = '/admin/blocks'
+  const blocked = { subject: `0x${'d'.repeat(40)}`, reason: 'spam' }
+  await call('POST', blocks, { body: { ...blocked, until: '2099-12-31' }, headers: ADMIN })
+  await call('POST', blocks, { body: { ...blocked, subject: 'no' }, headers: ADMIN })
+  await call('GET', blocks, { headers: ADMIN })
+  for (const block of ['1', '2', 'x'])
+    await call('DELETE', `${blocks}/{block_id}`, { path: `${blocks}/${block}`, headers: ADMIN })
   const keys = '/admin/api-keys'
   await call('POST', keys, { body: { name: 'a' }, headers: ADMIN })
   await call('POST', keys, { body: { name: '' }, headers: ADMIN })

@@ -1,4 +1,5 @@
 import type { OpenStore } from '../../helpers/store/subject.ts'
+import { blockContract } from './contract/blocks.ts'
 import { changelogContract } from './contract/changelog.ts'
 import { equivalenceContract } from './contract/equivalence.ts'
 import { feedContract, sharedFeedContract } from './contract/feed.ts'
@@ -14,6 +15,7 @@ export function storeContract(name: string, open: OpenStore, numRuns: number): v
   replayContract(name, open)
   signedWriteContract(name, open)
   keyContract(name, open)
+  blockContract(name, open)
   changelogContract(name, open)
   feedContract(name, open)
   equivalenceContract(name, open, numRuns)

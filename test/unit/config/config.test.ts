@@ -43,6 +43,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     registry: { name: 'local', enabled: true, listingShape: 'warn' },
     access: { announcePrivate: false, open: false, plain: true, anonymous: 'public', keys: 'all' },
     views: [],
+    curation: { denyPublishers: [] },
     keys: { trustSeconds: 300 },
     cache: {
       freshSeconds: 15,

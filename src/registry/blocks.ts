@@ -1,0 +1,84 @@
+import { type Block, isBlocking, type NewBlock } from '../domain/block.ts'
+import { activeIdentities, type PublisherIdentity } from '../domain/publisher.ts'
+import { EntrepotError } from '../errors.ts'
+import { publisherOf } from '../signing/principal.ts'
+import type { Store } from '../store/store.ts'
+import type { Projection } from './projection.ts'
+import type { Replica } from './replica.ts'
+
+/** Most blocks that hold at once: each listing is compared with all of them. */
+const MAX_BLOCKS = 1000
+
+/** What operators leave out at run time. */
+export class Blocks {
+  readonly #store: Store
+  readonly #replica: Replica
+
+  constructor(store: Store, replica: Replica) {
+    this.#store = store
+    this.#replica = replica
+  }
+
+  /** Newest first, ended ones included. */
+  list(): Block[] {
+    return this.#replica.projection.blocks()
+  }
+
+  /** @throws EntrepotError `quota_exceeded` beyond `MAX_BLOCKS` */
+  async add(block: NewBlock): Promise<Block> {
+    if (activeBlocks(this.#replica.projection).length >= MAX_BLOCKS)
+      throw new EntrepotError(
+        'quota_exceeded',
+        `${MAX_BLOCKS} blocks hold, and no more are kept: end some first`,
+      )
+    const added = await this.#store.addBlock(block)
+    await this.#replica.catchUp()
+    return added
+  }
+
+  /** Idempotent; `false` for an unknown id. */
+  async end(id: number): Promise<boolean> {
+    const block = await this.#store.endBlock(id)
+    await this.#replica.catchUp()
+    return block !== null
+  }
+
+  /** Ends those whose time may be up. The store's clock decides. @param now of this process */
+  async endDue(now: number): Promise<void> {
+    const due = activeBlocks(this.#replica.projection).filter(({ until }) => until !== null && until <= now)
+    await Promise.all(due.map(({ id }) => this.#store.endBlock(id, true)))
+  }
+}
+
+export function activeBlocks(projection: Projection): Block[] {
+  return projection.blocks().filter(({ endedAt }) => endedAt === null)
+}
+
+type Write = { identity: PublisherIdentity; listingId: string; storefrontUrl: string | null }
+
+/**
+ * After the signature was checked, whatever identity of the publisher has signed.
+ * @param name of the own Registry
+ * @throws EntrepotError `forbidden` with the operator's reason
+ */
+export function refuseBlocked(
+  projection: Projection,
+  { identity, listingId, storefrontUrl }: Write,
+  name: string,
+): void {
+  const blocks = activeBlocks(projection).filter(({ source }) => source === null || source === name)
+  if (blocks.length === 0) return
+  const publisher = projection.publisherOf(identity)
+  const rotated = publisher?.rotations.map(({ current }) => current) ?? []
+  const identities = [identity, ...(publisher === null ? [] : activeIdentities(publisher, 0)), ...rotated]
+  const storefronts = [storefrontUrl, publisher?.storefrontUrl ?? null]
+  const blocking = blocks.find((block) =>
+    identities.some((one) =>
+      storefronts.some((url) =>
+        isBlocking(block, { listingId, publisher: publisherOf(one), storefrontUrl: url }),
+      ),
+    ),
+  )
+  if (blocking !== undefined)
+    throw new EntrepotError('forbidden', `The operator of this Registry has blocked this: ${blocking.reason}`)
+}

@@ -1,0 +1,159 @@
+import test, { type ExecutionContext } from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { type RunningService, send } from '../../helpers/registry.ts'
+import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const CAROL = `0x${'c'.repeat(40)}`
+
+/** A local Registry, and two upstreams: one in memory, the other live. Alice sells in all three. */
+async function openMarket(t: ExecutionContext): Promise<RunningService> {
+  const items = (name: string) =>
+    [ALICE.address, CAROL].map((_, n) =>
+      listingText({
+        listing_id: n === 0 ? 'shared' : `${name}-carol`,
+        publisher_id: n,
+        storefront_url: `https://${n === 0 ? 'alice' : 'carol'}.example/shop`,
+        created_at: `2026-11-20T10:00:0${n}`,
+      }),
+    )
+  const publishers = [
+    [0, ALICE.address, 'https://alice.example/shop'],
+    [1, CAROL, 'https://carol.example/shop'],
+  ] as const
+  const held = await startFake(t, { items: items('held'), publishers })
+  const live = await startFake(t, { items: items('live'), publishers })
+  const service = await startGateway(
+    t,
+    [
+      { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
+      { name: 'live', url: live.url },
+    ],
+    { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
+  )
+  await whenReady(service)
+  const shop = { storefront_url: 'https://alice.example/shop' }
+  t.is((await publish(service.url, ALICE, { listing_id: 'own', ...shop })).status, 201)
+  t.is((await publish(service.url, BOB, { listing_id: 'bobs' })).status, 201)
+  return service
+}
+
+async function block(service: RunningService, body: object): Promise<number> {
+  const answer = await postJson(
+    `${service.url}/admin/blocks`,
+    JSON.stringify({ reason: 'spam', ...body }),
+    ADMIN,
+  )
+  if (answer.status !== 201) throw new Error(answer.text)
+  return Number(answer.json().id)
+}
+
+const unblock = ({ url }: RunningService, id: number) =>
+  send(`${url}/admin/blocks/${id}`, { method: 'DELETE', headers: ADMIN })
+
+async function shown(service: RunningService, query = ''): Promise<string[]> {
+  const { items, total_after_filter } = (await service.get(`/listings${query}`)).json() as {
+    items: { listing_id: string; _meta: { registry: string } }[]
+    total_after_filter: number
+  }
+  if (items.length !== total_after_filter) throw new Error(`${items.length} of ${total_after_filter}`)
+  return items.map(({ listing_id, _meta }) => `${_meta.registry}/${listing_id}`).sort()
+}
+
+test('block: a publisher is in no answer at once, and comes back when it is undone', async (t) => {
+  const service = await openMarket(t)
+  const before = await shown(service)
+  t.deepEqual(before, ['held/held-carol', 'held/shared', 'live/live-carol', 'local/bobs', 'local/own'])
+  const id = await block(service, { subject: ALICE.address })
+  const left = ['held/held-carol', 'live/live-carol', 'local/bobs']
+  t.deepEqual(await shown(service), left)
+  t.deepEqual(await shown(service, '?sort=price'), left)
+  const lines = (await service.get('/listings', { Accept: 'application/x-ndjson' })).text.trim().split('\n')
+  t.is(lines.length, left.length + 1)
+  t.is((await service.get('/listings/own')).status, 404)
+  t.is((await service.get('/listings/shared')).status, 404)
+  const facets = (await service.get('/facets?by=registry')).json() as {
+    total: number
+    sources: { matched: number }[]
+  }
+  t.deepEqual([facets.total, ...facets.sources.map(({ matched }) => matched)], [3, 1, 1, 1])
+  const { sources } = (await service.get('/sources')).json() as { sources: { listings: number }[] }
+  t.deepEqual(
+    sources.map(({ listings }) => listings),
+    [1, 1, 1],
+  )
+  t.is((await unblock(service, id)).status, 204)
+  t.deepEqual(await shown(service), before)
+})
+
+test('block: it reaches its source alone, and the best of the others decides', async (t) => {
+  const service = await openMarket(t)
+  await block(service, { subject: ALICE.address, source: 'held' })
+  t.deepEqual(await shown(service), [
+    'held/held-carol',
+    'live/live-carol',
+    'live/shared',
+    'local/bobs',
+    'local/own',
+  ])
+  await block(service, { subject: 'HTTPS://Carol.example:443/shop/', source: 'live' })
+  t.deepEqual(await shown(service), ['held/held-carol', 'live/shared', 'local/bobs', 'local/own'])
+})
+
+test('block: the own Registry refuses the publisher with the reason, after the signature, and lets it delete', async (t) => {
+  const service = await openMarket(t)
+  await block(service, { subject: ALICE.address, reason: 'ticket 812' })
+  const refused = await publish(service.url, ALICE, { listing_id: 'more' })
+  t.is(refused.status, 403)
+  t.regex(refused.text, /has blocked this: ticket 812/)
+  t.is((await update(service.url, 'own', { status: 'closed' })).status, 403)
+  const wrong = await publish(service.url, ALICE, { listing_id: 'more', signature: `0x${'1'.repeat(130)}` })
+  t.is(wrong.status, 401)
+  t.is((await remove(service.url, 'own')).status, 204)
+  t.is((await publish(service.url, BOB, { listing_id: 'more' })).status, 201)
+})
+
+test('block: a listing that was taken down cannot be published again, its siblings can', async (t) => {
+  const service = await openMarket(t)
+  await block(service, { subject: `${ALICE.address}/own` })
+  t.false((await shown(service)).includes('local/own'))
+  t.is((await remove(service.url, 'own')).status, 204)
+  t.is((await publish(service.url, ALICE, { listing_id: 'own' })).status, 403)
+  t.is((await publish(service.url, ALICE, { listing_id: 'other' })).status, 201)
+})
+
+test('block: what is wrong with one is named, and only the admin key makes one', async (t) => {
+  const service = await openMarket(t)
+  const post = (body: object, headers: Record<string, string> = ADMIN) =>
+    postJson(`${service.url}/admin/blocks`, JSON.stringify(body), headers)
+  for (const [body, path] of [
+    [{ subject: 'alice', reason: 'r' }, 'body.subject'],
+    [{ subject: ALICE.address }, 'body.reason'],
+    [{ subject: ALICE.address, reason: 'r', source: 'hold' }, 'body.source'],
+    [{ subject: ALICE.address, reason: 'r', until: '2026-13-40' }, 'body.until'],
+  ] as const) {
+    const answer = await post(body)
+    t.is(answer.status, 422)
+    t.true(answer.text.includes(path), answer.text)
+  }
+  const { bearer } = await mintKey(service.url, { scope: 'write' })
+  t.is((await post({ subject: ALICE.address, reason: 'r' }, bearer)).status, 401)
+  t.is((await unblock(service, 9)).status, 404)
+})
+
+test('block: it ends after its last day', async (t) => {
+  const service = await openMarket(t)
+  const id = await block(service, { subject: ALICE.address, until: '2026-01-01' })
+  await eventually(
+    'the end of the block',
+    async () =>
+      (await service.get('/admin/blocks', ADMIN)).json() as unknown as {
+        id: number
+        ended_at: string | null
+      }[],
+    (blocks) => blocks.some((one) => one.id === id && one.ended_at !== null),
+  )
+  t.true((await shown(service)).includes('local/own'))
+})
