@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import test, { type ExecutionContext } from 'ava'
+import { listingText } from '../../helpers/fake-registry.ts'
 import { patientToml, startFake } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, publish, remove, unixNow, update } from '../../helpers/seller.ts'
@@ -220,6 +221,19 @@ test('signed writes: with [access] plain = false the plain line is closed, but f
   for (const path of ['/live', '/ready', '/health', '/admin']) t.true((await get(path)).status < 400, path)
   t.is((await get('/admin/api-keys', { Authorization: 'Bearer admin' })).status, 200)
   t.is((await send('GET', '/listings')).status, 200)
+})
+
+test('signed reads: a single listing from a copy that is too old is a signed 503', async (t) => {
+  const row = listingText({ listing_id: 'far', publisher_id: 7, storefront_url: 'http://s.example/' })
+  const publishers: [number, string, string][] = [[7, BOB.address.toLowerCase(), 'http://s.example/']]
+  const fake = await startFake(t, { items: [row], publishers })
+  const cache = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 900'
+  const { send } = await start(t, { toml: patientToml([{ name: 'up', url: fake.url }], cache) })
+  t.is((await send('GET', '/listings/far')).status, 200)
+  await fake.close()
+  const reply = await send('GET', '/listings/far')
+  t.like(reply, { status: 503, isSigned: true })
+  t.regex(String(reply.body.detail), /does not answer now/)
 })
 
 test('signed writes: a pure gateway refuses them, signed', async (t) => {
