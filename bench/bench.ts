@@ -15,6 +15,7 @@ import { mixed } from './mixed.ts'
 import { pages } from './pages.ts'
 import { publishBench } from './publish.ts'
 import { read } from './read.ts'
+import { signed } from './signed.ts'
 import { snapshot } from './snapshot.ts'
 import { stream } from './stream.ts'
 import { type Bench, renderTable } from './table.ts'
@@ -27,6 +28,7 @@ const BENCHES: readonly Bench[] = [
   load,
   read,
   publishBench,
+  signed,
   mixed,
   gatewayHot,
   cold,
