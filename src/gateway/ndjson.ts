@@ -1,5 +1,6 @@
 import { SeenListings } from '../domain/listing-identity.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { decidersOf } from './deciders.ts'
@@ -13,7 +14,12 @@ import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, wi
 
 const CHUNK_BYTES = 64 * 1024
 
-export type ListingStream = { outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }
+export type ListingStream = {
+  outcomes: readonly Outcome[]
+  lines: AsyncGenerator<Buffer>
+  /** Equal for streams of the same contents in this process; `null` where not all sources are in memory. */
+  contents: string | null
+}
 
 /**
  * Reads while sending. A source that exceeds the budget in one round has failed. Rejects as a page does for
@@ -27,6 +33,7 @@ export async function streamListings(
   const { sources, holdings, clock } = settings
   const { byPrice, budgetMs: ms = settings.budgetMs } = request
   const visible = visibleSources(sources, request)
+  const versions = versionsOf(visible, query)
   const cap = endOfMs(clock.now())
   const sequence = openSequence(visible, query, {
     by: byPrice,
@@ -40,8 +47,12 @@ export async function streamListings(
   const first = await next()
   const { outcomes, ...reports } = reportOutcomes(sequence.outcomes, new Map(), settings)
   assertAnswerable({ ...reports, outcomes, total: first.length }, request)
-  const described = { ...settings, bounds: await settings.boundsOf(request.reader) }
-  return { outcomes, lines: renderLines() }
+  const bounds = await settings.boundsOf(request.reader)
+  const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
+  const isSame = versions !== null && versionsOf(visible, query) === versions
+  const contents = isSame ? JSON.stringify([versions, bounds.id, states]) : null
+  const described = { ...settings, bounds }
+  return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
     const returned = new Map<string, number>()
@@ -57,6 +68,12 @@ export async function streamListings(
     const _meta = { ...end, outcomes: undefined, unchecked: unchecked || undefined, unplaced }
     yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
   }
+}
+
+/** `null` where a source has to be read. */
+function versionsOf(sources: readonly NamedSource[], query: ListingQuery): string | null {
+  const versions = sources.map(({ held }) => (held?.answers(query) === true ? held.version?.() : undefined))
+  return versions.includes(undefined) ? null : versions.join()
 }
 
 function* renderChunks(items: readonly MergedItem[]): Generator<Buffer> {

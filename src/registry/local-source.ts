@@ -29,6 +29,7 @@ export function localSource(
       answers: () => true,
       find: (listingId) => replica.projection.copiesOf(listingId),
       ids: () => replica.projection.listings.ids,
+      version: () => `${replica.projection.id}.${replica.projection.listings.version}`,
       refresh: async () => {},
       onChange: replica.changes.listen,
       follow: replica.changes.follow,

@@ -3,6 +3,7 @@ import type { Block } from '../domain/block.ts'
 import { type ListingRecord, renderListing, rowHead } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
 import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
+import { randomId } from '../domain/random-id.ts'
 import type { HeldCopy } from '../domain/source/held.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Item } from '../domain/source/reading.ts'
@@ -16,6 +17,7 @@ import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SegmentSettings } from './load/build-segment.ts'
 
 export class Projection {
+  readonly id = randomId()
   readonly listings: ListingIndex
   /** Of its listings, and of what their publishers add to them. */
   readonly changes = new HeldChanges()

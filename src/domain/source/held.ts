@@ -14,6 +14,8 @@ export type Held = {
   find: (listingId: string) => readonly HeldCopy[]
   /** Of all copies; an id may come several times. */
   ids: () => Iterable<string>
+  /** Another text after any change of what is held, in this process. Absent: not known. */
+  version?: () => string
   /** Adds what is new, for an answer to `no-cache`. Never rejects. */
   refresh: (signal: AbortSignal) => Promise<void>
   /**

@@ -56,6 +56,7 @@ class ViewBounds {
     const { clock } = settings
     const started = clock.monotonic()
     const sources = this.#held()
+    const versions = versionsOf(sources)
     const query = { ...ALL_OPEN, standing: this.#reader.filter }
     const { signal } = new AbortController()
     const { selected } = await selectAll({ ...settings, sources }, query, { reader: this.#reader, signal })
@@ -63,11 +64,12 @@ class ViewBounds {
     const now = clock.monotonic()
     const until = now + Math.max(MIN_AGE_MS, REST * (now - started))
     const checks = selected.map(({ selection }) => selection?.isCurrent)
-    const names = namesOf(sources)
-    const isCurrent = (): boolean =>
-      clock.monotonic() < until ||
-      (names === namesOf(this.#held()) && checks.every((check) => check?.() === true))
-    this.#latest = boundsOf(bounds, isCurrent, settings)
+    const isCurrent = (): boolean => {
+      if (clock.monotonic() < until) return true
+      const now = versionsOf(this.#held())
+      return now === versions && (!now.includes(UNKNOWN) || checks.every((check) => check?.() === true))
+    }
+    this.#latest = { ...boundsOf(bounds, settings), id: ++counts, isCurrent }
     return this.#latest
   }
 
@@ -78,7 +80,12 @@ class ViewBounds {
   }
 }
 
-const namesOf = (sources: MergeSettings['sources']): string => JSON.stringify(sources.map(({ name }) => name))
+let counts = 0
+
+const UNKNOWN = '?'
+
+const versionsOf = (sources: MergeSettings['sources']): string =>
+  JSON.stringify(sources.map(({ name, held }) => [name, held?.version?.() ?? UNKNOWN]))
 
 type Counted = BoundsCounter['bounds']
 
@@ -93,14 +100,13 @@ function* countBounds(selected: readonly SelectedSource[], settings: Settings): 
   return counter.bounds
 }
 
-function boundsOf(counted: Counted, isCurrent: () => boolean, settings: Settings): PriceBounds {
+function boundsOf(counted: Counted, settings: Settings): Pick<PriceBounds, 'highest' | 'outliersOf'> {
   const highest = new Map(
     Array.from(counted, ([group, byModel]) => {
       return [group, [...byModel.values()].reduce((one, other) => (other > one ? other : one))] as const
     }),
   )
   return {
-    isCurrent,
     highest,
     outliersOf: (item, source) => {
       if (counted.size === 0) return []

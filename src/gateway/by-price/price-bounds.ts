@@ -12,6 +12,8 @@ const MAX_GROUPS = 32
 
 /** Below which prices are too low to be meant: by model and by group of prices, over what a reader may see. */
 export type PriceBounds = {
+  /** Of this count. */
+  id: number
   /** The groups in which the price of a listing is an outlier. */
   outliersOf: (item: Item, source: string) => readonly string[]
   /** By group. From here on no price is an outlier, of whatever model. */
@@ -22,7 +24,12 @@ export type PriceBounds = {
 
 export type FindBounds = (reader: Reader) => Promise<PriceBounds>
 
-export const NO_BOUNDS: PriceBounds = { outliersOf: () => [], highest: new Map(), isCurrent: () => true }
+export const NO_BOUNDS: PriceBounds = {
+  id: 0,
+  outliersOf: () => [],
+  highest: new Map(),
+  isCurrent: () => true,
+}
 
 /** Counts the offers of each model and group. */
 export class BoundsCounter {

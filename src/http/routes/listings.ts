@@ -183,10 +183,12 @@ async function streamMerged(
       'bad_request',
       'cursor cannot be used with NDJSON: a stream has no pages; leave it out',
     )
-  const { outcomes, lines, changesPosition } = await gateway.market.stream(query, request)
+  const { outcomes, lines, contents, changesPosition } = await gateway.market.stream(query, request)
   const body = Readable.from(lines, { objectMode: false })
   const headers = { ...streamHeaders(outcomes, gateway), ...positionHeader(changesPosition) }
-  return { type: NDJSON_TYPE, body, headers }
+  if (contents === null) return { type: NDJSON_TYPE, body, headers }
+  const tag = gateway.contentTag(Buffer.from(contents), request.reader.digest)
+  return { type: NDJSON_TYPE, body, headers: { ...headers, 'Cache-Control': 'no-cache', ETag: `W/"${tag}"` } }
 }
 
 /**

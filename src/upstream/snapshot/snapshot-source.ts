@@ -80,6 +80,7 @@ export class SnapshotSource {
         !this.#mustAsk(query, { asOf: state.current!.takenAt }),
       find: (listingId) => state.visible?.snapshot.find(listingId) ?? [],
       ids: () => state.visible?.snapshot.listingIds ?? [],
+      version: () => state.visible?.snapshot.contents ?? '',
       refresh: async (signal) => {
         if (this.mode === 'snapshot') await puller.refresh(signal)
       },

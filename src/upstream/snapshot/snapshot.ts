@@ -1,5 +1,6 @@
 import { identityKey } from '../../domain/listing-identity.ts'
 import type { ListingQuery } from '../../domain/query.ts'
+import { randomId } from '../../domain/random-id.ts'
 import type { CopiesOf, HeldCopy } from '../../domain/source/held.ts'
 import type { Item, Range } from '../../domain/source/reading.ts'
 import type { Matches } from '../../domain/source/selection.ts'
@@ -21,6 +22,7 @@ export const LISTING_HEAP_BYTES = 600
 
 /** Listings by key, in an index. Their bytes are copied, so that no page stays in memory. */
 export class Snapshot {
+  readonly #id = randomId()
   readonly #name: string
   readonly #paths: ReadonlySet<string>
   readonly #index: ListingIndex
@@ -42,6 +44,10 @@ export class Snapshot {
     this.#paths = new Set(filters.map(({ compiled }) => pathKey(compiled)))
     this.#index = new ListingIndex(filters.map((filter) => filterIn(filter, name)))
     this.#source = new IndexSource(name, filters)
+  }
+
+  get contents(): string {
+    return `${this.#id}.${this.#index.version}`
   }
 
   get size(): number {

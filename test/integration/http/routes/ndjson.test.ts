@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../../helpers/far-copies.ts'
-import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
@@ -180,4 +180,24 @@ test('NDJSON: a slow reader pauses the sources, and a closed connection ends the
   call.destroy()
   for (let turn = 0; turn < 200; turn++) await setImmediate()
   t.true(fake.requests.length <= seen + 2)
+})
+
+test('NDJSON: an ETag where all sources are in memory, and 304 until one of them changes', async (t) => {
+  const items = [listingText({ listing_id: 'one' })]
+  const fake = await startFake(t, { items })
+  const held = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
+  await whenReady(held)
+  const first = await held.get('/listings', NDJSON)
+  const tag = first.headers.get('etag')!
+  t.regex(tag, /^W\/"/)
+  t.is(first.headers.get('cache-control'), 'no-cache')
+  const again = await held.get('/listings', { ...NDJSON, 'If-None-Match': tag })
+  t.deepEqual([again.status, again.text], [304, ''])
+  await publish(held.url, ALICE, { listing_id: 'two' })
+  const changed = await held.get('/listings', { ...NDJSON, 'If-None-Match': tag })
+  t.is(changed.status, 200)
+  t.true(changed.text.includes('"two"'))
+  t.not(changed.headers.get('etag'), tag)
+  const live = await startGateway(t, [{ name: 'a', url: fake.url }])
+  t.is((await live.get('/listings', NDJSON)).headers.get('etag'), null)
 })
