@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
 
@@ -25,7 +25,7 @@ async function openMarket(t: ExecutionContext): Promise<RunningService> {
   ] as const
   const held = await startFake(t, { items: items('held'), publishers })
   const live = await startFake(t, { items: items('live'), publishers })
-  const service = await startGateway(
+  const service = await startPatientGateway(
     t,
     [
       { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
