@@ -239,7 +239,7 @@ export class Deciders {
       const byWholes = this.#hiddenByWholes(view.held, rank)
       return {
         hidden: some([inMemory?.hidden, byWholes.hidden]),
-        denied: some([inMemory?.outside, byWholes.outside, this.#sources[rank]!.denied]),
+        denied: some([inMemory?.outside, byWholes.outside, ...(this.#sources[rank]!.denied ?? [])]),
       }
     })
   }

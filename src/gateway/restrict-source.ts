@@ -43,7 +43,7 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
     get mode() {
       return source.mode
     },
-    ...(denials && { denied: denials.rows }),
+    ...(denials && { denied: [...(source.denied ?? []), denials.rows] }),
     read: async (query, range, signal) => whileRulesHold(denials, await read(query, range, signal)),
     ...(select && {
       select: async (query, signal) => whileRulesHold(denials, await select(query, signal)),

@@ -48,7 +48,7 @@ function signedSource(source: NamedSource, denied: HiddenRows | undefined): Name
       }
       return { ...reading, listings: listings.map(toSigned), ...(all && { all: all.map(toSigned) }) }
     },
-    ...(held && denied && { held: signedHeld(held), denied }),
+    ...(held && denied && { held: signedHeld(held), denied: [denied] }),
     ...(readWhole && {
       readWhole: async (query, signal) => {
         const whole = await readWhole(query, signal)

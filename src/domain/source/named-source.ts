@@ -21,7 +21,7 @@ export type NamedSource = {
   /** Absent: listings of a source that is too large to be read whole are not looked up. */
   lookUp?: LookUpCopies
   /** Rows that a rule of the operator leaves out, while it is in memory. */
-  denied?: HiddenRows
+  denied?: readonly HiddenRows[]
   breaker?: () => Breaker['state']
   /**
    * The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. The own Registry knows
