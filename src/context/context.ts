@@ -9,7 +9,7 @@ import { ConfigError, EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { timeOf } from '../gateway/source-report.ts'
-import { registerReloadMetrics } from '../http/metrics/metrics.ts'
+import { registerChangesMetrics, registerReloadMetrics } from '../http/metrics/metrics.ts'
 import { registerSourceMetrics } from '../http/metrics/source-metrics.ts'
 import type { OnAnswered } from '../http/middleware/request-log.ts'
 import type { Route } from '../http/route.ts'
@@ -91,6 +91,10 @@ export class Context {
     this.#latestReload = { at: this.#succeededAt, error: null }
     this.listener = (request, response) => this.#current.listener(request, response)
     registerSourceMetrics(metrics, () => this.#current.sources)
+    registerChangesMetrics(metrics, () => ({
+      watchers: this.#current.watchers.count,
+      entries: scope.changes.log.added,
+    }))
     registerReloadMetrics(metrics, () => ({
       succeeded: this.#latestReload.error === null,
       at: this.#succeededAt,
@@ -144,7 +148,7 @@ export class Context {
   /** Ends waits for changes, and a running reload, whose request would delay a drain, and every later one. */
   stopReloading(): void {
     this.#stopping.abort(new Error('stopping'))
-    this.#current.endWatches()
+    this.#current.watchers.stop()
   }
 
   async close(): Promise<void> {

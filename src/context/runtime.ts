@@ -64,8 +64,7 @@ export type Runtime = Pick<Upstreams, 'ready' | 'activate' | 'stop'> & {
   sources: SourceList['sources']
   routes: readonly Route[]
   listener: RequestListener
-  /** Ends waits for changes and streams of them. */
-  endWatches: () => void
+  watchers: Watchers
   /** Resolves when no request is in flight. */
   idle: () => Promise<void>
   /** Leaves open what `successor` uses too. */
@@ -154,7 +153,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       ...listening,
       ...lifecycle,
       stop: () => {
-        listening.endWatches()
+        listening.watchers.stop()
         return lifecycle.stop()
       },
       activate: () => {
@@ -354,7 +353,7 @@ type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> 
 
 function createListener(
   options: ListenerOptions,
-): Pick<Runtime, 'routes' | 'listener' | 'idle' | 'endWatches'> {
+): Pick<Runtime, 'routes' | 'listener' | 'idle' | 'watchers'> {
   const { config, spec, scope, replica, gateway, signedGateway, limiter, isReady, reload } = options
   const { store, log, requests, onAnswered, tracer, nowSeconds, metrics, keyUsage, clock, fleet } = scope
   const { adminKey, metricsKey, registry, limits, metricsPublic } = config
@@ -438,7 +437,7 @@ function createListener(
     onAnswered,
     log,
   })
-  return { routes, listener: app.callback(), idle: () => inFlight.idle(), endWatches: () => watchers.stop() }
+  return { routes, listener: app.callback(), idle: () => inFlight.idle(), watchers }
 }
 
 function signedLineOf(

@@ -14,8 +14,8 @@ export class ChangeLog {
   end = 0
   /** Earlier positions are gone. */
   droppedTo = 0
-  /** When the newest entry of each source was appended, in ms since the Unix epoch. */
-  readonly newestOf = new Map<string, number>()
+  /** Entries that were read so far. */
+  added = 0
   /** By position. Superseded entries stay until there are many of them. */
   #entries: LoggedEntry[] = []
   readonly #latest = new Map<string, LoggedEntry>()
@@ -33,8 +33,8 @@ export class ChangeLog {
       const logged = { ...entry, previous: this.#latest.get(name)?.position ?? 0 }
       this.#entries.push(logged)
       this.#latest.set(name, logged)
-      this.newestOf.set(entry.source, entry.at)
       this.end = entry.position
+      this.added++
     }
     this.#dropTo(droppedTo)
     if (this.#entries.length > 2 * this.size + SLACK)

@@ -138,3 +138,25 @@ const counter = (registry: MetricsRegistry, name: string, help: string, read: ()
       this.inc(read())
     },
   })
+
+type ChangesState = { watchers: number; entries: number }
+
+export function registerChangesMetrics(registry: MetricsRegistry, state: () => ChangesState): void {
+  new Gauge({
+    name: 'entrepot_watchers',
+    help: 'Requests that wait for changes, streams included',
+    registers: [registry],
+    collect() {
+      this.set(state().watchers)
+    },
+  })
+  new Counter({
+    name: 'entrepot_changes_total',
+    help: 'Entries of the log of changes that were read',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(state().entries)
+    },
+  })
+}
