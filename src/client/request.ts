@@ -81,7 +81,12 @@ export type RequestOptions = CallOptions & {
   waitSeconds?: number
 }
 
-export type RawAnswer = { status: number; body: Uint8Array }
+export type RawAnswer = {
+  status: number
+  body: Uint8Array
+  /** `Changes-Position` of a reading of listings: where following it begins. */
+  changesPosition?: string | null
+}
 
 /**
  * Bytes: numbers may be too large for JavaScript. Nothing is kept in the browser's cache: an answer that is confirmed by
@@ -118,7 +123,8 @@ export async function sendRequest(
     const bytes = await readBody(response)
     const fault = signed?.faultOf({ status: response.status, headers: response.headers, body: bytes }) ?? null
     if (fault !== null) throw new ProblemError(0, { detail: `No answer of a pinned key: ${fault}.` })
-    if (response.ok) return { status: response.status, body: bytes }
+    const changesPosition = response.headers.get('Changes-Position')
+    if (response.ok) return { status: response.status, body: bytes, changesPosition }
     const retryAfterMs = parseRetryAfter(response.headers.get('Retry-After'), Date.now())
     throw new ProblemError(response.status, {
       ...readProblem(bytes),

@@ -128,5 +128,5 @@ function shortIds(ids: readonly string[]): (id: string) => string {
 }
 
 /** An id without a digit may be a word of ours, such as `COMPLETE`. */
-const plainId = (id: string): string =>
+export const plainId = (id: string): string =>
   /^[\w.-]*\d[\w.-]*$/.test(id) ? plainName(id, MAX_ID) : quoted(id, MAX_ID)

@@ -11,7 +11,6 @@ import { plainName, quoted } from './quoted.ts'
 
 export type Tool<Input extends z.ZodRawShape = z.ZodRawShape> = {
   name: string
-  title: string
   description: string
   input: Input
   run: (market: Market, input: z.output<z.ZodObject<Input>>, request: MarketRequest) => Promise<ToolOutput>
@@ -45,30 +44,14 @@ const MAX_PRICE_TEXT = 128
 
 /** Which listings a tool reads. */
 export const MARKET_INPUT = {
-  filters: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe(
-      'By name: {"gpu": ["H100", "H200"], "continent": "EU", "vcpu_count_min": 64}. An array is any of several. Also ' +
-        '"range:[16,128]", "not_in:[a,b]", "exists:true"; "strict.NAME": false keeps listings that do not say',
-    ),
+  filters: z.record(z.string(), z.unknown()).default({}),
   status: z.enum([...LISTING_STATUSES, 'all']).default('open'),
-  publisher: z.string().max(MAX_TEXT).optional().describe("A seller's address"),
-  sources: z
-    .array(z.string().max(MAX_TEXT))
-    .max(MAX_SOURCES)
-    .optional()
-    .describe('Only these of list_sources'),
-  price_token: z.string().max(MAX_PRICE_TEXT).optional().describe('USDC (any chain), or base:USDC'),
-  price_max: z.string().max(MAX_PRICE_TEXT).optional().describe('Ceiling in price_token, such as "2.10"'),
-  testnet: z
-    .boolean()
-    .optional()
-    .describe('With price_token: also test networks, whose tokens are worth nothing'),
-  price_per: z
-    .enum(PRICE_PERS)
-    .optional()
-    .describe('gpu (default), whole offer, GB of GPU memory or FP16 TFLOP'),
+  publisher: z.string().max(MAX_TEXT).optional(),
+  sources: z.array(z.string().max(MAX_TEXT)).max(MAX_SOURCES).optional(),
+  price_token: z.string().max(MAX_PRICE_TEXT).optional(),
+  price_max: z.string().max(MAX_PRICE_TEXT).optional(),
+  testnet: z.boolean().optional(),
+  price_per: z.enum(PRICE_PERS).optional(),
 }
 
 type MarketInput = z.output<z.ZodObject<typeof MARKET_INPUT>>

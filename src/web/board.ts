@@ -17,14 +17,14 @@ import { type Answer, isError, useAnswer } from './board/state/answer.ts'
 import { useFacets } from './board/state/facets.ts'
 import type { ListingRow } from './board/state/listing-row.ts'
 import { type Listings, useListings, useOpenRows } from './board/state/listings.ts'
+import { useNews } from './board/state/news.ts'
 import { CompareBar, CompareDialog } from './board/table/compare.ts'
 import { Results } from './board/table/results.ts'
-import { filtersOf, type Query, queryString } from './board/view.ts'
+import { filtersOf, matchString, type Query, queryString } from './board/view.ts'
 import { request, toProblemError } from './common/gateway.ts'
 import { KeyForm, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
 
-const AUTOMATIC_MS = 60_000
 const KEY_NAME = 'entrepot.reader-key'
 const BASE = new URL('.', location.href).href
 
@@ -49,6 +49,11 @@ function useBoard() {
   }, [spec.value])
   const facets = useFacets(query, isKnown(spec) ? facetNames(listingView, controls) : null, options)
   const refresh = (): void => setRefreshes((count) => count + 1)
+  const [isFollowing, setFollowing] = useState(true)
+  const news = useNews(matchString(query), {
+    key: apiKey,
+    since: isFollowing ? listings.changesPosition : null,
+  })
   useEffect(() => setPicked([]), [apiKey])
   useEffect(() => {
     if (apiKey !== null && listings.error?.status === 401) refuseKey()
@@ -57,7 +62,7 @@ function useBoard() {
     ...{ navigation, apiKey, changeKey, keyRefusal, refreshes, picked, setPicked, options },
     ...{ listings, spec, tokens, controls, listingView, facets },
     refresh,
-    automatic: useAutomatic(refresh),
+    ...{ news, isFollowing, setFollowing },
     // Drawn once: without tokens and counts, prices would change under the reader, and rows move.
     isReady:
       isKnown(tokenList) &&
@@ -89,16 +94,6 @@ function useKey() {
 }
 
 const KEY_REJECTED = 'Key rejected. Showing public listings.'
-
-/** Refreshes every minute while it is set. */
-function useAutomatic(refresh: () => void): [isAutomatic: boolean, set: (isAutomatic: boolean) => void] {
-  const [isAutomatic, setAutomatic] = useState(false)
-  useEffect(() => {
-    const timer = isAutomatic && setInterval(() => document.hidden || refresh(), AUTOMATIC_MS)
-    return () => timer !== false && clearInterval(timer)
-  }, [isAutomatic])
-  return [isAutomatic, setAutomatic]
-}
 
 const isKnown = ({ state, value }: Answer<unknown>): boolean => state !== 'loading' || value !== null
 
@@ -170,14 +165,13 @@ const Loading = ({ navigation, apiKey }: Board) =>
 function Content(board: Board) {
   const { navigation, apiKey, listings, tokens, facets, picked, setPicked } = board
   const { query } = navigation.view
-  const [isAutomatic, setAutomatic] = board.automatic
   const onPick = (row: ListingRow): void => setPicked(toggled(picked, row))
   const commands = [
     { label: 'curl', text: curlListings(BASE, query, apiKey !== null) },
     { label: 'command line', text: listingsCommandLine(BASE, query) },
   ]
   return html`<${Banner} listings=${listings} hasKey=${apiKey !== null} />
-    <${Results} ...${board} ...${{ isAutomatic, setAutomatic, onPick }} priceToken=${defaultToken(tokens, facets.market.rows)}>
+    <${Results} ...${board} onPick=${onPick} priceToken=${defaultToken(tokens, facets.market.rows)}>
       <${PricePlot} ...${{ facets, listings, tokens, navigation }} />
     <//>
     <${CompareBar} ...${{ picked, navigation }} onClear=${() => setPicked([])} />

@@ -7,9 +7,8 @@ import { DETAIL, defineTool, renderValues, topValues } from '../tool.ts'
 
 export const describeFiltersTool = defineTool({
   name: 'describe_filters',
-  title: 'Describe filters',
   description:
-    'Every filter of search_listings: how to write its value, the allowed values where they are fixed, and how many open ' +
+    'Every filter of search_listings: how to write its value, its fixed values, and how many open ' +
     'listings have each value now. INCOMPLETE: a source has not reported its filters yet and may have more.',
   input: DETAIL,
   run: async (market, { detail }, request) => {

@@ -11,10 +11,9 @@ const MAX_NAME = 1000
 
 export const getListingTool = defineTool({
   name: 'get_listing',
-  title: 'Get a listing',
   description:
     'The exact JSON of one listing of any status by its id, or of an open one by the beginning of its id (8 characters ' +
-    'or more): the best copy of all sources. Call it before acting on a listing. "No such listing" is certain; where a ' +
+    'or more): the best copy of all sources. "No such listing" is certain; where a ' +
     'source that may have it could not be read, the call is an error. Rates are in base units of the token.',
   input: {
     listing_id: z.string().min(1).max(MAX_NAME),

@@ -8,7 +8,6 @@ import { DETAIL, defineTool } from '../tool.ts'
 
 export const listSourcesTool = defineTool({
   name: 'list_sources',
-  title: 'List sources',
   description:
     'The Registries that searches read: state, age of the data, open listings. INCOMPLETE: one of them cannot be read ' +
     'now, and searches lack its listings. There may be others that you are not allowed to see.',

@@ -28,11 +28,10 @@ const MAX_PRICES = 12
 
 export const marketOverviewTool = defineTool({
   name: 'market_overview',
-  title: 'Market overview',
   description:
-    'What there is and what it costs, over every matching listing of all reachable Registries, each once: the cheapest ' +
+    'What there is and what it costs, over every matching listing, each once: the cheapest ' +
     'and the median price, prices by token, and listings per value of filters. {"filters": {"continent": "EU"}, ' +
-    '"prices_by": "gpu"} gives the models in Europe with the median price of each. INCOMPLETE: cheaper offers may exist.',
+    '"prices_by": "gpu"} gives the models in Europe with the median price of each. Listings are chosen as by search_listings. INCOMPLETE: cheaper offers may exist.',
   input: {
     by: z
       .array(z.string().max(MAX_TEXT))
@@ -41,7 +40,6 @@ export const marketOverviewTool = defineTool({
       .describe('Filters whose values are counted, or registry'),
     prices_by: z.string().max(MAX_TEXT).optional().describe('Filter of which each value gets its prices'),
     ...MARKET_INPUT,
-    filters: MARKET_INPUT.filters.describe('As in search_listings'),
     ...DETAIL,
   },
   run: async (market, { by, prices_by, detail, ...input }, request) => {

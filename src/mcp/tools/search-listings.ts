@@ -24,17 +24,33 @@ import {
 
 const DEFAULT_LIMIT = 20
 
+/** Other tools refer to these descriptions: an agent reads them once. */
+const DESCRIBED_INPUT: typeof MARKET_INPUT = {
+  filters: MARKET_INPUT.filters.describe(
+    'By name: {"gpu": ["H100", "H200"], "continent": "EU", "vcpu_count_min": 64}. An array is any of several. Also ' +
+      '"range:[16,128]", "not_in:[a,b]", "exists:true"; "strict.NAME": false keeps listings that do not say',
+  ),
+  status: MARKET_INPUT.status,
+  publisher: MARKET_INPUT.publisher.describe("A seller's address"),
+  sources: MARKET_INPUT.sources.describe('Only these of list_sources'),
+  price_token: MARKET_INPUT.price_token.describe('USDC (any chain), or base:USDC'),
+  price_max: MARKET_INPUT.price_max.describe('Ceiling in price_token, such as "2.10"'),
+  testnet: MARKET_INPUT.testnet.describe(
+    'With price_token: also test networks, whose tokens are worth nothing',
+  ),
+  price_per: MARKET_INPUT.price_per.describe('gpu (default), whole offer, GB of GPU memory or FP16 TFLOP'),
+}
+
 export const searchListingsTool = defineTool({
   name: 'search_listings',
-  title: 'Search listings',
   description:
-    'Listings of all reachable Registries, merged, each once: a line each, with its id or the beginning of it, and its ' +
-    'lowest price with decimals applied. Offers of one seller that differ in region alone are one line. Ask for models ' +
-    'and places by gpu, country and continent, which know all spellings; describe_filters has all names. Read the first ' +
+    'Listings of all reachable Registries, each once: a line each, with its id or its beginning, and its lowest price. ' +
+    'Offers of one seller that differ in region alone are one line. gpu, country and ' +
+    'continent know all spellings; describe_filters has all names. Read the first ' +
     'sentence before you conclude anything: after INCOMPLETE neither a short nor an empty answer means that nothing else ' +
     'exists. UNCHECKED: call get_listing before you act on it.',
   input: {
-    ...MARKET_INPUT,
+    ...DESCRIBED_INPUT,
     sort: z
       .enum(SORTS)
       .default('newest')

@@ -61,6 +61,16 @@ export function writeView({ query, page, order, open, compared }: View): string 
 export const queryString = (query: Query): string =>
   new URLSearchParams(query.map(([...pair]) => pair)).toString()
 
+/** The part of the query that decides which listings match, without their order. */
+export function matchString(query: Query): string {
+  const hasCeiling = parameterOf(query, 'price_max') !== null
+  const isOrder = (name: string): boolean => name === 'sort' || (!hasCeiling && ORDER_PARAMETERS.has(name))
+  return queryString(query.filter(([name]) => !isOrder(name)))
+}
+
+/** Of an order, or of a ceiling. */
+const ORDER_PARAMETERS: ReadonlySet<string> = new Set(['price_token', 'price_per', 'testnet'])
+
 export const parameterOf = (query: Query, name: string): string | null =>
   query.find(([other]) => other === name)?.[1] ?? null
 

@@ -1,5 +1,5 @@
 import { ProblemError } from '../../client/problem-error.ts'
-import { connect, type RequestOptions, sendRequest } from '../../client/request.ts'
+import { connect, type RawAnswer, type RequestOptions, sendRequest } from '../../client/request.ts'
 
 /** Bytes of an answer of the gateway that serves the page. Rejects as `sendRequest` does. */
 export async function request(
@@ -7,8 +7,15 @@ export async function request(
   key: string | null,
   options: RequestOptions,
 ): Promise<Uint8Array> {
-  const gateway = connect({ url: new URL('.', document.baseURI), apiKey: key })
-  return (await sendRequest(gateway, path, options)).body
+  return (await requestAnswer(path, key, options)).body
+}
+
+export async function requestAnswer(
+  path: string,
+  key: string | null,
+  options: RequestOptions,
+): Promise<RawAnswer> {
+  return sendRequest(connect({ url: new URL('.', document.baseURI), apiKey: key }), path, options)
 }
 
 /** Unchecked: the gateway's own answer. @throws SyntaxError */

@@ -8,7 +8,7 @@ import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startGateway, startPatientGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
-import { ALICE, postJson, publish, publishBody } from '../../helpers/seller.ts'
+import { ALICE, postJson, publish, publishBody, unixNow } from '../../helpers/seller.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 
 const ADMIN = { REGISTRY_ADMIN_API_KEY: 'operator' }
@@ -30,20 +30,27 @@ const MCP = { 'Content-Type': 'application/json', Accept: 'application/json, tex
 const post = (url: string, body: string, headers: Record<string, string> = {}) =>
   send(`${url}/mcp`, { method: 'POST', body, headers: { ...MCP, ...headers } })
 
-test('MCP: five read-only tools, with instructions about incomplete answers', async (t) => {
+test('MCP: six read-only tools, with instructions about incomplete answers', async (t) => {
   const { url } = await startRegistry(t)
   const { client } = await agentAt(t, url)
   const { tools } = await client.listTools()
   t.deepEqual(
     tools.map(({ name }) => name),
-    ['search_listings', 'get_listing', 'market_overview', 'describe_filters', 'list_sources'],
+    [
+      'search_listings',
+      'get_listing',
+      'market_overview',
+      'market_changes',
+      'describe_filters',
+      'list_sources',
+    ],
   )
   for (const { annotations, description, outputSchema } of tools) {
     t.deepEqual(annotations, { readOnlyHint: true })
     t.regex(description ?? '', /INCOMPLETE|is an error/)
     t.is(outputSchema, undefined)
   }
-  t.true(Buffer.byteLength(JSON.stringify(tools)) <= 6144)
+  t.true(Buffer.byteLength(JSON.stringify(tools)) <= 6144, JSON.stringify(tools))
   t.regex(client.getInstructions() ?? '', /never.*"nothing else exists"/s)
 })
 
@@ -455,6 +462,28 @@ test('search_listings: 20 listings of three Registries take at most 2,560 bytes,
     for (const line of lines.slice(1)) t.regex(line, /^[\da-f]{8}…\|8×.*\|\d\.\d+ USDC\/GPU·h\|"/)
     t.true(Buffer.byteLength(text) <= 2560, `${Buffer.byteLength(text)}`)
   }
+})
+
+test('market_changes: lists what is new, changed and gone since a position, in lines', async (t) => {
+  const { url } = await startRegistry(t)
+  const agent = await agentAt(t, url)
+  const asked = { filters: { gpu_model: 'H200' } }
+  const listing = { listing_id: 'machine-1', offer_resource: { gpu_model: 'H200', gpu_count: 2 } }
+  const changesSince = async (since?: string) => {
+    const { notice, lines } = await agent.call('market_changes', { ...asked, ...(since && { since }) })
+    return { notice, lines: lines.slice(1), since: lines[0]!.replace('since: ', '') }
+  }
+  const start = await changesSince()
+  t.regex(start.notice, /^Complete: .*Changes are counted from now on\./)
+  await publish(url, ALICE, listing)
+  const published = await changesSince(start.since)
+  t.regex(published.notice, /1 change: 1 new or changed, 0 gone\./)
+  t.regex(published.lines.join(), /^listed\|machine-1\|2×H200/)
+  const signedAt = { timestamp: unixNow() + 1 }
+  await publish(url, ALICE, { ...listing, offer_resource: { gpu_model: 'H100' } }, signedAt)
+  t.deepEqual((await changesSince(published.since)).lines, ['gone|machine-1'])
+  const { text } = await agent.call('market_changes', { since: start.since })
+  t.regex(text, /Not answered: The position is too old, or is one of another query/)
 })
 
 test('search_listings: an unknown filter is refused by name', async (t) => {

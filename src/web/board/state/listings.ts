@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ProblemError } from '../../../client/problem-error.ts'
-import { request } from '../../common/gateway.ts'
+import { requestAnswer } from '../../common/gateway.ts'
 import { listingAddress } from '../commands.ts'
 import type { OpenListing } from '../view.ts'
 import { isError, useAnswers } from './answer.ts'
@@ -10,6 +10,8 @@ import { INITIAL_STATE, type LoaderState, PAGE_ROWS, PageLoader } from './page-l
 export type Listings = LoaderState & {
   /** Whether the rows still answer the previous query, until there is an answer, or because this one failed. */
   isPrevious: boolean
+  /** Of the first page, in `GET /changes`; `null` where the service has none. */
+  changesPosition: string | null
   /** Resolves to whether there are so many, or all. */
   loadUntil: (count: number) => Promise<boolean>
   retry: () => void
@@ -27,14 +29,20 @@ export function useListings(query: string, { key, refreshes, page }: ListingsOpt
   useEffect(() => {
     // Another key must not see what the previous one showed.
     setState((old) => (old.key === key ? { ...old, isPrevious: true, error: null } : { ...BLANK, key }))
+    let changesPosition: string | null | undefined
+    const positioned = () => ({ isPrevious: false, changesPosition: changesPosition ?? null })
     const current = new PageLoader({
-      fetchPage: (paging, signal) =>
-        request(`listings?${query === '' ? '' : `${query}&`}${paging}`, key, { signal }),
+      fetchPage: async (paging, signal) => {
+        const path = `listings?${query === '' ? '' : `${query}&`}${paging}`
+        const answer = await requestAnswer(path, key, { signal })
+        if (changesPosition === undefined) changesPosition = answer.changesPosition ?? null
+        return answer.body
+      },
       onChange: (next) => {
         const hasPage = next.phase !== 'loading' || next.rows.length > start.current
         // The rows of a later page stay until there are others for it.
         if (next.total !== null)
-          setState((old) => (old.isPrevious && !hasPage ? old : { ...next, key, isPrevious: false }))
+          setState((old) => (old.isPrevious && !hasPage ? old : { ...next, ...positioned(), key }))
         else if (next.error !== null)
           setState((old) => ({ ...old, phase: 'failed', error: next.error, isPrevious: true }))
       },
@@ -57,9 +65,9 @@ export function useListings(query: string, { key, refreshes, page }: ListingsOpt
   )
 }
 
-type Shown = LoaderState & { isPrevious: boolean; key: string | null }
+type Shown = LoaderState & Pick<Listings, 'isPrevious' | 'changesPosition'> & { key: string | null }
 
-const BLANK: Shown = { ...INITIAL_STATE, isPrevious: false, key: null }
+const BLANK: Shown = { ...INITIAL_STATE, isPrevious: false, changesPosition: null, key: null }
 
 const MAX_RETRY_SECONDS = 300
 

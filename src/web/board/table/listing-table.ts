@@ -7,6 +7,7 @@ import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
 import { type ListingRow, parseListing, warningsOf } from '../state/listing-row.ts'
+import type { News } from '../state/news.ts'
 import { MAX_COMPARED } from '../view.ts'
 import { Storefront } from './columns.ts'
 import { type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
@@ -18,6 +19,8 @@ export type ListingTableProps = {
   sorting: Sorting
   tokens: TokenTable
   navigation: Navigation
+  /** What has changed since the rows were loaded, which marks them. */
+  news: News
   /** Rows to compare. */
   picked: readonly ListingRow[]
   onPick: (row: ListingRow) => void
@@ -102,13 +105,18 @@ function TableRow(props: TableRowProps) {
     ${columns.map(({ name, title, cell }) => {
       const content = cell!({ row, pricePer, tokens, navigation, now })
       return name === 'offer'
-        ? html`<th role="rowheader" scope="row" class=${name}>${content}${places > 1 && html`<${Unfold} ...${props} />`}</th>`
+        ? html`<th role="rowheader" scope="row" class=${name}>${content}${newsOf(props)}${places > 1 && html`<${Unfold} ...${props} />`}</th>`
         : html`<td role="cell" class=${name} data-label=${title(sorting.listingView)}>${name === 'region' && places > 1 && !isOpen ? html`<strong>${places} places</strong>` : content}</td>`
     })}
     <td role="cell" class="links">
       <${Storefront} url=${row.storefrontUrl} />
     </td>
   </tr>`
+}
+
+function newsOf({ row: { id }, news: { listed, gone } }: TableRowProps) {
+  const word = listed.has(id) ? 'changed' : gone.has(id) ? 'gone' : null
+  return word !== null && html` <span class="chip">${word}</span>`
 }
 
 const Unfold = ({ row, places, isOpen, toggle }: Line) =>

@@ -15,12 +15,13 @@ import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
-import { parameterOf, queryString } from '../view.ts'
+import { parameterOf } from '../view.ts'
 import { listingsCsv } from './columns.ts'
 import { AgentCopy, Facts, Sentence } from './facts-line.ts'
 import { HintLines } from './hint-lines.ts'
 import { ARROWS, ListingTable, type ListingTableProps, LOAD_TO_SORT } from './listing-table.ts'
 import { NearMisses } from './near-misses.ts'
+import { NewsLine } from './news-line.ts'
 import { inOrder, type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
 
 type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorting'> & {
@@ -30,16 +31,18 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorti
   /** For an order by price where no token is chosen. */
   priceToken: string | null
   facets: FacetCounts
-  /** Whether the search is repeated every minute. */
-  isAutomatic: boolean
-  setAutomatic: (isAutomatic: boolean) => void
+  /** Whether `news` are requested. */
+  isFollowing: boolean
+  setFollowing: (isFollowing: boolean) => void
+  /** Loads the listings again. */
+  refresh: () => void
   /** Between the facts and the table. */
   children: ComponentChildren
 }
 
 export function Results(props: ResultsProps) {
-  const { listings, apiKey, facets, isAutomatic, setAutomatic, navigation, listingView, priceToken, tokens } =
-    props
+  const { listings, apiKey, facets, news, isFollowing, setFollowing, refresh } = props
+  const { navigation, listingView, priceToken, tokens } = props
   const { total, phase, sources, hints, loadedAt, isPrevious, isWhole, loadUntil } = listings
   const { view, go } = navigation
   const sorting = { view, listingView, isMerged: sources !== null, priceToken, isWhole }
@@ -53,7 +56,6 @@ export function Results(props: ResultsProps) {
     heading.current?.focus()
     heading.current?.scrollIntoView({ block: 'start' })
   }
-  const newCount = useNewCount(listings, queryString(view.query))
   const latest = useRef(rows)
   latest.current = rows
   /** All rows, up to the most that a page holds; no file if some of them cannot be loaded. */
@@ -68,8 +70,9 @@ export function Results(props: ResultsProps) {
       </h2>
       <${Waiting} isWaiting=${isLoading} query=${view.query} apiKey=${apiKey}><${Facts} ...${{ facets, listings, tokens }} /><//>
       <span class="hint updated">
-        ${newCount > 0 && html`<strong>${number(newCount)} new</strong> · `}${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt - oldestAge(sources) * 1000} />`}</span>
+        ${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt - oldestAge(sources) * 1000} />`}</span>
     </div>
+    <${NewsLine} ...${{ news, refresh }} rows=${listings.rows} />
     <${Sentence} facets=${facets} />
     ${!isLoading && html`<${HintLines} ...${{ hints, navigation }} total=${total ?? 0} />`}
     ${props.children}
@@ -79,7 +82,7 @@ export function Results(props: ResultsProps) {
       <${AgentCopy} ...${{ facets, loadedAt }} />
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens, csvNotes(listings)))}>CSV</button>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('json', listingsJson)}>JSON</button>
-      <label class="choice"><input type="checkbox" checked=${isAutomatic} onChange=${() => setAutomatic(!isAutomatic)} /> refresh every minute</label>
+      <label class="choice"><input type="checkbox" checked=${isFollowing} onChange=${() => setFollowing(!isFollowing)} /> watch for changes</label>
     </div>
     <div class=${isPrevious ? 'rows old' : 'rows'}>
       ${
@@ -124,18 +127,6 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
         ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`
         : html`<span class="hint">${LOAD_TO_SORT}</span>`
     }`
-}
-
-/** How many loaded listings are newer than those of the answer before, to the same query. */
-function useNewCount({ rows, loadedAt, isPrevious }: Listings, query: string): number {
-  const last = useRef({ query, loadedAt: 0, newest: 0, count: 0 })
-  if (loadedAt !== null && !isPrevious && loadedAt !== last.current.loadedAt) {
-    const times = rows.map(({ createdAt }) => createdAt ?? 0).filter((at) => at <= loadedAt)
-    const { query: before, newest } = last.current
-    const count = before === query && newest > 0 ? times.filter((at) => at > newest).length : 0
-    last.current = { query, loadedAt, newest: times.reduce((a, b) => Math.max(a, b), 0), count }
-  }
-  return last.current.count
 }
 
 /** That none matches is certain only if every source answered. */

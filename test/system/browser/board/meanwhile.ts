@@ -3,12 +3,13 @@ import type { Page, Route } from 'playwright-core'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
+import { FIXED_TIME, openMarket } from '../../../helpers/market.ts'
 import { test } from '../in-chromium.ts'
 import { escrow, rowsOf, waitForCount } from './federation.ts'
 
 const busy = (route: Route): Promise<void> => route.fulfill({ status: 503, body: '{"detail":"busy"}' })
 
-/** As “refresh every minute” does: the focus stays where it is. */
+/** Without a click: the focus stays where it is. */
 const refresh = (page: Page): Promise<void> =>
   page
     .getByRole('button', { name: 'Refresh', includeHidden: true })
@@ -104,3 +105,39 @@ test.serial('board: after a failure the page that is wanted is loaded, and a fil
   t.deepEqual(files, ['listings.csv'])
   t.deepEqual(page.faults, [])
 })
+
+test.serial(
+  'board: what is new, changed and gone is counted, and no row moves before it is asked for',
+  async (t) => {
+    const market = await openMarket(t)
+    const offer = {
+      offer_resource: { gpu_model: 'H200', gpu_count: 1 },
+      storefront_url: 'https://alice.example',
+    }
+    for (const [n, id] of ['a', 'b'].entries())
+      await market.publish({ listing_id: id, ...offer }, FIXED_TIME + n)
+    const page = await openWatched(t, t.context.browser, `${market.url}/?sort=newest`)
+    await waitForCount(page, '2 listings')
+    await market.publish({ listing_id: 'c', ...offer }, FIXED_TIME + 2)
+    await page.getByText('1 new', { exact: true }).waitFor()
+    await market.update('a', { status: 'closed' }, FIXED_TIME + 3)
+    await market.publish({ listing_id: 'b', ...offer, max_duration_seconds: 60 }, FIXED_TIME + 4)
+    await page.getByText('1 new, 1 changed, 1 gone', { exact: true }).waitFor()
+    t.is(await rowsOf(page).count(), 2)
+    t.deepEqual(await rowsOf(page).locator('.chip').allTextContents(), ['changed', 'gone'])
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    await page.getByText('1 new, 1 changed, 1 gone').waitFor({ state: 'detached' })
+    await waitForCount(page, '2 listings')
+    t.is(await rowsOf(page).locator('.chip').count(), 0)
+
+    await page.getByLabel('watch for changes').uncheck()
+    const isFeed = (url: string) => url.includes('/changes')
+    const asked: string[] = []
+    page.on('request', (request) => void asked.push(request.url()))
+    await market.publish({ listing_id: 'd', ...offer }, FIXED_TIME + 5)
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await waitForCount(page, '3 listings')
+    t.deepEqual(asked.filter(isFeed), [])
+    t.deepEqual(page.faults, [])
+  },
+)
