@@ -13,7 +13,7 @@ export type News = {
   isLost: boolean
 }
 
-export const NO_NEWS: News = { listed: new Set(), gone: new Set(), isLost: false }
+const NO_NEWS: News = { listed: new Set(), gone: new Set(), isLost: false }
 
 const DEADLINE_MS = 15_000
 
