@@ -88,6 +88,8 @@ export function createMarket(parts: MarketParts): Market {
   const sources = parts.sources.map(({ source }, n) =>
     traceSource(restrictSource(source, denials[n] ?? null)),
   )
+  for (const [n, one] of denials.entries())
+    one?.onChange((listingIds) => feed?.lookAgain(sources[n]!.name, listingIds))
   const isCurated = () => denials.some((one) => one?.isActive() === true)
   const holdings = new Holdings(rankSources(sources))
   const itemPrices = new ItemPrices(parts.tokens)

@@ -107,6 +107,16 @@ export class ChangeFeed {
     }
   }
 
+  /** Lets readers look again at listings that other rules of the operator hide or show now. */
+  lookAgain(name: string, listingIds: Iterable<string>): void {
+    const source = this.#sourceNamed(name)
+    if (source === undefined) return
+    for (const listingId of listingIds)
+      for (const [key, { publisher }] of statesOf(source.held.find(listingId), name))
+        this.#enqueue({ source: name, key, listingId, publisher, state: randomId() })
+    this.#appendInBackground()
+  }
+
   /** Resolves when every entry before this call is readable here. */
   read(): Promise<void> {
     return this.#reads.joinNext()
@@ -213,7 +223,7 @@ export class ChangeFeed {
     for (const entry of this.log.after(0))
       if (entry.source === name && changed.has(entry.listingId))
         known.set(entry.listingId, [...(known.get(entry.listingId) ?? []), entry])
-    const source = [...this.#attached].flatMap(({ sources }) => sources).find((one) => one.name === name)
+    const source = this.#sourceNamed(name)
     for (const listingId of changed) {
       const there = statesOf(source?.held.find(listingId) ?? [], name)
       const before = known.get(listingId) ?? []
@@ -226,6 +236,10 @@ export class ChangeFeed {
           this.#enqueue({ source: name, key, listingId, publisher, state })
     }
     return true
+  }
+
+  #sourceNamed(name: string): HeldSource | undefined {
+    return [...this.#attached].flatMap(({ sources }) => sources).find((one) => one.name === name)
   }
 
   #othersWith(listingId: string, source: string): HeldSource[] {

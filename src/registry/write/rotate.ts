@@ -5,6 +5,7 @@ import type { JsonValue } from '../../json/value.ts'
 import { isSamePrincipal } from '../../signing/principal.ts'
 import { isProvenRotation, readRotation } from '../../signing/rotation.ts'
 import type { RetireOutcome, RotateOutcome, Store } from '../../store/store.ts'
+import { refuseBlocked } from '../blocks.ts'
 import type { Replica } from '../replica.ts'
 import type { SignedWriter } from './signed-write.ts'
 
@@ -14,6 +15,8 @@ export type RotationContext = {
   /** The name of this Registry. */
   authority: string
   nowSeconds: () => number
+  /** Of this Registry as a source. */
+  name: string
 }
 
 const MAX_OVERLAP_SECONDS = 86_400
@@ -23,7 +26,7 @@ export async function rotateIdentity(
   publisherId: number,
   body: JsonValue,
   { identity, use }: SignedWriter,
-  { store, replica, authority, nowSeconds }: RotationContext,
+  { store, replica, authority, nowSeconds, name }: RotationContext,
 ): Promise<Rotation> {
   if (replica.projection.publisher(publisherId) === null) await replica.catchUp()
   if (replica.projection.publisher(publisherId) === null) throw refusal('publisher_not_found')
@@ -38,6 +41,8 @@ export async function rotateIdentity(
     throw new EntrepotError('bad_request', 'Rotation overlap exceeds registry bound')
   if (!isProvenRotation(request, nowSeconds()))
     throw new EntrepotError('unauthorized', 'Invalid or expired rotation proofs')
+  // Another identity would be the way out of a block.
+  refuseBlocked(replica.projection, { identity, listingId: '', storefrontUrl: null }, name)
   return recorded(await store.rotate({ publisherId, intent, use }), replica)
 }
 

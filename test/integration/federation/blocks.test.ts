@@ -1,6 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
+import type { ChangeJson } from '../../../src/wire/change.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
+import { comparable, Follower } from '../../helpers/follower.ts'
 import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
@@ -86,6 +88,36 @@ test('block: a publisher is in no answer at once, and comes back when it is undo
   )
   t.is((await unblock(service, id)).status, 204)
   t.deepEqual(await shown(service), before)
+})
+
+test('block: followers lose what it hides and get it back, and nothing of it meanwhile', async (t) => {
+  const service = await openMarket(t)
+  const kinds = (changes: readonly ChangeJson[]) =>
+    changes.map((change) => [change.type, 'listing_id' in change && change.listing_id])
+  const follower = new Follower(service, { query: 'sources=local,held' })
+  await follower.begin()
+  const id = await block(service, { subject: ALICE.address })
+  await eventually('both removed', async () => {
+    await follower.catchUp()
+    return follower.changes.length >= 2
+  })
+  t.deepEqual(kinds(follower.changes).sort(), [
+    ['removed', 'own'],
+    ['removed', 'shared'],
+  ])
+  t.is((await remove(service.url, 'own')).status, 204)
+  await publish(service.url, BOB, { listing_id: 'later' })
+  await eventually('the next listing', async () => {
+    await follower.catchUp()
+    return [...follower.map.keys()].some((key) => key.endsWith('/later'))
+  })
+  t.false(kinds(follower.changes.slice(2)).some(([type, name]) => type === 'listing' && name !== 'later'))
+  await unblock(service, id)
+  await eventually('what the block hid', async () => {
+    await follower.catchUp()
+    return [...follower.map.keys()].some((key) => key.endsWith('/shared'))
+  })
+  t.deepEqual(comparable(follower.map), comparable((await follower.read()).map))
 })
 
 test('block: it reaches its source alone, and the best of the others decides', async (t) => {

@@ -75,11 +75,20 @@ type WireFacets = Pick<FoundCounts, 'sources'> & {
   /** Absent from a 503. */
   facets?: Record<string, { values: { value: string; count: number }[] }>
   prices: NonNullable<Counts['prices']>[]
+  outliers: number
 }
 
-function readCounts({ total, total_is: totalIs, facets, prices, complete = false, sources }: WireFacets) {
+function readCounts({
+  total,
+  total_is: totalIs,
+  facets,
+  prices,
+  outliers,
+  complete = false,
+  sources,
+}: WireFacets) {
   const isAtMost = totalIs === 'at_most'
-  if (facets === undefined) return { complete, sources, isAtMost, counts: null }
+  if (facets === undefined) return { complete, sources, isAtMost, outliers, counts: null }
   const valuesOf = (name: (typeof FACETS)[number]): Record<string, number> =>
     Object.fromEntries(facets[name]!.values.map(({ value, count }) => [value, count]))
   const { offers, gpus, least, median, most } = prices?.[0] ?? {}
@@ -91,5 +100,5 @@ function readCounts({ total, total_is: totalIs, facets, prices, complete = false
     registry: valuesOf('registry'),
     prices: range as Counts['prices'],
   }
-  return { complete, sources, isAtMost, counts }
+  return { complete, sources, isAtMost, outliers, counts }
 }

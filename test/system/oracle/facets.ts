@@ -9,19 +9,35 @@ export type FoundCounts = Completeness & {
   asked: string
   question: Question
   isAtMost: boolean
+  /** Offers that the prices leave out, as too low to be meant. */
+  outliers: number
   /** `null` where no source could answer. */
   counts: Counts | null
 }
 
 /** Totals are within bounds; where nothing changed, all counts are those of the model. */
 export function judgeCountsOf(window: Window, found: FoundCounts, isExact: boolean): string[] {
-  const { counts, question, begin, isAtMost } = found
+  const { counts, question, begin, isAtMost, outliers } = found
   if (counts === null) return []
   const bounds = judgeTotal(window, { total: counts.total, isAtMost }, false)
   if (bounds.length > 0 || !isExact || isAtMost) return bounds
   const listings = listingsOf(window.paths, window.history.versions, question, endOfMs(begin.at))
   const expected = countsOf(listings)
+  const isRight = (name: keyof Counts): boolean =>
+    name === 'prices' && outliers > 0
+      ? isWithout(outliers, counts.prices, expected.prices)
+      : isDeepStrictEqual(expected[name], counts[name])
   return (Object.keys(expected) as (keyof Counts)[])
-    .filter((name) => !isDeepStrictEqual(expected[name], counts[name]))
+    .filter((name) => !isRight(name))
     .map((name) => `${name} is ${JSON.stringify(counts[name])}, not ${JSON.stringify(expected[name])}`)
+}
+
+/** Whether these are the prices without so many of the lowest. */
+function isWithout(outliers: number, prices: Counts['prices'], all: Counts['prices']): boolean {
+  if (prices === null || all === null) return all?.offers === outliers
+  return (
+    prices.offers + outliers === all.offers &&
+    prices.most === all.most &&
+    Number(prices.least) >= Number(all.least)
+  )
 }
