@@ -132,7 +132,7 @@ function priceOf(listing: Listing, max: bigint | null): Price | null {
 }
 
 type Page = {
-  items: { listing_id: string; publisher_id: number; _meta: { price?: { amount: string; unit: string } } }[]
+  items: { listing_id: string; publisher_id: number; _meta: { price?: { amount: string; unit: string; symbol?: string } } }[]
   total_after_filter: number
   complete: boolean
   next_cursor?: string
@@ -181,7 +181,7 @@ test('the cheapest H200 of two live upstreams and a snapshot is what a plain scr
   t.like(lines.at(-1), { _meta: { complete: true } })
 
   const amounts = whole.items.flatMap(({ _meta: { price } }) =>
-    price?.unit === 'hour' ? Number(price.amount) : [],
+    price?.symbol === 'USDC' && price.unit === 'hour' ? Number(price.amount) : [],
   )
   t.deepEqual(
     amounts,

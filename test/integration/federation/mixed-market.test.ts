@@ -73,15 +73,23 @@ test('mixed market: readers of both lines get the items of both, less what canno
   const { url, get } = await start(t)
   // A first look at each live source, so that its publishers are known.
   await get('/listings?limit=50')
-  for (const query of ['limit=50', 'limit=50&region=Reykjavik,+IS', 'limit=3', 'limit=50&gpu=H200']) {
-    const plain = (await get(`/listings?${query}`)).json() as Page
+  for (const [filter, limit] of [
+    ['', 50],
+    ['&region=Reykjavik,+IS', 50],
+    ['', 3],
+    ['&gpu=H200', 50],
+  ] as const) {
+    const query = `limit=${limit}${filter}`
+    const plain = (await get(`/listings?limit=50${filter}`)).json() as Page
     const signed = await readSigned(url, `/listings?${query}`)
     t.true(signed.isSigned)
     t.true(plain.complete, query)
     const unsignable = new Set(['unknown', 'large'])
     t.deepEqual(
       idsOf(signed.body),
-      idsOf(plain).filter((id) => !unsignable.has(id)),
+      idsOf(plain)
+        .filter((id) => !unsignable.has(id))
+        .slice(0, limit),
       query,
     )
   }
