@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { patientToml, startFake } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
-import { ALICE, BOB, mintKey, publish, remove, unixNow, update } from '../../helpers/seller.ts'
+import { ALICE, BOB, mintKey, postJson, publish, remove, unixNow, update } from '../../helpers/seller.ts'
 import { ed25519Key, rotationBody, walletKey } from '../../helpers/signed-line.ts'
 import { authorityEnvironment, type Changes, sendSigned } from '../../helpers/signed-reader.ts'
 
@@ -136,6 +136,22 @@ test('signed writes: a repeat gets the recorded answer whatever has changed sinc
   t.is((await publish({ requestId })).text, first.text, 'the latest try counts')
   now += 601
   t.like(await publish({ requestId }), { status: 409, body: { detail: 'changed_reuse' } })
+})
+
+test('signed writes: a blocked publisher cannot take another identity', async (t) => {
+  const { url, send, publish } = await start(t, { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } })
+  await publish()
+  const block = JSON.stringify({ subject: ALICE.address, reason: 'ticket 812' })
+  t.is((await postJson(`${url}/admin/blocks`, block, { Authorization: 'Bearer admin' })).status, 201)
+  const body = await rotationBody(SELLER, NEXT, {
+    subject: 'publisher:1',
+    nonce: 'n',
+    overlap_seconds: 100,
+    expires_at: unixNow() + 500,
+  })
+  const refused = await send('POST', '/publishers/1/identity-rotations', body)
+  t.is(refused.status, 403)
+  t.regex(JSON.stringify(refused.body), /has blocked this: ticket 812/)
 })
 
 test('signed writes: a key is changed without an outage, and a retired wallet is refused on both lines', async (t) => {
