@@ -132,7 +132,11 @@ function priceOf(listing: Listing, max: bigint | null): Price | null {
 }
 
 type Page = {
-  items: { listing_id: string; publisher_id: number; _meta: { price?: { amount: string; unit: string; symbol?: string } } }[]
+  items: {
+    listing_id: string
+    publisher_id: number
+    _meta: { price?: { amount: string; unit: string; symbol?: string } }
+  }[]
   total_after_filter: number
   complete: boolean
   next_cursor?: string
