@@ -42,7 +42,7 @@ export const unblockCommand: CommandDefinition<AdminOptions> = {
   summary: 'undo a block; for operators',
   define: (command) =>
     addAdmin(command).argument('<block>', 'number in `entrepot blocks`, or what is blocked'),
-  example: 'entrepot unblock 7',
+  example: 'entrepot unblock 0x7a3b9c1d2e4f5061728394a5b6c7d8e9f0a1b2c3',
   async run(context, options, [text = '']) {
     const { terminal, openClient } = context
     const id = /^\d{1,15}$/.test(text) ? text : await idOf(context, options, text)

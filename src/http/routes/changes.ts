@@ -6,6 +6,7 @@ import type { MergedItem } from '../../gateway/merged-item.ts'
 import { changesSchema } from '../../wire/change.ts'
 import { prefersToJson } from '../middleware/accept.ts'
 import {
+  IF_MATCH,
   marketRequestOf,
   PRICE_MAX,
   PRICE_PER,
@@ -80,11 +81,11 @@ export const changeRoutes = (
       'filter of the filter spec. A position is good at every replica, for a query and for what its reader may see. ' +
       '`Prefer: wait=30` waits for a change. `Accept: text/event-stream` streams: one event a change, whose `id` is the position ' +
       'behind it, and a comment every 15 s.',
-    parameters: [...all, PREFER, LAST_EVENT_ID],
+    parameters: [...all, IF_MATCH, PREFER, LAST_EVENT_ID],
     responses: {
       200: { description: 'Changes behind the position', schema: changesSchema, alsoAs: EVENTS_TYPE },
     },
-    problems: [400, 410, 422],
+    problems: [400, 410, 412, 422],
     handle: async (request) => {
       const isStream = prefersToJson(EVENTS_TYPE, request.listHeader('accept'))
       const limit = readIntegerParameter(LIMIT, request.query.limit) ?? DEFAULT_LIMIT

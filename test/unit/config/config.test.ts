@@ -45,6 +45,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     views: [],
     curation: { denyPublishers: [] },
     keys: { trustSeconds: 300 },
+    changes: { retentionSeconds: 86_400, maxWatchers: 1000, maxWatchersPerReader: 20 },
     cache: {
       freshSeconds: 15,
       staleWhileRevalidateSeconds: 60,
