@@ -21,7 +21,7 @@ export const blockCommand: CommandDefinition<BlockOptions> = {
       .option('--source <name>', 'the only source that it applies to (default: all)')
       .option('--until <date>', 'its last day in UTC, such as 2026-12-31 (default: until it is undone)'),
   example:
-    'entrepot block 0x7a3b9c1d2e4f5061728394a5b6c7d8e9f0a1b2c3 --reason "took the deposit, ticket 812"',
+    'entrepot block https://scam.example/shop --reason "took the deposit, ticket 812"',
   async run({ terminal, openClient }, options, [subject = '']) {
     const { reason, source, until } = options
     const body = JSON.stringify({ subject, reason, source, until })
@@ -42,7 +42,7 @@ export const unblockCommand: CommandDefinition<AdminOptions> = {
   summary: 'undo a block; for operators',
   define: (command) =>
     addAdmin(command).argument('<block>', 'number in `entrepot blocks`, or what is blocked'),
-  example: 'entrepot unblock 0x7a3b9c1d2e4f5061728394a5b6c7d8e9f0a1b2c3',
+  example: 'entrepot unblock https://scam.example/shop',
   async run(context, options, [text = '']) {
     const { terminal, openClient } = context
     const id = /^\d{1,15}$/.test(text) ? text : await idOf(context, options, text)

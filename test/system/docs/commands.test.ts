@@ -32,12 +32,14 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   'entrepot review weather-0001 -r http://127.0.0.1:8080': 3,
 }
 
-/** Examples of the reference whose listing and signature are made up, with their answers here. */
+/** Examples of the reference whose listing, signature, position or block is made up, with their answers here. */
 const MADE_UP = [
   '404 GET /listings/8x-h200-tokyo',
+  '400 GET /changes',
   '401 POST /listings',
   '404 PUT /listings/8x-h200-tokyo',
   '404 DELETE /listings/8x-h200-tokyo',
+  '404 DELETE /admin/blocks/7',
 ]
 
 const DOCUMENTS = ['README.md', ...globSync('docs/*.md').sort()]
