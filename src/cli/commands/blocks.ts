@@ -20,8 +20,7 @@ export const blockCommand: CommandDefinition<BlockOptions> = {
       .requiredOption('--reason <text>', 'why; the blocked seller reads it')
       .option('--source <name>', 'the only source that it applies to (default: all)')
       .option('--until <date>', 'its last day in UTC, such as 2026-12-31 (default: until it is undone)'),
-  example:
-    'entrepot block https://scam.example/shop --reason "took the deposit, ticket 812"',
+  example: 'entrepot block https://scam.example/shop --reason "took the deposit, ticket 812"',
   async run({ terminal, openClient }, options, [subject = '']) {
     const { reason, source, until } = options
     const body = JSON.stringify({ subject, reason, source, until })
