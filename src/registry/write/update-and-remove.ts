@@ -27,11 +27,61 @@ export async function updateListing(
   body: JsonBody,
   context: WriteContext,
 ): Promise<UpdateReceipt> {
-  const { store, replica, verifier } = context
   const { signature, timestamp } = body.value
   const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
-  const verified = await verifyOwner(claim, context)
-  const { identity, use, refusal, isRepeat } = verified
+  return update(listingId, body, await verifyOwner(claim, context), context)
+}
+
+/** Of the principal of a request of the signed line. @throws EntrepotError in the words of the signed line */
+export async function updateSigned(
+  listingId: string,
+  body: JsonBody,
+  writer: SignedWriter,
+  context: WriteContext,
+): Promise<UpdateReceipt> {
+  const owner = await context.replica.ownerOf(listingId)
+  const isOwner = owner !== null && isActive(owner, writer.identity, writer.use.now)
+  const refusal = owner === null ? notFound() : isOwner ? null : notOwnedByPrincipal()
+  return update(listingId, body, { ...signedMutation(writer), refusal }, context)
+}
+
+/**
+ * Repeating the same delete succeeds while the listing is gone.
+ * @throws EntrepotError `not_found`, `unauthorized`, `signature_reused`, `rate_limited`
+ */
+export async function removeListing(
+  listingId: string,
+  { signature, timestamp }: RemoveRequest,
+  context: WriteContext,
+): Promise<void> {
+  const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
+  await remove(listingId, await verifyOwner(claim, context), context)
+}
+
+export async function removeSigned(
+  listingId: string,
+  writer: SignedWriter,
+  context: WriteContext,
+): Promise<void> {
+  await remove(listingId, signedMutation(writer), context)
+}
+
+/** What both lines know of a change of a listing that exists. */
+type Mutation = Pick<Verified | SignedWriter, 'identity' | 'use'> & {
+  /** As far as this replica knows; the store decides. `null` if the signer owns the listing. */
+  refusal: EntrepotError | null
+  isRepeat: boolean
+  /** Counts the mutation, once the listing it gives is known to be good. */
+  admit: () => Promise<void>
+  notOwner: () => EntrepotError
+}
+
+async function update(
+  listingId: string,
+  body: JsonBody,
+  { identity, use, refusal, isRepeat, admit, notOwner }: Mutation,
+  context: WriteContext,
+): Promise<UpdateReceipt> {
   const status = readUnlessRefused(refusal, () => {
     requireScalars(body.value, 'oracle_address')
     return readStatus(body.value)
@@ -42,62 +92,30 @@ export async function updateListing(
   const { result } = await writeChecked(
     { identity, listingId, storefrontUrl: null, fields, mayCreate: false, isRepeat },
     {
-      admit: async () => {
-        if (refusal === null && !isRepeat) await countMutation(verified, verifier)
-      },
-      write: (expected) => store.update({ identity, listingId, status, oracleAddress, use, expected }),
+      admit,
+      write: (expected) =>
+        context.store.update({ identity, listingId, status, oracleAddress, use, expected }),
     },
     context,
   )
   if (result.outcome === 'not_found') throw notFound()
-  if (result.outcome === 'not_owner') throw invalidSignature()
+  if (result.outcome === 'not_owner') throw notOwner()
   if (result.outcome === 'signature_reused') throw signatureReused()
   if (result.outcome === 'too_large') throw listingTooLarge()
-  await replica.catchUp()
+  await context.replica.catchUp()
   return result.record
 }
 
-/** Of the principal of a request of the signed line. @throws EntrepotError in the words of the signed line */
-export async function updateSigned(
+async function remove(
   listingId: string,
-  body: JsonBody,
-  { identity, use }: SignedWriter,
-  context: WriteContext,
-): Promise<UpdateReceipt> {
-  const { store, replica } = context
-  const owner = await replica.ownerOf(listingId)
-  const refusal =
-    owner === null ? notFound() : isActive(owner, identity, use.now) ? null : notOwnedByPrincipal()
-  const status = readUnlessRefused(refusal, () => {
-    requireScalars(body.value, 'oracle_address')
-    return readStatus(body.value)
-  })
-  const oracleAddress = oracleText(body)
-  const fields = oracleAddress === undefined ? {} : { oracleAddress }
-  const { result } = await writeChecked(
-    { identity, listingId, storefrontUrl: null, fields, mayCreate: false, isRepeat: false },
-    {
-      admit: async () => {},
-      write: (expected) => store.update({ identity, listingId, status, oracleAddress, use, expected }),
-    },
-    context,
-  )
-  if (result.outcome === 'not_found') throw notFound()
-  if (result.outcome === 'not_owner') throw notOwnedByPrincipal()
-  if (result.outcome === 'too_large') throw listingTooLarge()
-  if (result.outcome === 'signature_reused') throw signatureReused()
-  await replica.catchUp()
-  return result.record
-}
-
-export async function removeSigned(
-  listingId: string,
-  { identity, use }: SignedWriter,
+  { identity, use, admit, notOwner }: Mutation,
   { store, replica }: WriteContext,
 ): Promise<void> {
+  await admit()
   const { outcome } = await store.remove({ identity, listingId, use })
   if (outcome === 'not_found') throw notFound()
-  if (outcome !== 'removed') throw notOwnedByPrincipal()
+  if (outcome === 'not_owner') throw notOwner()
+  if (outcome === 'signature_reused') throw signatureReused()
   await replica.catchUp()
 }
 
@@ -118,26 +136,6 @@ function oracleText({ bytes }: JsonBody): string | undefined {
 
 type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
 
-/**
- * Repeating the same delete succeeds while the listing is gone.
- * @throws EntrepotError `not_found`, `unauthorized`, `signature_reused`, `rate_limited`
- */
-export async function removeListing(
-  listingId: string,
-  { signature, timestamp }: RemoveRequest,
-  context: WriteContext,
-): Promise<void> {
-  const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
-  const verified = await verifyOwner(claim, context)
-  const { identity, use, refusal, isRepeat } = verified
-  if (refusal === null && !isRepeat) await countMutation(verified, context.verifier)
-  const { outcome } = await context.store.remove({ identity, listingId, use })
-  if (outcome === 'not_found') throw notFound()
-  if (outcome === 'not_owner') throw invalidSignature()
-  if (outcome === 'signature_reused') throw signatureReused()
-  await context.replica.catchUp()
-}
-
 const NO_BODY = new Uint8Array()
 
 type OwnerClaim = Pick<Claim, 'signature' | 'timestamp' | 'body'> & {
@@ -145,18 +143,23 @@ type OwnerClaim = Pick<Claim, 'signature' | 'timestamp' | 'body'> & {
   listingId: string
 }
 
-/** As far as this replica knows; the store decides. */
-type VerifiedOwner = Verified & {
-  /** `null` if the signer owns the listing. */
-  refusal: EntrepotError | null
-  isRepeat: boolean
+/** The replay guard of the signed line has counted and admitted the request before. */
+function signedMutation({ identity, use }: SignedWriter): Mutation {
+  return {
+    identity,
+    use,
+    refusal: null,
+    isRepeat: false,
+    admit: async () => {},
+    notOwner: notOwnedByPrincipal,
+  }
 }
 
 /** @throws EntrepotError `not_found` before any `unauthorized`, as the deployed protocol orders them */
 async function verifyOwner(
   { listingId, ...claim }: OwnerClaim,
   { store, replica, verifier }: WriteContext,
-): Promise<VerifiedOwner> {
+): Promise<Mutation> {
   const owner = await replica.ownerOf(listingId)
   // A request without a signature is no repeat.
   if (owner === null && !(claim.signature && claim.timestamp)) throw notFound()
@@ -166,11 +169,16 @@ async function verifyOwner(
   } catch (cause) {
     throw owner === null ? notFound() : cause
   }
-  const { signature } = verified.use
+  const { identity, use } = verified
+  const { signature } = use
   const isRepeat = await store.hasUse({ operation: STORE_OPERATIONS[claim.operation], listingId, signature })
-  if (owner === null) return { ...verified, refusal: notFound(), isRepeat }
-  const isOwner = isActive(owner, verified.identity, verified.use.now)
-  return { ...verified, refusal: isOwner ? null : invalidSignature(), isRepeat }
+  const isOwner = owner !== null && isActive(owner, identity, use.now)
+  const refusal = owner === null ? notFound() : isOwner ? null : invalidSignature()
+  const isCounted = refusal === null && !isRepeat
+  const admit = async () => {
+    if (isCounted) await countMutation(verified, verifier)
+  }
+  return { identity, use, refusal, isRepeat, admit, notOwner: invalidSignature }
 }
 
 const STORE_OPERATIONS = { update_listing: 'update', delete_listing: 'remove' } as const
