@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/shipped-files.ts'
+import { keyOf } from '../domain/api-key.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
@@ -414,7 +415,8 @@ function createListener(
   const limit = createRateLimit(limiter, clientAddress)
   /** Runs once for each request that passed its gate. */
   const rateLimit: RateLimit = (request, gate, caller, about) => {
-    if (caller.kind === 'key') keyUsage.count(caller.key.id)
+    const key = keyOf(caller)
+    if (key !== null) keyUsage.count(key.id)
     return limit(request, gate, caller, about)
   }
   const inFlight = new InFlightRequests()

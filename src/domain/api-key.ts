@@ -1,7 +1,7 @@
 import type { Micros } from './timestamp.ts'
 
-/** `metrics`: for `GET /metrics` and nothing else. */
-export const KEY_SCOPES = ['read', 'write', 'metrics'] as const
+/** `metrics`: for `GET /metrics` and nothing else. `admin`: of a named operator, for what `REGISTRY_ADMIN_API_KEY` opens. */
+export const KEY_SCOPES = ['read', 'write', 'metrics', 'admin'] as const
 
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
@@ -22,7 +22,7 @@ export type ApiKey = {
 
 /** Whether it may pass the read or the write gate: not after its revocation. */
 export const opensGates = ({ revokedAt, scope }: Pick<ApiKey, 'revokedAt' | 'scope'>): boolean =>
-  revokedAt === null && scope !== 'metrics'
+  revokedAt === null && (scope === 'read' || scope === 'write')
 
 /** Requests with one key, and the latest of them. */
 export type KeyUse = { keyId: number; calls: number; lastUsedAt: Micros }
@@ -38,8 +38,19 @@ export type KeyUseStorage = {
 }
 
 /** Who asks, by the credential of the request. What a caller sees is its `Reader`. */
-export type Caller = { kind: 'anonymous' } | { kind: 'operator' } | { kind: 'key'; key: ApiKey }
+export type Caller = { kind: 'anonymous' } | Operator | { kind: 'key'; key: ApiKey }
+
+/** `key`: of a named operator; `null`: `REGISTRY_ADMIN_API_KEY`. */
+type Operator = { kind: 'operator'; key: ApiKey | null }
 
 export const ANONYMOUS: Caller = { kind: 'anonymous' }
-/** With the admin key. */
-export const OPERATOR: Caller = { kind: 'operator' }
+/** With `REGISTRY_ADMIN_API_KEY`. */
+export const OPERATOR: Operator = { kind: 'operator', key: null }
+
+/** The name of `OPERATOR`, which no admin key has. */
+export const OPERATOR_NAME = 'operator'
+
+/** The key of the store that a request came with. */
+export function keyOf(caller: Caller): ApiKey | null {
+  return caller.kind === 'anonymous' ? null : caller.key
+}

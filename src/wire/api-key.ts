@@ -1,13 +1,16 @@
 import { z } from 'zod'
-import { KEY_SCOPES } from '../domain/api-key.ts'
+import { KEY_SCOPES, OPERATOR_NAME } from '../domain/api-key.ts'
 import { wireTimestamp } from './time.ts'
 
 const MAX_NAME_LENGTH = 128
 
+/** Before the user and the host of who acts on the store itself. */
+const LOCAL_PREFIX = 'local:'
+
 const MAX_EXPIRY_DAYS = 3650
 const NOT_DAYS = `Input should be a number of days, 1 to ${MAX_EXPIRY_DAYS}`
 
-const scope = z.enum(KEY_SCOPES, "Input should be 'read', 'write' or 'metrics'")
+const scope = z.enum(KEY_SCOPES, "Input should be 'read', 'write', 'metrics' or 'admin'")
 
 /** The length of `name` is counted in code points, before trimming. Further members are ignored. */
 export const mintRequestSchema = z
@@ -34,7 +37,14 @@ export const mintRequestSchema = z
       .nullish()
       .describe('What readers with the key see; null: the view of `[access] keys`'),
   })
+  .refine(({ name, scope }) => scope !== 'admin' || !isReserved(name.trim()), {
+    path: ['name'],
+    error: `No admin key has the name '${OPERATOR_NAME}', or one that begins with ${LOCAL_PREFIX}`,
+  })
   .meta({ id: 'MintRequest' })
+
+/** Names of those who act without an admin key of the store. */
+const isReserved = (name: string): boolean => name === OPERATOR_NAME || name.startsWith(LOCAL_PREFIX)
 
 export const mintedKeySchema = z
   .object({

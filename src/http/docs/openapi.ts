@@ -289,7 +289,7 @@ const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
   read: [401, 403, 429, 503],
   write: [401, 403, 429, 503],
   metrics: [401, 403],
-  admin: [401],
+  admin: [401, 503],
 }
 const BODY_REFUSALS = [400, 413, 415, 422]
 

@@ -33,9 +33,9 @@ type Gates = {
   requireReadKey: boolean
   requireWriteKey: boolean
   keysRevealMore: boolean
-  /** Whether the admin key reads: at a gateway, whose operator sees all sources. */
+  /** Whether admin keys read: at a gateway, whose operators see all sources. */
   operatorReads: boolean
-  /** `null` closes the admin routes. */
+  /** `null` closes the admin routes, but for admin keys of the store. */
   isAdminKey: ((token: string) => boolean) | null
   /** The key of the settings that opens the metrics. */
   isMetricsKey: (token: string) => boolean
@@ -54,7 +54,10 @@ export const createAuthorize =
     if (gate === 'metrics') return authorizeMetrics(token, gates)
     if (gate === 'read' && gates.operatorReads && token !== null && gates.isAdminKey?.(token)) return OPERATOR
     const required = gate === 'read' ? gates.requireReadKey : gates.requireWriteKey
-    const key = token === null ? null : activeKey(gates.recognise(token), gates)
+    const active = token === null ? null : activeKey(gates.recognise(token), gates)
+    const isAdmin = typeof active !== 'string' && active?.scope === 'admin'
+    if (isAdmin && gate === 'read' && gates.operatorReads) return { kind: 'operator', key: active }
+    const key = isAdmin ? NO_API_KEY : active
     if (required && key === null) throw unauthorized('API key required')
     if (key === null && gates.keysRevealMore && MISWRITTEN.test(authorization ?? ''))
       throw unauthorized(UNREADABLE)
@@ -68,11 +71,17 @@ export const createAuthorize =
     return key === null ? ANONYMOUS : { kind: 'key', key }
   }
 
-function authorizeAdmin(token: string | null, { isAdminKey }: Gates): Caller {
+function authorizeAdmin(token: string | null, gates: Gates): Caller {
+  const { isAdminKey, recognise } = gates
+  if (token !== null && isAdminKey?.(token)) return OPERATOR
+  const key = token === null ? null : recognise(token)
+  if (key?.scope === 'admin') {
+    const active = activeKey(key, gates)
+    if (typeof active === 'string') throw unauthorized(active)
+    return { kind: 'operator', key: active }
+  }
   if (isAdminKey === null) throw unauthorized('Admin endpoints disabled — REGISTRY_ADMIN_API_KEY not set')
-  if (token === null) throw unauthorized('Admin bearer token required')
-  if (!isAdminKey(token)) throw unauthorized('Invalid admin token')
-  return OPERATOR
+  throw unauthorized(token === null ? 'Admin bearer token required' : 'Invalid admin token')
 }
 
 /** Alerts on the store need metrics while the store is away, and the key of a scraper reveals no listing. */
@@ -81,6 +90,7 @@ function authorizeMetrics(token: string | null, gates: Gates): Caller {
   if (gates.isAdminKey?.(token) || gates.isMetricsKey(token)) return OPERATOR
   const key = activeKey(gates.recognise(token, { mayBeRevoked: true }), gates)
   if (typeof key === 'string') throw unauthorized(key)
+  if (key.scope === 'admin') return { kind: 'operator', key }
   if (key.scope !== 'metrics') throw forbidden('Metrics require the admin key or a metrics-scoped API key')
   return { kind: 'key', key }
 }

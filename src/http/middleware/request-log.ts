@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Caller } from '../../domain/api-key.ts'
+import { keyOf } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
@@ -51,17 +51,13 @@ export function reportRequests(
         status: recordedStatus(res),
         ms: Math.round(performance.now() - startedAt),
         // Refused before the gate, it has no caller.
-        keyId: keyOf(state),
+        keyId: state.caller && keyOf(state.caller)?.id,
         client: () => nameClient(req),
         notes: state.notes,
       },
       state.problem ?? null,
     )
   }
-}
-
-function keyOf({ caller }: { caller?: Caller | undefined }): number | undefined {
-  return caller?.kind === 'key' ? caller.key.id : undefined
 }
 
 /** Of each reason in each window. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ApiKey, KeyUse } from '../../domain/api-key.ts'
+import { type ApiKey, type KeyUse, keyOf } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { suggestName } from '../../domain/nearest-name.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
@@ -34,13 +34,16 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): R
     summary: 'Mint an API key',
     description:
       'A read key opens the read routes, a write key the write routes as well, and a metrics key only `GET /metrics`. ' +
-      'Only this response has the raw key.',
+      'An admin key opens what `REGISTRY_ADMIN_API_KEY` opens, but mints no admin keys. Only this response has the raw key.',
     body: mintRequestSchema,
     responses: { 201: { description: 'The key', schema: mintedKeySchema } },
+    problems: [403],
     handle: async (request) => {
       const parsed = mintRequestSchema.safeParse(objectBody(request).value)
       if (!parsed.success) throw invalidBody(parsed.error)
       const { name, scope, expires_in_days: days = null, view = null } = parsed.data
+      if (scope === 'admin' && keyOf(request.caller) !== null)
+        throw new EntrepotError('forbidden', NO_ADMIN_KEYS)
       if (view !== null && !views.includes(view)) throw unknownView(view, views)
       const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
       const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt, view })
@@ -77,6 +80,9 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): R
     },
   },
 ]
+
+const NO_ADMIN_KEYS =
+  'An admin key mints no admin keys: use REGISTRY_ADMIN_API_KEY, or entrepot keys mint --store beside the store'
 
 const unknownView = (view: string, views: readonly string[]): EntrepotError =>
   invalid([

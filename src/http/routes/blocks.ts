@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Caller } from '../../domain/api-key.ts'
+import { keyOf, OPERATOR_NAME } from '../../domain/api-key.ts'
 import { type Block, readSubject, subjectText } from '../../domain/block.ts'
 import { suggestName } from '../../domain/nearest-name.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
@@ -30,7 +30,7 @@ export const blockRoutes = (blocks: Blocks, sources: readonly string[]): Route[]
       const subject = readSubject(text)
       if (subject === null) throw invalid([{ path: 'body.subject', message: NO_SUBJECT }])
       if (source !== null && !sources.includes(source)) throw unknownSource(source, sources)
-      const by = nameOf(request.caller)
+      const by = keyOf(request.caller)?.name ?? OPERATOR_NAME
       const block = await blocks.add({
         subject,
         source,
@@ -79,8 +79,6 @@ const unknownSource = (source: string, sources: readonly string[]): EntrepotErro
       message: `there is no source ${JSON.stringify(source)}${suggestName(source, sources)}; known are ${sources.join(', ')}`,
     },
   ])
-
-const nameOf = (caller: Caller): string => (caller.kind === 'key' ? caller.key.name : 'operator')
 
 const MICROS_PER_DAY = 86_400_000_000
 

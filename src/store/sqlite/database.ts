@@ -65,7 +65,7 @@ export function checkDatabase(path: string): { warnings: string[]; keys: number 
 
 /** Of keys that could pass a gate. */
 function countKeys(database: DatabaseSync): number {
-  const sql = "SELECT count(*) AS count FROM api_key WHERE revoked_at IS NULL AND scope <> 'metrics'"
+  const sql = "SELECT count(*) AS count FROM api_key WHERE revoked_at IS NULL AND scope IN ('read', 'write')"
   return Number(database.prepare(sql).get()?.count)
 }
 

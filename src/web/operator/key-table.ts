@@ -66,7 +66,12 @@ const COLUMNS: readonly DataColumn[] = [
   { title: 'Calls', isNumber: true },
 ]
 
-export const SCOPE_NAMES = { read: 'read', write: 'read and write', metrics: 'metrics only' } as const
+export const SCOPE_NAMES = {
+  read: 'read',
+  write: 'read and write',
+  metrics: 'metrics only',
+  admin: 'operator',
+} as const
 
 const commonCells = (
   { id, name, scope, view, created_at, expires_at, last_used_at, calls }: ApiKeyJson,

@@ -91,8 +91,10 @@ const REFUSED: [name: string, body: unknown, message: RegExp][] = [
   ['an empty name', { name: '' }, /at least 1 character/],
   ['a name of 129 characters', { name: 'x'.repeat(129) }, /at most 128 characters/],
   ['a numeric name', { name: 5 }, /valid string/],
-  ['another scope', { name: 'a', scope: 'admin' }, /Input should be 'read', 'write' or 'metrics'/],
-  ['a null scope', { name: 'a', scope: null }, /Input should be 'read', 'write' or 'metrics'/],
+  ['another scope', { name: 'a', scope: 'root' }, /Input should be 'read', 'write', 'metrics' or 'admin'/],
+  ['a null scope', { name: 'a', scope: null }, /Input should be 'read', 'write', 'metrics' or 'admin'/],
+  ['the name of another operator', { name: ' operator', scope: 'admin' }, /body.name: No admin key has/],
+  ['the name of a local user', { name: 'local:root@host', scope: 'admin' }, /body.name: No admin key has/],
   ['no days', { name: 'a', expires_in_days: 0 }, /body.expires_in_days: .* 1 to 3650/],
   ['half a day', { name: 'a', expires_in_days: 0.5 }, /number of days/],
   ['too many days', { name: 'a', expires_in_days: 3651 }, /number of days/],
@@ -263,6 +265,50 @@ test('gates: the admin key of a gateway reads all sources, and writes nothing', 
     t.deepEqual(await namesIn(path), ['local'], path)
   }
   t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers })).status, 401)
+})
+
+test('gates: an admin key opens what REGISTRY_ADMIN_API_KEY opens, and mints no admin key', async (t) => {
+  const clock = manualClock()
+  const secret = { name: 'secret', url: (await startFake(t)).url, settings: 'visibility = "private"' }
+  const { get, url } = await startGateway(t, [secret], {
+    environment: { ...environment, REGISTRY_REQUIRE_WRITE_API_KEY: 'on' },
+    clock,
+  })
+  const minted = await mint(url, { name: 'ann', scope: 'admin', expires_in_days: 1 })
+  t.is(minted.status, 201)
+  const ann = bearer(minted.json().key)
+  t.deepEqual(
+    ((await get('/sources', ann)).json().sources as { registry: string }[]).map(({ registry }) => registry),
+    ['local', 'secret'],
+  )
+  for (const path of ['/admin/api-keys', '/admin/sources', '/admin/replicas', '/admin/blocks', '/metrics'])
+    t.is((await get(path, ann)).status, 200, path)
+  t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers: ann })).status, 401)
+  t.is((await mint(url, { name: 'buyer' }, ann)).status, 201)
+  const refused = await mint(url, { name: 'eve', scope: 'admin' }, ann)
+  t.is(refused.status, 403)
+  t.regex(String(refused.json().detail), /^An admin key mints no admin keys/)
+  const body = JSON.stringify({ subject: ALICE.address, reason: 'spam' })
+  t.is((await postJson(`${url}/admin/blocks`, body, ann)).json().by, 'ann')
+  t.is((await postJson(`${url}/admin/blocks`, body, ADMIN)).json().by, 'operator')
+
+  clock.advance(86_400_000)
+  t.regex(String((await get('/admin/api-keys', ann)).json().detail), /^The API key expired on/)
+  const [buyer] = JSON.parse((await get('/admin/api-keys', ADMIN)).text) as { calls: number }[]
+  t.is(buyer?.calls, 0)
+  const keys = JSON.parse((await get('/admin/api-keys', ADMIN)).text) as { name: string; calls: number }[]
+  t.true(keys.find(({ name }) => name === 'ann')!.calls >= 8)
+})
+
+test('gates: an admin key reads no plain Registry, and stops where it is revoked', async (t) => {
+  const { get, url } = await startRegistry(t, { environment: bothGates })
+  const { key, id } = (await mint(url, { name: 'ann', scope: 'admin' })).json()
+  const refused = await get('/listings', bearer(key))
+  t.is(refused.status, 401)
+  t.regex(String(refused.json().detail), /^The admin key does not open this/)
+  t.is((await get('/admin/api-keys', bearer(key))).status, 200)
+  await fetch(`${url}/admin/api-keys/${id}`, { method: 'DELETE', headers: ADMIN })
+  t.is((await get('/admin/api-keys', bearer(key))).status, 401)
 })
 
 test('gates: a store with keys is not opened while no gate asks for one', async (t) => {
