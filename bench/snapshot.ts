@@ -126,6 +126,7 @@ function sourceOf(state: SnapshotState, n: number): NamedSource {
     puller: { refresh: async () => {}, onRead: () => {}, remove: () => {} },
     freshSeconds: 3600,
     live: { read: notReachable, select: notReachable, readWhole: notReachable },
+    publishers: { isBehind: false },
     requireSchema: () => {},
     clock: systemClock,
   })

@@ -284,14 +284,14 @@ const SETTINGS: readonly (readonly [name: string, read: (config: Config) => unkn
   ['REGISTRY_AUTHORITY_…', ({ authority }) => authority && [authority.id, authority.signer.principal]],
 ]
 
-type Loaded = { config: Config; spec: Pick<FilterSpec, 'etag'> }
+type Loaded = { config: Config; spec: Pick<FilterSpec, 'signedEtag'> }
 
 /** @param next as loaded, with settings that need a restart */
 function changesBetween(before: Loaded, next: Loaded, started: number): ReloadResultJson {
   const { upstreams, changed } = configChanges(before.config, next.config)
   return {
     upstreams,
-    changed: next.spec.etag === before.spec.etag ? changed : [...changed, 'filter_spec'],
+    changed: next.spec.signedEtag === before.spec.signedEtag ? changed : [...changed, 'filter_spec'],
     restart_needed: FIXED.filter(([, key]) => next.config[key] !== before.config[key]).map(
       ([variable]) => variable,
     ),

@@ -8,7 +8,7 @@ import type { Limiter } from '../domain/limiter.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
-import { type Filter, type FilterSpec, filterIn } from '../filter-spec/filter.ts'
+import { type Filter, type FilterSpec, filterIn, onSignedLine } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
 import type { ChangeFeed, FollowedRegistry } from '../gateway/changes/change-feed.ts'
@@ -88,7 +88,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const fileSpec = readFilterSpec(config.filterSpecPath)
   const { vocabulary, registry } = config
   const isSameIndex =
-    previous?.spec.etag === fileSpec.etag &&
+    previous?.spec.signedEtag === fileSpec.signedEtag &&
     previous.config.vocabulary.tables.version === vocabulary.tables.version &&
     previous.config.registry.name === registry.name
   const spec = isSameIndex ? previous.spec : fileSpec
@@ -123,7 +123,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const all = [...(local === null ? [] : [local]), ...upstreams].map(({ source }) => source)
     const signed = config.authority === null ? null : signedSources(all)
     const signedGateway = signed && {
-      ...createGateway({ ...sources, signed }),
+      ...createGateway({ ...sources, spec: onSignedLine(spec), signed }),
       countLeftOut: signed.countLeftOut,
     }
     const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
@@ -443,7 +443,7 @@ function createListener(
 }
 
 function signedLineOf(
-  { config, spec, replica, scope, signedGateway }: ListenerOptions,
+  { config, replica, scope, signedGateway }: ListenerOptions,
   limitAddress: SignedLine['limitAddress'],
 ): SignedLine | null {
   const { authority, registry, access } = config
@@ -457,17 +457,9 @@ function signedLineOf(
     writes: registry.enabled ? { store, nowSeconds } : null,
     isPlainOpen: access.plain,
     limitAddress,
-    etagOf: (etag) => (etag === spec.etag ? spec.signedEtag : `${SIGNED_ETAG}${etag}`),
-    plainEtagOf: (etag) => {
-      if (etag === spec.signedEtag) return spec.etag
-      return etag.startsWith(SIGNED_ETAG) ? etag.slice(SIGNED_ETAG.length) : null
-    },
     nowSeconds,
   }
 }
-
-/** Before the etag of a federated spec, which no other service computes. */
-const SIGNED_ETAG = 'signed.'
 
 /** The agents' tools over what a reader sees. Loads the protocol with the first request. */
 export function createMcpHandler(market: Market, log: Logger): McpHandler {

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import type { UpstreamKind } from '../domain/source/upstream.ts'
 import { canonicalJson } from './etag.ts'
 import {
-  definitionOf,
   type Filter,
   type FilterDefinition,
   type FilterSpec,
   isSameFilter,
+  listFilters,
   renderFilterSpec,
 } from './filter.ts'
 import { isOwnParameter } from './parameters.ts'
@@ -32,7 +32,11 @@ export function federate(own: FilterSpec, upstreams: readonly Declaring[]): Fede
   if (added.length === 0) return { etag: own.etag, filters: own.filters, body: renderFilterSpec(own) }
   const filters = new Map(own.filters)
   for (const { filter } of added) filters.set(filter.name, filter)
-  const entries = added.map(({ filter, registries }) => ({ ...definitionOf(filter), registries }))
+  const registries = new Map(added.map((one) => [one.filter.name, one.registries]))
+  const entries = listFilters(own, [...filters.values()]).flatMap((filter) => {
+    const from = registries.get(filter.name)
+    return from === undefined ? [] : [{ ...filter, registries: from }]
+  })
   const etag = etagOver(own.etag, entries)
   return { etag, filters, body: renderFilterSpec({ ...own, etag }, entries) }
 }

@@ -2,6 +2,7 @@ import type { DerivedTest } from './operations/derived.ts'
 import type { Operand } from './operations/operation.ts'
 import type { FilterTest, Op } from './operations/operations.ts'
 import { compilePath, type Path, pathIn } from './path.ts'
+import { distinctNames, type QueryNames } from './query-names.ts'
 import type { Scalar } from './scalar.ts'
 
 export type OnMissing = 'fail' | 'pass'
@@ -11,7 +12,7 @@ export type FilterDefinition = Operand & {
   op: Op
   on_missing: OnMissing
   indexed: boolean
-}
+} & Partial<QueryNames>
 
 export type Filter = FilterDefinition & {
   compiled: Path
@@ -39,7 +40,9 @@ export type Criterion = {
 export type FilterSpec = {
   version: number
   etag: string
-  /** On the signed line, whose filters have names for a query language. */
+  /** Which line the spec is listed for: filters of the signed one have names for a query language. */
+  line: 'plain' | 'signed'
+  /** The etag on the signed line. */
   signedEtag: string
   schema: { id: string; version: number } | null
   /** JSON Schema 2020-12. */
@@ -52,6 +55,7 @@ export type FilterSpec = {
 export const EMPTY_SPEC: FilterSpec = {
   version: 1,
   etag: '',
+  line: 'plain',
   signedEtag: '',
   schema: null,
   listingShape: {},
@@ -76,7 +80,7 @@ export function criteriaIn(criteria: readonly Criterion[], source: string): read
   return criteria.map((one) => ({ ...one, filter: filterIn(one.filter, source) }))
 }
 
-/** In the order of `GET /filter-spec`. */
+/** In the order of `GET /filter-spec` on the plain line. */
 export const definitionOf = (filter: FilterDefinition): FilterDefinition => ({
   name: filter.name,
   path: filter.path,
@@ -87,13 +91,35 @@ export const definitionOf = (filter: FilterDefinition): FilterDefinition => ({
   indexed: filter.indexed,
 })
 
-/** `added`: filters that only upstreams declare. */
+/** As the signed line lists them: without those that buyers cannot name. */
+export function signedDefinitions(filters: readonly FilterDefinition[]): FilterDefinition[] {
+  const names = distinctNames(filters)
+  return filters.flatMap((filter) => {
+    const { name, path, ...rest } = definitionOf(filter)
+    const called = names.get(name)
+    return called === undefined ? [] : [{ name, path, ...called, ...rest }]
+  })
+}
+
+export const onSignedLine = (spec: FilterSpec): FilterSpec => ({
+  ...spec,
+  line: 'signed',
+  etag: spec.signedEtag,
+})
+
+/** `filters` as the line of the spec lists them. */
+export const listFilters = (
+  { line }: FilterSpec,
+  filters: readonly FilterDefinition[],
+): readonly FilterDefinition[] => (line === 'signed' ? signedDefinitions(filters) : filters.map(definitionOf))
+
+/** `added`: filters that only upstreams declare, as they are listed. */
 export const renderFilterSpec = (spec: FilterSpec, added: readonly FilterDefinition[] = []): string =>
   JSON.stringify({
     version: spec.version,
     etag: spec.etag,
     listing_shape: spec.listingShape,
-    filters: [...[...spec.filters.values()].map(definitionOf), ...added],
+    filters: [...listFilters(spec, [...spec.filters.values()]), ...added],
     ...(spec.schema === null ? {} : { schema: { id: spec.schema.id, version: spec.schema.version } }),
   })
 

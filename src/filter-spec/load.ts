@@ -2,9 +2,16 @@ import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { ConfigError, type Violation } from '../errors.ts'
 import { type CanonicalValue, Float, filterSpecEtag } from './etag.ts'
-import { compileFilter, definitionOf, type FilterDefinition, type FilterSpec } from './filter.ts'
+import {
+  compileFilter,
+  definitionOf,
+  type FilterDefinition,
+  type FilterSpec,
+  signedDefinitions,
+} from './filter.ts'
 import { compileListingShape } from './listing-shape.ts'
 import { quote } from './literals.ts'
+import { namesIn } from './query-names.ts'
 import { filterEntry, MAX_FILTERS, specFile } from './spec-file.ts'
 import { readYaml } from './yaml-document.ts'
 
@@ -28,10 +35,8 @@ export function parseFilterSpec(text: string, file: string): FilterSpec {
   return {
     version,
     etag: filterSpecEtag({ ...source, filters: filters.map(definitionOf) }),
-    signedEtag: filterSpecEtag({
-      ...source,
-      filters: filters.map((filter) => ({ ...definitionOf(filter), query_name: null, query_aliases: [] })),
-    }),
+    line: 'plain',
+    signedEtag: filterSpecEtag({ ...source, filters: signedDefinitions(filters) }),
     schema,
     listingShape,
     filters: new Map(filters.map((filter) => [filter.name, compileFilter(filter)])),
@@ -75,6 +80,7 @@ const plainMapping = (mapping: Members): Record<string, unknown> =>
 function readFilters(list: CanonicalValue | undefined, problems: Violation[]): FilterDefinition[] {
   if (!Array.isArray(list)) return []
   const places = new Map<unknown, string>()
+  const calledPlaces = new Map<string, string>()
   return list.slice(0, MAX_FILTERS).flatMap((entry: CanonicalValue, n) => {
     const path = `filters[${n}]`
     const { name } = membersOf(entry)
@@ -84,8 +90,27 @@ function readFilters(list: CanonicalValue | undefined, problems: Violation[]): F
       problems.push({ path: `${path}.name${label}`, message: `the name is taken by ${first}` })
     }
     places.set(name, first ?? path)
-    return check(filterEntry, toPlain(entry), problems, path, label) ?? []
+    const filter = check(filterEntry, toPlain(entry), problems, path, label)
+    if (filter === null) return []
+    if (first === undefined) checkQueryNames(filter, { path, label }, calledPlaces, problems)
+    return filter
   })
+}
+
+/** A name of the query language is of one filter. */
+function checkQueryNames(
+  filter: FilterDefinition,
+  { path, label }: { path: string; label: string },
+  places: Map<string, string>,
+  problems: Violation[],
+): void {
+  for (const [n, name] of namesIn(filter).entries()) {
+    const first = places.get(name)
+    const member = n === 0 ? 'query_name' : `query_aliases[${n - 1}]`
+    if (first !== undefined)
+      problems.push({ path: `${path}.${member}${label}`, message: `${quote(name)} is a name of ${first}` })
+    places.set(name, first ?? path)
+  }
 }
 
 function readListingShape(

@@ -4,9 +4,11 @@ import { ALIAS_KINDS } from './operations/operation.ts'
 import { OPS } from './operations/operations.ts'
 import { OVERRIDE_PREFIX, PROTOCOL_PARAMETERS } from './parameters.ts'
 import { compilePath } from './path.ts'
+import { QUERY_NAME } from './query-names.ts'
 
 export const MAX_FILTERS = 256
 const MAX_NAME_CHARACTERS = 128
+const MAX_ALIASES = 16
 
 /** `2`, `2.0`, `"2"` and `true` are valid, as in the deployed protocol. */
 const version = z.preprocess((value) => {
@@ -41,12 +43,23 @@ const path = z
     }
   })
 
+const queryName = z.string().max(MAX_NAME_CHARACTERS).regex(QUERY_NAME, {
+  error: "a name of the query language is of letters, digits, '_', '.', '-', first no digit",
+})
+
+/** What buyers of the signed line call a filter in their query language. */
+export const queryNames = z.object({
+  query_name: queryName.nullable().default(null),
+  query_aliases: z.array(queryName).max(MAX_ALIASES).default([]),
+})
+
 const comparison = z.object({ op: z.enum(OPS), value_type: z.enum(VALUE_TYPES) })
 
 export const filterEntry = z
   .strictObject({
     name,
     path,
+    ...queryNames.shape,
     ...comparison.shape,
     alias_kind: z.enum(ALIAS_KINDS).nullable().default(null),
     on_missing: z.enum(['fail', 'pass']).default('fail'),

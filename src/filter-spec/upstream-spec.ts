@@ -3,7 +3,7 @@ import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { allowedValues } from './allowed-values.ts'
 import { compileFilter, type Filter } from './filter.ts'
-import { filterEntry, MAX_FILTERS } from './spec-file.ts'
+import { filterEntry, MAX_FILTERS, queryNames } from './spec-file.ts'
 
 export type UpstreamSpec = {
   /** Sent as `If-Match`; `null` where it does not fit a header. */
@@ -58,7 +58,9 @@ export function readUpstreamSpec(body: Buffer): UpstreamSpec {
 /** `null` for one that cannot be evaluated here. */
 function readFilter(entry: JsonObject): Filter | null {
   const { name, path, op, value_type, alias_kind, on_missing, indexed } = entry
-  const parsed = filterEntry.safeParse({ name, path, op, value_type, alias_kind, on_missing, indexed })
+  const { data: called } = queryNames.safeParse(entry)
+  const named = { name, ...called, path, op, value_type, alias_kind, on_missing, indexed }
+  const parsed = filterEntry.safeParse(named)
   if (!parsed.success || !isPlainText(parsed.data.name)) return null
   return compileFilter(parsed.data)
 }

@@ -1,7 +1,7 @@
 import type { HiddenRows } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Item } from '../domain/source/reading.ts'
+import type { Item, ReadingInfo } from '../domain/source/reading.ts'
 import { inTurns } from '../domain/turns.ts'
 import { isSignableJson } from '../signing/canonical-json.ts'
 import { readPublisher } from '../signing/principal.ts'
@@ -38,9 +38,7 @@ function signedSource(source: NamedSource, denied: HiddenRows | undefined): Name
       return source.mode
     },
     read: async (query, range, signal) => {
-      const { listings, all, ...rest } = await read(query, range, signal)
-      const isDoubted = rest.isAttributed === false && listings.some(({ publisher }) => publisher === null)
-      const reading = isDoubted ? { ...rest, missing: [...(rest.missing ?? []), DIRECTORY] } : rest
+      const { listings, all, ...reading } = withDirectory(await read(query, range, signal))
       // The question is whether the listing is there.
       if (query.listingId !== undefined) {
         const signed = listings.filter((item) => !isReadable(item) || isSigned(item)).map(toSigned)
@@ -63,7 +61,7 @@ function signedSource(source: NamedSource, denied: HiddenRows | undefined): Name
     }),
     ...(select && {
       select: async (query, signal) => {
-        const selection = await select(query, signal)
+        const selection = withDirectory(await select(query, signal))
         return {
           ...selection,
           byPrice: (order, after) =>
@@ -76,6 +74,10 @@ function signedSource(source: NamedSource, denied: HiddenRows | undefined): Name
 }
 
 /** Copies without a publisher are left out, and a later answer may have them. */
+function withDirectory<Info extends ReadingInfo>(info: Info): Info {
+  return info.isAttributed === false ? { ...info, missing: [...(info.missing ?? []), DIRECTORY] } : info
+}
+
 const DIRECTORY = { registry: 'publishers', state: 'unavailable', reason: 'timeout' } as const
 
 const hasPublisher = ({ publisher }: Item): boolean => publisher !== null && readPublisher(publisher) !== null

@@ -86,9 +86,9 @@ async function describeRead(
   const { run } = served
   const { listings, hasMore, invalid } = run.select(range)
   // A complete run has all matches, whose publishers distinguish listings of one id.
-  const isAttributed = await publishers.attribute(run.isComplete ? run.listings : listings)
+  const directory = await readDirectory(publishers, run.isComplete ? run.listings : listings)
   return {
-    ...describeRun(served, isAttributed, invalid),
+    ...describeRun(served, directory, invalid),
     listings,
     hasMore,
     total: run.total,
@@ -113,7 +113,7 @@ export async function evaluateRun(
   const isPlain = lacking.length === 0 && query.priceLimit === undefined && query.publisher === null
   if (isPlain) return describeRead(served, publishers, question)
   const { run } = served
-  const isAttributed = await publishers.attribute(run.listings)
+  const directory = await readDirectory(publishers, run.listings)
   const criteria = query.criteria.filter(({ filter }) => lacking.includes(filter.name))
   const {
     passing: matches,
@@ -130,7 +130,7 @@ export async function evaluateRun(
   const invalid =
     run.invalidBetween(matches[start - 1], last ?? undefined) + unreadable.filter(isWithin).length
   return {
-    ...describeRun(served, isAttributed, invalid),
+    ...describeRun(served, directory, invalid),
     listings,
     hasMore,
     total: matches.length,
@@ -178,10 +178,21 @@ function* scan(
   return { passing, unreadable, hasUnknown, exclusions }
 }
 
+type DirectoryRead = { hasEnded: boolean; isAttributed: boolean }
+
+async function readDirectory(
+  publishers: PublisherDirectory,
+  items: readonly PageItem[],
+): Promise<DirectoryRead> {
+  const hasEnded = await publishers.attribute(items)
+  const isDoubted = !hasEnded || publishers.isBehind
+  return { hasEnded, isAttributed: !isDoubted || items.every(({ publisher }) => publisher !== null) }
+}
+
 /** A Reading with unknown publishers is not served again: they may be known by then. */
 function describeRun(
   { run, cache, stale, reason, isCurrent }: ServedRun,
-  isAttributed: boolean,
+  { hasEnded, isAttributed }: DirectoryRead,
   invalid: number,
 ) {
   const { asOf, ageSeconds, missing } = run
@@ -190,7 +201,7 @@ function describeRun(
     stale,
     reason,
     cache,
-    isCurrent: isAttributed ? isCurrent : undefined,
+    isCurrent: hasEnded ? isCurrent : undefined,
     isAttributed,
     invalid: invalid || undefined,
     missing,

@@ -66,6 +66,11 @@ export class PublisherDirectory {
     return this.#searches.current
   }
 
+  /** Whether publishers that are unknown now may be known later: the latest search failed, or one is running. */
+  get isBehind(): boolean {
+    return this.#outcome === 'failed' || this.search !== null
+  }
+
   /**
    * Sets known publishers. Waits for a search for the others once, and not after one in vain.
    * @returns whether the search has ended, or is not expected to help

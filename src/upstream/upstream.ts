@@ -108,6 +108,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       state: state.snapshot,
       puller,
       live: { read: live, select: selectAll(live), readWhole: wholes.read },
+      publishers,
       requireSchema: requireKnownSchema,
       freshSeconds: policy.freshSeconds,
       clock,

@@ -167,9 +167,16 @@ async function checkUpstream(
   const unknown =
     listings === undefined ? [] : await findUnknownNames(client, { registry, ...upstream }, vocabulary)
   return [
-    finding(state, subject, `${visit.finding}${held}`),
+    finding(state, subject, `${visit.finding}${held}${describePin(pin)}`),
     ...unknown.map((text) => finding('warning', subject, text)),
   ]
+}
+
+function describePin(pin: Config['upstreams'][number]['pin']): string {
+  if (pin === null) return ''
+  return pin.keys.length === 1
+    ? '; one key is pinned'
+    : '; two keys are pinned: remove the old one when the Registry signs with the new one'
 }
 
 /** Listings by which an upstream is judged. */

@@ -63,7 +63,7 @@ export type ReadingInfo = {
   total: number
   /** Matches that are left out, since better sources have them (`ListingQuery.hidden`). */
   hidden?: number | undefined
-  /** `false`: the directory that has the publishers did not answer in time. */
+  /** `false`: the directory that has the publishers of some listings did not answer, or not in time. */
   isAttributed?: boolean
   /** When its first page was requested, in ms since the Unix epoch; its age counts from here. */
   asOf: number

@@ -9,13 +9,8 @@ import { type HandlerResponse, json, NO_STORE } from '../route.ts'
 import { type BodyOptions, inSignedLine } from './bodies.ts'
 import type { Verification } from './verify-signed.ts'
 
-/** Who answers readers of the signed line, and how their etags are those of the plain line. */
-export type SignedLine = BodyOptions &
-  Verification & {
-    signer: Signer
-    /** `etagOf` backwards; `null` for an etag that is not of the signed line. */
-    plainEtagOf: (etag: string) => string | null
-  }
+/** Who answers readers of the signed line. */
+export type SignedLine = BodyOptions & Verification & { signer: Signer }
 
 /**
  * Signs the answers to requests that `verifySigned` has verified, problems included, and records those of writes. Requests of the
@@ -68,20 +63,16 @@ function translated(response: HandlerResponse, operation: string, line: SignedLi
     body.destroy()
     return json({ detail: 'Signed answers are JSON' }, 406)
   }
-  const value = TRANSLATED.has(status) ? parseJson(body.toString()) : null
+  const value = status === 200 ? parseJson(body.toString()) : null
   if (!isJsonObject(value)) return response
   const answer = inSignedLine(operation, value, line)
-  const { listing, etag } = answer
+  const { listing } = answer
   if (listing === null) return json({ detail: 'Listing not found' }, 404)
   // These readers act on a listing without a look at how old its copy is.
   if (at(listing, '_meta', 'stale') === true)
     return json({ detail: 'The Registry of this listing does not answer now' }, 503)
-  const headers = { ...response.headers, ...(typeof etag === 'string' && { ETag: `"${etag}"` }) }
-  return { ...response, headers, body: formatJson(answer) }
+  return { ...response, body: formatJson(answer) }
 }
-
-/** Answers, and the refusal of an etag, which names the current one. */
-const TRANSLATED = new Set([200, 412])
 
 /** An answer without a canonical form cannot be signed: an unsigned 500, as of the public implementation. */
 function signed(

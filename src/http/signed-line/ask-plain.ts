@@ -9,11 +9,10 @@ export function askPlain(line: SignedLine | null): Middleware {
   return async (context, next) => {
     const { req, state } = context
     if (line === null || state.signed === undefined || req.method !== 'GET') return next()
-    const ifMatch = req.headersDistinct['if-match']?.[0]
-    if (ifMatch !== undefined)
-      setHeader(req, 'if-match', line.plainEtagOf(ifMatch.replaceAll('"', '')) ?? ifMatch)
     // The whole body is signed, as JSON, and none stands for one that the reader has.
     for (const name of ['accept', 'accept-encoding', 'if-none-match']) setHeader(req, name, undefined)
+    // The first one is signed.
+    setHeader(req, 'if-match', req.headersDistinct['if-match']?.[0])
     const problem = toPlainPublisher(context)
     if (problem === null) return next()
     try {

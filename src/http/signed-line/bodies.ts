@@ -23,21 +23,16 @@ export type BodyOptions = {
   publisherWith: (id: number) => Publisher | null
   /** Copies that these readers do not get, whatever they ask. */
   countLeftOut: () => number
-  /** The etag of a filter spec on the signed line. */
-  etagOf: (etag: string) => string
   /** Unix seconds. */
   nowSeconds: () => number
 }
 
 /** The members of a body as readers of the signed line have them. Rows that cannot be signed are left out, and counted. */
 export function inSignedLine(operation: string, body: JsonObject, options: BodyOptions): JsonObject {
-  const { items, listing, filters, etag, current_etag: current } = body
-  if (typeof current === 'string') return { ...body, current_etag: options.etagOf(current) }
+  const { items, listing } = body
   if (operation === 'publisher.get') return publisherRow(body, options)
   if (operation === 'listing.get' && isJsonObject(listing))
     return { ...body, listing: rowOf(listing, options) }
-  if (operation === 'filter.get' && Array.isArray(filters) && typeof etag === 'string')
-    return { ...body, etag: options.etagOf(etag), filters: filters.map(withQueryNames) }
   if (operation === 'listing.list' && Array.isArray(items)) return pageOf(body, items, options)
   if (operation === 'publisher.list' && Array.isArray(items))
     return { ...body, items: items.filter(isJsonObject).map((row) => publisherRow(row, options)) }
@@ -104,9 +99,6 @@ const MICROS_PER_SECOND = 1_000_000
 
 const principalsIn = (list: readonly { scheme?: unknown; identifier?: unknown }[]): Principal[] =>
   list.map(({ scheme, identifier }) => readPrincipal(scheme, identifier)).filter((one) => one !== null)
-
-const withQueryNames = (filter: JsonValue): JsonValue =>
-  isJsonObject(filter) ? { ...filter, query_name: null, query_aliases: [] } : filter
 
 function publisherRow(row: JsonObject, { publisherWith, nowSeconds }: BodyOptions): JsonObject {
   const publisher = typeof row.publisher_id === 'number' ? publisherWith(row.publisher_id) : null

@@ -6,6 +6,7 @@ import type { Select } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { LiveReason, SourceDetails } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import type { PublisherDirectory } from '../publisher-directory.ts'
 import { askForOne, isOpen } from './ask-for-one.ts'
 import { fullPeriodMs } from './next-pull.ts'
 import type { SnapshotPuller } from './puller.ts'
@@ -24,6 +25,7 @@ type SnapshotSourceOptions = {
   state: SnapshotState
   puller: Pick<SnapshotPuller, 'refresh' | 'onRead' | 'remove'>
   live: { read: Source; select: Select; readWhole: ReadWhole }
+  publishers: Pick<PublisherDirectory, 'isBehind'>
   requireSchema: () => void
   /** Data of this age answer for one listing, without a request. */
   freshSeconds: number
@@ -169,7 +171,7 @@ export class SnapshotSource {
 
   /** @throws SourceError while there is no snapshot to be shown */
   #current(query: ListingQuery): { snapshot: Snapshot; info: Omit<ReadingInfo, 'total'> } {
-    const { state, clock, puller } = this.#options
+    const { state, clock, puller, publishers } = this.#options
     const cause = this.#failureFor(query)
     if (cause !== null) throw cause
     const { failure } = state
@@ -185,6 +187,7 @@ export class SnapshotSource {
       },
       isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
       reason: stale ? failure?.reason : undefined,
+      isAttributed: current.snapshot.knowsPublishers || !publishers.isBehind,
       invalid: current.invalid || undefined,
       missing: this.#missing(current),
     } as const

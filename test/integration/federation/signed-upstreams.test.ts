@@ -144,6 +144,28 @@ test('signed upstream: the same listing of a plain Registry is one with it', asy
   )
 })
 
+test('check: names how many keys of a signed upstream are pinned, and what to do with the second', async (t) => {
+  const { url, identifier, foreign } = await startSignedRegistry(t, LISTINGS)
+  const check = async (...keys: string[]) => {
+    const identities = keys.map((key) => `{ scheme = "ed25519", identifier = "${key}" }`)
+    const toml = `${identityToml(t)}[[upstreams]]\nname = "market"\nurl = "${url}"\nallow_private_addresses = true
+timeout_ms = 60000\nprotocol = "signed"\nauthority = "registry-a"\nidentities = [${identities.join()}]\n`
+    const env = { ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml), STORE_URL: 'sqlite::memory:' }
+    const { stdout } = await runCli(['check'], { env })
+    return JSON.parse(stdout).at(-1) as { state: string; finding: string }
+  }
+  const one = await check(identifier)
+  t.is(one.state, 'ok')
+  t.regex(one.finding, /^2 open listings, .*; one key is pinned$/)
+  const two = await check(identifier, foreign)
+  t.is(two.state, 'ok')
+  t.regex(
+    two.finding,
+    /^2 open listings, .*; two keys are pinned: remove the old one when the Registry signs/,
+  )
+  t.regex((await check(foreign)).finding, /^bad_signature: .*; one key is pinned$/)
+})
+
 test('signed Registry: the command line reads one that the buyer file pins, and no answer of another key', async (t) => {
   const { url, identifier, state } = await startSignedRegistry(t, LISTINGS)
   const configOf = (key: string, urls = `"${url}/"`): string =>

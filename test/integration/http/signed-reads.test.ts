@@ -87,6 +87,30 @@ test('signed reads: each id once over several pages, in totals and facets', asyn
   }
 })
 
+test('signed reads: a directory of publishers that fails makes the answer incomplete', async (t) => {
+  const row = (listing_id: string) => listingText({ listing_id, publisher_id: 7, storefront_url: STOREFRONT })
+  for (const mode of ['live', 'snapshot']) {
+    const fake = await startFake(t, {
+      items: [row('one'), row('two')],
+      publishers: [[7, OTHER, STOREFRONT]],
+      publisherScript: { kind: 'status', status: 503 },
+    })
+    const { url } = await startRegistry(t, {
+      toml: patientToml([{ name: 'up', url: fake.url, settings: `mode = "${mode}"` }]),
+      environment: authorityEnvironment(t),
+    })
+    const isUnread = async (path: string, changes = {}) => {
+      const { body } = await readSigned(url, path, changes)
+      const { complete, sources = [] } = body as { complete?: boolean; sources?: { registry?: string }[] }
+      return complete === false && sources.some(({ registry }) => registry === 'up/publishers')
+    }
+    await eventually('the page is incomplete', () => isUnread('/listings'))
+    const facets = { operation: 'facet.list', resource: 'facets' }
+    await eventually('the counts are incomplete', () => isUnread('/facets', facets))
+    t.true(await isUnread('/listings?sort=price'))
+  }
+})
+
 test('signed reads: publishers, health, statistics and the filter spec have the forms of the signed line', async (t) => {
   const { read, get } = await start(t)
   const { body: publishers } = await read(`/publishers?scheme=eip191&identifier=${WALLET}`)
@@ -103,7 +127,21 @@ test('signed reads: publishers, health, statistics and the filter spec have the 
   t.like((await read('/api/v1/system/health')).body, { status: 'ok' })
   t.true((await read('/api/v1/system/stats')).isSigned)
   const spec = await read('/filter-spec')
-  t.like(spec.body.filters[0], { query_name: null, query_aliases: [] })
+  t.like(spec.body.filters[0], { name: 'region', query_name: null, query_aliases: [] })
+  t.deepEqual(Object.keys(spec.body.filters[0] ?? {}).slice(0, 4), [
+    'name',
+    'path',
+    'query_name',
+    'query_aliases',
+  ])
+  t.like(
+    (spec.body.filters as { name?: string }[]).find(({ name }) => name === 'ram_gb_min'),
+    { query_name: 'ram_gb', query_aliases: ['ram_gb_min'] },
+  )
+  const changes = await read('/changes', { operation: 'change.list', resource: 'changes' })
+  t.deepEqual([changes.status, changes.isSigned], [200, false])
+  const byName = await read('/listings?ram_gb=64')
+  t.like(byName, { status: 400, isSigned: true, body: { detail: "unknown filter: 'ram_gb'" } })
   t.not(spec.body.etag, (await get('/filter-spec')).json().etag)
   t.is(spec.headers.get('etag'), `"${spec.body.etag}"`)
   const pinned = await read('/listings', { headers: { 'if-match': `"${spec.body.etag}"` } })

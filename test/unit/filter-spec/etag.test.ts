@@ -32,6 +32,14 @@ test('etag: the first worked example has the documented etag', (t) => {
   t.is(etagOf(first), 'b936774f972d12d262af5f60acb5b041cc3bb94318f52230e5d0a6561a0c7f3d')
 })
 
+test('etag: the signed line has another one, of the names of its query language, too', (t) => {
+  const signedOf = (text: string) => parseFilterSpec(text, 'spec.yaml').signedEtag
+  t.is(signedOf(first), 'cf83ab33014db05c8f28e220c5b740db57c3606840ba727c3fdd689238f28843')
+  const named = first.replace('name: region,', 'name: region, query_name: place, query_aliases: [region],')
+  t.not(signedOf(named), signedOf(first))
+  t.is(etagOf(named), etagOf(first))
+})
+
 test('etag: the variant with a schema has the documented etag in both spellings', (t) => {
   const expected = 'cd76f30faa601080202533939169448979464469eef4ad8438911edc157b089c'
   t.is(etagOf(`${first}schema: {id: tokens.api}`), expected)

@@ -1,7 +1,12 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { type Declaring, federate } from '../../../src/filter-spec/federated.ts'
-import { type Filter, type FilterSpec, renderFilterSpec } from '../../../src/filter-spec/filter.ts'
+import {
+  type Filter,
+  type FilterSpec,
+  onSignedLine,
+  renderFilterSpec,
+} from '../../../src/filter-spec/filter.ts'
 import { parseFilterSpec } from '../../../src/filter-spec/load.ts'
 import { readUpstreamSpec } from '../../../src/filter-spec/upstream-spec.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
@@ -33,6 +38,55 @@ test('federated spec: without added filters it is our own spec to the byte, with
     t.is(etag, own.etag)
     t.is(filters.get('region'), own.filters.get('region'))
   }
+})
+
+test('federated spec: on the signed line each name of the query language is of one filter', (t) => {
+  const spec =
+    'version: 1\nlisting_shape: {}\nfilters: [{name: ram_min, query_name: ram, path: a, op: in, value_type: string}]'
+  const signed = onSignedLine(parseFilterSpec(spec, 'own.yaml'))
+  const upstream = (filters: readonly object[]): Declaring['spec'] =>
+    readUpstreamSpec(
+      Buffer.from(
+        JSON.stringify({
+          ...specBody('e', []),
+          filters: filters.map((one) => ({ ...filterOf('f'), ...one })),
+        }),
+      ),
+    )
+  const upstreams = [
+    declaring('a', [], {
+      spec: upstream([
+        { name: 'disk_min', query_name: 'ram', query_aliases: ['disk_min', 'disk', 'disk', 'zone'] },
+        { name: 'ram' },
+        { name: 'sla', query_name: 'a b', query_aliases: ['uptime'] },
+      ]),
+    }),
+    declaring('b', [], {
+      spec: upstream([
+        { name: 'zone', query_aliases: ['ram_min', 'disk'] },
+        { name: 'größe' },
+        { name: 'speed', query_name: 'nic', query_aliases: [] },
+      ]),
+    }),
+  ]
+  const { body, etag, filters } = federate(signed, upstreams)
+  t.deepEqual(
+    JSON.parse(body).filters.map((one: Record<string, unknown>) => [
+      one.name,
+      one.query_name,
+      one.query_aliases,
+    ]),
+    [
+      ['ram_min', 'ram', []],
+      ['disk_min', null, ['disk']],
+      ['sla', null, []],
+      ['speed', 'nic', []],
+      ['zone', null, ['ram_min']],
+    ],
+  )
+  t.deepEqual([...filters.keys()], ['ram_min', 'disk_min', 'größe', 'ram', 'sla', 'speed', 'zone'])
+  t.not(etag, federate(own, upstreams).etag)
+  t.false('query_name' in JSON.parse(federate(own, upstreams).body).filters[0])
 })
 
 test('federated spec: filters of upstreams follow ours, with their names, and change the etag', (t) => {

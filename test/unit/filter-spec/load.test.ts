@@ -124,6 +124,26 @@ const refusals: Record<string, [text: string, path: string, message: RegExp]> = 
     "filters[1].name (filter 'f')",
     /taken by filters\[0\]/,
   ],
+  'a query name that comes twice': [
+    `${head}filters: [{${filter}, query_name: g}, {name: g, path: a, op: in, value_type: string}]`,
+    "filters[1].query_name (filter 'g')",
+    /'g' is a name of filters\[0\]/,
+  ],
+  "an alias that is another filter's name": [
+    `${head}filters: [{${filter}}, {name: g, query_aliases: [h, f], path: a, op: in, value_type: string}]`,
+    "filters[1].query_aliases[1] (filter 'g')",
+    /'f' is a name of filters\[0\]/,
+  ],
+  "an alias that is its own filter's name": [
+    `${head}filters: [{${filter}, query_aliases: [f]}]`,
+    "filters[0].query_aliases[0] (filter 'f')",
+    /'f' is a name of filters\[0\]/,
+  ],
+  'a query name of other characters': [
+    `${head}filters: [{${filter}, query_name: ram gb}]`,
+    "filters[0].query_name (filter 'f')",
+    /letters, digits/,
+  ],
   'a range of strings': [
     `${head}filters: [{name: f, path: a, op: range, value_type: string}]`,
     "filters[0].value_type (filter 'f')",
