@@ -68,7 +68,8 @@ const totalIs = ({ isTotalExact }: Pick<MergedFacets, 'isTotalExact'>) =>
 type Counts = MergedFacets & Pick<Hints, 'unplaced'>
 
 /** Completeness comes first, since clients may cut the end. */
-function shortened({ complete, sources, total, isTotalExact, facets, prices, unplaced }: Counts): object {
+function shortened({ complete, sources, total, isTotalExact, facets, prices, ...counts }: Counts): object {
+  const { unplaced, gpus, sellers, outliers } = counts
   const entries = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
     { ...topValues(facet, MAX_VALUES), missing },
@@ -78,8 +79,11 @@ function shortened({ complete, sources, total, isTotalExact, facets, prices, unp
     sources,
     total,
     total_is: totalIs({ isTotalExact }),
+    gpus,
+    sellers,
     unplaced,
     prices: prices.slice(0, MAX_PRICES),
+    outliers: outliers || undefined,
     facets: Object.fromEntries(entries),
   }
 }

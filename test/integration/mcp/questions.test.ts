@@ -276,6 +276,9 @@ test('agents: questions about a market get the truth, and no false completeness'
     for (const wrong of never) t.notRegex(reply.text, wrong, title)
   }
 
+  const { value } = await agent.read('market_overview', { filters: { gpu: 'H200' } })
+  t.like(value, { total: 6, outliers: 1, sellers: 1 }, 'the exact JSON says what its prices leave out')
+
   const over = await agentOver(t, ['-r', url])
   for (const { title, tool, given, says } of QUESTIONS.filter((one) => OVER_STDIO.includes(one.tool))) {
     const { text } = await over.call(tool, given)
