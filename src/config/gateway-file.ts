@@ -7,6 +7,7 @@ import type { TokenTable } from '../domain/price/token.ts'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
+import { type CurationOptions, checkCuration, curationOptions, curationShape } from './curation.ts'
 import { type GatewayIdentity, identityTable, PIN_SETTINGS, readIdentity, readPin } from './identity.ts'
 import type { Environment } from './settings.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
@@ -22,7 +23,7 @@ const MAX_UPSTREAMS = 100
 /** The tables of the file, with members in camel case. */
 export type GatewayFile = Omit<
   InCamelCase<Document>,
-  'gateway' | 'tokens' | 'upstreams' | 'views' | 'vocabulary'
+  'curation' | 'gateway' | 'tokens' | 'upstreams' | 'views' | 'vocabulary'
 > & {
   gateway: Omit<InCamelCase<Document['gateway']>, 'identity'>
   /** `null`: no upstream speaks the signed line. */
@@ -32,6 +33,8 @@ export type GatewayFile = Omit<
   /** What models and places mean, with the operator's rows. */
   vocabulary: Vocabulary
   views: readonly ViewOptions[]
+  /** What is left out of every answer. */
+  curation: CurationOptions
   /** In the order of the file, which is the order that readers see. */
   upstreams: readonly UpstreamOptions[]
 }
@@ -47,7 +50,7 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
   const isGood = parsed.success && found.length === 0
   const document = isGood ? parsed.data : gatewayFile.parse({})
-  const { gateway: general, tokens, upstreams, views, vocabulary: rows, ...tables } = document
+  const { gateway: general, tokens, upstreams, views, curation, vocabulary: rows, ...tables } = document
   const { identity: entry, ...gateway } = general
   const identity = entry === undefined ? null : readIdentity(entry, dirname(file), found)
   const opened = upstreams.map((entry, n) =>
@@ -64,8 +67,16 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
     problems.push({ path: path ? `${place}: ${path}` : place, message })
   }
   const inCamel = { ...inCamelCase(tables), gateway: inCamelCase(gateway) }
-  const seen = viewOptions({ views }, (path) => `${file}:${lineOf(text, path) ?? 1}: ${path}`)
-  return { ...inCamel, identity, tokens: table, vocabulary, views: seen, upstreams: opened }
+  const placeOf = (path: string): string => `${file}:${lineOf(text, path) ?? 1}: ${path}`
+  return {
+    ...inCamel,
+    identity,
+    tokens: table,
+    vocabulary,
+    views: viewOptions({ views }, placeOf),
+    curation: curationOptions(curation, placeOf),
+    upstreams: opened,
+  }
 }
 
 const text = z.string().min(1)
@@ -127,15 +138,6 @@ const token = z.strictObject({
   testnet: z.unknown().optional(),
 })
 
-/** Compared with each listing. */
-const MAX_DENIED = 1000
-const publisherText = z
-  .string()
-  .regex(
-    /^(?:0[xX][0-9a-fA-F]{40}|ed25519:[\w-]{43})$/,
-    'expected 0x and 40 hex digits, or ed25519: and a key',
-  )
-
 const table = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
 
 const gatewayFile = z.strictObject({
@@ -160,7 +162,7 @@ const gatewayFile = z.strictObject({
     ...viewChoices,
   }),
   views: viewList,
-  curation: table({ deny_publishers: z.array(publisherText).max(MAX_DENIED).default([]) }),
+  curation: table(curationShape),
   // Shorter than a minute, a pause of the store would refuse keys.
   keys: table({ trust_seconds: count(300, 60) }),
   cache: table({
@@ -313,7 +315,9 @@ function checkAll(document: Document, problems: Violation[]): void {
   checkNames(document, problems)
   const { registry, upstreams } = document
   const own = registry.enabled ? [registry.name] : []
-  checkViews(document, [...own, ...upstreams.map(({ name }) => name)], problems)
+  const sources = [...own, ...upstreams.map(({ name }) => name)]
+  checkViews(document, sources, problems)
+  checkCuration(document.curation, sources, problems)
 }
 
 function checkNames({ registry, upstreams }: Document, problems: Violation[]): void {

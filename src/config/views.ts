@@ -15,11 +15,11 @@ const scalar = z.union(
   'expected a text, a number, true or false',
 )
 /** Filters of the spec or derived ones by name; a list is the set of its values. */
-const filterTable = z
+export const filterTable = z
   .record(z.string(), z.union([scalar, z.array(scalar).min(1).max(MAX_VALUES)]))
   .refine((table) => Object.keys(table).length <= MAX_FILTERS, `expected at most ${MAX_FILTERS} filters`)
 
-type FilterEntries = z.infer<typeof filterTable>
+export type FilterEntries = z.infer<typeof filterTable>
 
 const view = z.strictObject({
   name: z.string().regex(VIEW_NAME, 'expected 1 to 64 characters of a-z, 0-9 and -'),

@@ -3,6 +3,7 @@ import { plural } from '../domain/plural.ts'
 import { isLocalHost, isLocalUrl } from '../domain/private-address.ts'
 import type { Visibility } from '../domain/source/reading.ts'
 import type { Violation } from '../errors.ts'
+import { curationWarnings } from './curation.ts'
 import type { GatewayFile } from './gateway-file.ts'
 import { AUTHORITY_VARIABLES } from './identity.ts'
 import { SECRETS } from './secret-files.ts'
@@ -18,6 +19,7 @@ export function configWarnings(config: Settings & GatewayFile, environment: Envi
     ...doubtfulUpstreams(config),
     ...betterPrivateUpstreams(config),
     ...exposedKeys(config),
+    ...curationWarnings(config.curation, config.upstreams.length),
   ]
 }
 

@@ -12,7 +12,7 @@ import { type Filter, type FilterSpec, filterIn, onSignedLine } from '../filter-
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
 import type { ChangeFeed, FollowedRegistry } from '../gateway/changes/change-feed.ts'
-import type { Curation } from '../gateway/curation.ts'
+import { type Curation, rulesKey } from '../gateway/curation.ts'
 import type { SpecSource } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
 import { createMarket, type Market } from '../gateway/market.ts'
@@ -50,9 +50,9 @@ import { localSource, localStatus } from '../registry/local-source.ts'
 import { storefrontInView } from '../registry/publishers-in-view.ts'
 import { Replica } from '../registry/replica.ts'
 import { createShapeCheck } from '../registry/write/listing-shape.ts'
-import { publisherNamed } from '../signing/principal.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
+import { curationRules, localDenials } from './curation-rules.ts'
 import { CleanupStack, type ProcessScope } from './process.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -261,8 +261,7 @@ function createLocal(
     mode: 'local',
     priority: 0,
     ...localSource({ name, now }, replica, filters),
-    storefrontOf: (publisher, standing) =>
-      storefrontInView(replica.projection, publisher, { name, standing }),
+    storefrontOf: (publisher, within) => storefrontInView(replica.projection, publisher, { name, ...within }),
   }
   return { source, status: localStatus(name, spec, replica) }
 }
@@ -286,7 +285,10 @@ type GatewayOptions = {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, spec, local, upstreams, clock, cursorSecret, feed, blocks } = options
   const { id: gatewayId, budgetMs } = config.gateway
-  const { denyPublishers = [] } = config.curation ?? {}
+  const derived = config.vocabulary.filters(spec.filters)
+  const filters = new Map([...spec.filters, ...derived.map((filter) => [filter.name, filter] as const)])
+  const names = upstreams.map(({ source }) => source.name)
+  const rules = config.curation ? curationRules(config.curation, { filters, upstreams: names }) : []
   const all = [...(local === null ? [] : [local]), ...upstreams]
   const shown = options.signed?.sources ?? all.map(({ source }) => source)
   const specs = [...(local === null ? [] : [undefined]), ...upstreams.map(specSource)]
@@ -304,17 +306,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     budgetMs,
     clock,
     ...(feed && { feed }),
-    curation: blocks && {
-      denyPublishers: denyPublishers.map((text) => publisherNamed(text) ?? text),
-      ...blocks,
-    },
+    curation: blocks && { rules, ...blocks },
     cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
   })
   const { freshSeconds } = config.cache
-  const derived = config.vocabulary.filters(spec.filters)
-  const filters = new Map([...spec.filters, ...derived.map((filter) => [filter.name, filter] as const)])
   const readers = createReaders({
     sources: all.map(({ source }) => source),
+    rulesOf: (source) => rulesKey(rules, source),
     tables: [spec.etag, JSON.stringify(config.tokens.all), config.vocabulary.tables.version],
     views: config.views?.map(({ name, sources, filter, placeOf, ...limits }) => ({
       name,
@@ -372,6 +370,7 @@ function createListener(
   const writes = registry.enabled
     ? {
         name: registry.name,
+        denied: localDenials(config.curation, registry.name),
         store,
         replica,
         verifier: { limiter, nowSeconds },

@@ -19,7 +19,7 @@ export type NewBlock = {
   until: Micros | null
 }
 
-type BlockSubject =
+export type BlockSubject =
   | { kind: 'publisher'; publisher: string }
   /** An http or https URL without query: also everything below its path. */
   | { kind: 'storefront'; url: string }

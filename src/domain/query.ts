@@ -54,6 +54,17 @@ export type StandingFilter = {
 
 export const NO_FILTER: StandingFilter = { criteria: [], filters: [], key: '' }
 
+/** What both keep. */
+export function bothFilters(one: StandingFilter, other: StandingFilter): StandingFilter {
+  if (one.criteria.length === 0) return other
+  if (other.criteria.length === 0) return one
+  return {
+    criteria: [...one.criteria, ...other.criteria],
+    filters: [...one.filters, ...other.filters],
+    key: JSON.stringify([one.key, other.key]),
+  }
+}
+
 /** Rows that a source in memory leaves out of an answer, since a better source has the listing. */
 export type HiddenRows = {
   keys: ReadonlySet<string>

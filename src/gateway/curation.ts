@@ -1,38 +1,79 @@
-import { type Block, isBlocking } from '../domain/block.ts'
+import { type Block, type BlockSubject, isBlocking } from '../domain/block.ts'
+import { ALL_OPEN, bothFilters, type ListingQuery, NO_FILTER, type StandingFilter } from '../domain/query.ts'
+import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Item } from '../domain/source/reading.ts'
+import { FULL_RANGE, type Item } from '../domain/source/reading.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
+import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'
+import { documentOf } from '../listing-index/document-reader.ts'
+import { isReadable } from './deciders.ts'
 import { KeySet } from './key-set.ts'
 import type { Denials } from './restrict-source.ts'
 
 /** What the operator leaves out, from the file and at run time. */
 export type Curation = {
-  /** Publishers of the file, everywhere. */
-  denyPublishers: readonly string[]
+  rules: readonly CurationRule[]
   /** Blocks that hold now. */
-  blocks: () => readonly Pick<Block, 'subject' | 'source'>[]
+  blocks: () => readonly Pick<Block, 'id' | 'subject' | 'source'>[]
   /** Calls back in the turn in which they change. */
   onChange: (listener: () => void) => () => void
 }
 
+/** A rule of the gateway file. */
+export type CurationRule = {
+  /** As the operator's reports name it, such as `curation.rules[0]`. */
+  name: string
+  /** Names; `null`: every source. */
+  sources: readonly string[] | null
+  deny: readonly BlockSubject[]
+  /** What does not match is left out, too. */
+  only: StandingFilter
+  /** `_meta.label` of what is shown of these sources; `null`: none. */
+  label: string | null
+}
+
+/** Open listings of one source that a rule leaves out; `null` where that is not known. */
+export type RuleCount = { rule: string; listings: number | null }
+
+/** One rule over one source. A listing that two leave out counts in both. */
+type Rule = { name: string; subjects: readonly BlockSubject[]; only: StandingFilter }
+
+const ONE = { ...FULL_RANGE, count: 1 }
+
+/** Unlike in every runtime of this process, since what readers keep is of one version. */
+let versions = 0
+
 /** The operator's rules over one source. */
 export class SourceDenials implements Denials {
+  readonly only: StandingFilter
+  readonly label: string | null
   readonly #source: NamedSource
   readonly #curation: Curation
+  readonly #fileRules: readonly Rule[]
   readonly #rows = new KeySet(() => this.#follow())
   /** Ids whose copies have changed since the rows were looked at. */
   readonly #changed = new Set<string>()
+  /** Of rows whose publisher is not known. */
+  readonly #unknown = new Set<string>()
   readonly #listeners = new Set<(listingIds: Iterable<string>) => void>()
   readonly #ends: readonly (() => void)[]
-  #rules: readonly Pick<Block, 'subject'>[] = []
+  #rules: readonly Rule[] = []
+  #subjects: readonly BlockSubject[] = []
   version = 0
 
   constructor(source: NamedSource, curation: Curation) {
     this.#source = source
     this.#curation = curation
+    this.#fileRules = curation.rules
+      .filter((rule) => isOf(rule, source.name))
+      .map(({ name, deny, only }) => ({ name, subjects: deny, only: filterIn(only, source.name) }))
+    this.only = this.#fileRules.reduce((both, { only }) => bothFilters(both, only), NO_FILTER)
+    this.label = labelOf(curation.rules, source.name)
     this.#apply()
     const ends = [curation.onChange(() => this.#apply())]
     const end = source.held?.onChange((ids) => {
-      if (this.isActive()) for (const id of ids) this.#changed.add(id)
+      if (this.deniesSubjects()) for (const id of ids) this.#changed.add(id)
     })
     this.#ends = end === undefined ? ends : [...ends, end]
   }
@@ -42,16 +83,43 @@ export class SourceDenials implements Denials {
   }
 
   isActive(): boolean {
-    return this.#rules.length > 0
+    return this.deniesSubjects() || this.only.criteria.length > 0
+  }
+
+  deniesSubjects(): boolean {
+    return this.#subjects.length > 0
   }
 
   denies(item: Item): boolean {
-    return this.#rules.some((rule) => isBlocking(rule, item))
+    return isAbout(this.#subjects, item) || isOutside(this.only.criteria, item)
+  }
+
+  deniesPublisher(publisher: string): boolean {
+    return this.#subjects.some((subject) => subject.kind === 'publisher' && subject.publisher === publisher)
+  }
+
+  hidesUnknown(): boolean {
+    this.#follow()
+    return this.#unknown.size > 0
   }
 
   onChange(listener: (listingIds: Iterable<string>) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+
+  /** Of what is in memory, or was read whole a short time ago: nothing is requested. */
+  async counts({ via }: Pick<ListingQuery, 'via'>, signal: AbortSignal): Promise<readonly RuleCount[]> {
+    const rules = this.#rules.filter(({ subjects, only }) => subjects.length + only.criteria.length > 0)
+    if (rules.length === 0) return []
+    const { held } = this.#source
+    if (held?.answers(ALL_OPEN) === true)
+      return Promise.all(rules.map((rule) => this.#countHeld(rule, held, signal)))
+    const items = await readCached(this.#source, via, signal)
+    return rules.map((rule) => ({
+      rule: rule.name,
+      listings: items?.filter((item) => isLeftOut(item, rule)).length ?? null,
+    }))
   }
 
   close(): void {
@@ -60,18 +128,32 @@ export class SourceDenials implements Denials {
 
   /** Looks at every copy again: rules change seldom. */
   #apply(): void {
-    const { denyPublishers, blocks } = this.#curation
-    const wasActive = this.isActive()
-    this.#rules = [
-      ...denyPublishers.map((publisher) => ({ subject: { kind: 'publisher', publisher } as const })),
-      ...blocks().filter(({ source }) => source === null || source === this.#source.name),
-    ]
-    this.version++
-    const { held } = this.#source
-    if (held === undefined || !(wasActive || this.isActive())) return
+    const { name, held } = this.#source
+    const before = this.#subjects
+    const blocks = this.#curation.blocks().filter(({ source }) => source === null || source === name)
+    const ofBlocks = blocks.map(({ id, subject }) => ({
+      name: `block ${id}`,
+      subjects: [subject],
+      only: NO_FILTER,
+    }))
+    this.#rules = [...this.#fileRules, ...ofBlocks]
+    this.#subjects = this.#rules.flatMap(({ subjects }) => subjects)
+    this.version = ++versions
+    if (held === undefined || before.length + this.#subjects.length === 0) return
     this.#changed.clear()
     const changed = new Set([...held.ids()].filter((id) => this.#update(id)))
     if (changed.size > 0) for (const listener of this.#listeners) listener(changed)
+  }
+
+  async #countHeld({ name, subjects, only }: Rule, held: Held, signal: AbortSignal): Promise<RuleCount> {
+    let listings = 0
+    for (const id of this.#rows.listingIds)
+      for (const { item, status } of held.find(id))
+        if (status === 'open' && isAbout(subjects, item)) listings++
+    if (only.criteria.length === 0) return { rule: name, listings }
+    const all = await this.#source.read(ALL_OPEN, ONE, signal)
+    const kept = await this.#source.read({ ...ALL_OPEN, standing: only }, ONE, signal)
+    return { rule: name, listings: listings + all.total - kept.total }
   }
 
   #follow(): void {
@@ -82,9 +164,69 @@ export class SourceDenials implements Denials {
   /** @returns whether other copies of that id are denied than before */
   #update(listingId: string): boolean {
     const copies = this.#source.held?.find(listingId) ?? []
+    const denied = copies.filter(({ item }) => isAbout(this.#subjects, item))
+    if (denied.some(({ item }) => item.publisher === null)) this.#unknown.add(listingId)
+    else this.#unknown.delete(listingId)
     return this.#rows.set(
       listingId,
-      copies.flatMap(({ key, item }) => (this.denies(item) ? [key] : [])),
+      denied.map(({ key }) => key),
     )
+  }
+}
+
+function isOf({ sources }: CurationRule, source: string): boolean {
+  return sources?.includes(source) ?? true
+}
+
+/** Of the rule that names the source alone, else of one about several. */
+function labelOf(rules: readonly CurationRule[], source: string): string | null {
+  const labelled = rules.filter((rule) => rule.label !== null && isOf(rule, source))
+  return (labelled.find(({ sources }) => sources?.length === 1) ?? labelled[0])?.label ?? null
+}
+
+/** Differs where the rules of a source do. */
+export function rulesKey(rules: readonly CurationRule[], source: string): string {
+  const own = rules.filter((rule) => isOf(rule, source))
+  return JSON.stringify([own.map(({ deny, only }) => [deny, only.key]), labelOf(rules, source)])
+}
+
+function filterIn(only: StandingFilter, source: string): StandingFilter {
+  return { ...only, criteria: criteriaIn(only.criteria, source) }
+}
+
+/** A copy whose publisher is not known may be of a denied one. */
+function isAbout(subjects: readonly BlockSubject[], item: Item): boolean {
+  return subjects.some((subject) => isBlocking({ subject }, item) || mayBeAbout(subject, item))
+}
+
+function mayBeAbout(subject: BlockSubject, { publisher, listingId }: Item): boolean {
+  if (publisher !== null || subject.kind === 'storefront') return false
+  return subject.kind === 'publisher' || subject.listingId === listingId
+}
+
+/** An unreadable copy is stepped over elsewhere. */
+function isOutside(criteria: readonly Criterion[], item: Item): boolean {
+  return criteria.length > 0 && isReadable(item) && !matchesAll(criteria, documentOf(item.bytes))
+}
+
+function isLeftOut(item: Item, { subjects, only }: Rule): boolean {
+  return isAbout(subjects, item) || isOutside(only.criteria, item)
+}
+
+/** `null` where no reading of all open listings is fresh. */
+async function readCached(
+  { readWhole }: NamedSource,
+  via: ListingQuery['via'],
+  signal: AbortSignal,
+): Promise<readonly Item[] | null> {
+  try {
+    const whole = await readWhole?.(
+      { status: 'open', caching: 'only-if-cached', ...(via && { via }) },
+      signal,
+    )
+    return whole ? [...new Set(whole.ids())].flatMap((id) => whole.find(id)) : null
+  } catch (cause) {
+    if (cause instanceof SourceError) return null
+    throw cause
   }
 }

@@ -328,7 +328,7 @@ export function knows(
   { publisher, origin }: Item,
   standing: StandingFilter | undefined,
 ): boolean {
-  return publisher !== null && origin === undefined && storefrontOf?.(publisher, standing) !== undefined
+  return publisher !== null && origin === undefined && storefrontOf?.(publisher, { standing }) !== undefined
 }
 
 export function isReadable(item: Item): boolean {

@@ -62,6 +62,7 @@ function renderMeta(merged: MergedItem): string {
   const publisher = item.publisher === null ? '' : `,"publisher":${JSON.stringify(item.publisher)}`
   let meta = `{"registry":${JSON.stringify(qualifiedName(registry, item))}${publisher}`
   meta += `,"also_in":${alsoIn.length === 0 ? '[]' : JSON.stringify(alsoIn)},"stale":${stale}`
+  if (merged.label !== undefined) meta += `,"label":${JSON.stringify(merged.label)}`
   if (differs) meta += ',"differs":true'
   if (conflict) meta += ',"conflict":true'
   if (disputed.length > 0) meta += `,"disputed":${JSON.stringify(disputed)}`

@@ -21,6 +21,12 @@ export class KeySet implements HiddenRows {
     return this.#version
   }
 
+  /** Of the rows. */
+  get listingIds(): Iterable<string> {
+    this.#update()
+    return this.#byId.keys()
+  }
+
   /** @returns whether it changes anything */
   set(listingId: string, keys: readonly string[]): boolean {
     const before = this.#byId.get(listingId) ?? NONE

@@ -1,7 +1,7 @@
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
-import { maySee } from '../domain/reader.ts'
+import { maySee, SEES_ALL } from '../domain/reader.ts'
 import { EntrepotError } from '../errors.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
@@ -11,7 +11,7 @@ import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
 import { createFindBounds } from './by-price/outliers.ts'
 import { currentPosition, type Following, followChanges } from './changes/market-changes.ts'
-import { SourceDenials } from './curation.ts'
+import { type RuleCount, SourceDenials } from './curation.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, selectAll } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
@@ -23,7 +23,7 @@ import { type CheckedQuery, createQueryReader, type MarketQuery, type MarketRequ
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
 import { type MergedPage, type Paging, readPage } from './pages.ts'
-import { restrictSource } from './restrict-source.ts'
+import { type Denials, restrictSource } from './restrict-source.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
 import { bothHold, type Validity, validityOf } from './validity.ts'
@@ -63,6 +63,10 @@ export type Market = {
   listingCounts: (request: MarketRequest) => Promise<ReadonlyMap<string, number | null> | null>
   /** Whether the operator says that there are private sources which the reader does not see. */
   isPrivateHidden: (request: Pick<MarketRequest, 'reader'>) => boolean
+  /** What the operator leaves out of that source now; `null`: nothing. */
+  denialsOf: (source: string) => Denials | null
+  /** How many open listings of each source each rule and block leaves out, for the operator. */
+  ruleCounts: (signal: AbortSignal) => Promise<ReadonlyMap<string, readonly RuleCount[]>>
   close: () => void
 }
 
@@ -193,6 +197,16 @@ export function createMarket(parts: MarketParts): Market {
     },
     listingCounts: (request) => countListings(settings, request, isCurated()),
     isPrivateHidden,
+    denialsOf: (name) => {
+      const one = denials[parts.sources.findIndex(({ source }) => source.name === name)]
+      return one?.isActive() === true ? one : null
+    },
+    ruleCounts: async (signal) => {
+      const counts = await Promise.all(
+        denials.map((one) => one?.counts(read.path({ reader: SEES_ALL, signal }), signal) ?? []),
+      )
+      return new Map(parts.sources.map(({ source }, n) => [source.name, counts[n]!]))
+    },
     close: () => {
       holdings.close()
       for (const one of denials) one?.close()

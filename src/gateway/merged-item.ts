@@ -29,6 +29,8 @@ export type MergedItem = {
   unchecked: readonly string[]
   /** Better sources that know the publisher and do not have the listing. */
   notIn: readonly string[]
+  /** The operator's, of its source. */
+  label?: string | undefined
   /** Of the answer for this id; absent in lists, where each source has one age. */
   ageSeconds?: number | undefined
   price?: ItemPrice | undefined
@@ -78,7 +80,7 @@ export function mergeItem(
   { otherCopies, isConflict, unchecked, notIn }: Verdict,
 ): MergedItem {
   const { origin } = item
-  const { name: registry } = ranked[rank]!
+  const { name: registry, label } = ranked[rank]!
   const disputed = disputedBy(ranked.slice(0, rank), item, standing)
   const within = (names: readonly string[] = NONE) => names.map((name) => `${registry}/${name}`)
   const joined = (names: readonly string[], inner: readonly string[] | undefined): readonly string[] =>
@@ -94,6 +96,7 @@ export function mergeItem(
     disputed: joined(disputed, origin?.disputed),
     unchecked: joined(unchecked, origin?.unchecked),
     notIn: joined(notIn, origin?.notIn),
+    label,
   }
 
   function alsoIn(): string[] {
@@ -113,7 +116,7 @@ function disputedBy(
   if (publisher === null) return NONE
   const names: string[] = []
   for (const { name, storefrontOf } of better) {
-    const storefront = storefrontOf?.(publisher, standing)
+    const storefront = storefrontOf?.(publisher, { standing })
     if (storefront !== undefined && storefront !== storefrontUrl) names.push(name)
   }
   return names

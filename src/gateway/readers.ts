@@ -30,8 +30,10 @@ type RankedName = { name: string; visibility: Visibility; priority: number }
 
 type ReadersOptions = {
   sources: readonly RankedName[]
-  /** Versions of the filter spec, the tokens, the vocabulary and the operator's rules. */
+  /** Versions of the filter spec, the tokens and the vocabulary. */
   tables?: readonly string[]
+  /** Differs where the operator's rules of that source do. */
+  rulesOf?: (source: string) => string
   views?: readonly ViewRule[] | undefined
   /** Names of views, or `all`, `public`, `none`. */
   access?: { anonymous: string; keys: string } | undefined
@@ -42,6 +44,7 @@ const DEFAULT_ACCESS = { anonymous: 'public', keys: 'all' }
 export function createReaders({
   sources,
   tables = [],
+  rulesOf = () => '',
   views = [],
   access = DEFAULT_ACCESS,
 }: ReadersOptions): Readers {
@@ -54,7 +57,9 @@ export function createReaders({
   const byName = new Map(
     rules.map(({ name, sources: names, filter, limits }): [string, Reader] => {
       const seen = new Set(names ?? publicNames)
-      const ranks = sources.filter((source) => seen.has(source.name)).map((one) => [one.name, one.priority])
+      const ranks = sources
+        .filter((source) => seen.has(source.name))
+        .map((one) => [one.name, one.priority, rulesOf(one.name)])
       const digest = createHash('sha256')
         .update(canonicalJson([ranks, filter.key, tables]))
         .digest('base64url')

@@ -1,5 +1,12 @@
-import { type HiddenRows, type ListingQuery, NO_FILTER, type StandingFilter } from '../domain/query.ts'
+import {
+  bothFilters,
+  type HiddenRows,
+  type ListingQuery,
+  NO_FILTER,
+  type StandingFilter,
+} from '../domain/query.ts'
 import type { Held, Whole } from '../domain/source/held.ts'
+import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { isAfter } from '../domain/source/position.ts'
 import { FULL_RANGE, type Item, type Range, type Reading, type Source } from '../domain/source/reading.ts'
@@ -15,27 +22,33 @@ export type Denials = {
   readonly version: number
   /** Whether there are any now. */
   isActive: () => boolean
-  /** @throws SyntaxError for an unreadable copy */
   denies: (item: Item) => boolean
-  /** Copies in memory that `denies` holds for. */
+  /** What does not match is denied. A source in memory applies it, and another can be asked for it. */
+  only: StandingFilter
+  /** Whether copies that match are denied, too: by their publisher, storefront or id. */
+  deniesSubjects: () => boolean
+  /** Those of them that are in memory. */
   rows: HiddenRows
+  deniesPublisher: (publisher: string) => boolean
+  /** Whether some of the rows are denied since their publisher is not known. */
+  hidesUnknown: () => boolean
+  /** Of what is shown; `null`: none. */
+  label: string | null
   /** Calls back in the turn in which rules change, with the ids that they may concern. */
   onChange: (listener: (listingIds: Iterable<string>) => void) => () => void
 }
 
 /** Gives only copies that the filter of the view and the operator's rules let pass, whatever the source can be asked. */
 export function restrictSource(source: NamedSource, denials: Denials | null): NamedSource {
-  const { held, readWhole, lookUp, select } = source
+  const { held, readWhole, lookUp, select, storefrontOf } = source
+  const inMemory = restrictQueries(denials)
   const isDenied = (item: Item): boolean => denials?.isActive() === true && denials.denies(item)
+  const hidesUnknown = () => denials?.hidesUnknown() === true
   const read: Source = async (query, range, signal) => {
     if (query.listingId !== undefined) return withoutDenied(await source.read(query, range, signal), isDenied)
-    if (held?.answers(query) === true) return source.read(query, range, signal)
-    return readRestricted(source, query, {
-      range,
-      signal,
-      isDenied,
-      isActive: denials?.isActive() === true,
-    })
+    if (held?.answers(query) === true)
+      return markUnknown(await source.read(inMemory(query), range, signal), hidesUnknown())
+    return readRestricted(source, query, { range, signal, isDenied, denials })
   }
   return {
     ...source,
@@ -43,10 +56,14 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
     get mode() {
       return source.mode
     },
+    ...(denials?.label && { label: denials.label }),
     ...(denials && { denied: [...(source.denied ?? []), denials.rows] }),
-    read: async (query, range, signal) => whileRulesHold(denials, await read(query, range, signal)),
+    read: (query, range, signal) => whileRulesHold(denials, () => read(query, range, signal)),
     ...(select && {
-      select: async (query, signal) => whileRulesHold(denials, await select(query, signal)),
+      select: (query, signal) =>
+        whileRulesHold(denials, async () =>
+          markUnknown(await select(inMemory(query), signal), hidesUnknown()),
+        ),
     }),
     ...(held && { held: denials === null ? held : restrictHeld(held, denials, isDenied) }),
     ...(readWhole && {
@@ -59,20 +76,55 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
       lookUp: async (listings, query, signal) =>
         (await lookUp(listings, query, signal)).map((copy) => (copy && isDenied(copy) ? null : copy)),
     }),
+    ...(storefrontOf && { storefrontOf: restrictDirectory(storefrontOf, denials) }),
+  }
+}
+
+/** All ranges of one query are asked with one object, by which a source in memory remembers its scan. */
+function restrictQueries(denials: Denials | null): (query: ListingQuery) => ListingQuery {
+  const { only = NO_FILTER } = denials ?? {}
+  if (only.criteria.length === 0) return (query) => query
+  const restricted = new WeakMap<ListingQuery, ListingQuery>()
+  return (query) => {
+    const before = restricted.get(query)
+    if (before !== undefined) return before
+    const { standing = NO_FILTER } = query
+    const asked = { ...query, standing: bothFilters(standing, only), madeOf: query.madeOf ?? query }
+    restricted.set(query, asked)
+    return asked
+  }
+}
+
+type StorefrontOf = NonNullable<NamedSource['storefrontOf']>
+
+/** A denied publisher is not known here, and the own Registry knows those with a listing that is shown. */
+function restrictDirectory(storefrontOf: StorefrontOf, denials: Denials | null): StorefrontOf {
+  if (denials === null) return storefrontOf
+  return (publisher, { standing = NO_FILTER, denied = [] } = {}) => {
+    if (!denials.isActive()) return storefrontOf(publisher, { standing, denied })
+    if (denials.deniesPublisher(publisher)) return undefined
+    const within = { standing: bothFilters(standing, denials.only), denied: [...denied, denials.rows] }
+    return storefrontOf(publisher, within)
   }
 }
 
 /** An answer is made again once rules have changed. */
-function whileRulesHold<Info extends Pick<Reading, 'isCurrent'>>(denials: Denials | null, info: Info): Info {
+async function whileRulesHold<Info extends Pick<Reading, 'isCurrent'>>(
+  denials: Denials | null,
+  read: () => Promise<Info>,
+): Promise<Info> {
+  const version = denials?.version
+  const info = await read()
   const { isCurrent } = info
   if (denials === null || isCurrent === undefined) return info
-  const { version } = denials
   return { ...info, isCurrent: (now?: number) => denials.version === version && isCurrent(now) }
 }
 
 function restrictHeld(held: Held, denials: Denials, isDenied: (item: Item) => boolean): Held {
+  const { version } = held
   return {
     ...held,
+    ...(version && { version: () => `${version()}.${denials.version}` }),
     find: (listingId) => {
       const copies = held.find(listingId)
       return denials.isActive() ? copies.filter(({ item }) => !isDenied(item)) : copies
@@ -94,43 +146,61 @@ function restrictWhole(whole: Whole, isDenied: (item: Item) => boolean): Whole {
 }
 
 function withoutDenied(reading: Reading, isDenied: (item: Item) => boolean): Reading {
-  const listings = reading.listings.filter((item) => !isReadable(item) || !isDenied(item))
-  return { ...reading, listings, total: reading.total - (reading.listings.length - listings.length) }
+  const denied = new Set(reading.listings.filter((item) => isReadable(item) && isDenied(item)))
+  const listings = reading.listings.filter((item) => !denied.has(item))
+  return markUnknown({ ...reading, listings, total: reading.total - denied.size }, hasUnknown(denied))
+}
+
+/** An answer without copies that may be of a denied publisher is incomplete. */
+function markUnknown<Info extends Pick<Reading, 'missing'>>(info: Info, isUnknown: boolean): Info {
+  return isUnknown ? { ...info, missing: joinMissing(info.missing, DIRECTORY) } : info
+}
+
+function hasUnknown(denied: Iterable<Item>): boolean {
+  return Iterator.from(denied).some(({ publisher }) => publisher === null)
 }
 
 type Restriction = {
   range: Range
   signal: AbortSignal
   isDenied: (item: Item) => boolean
-  isActive: boolean
+  denials: Denials | null
 }
 
 /**
- * A source that is not in memory is read whole: which of its copies exist depends on those of better sources. One that is too large
- * is asked for what matches the filter of the view, where the reader does not use the same names.
+ * A source that is not in memory is read whole: which of its copies exist depends on those of better sources, and on rules that no
+ * source applies. One that is too large is asked for the filters of the view and of the rules, where the reader does not use
+ * the same names.
  */
 async function readRestricted(
   source: NamedSource,
   query: ListingQuery,
-  { range, signal, isDenied, isActive }: Restriction,
+  { range, signal, isDenied, denials }: Restriction,
 ): Promise<Reading> {
   const { standing = NO_FILTER } = query
-  if (standing.criteria.length === 0 && !isActive) return source.read(query, range, signal)
+  if (standing.criteria.length === 0 && denials?.isActive() !== true) return source.read(query, range, signal)
   const asked = { ...query, standing: undefined, madeOf: query.madeOf ?? query }
   try {
     const reading = await source.read(asked, FULL_RANGE, signal)
     return await inTurns(cutOut(withoutExplanation(reading), range, isDenied))
   } catch (error) {
-    if (isActive || !(error instanceof SourceError) || !TOO_LARGE.includes(error.reason)) throw error
-    const names = new Set(standing.criteria.map(({ filter }) => filter.name))
-    if (query.filters.some(([name]) => names.has(filterNameOf(name)))) throw error
-    return readMatching(source, asked, standing, { range, signal })
+    if (!(error instanceof SourceError) || !TOO_LARGE.includes(error.reason)) throw error
+    const kept = bothFilters(standing, denials?.only ?? NO_FILTER)
+    if (denials?.deniesSubjects() === true || !canJoin(query, kept)) throw error
+    const reading = await readMatching(source, asked, kept, { range, signal })
+    return withoutDenied(reading, isDenied)
   }
+}
+
+/** Of two values of a name the last one counts. */
+function canJoin(query: ListingQuery, { criteria, filters }: StandingFilter): boolean {
+  const names = new Set(criteria.map(({ filter }) => filter.name))
+  return names.size === filters.length && !query.filters.some(([name]) => names.has(filterNameOf(name)))
 }
 
 const TOO_LARGE: readonly SourceReason[] = ['scan_limit', 'unsupported_filter']
 
-/** @throws SourceError `scan_limit` where the source does not declare the filters of the view */
+/** @throws SourceError `scan_limit` where the source does not declare these filters */
 async function readMatching(
   source: NamedSource,
   query: ListingQuery,
@@ -146,7 +216,10 @@ async function readMatching(
     if (!(error instanceof SourceError) || error.filters.length === 0) throw error
     const asked = error.filters.filter((name) => query.criteria.some(({ filter }) => filter.name === name))
     if (asked.length > 0) throw new SourceError(error.reason, error.message, { filters: asked })
-    throw new SourceError('scan_limit', `${source.name}: has too many listings to read all for this view`)
+    throw new SourceError(
+      'scan_limit',
+      `${source.name}: has too many listings to read all of them for the filters of the view or the rules`,
+    )
   }
 }
 
@@ -160,11 +233,13 @@ function withoutExplanation(reading: Reading): Reading {
 function* cutOut(
   reading: Reading,
   range: Range,
-  isLeftOut: (item: Item) => boolean,
+  isDenied: (item: Item) => boolean,
 ): Generator<void, Reading> {
   const all: Item[] = []
+  const denied: Item[] = []
   for (const item of reading.listings) {
-    if (!isReadable(item) || !isLeftOut(item)) all.push(item)
+    if (isReadable(item) && isDenied(item)) denied.push(item)
+    else all.push(item)
     yield
   }
   const start = range.after === null ? 0 : all.findIndex((item) => isAfter(item, range.after))
@@ -172,7 +247,7 @@ function* cutOut(
   const listings = all.slice(from, from + range.count)
   const isPartial = from > 0 || listings.length < all.length
   return {
-    ...reading,
+    ...markUnknown(reading, hasUnknown(denied)),
     listings,
     hasMore: from + listings.length < all.length,
     total: all.length,

@@ -1,5 +1,6 @@
 import type { HiddenRows } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
+import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item, ReadingInfo } from '../domain/source/reading.ts'
 import { inTurns } from '../domain/turns.ts'
@@ -75,10 +76,8 @@ function signedSource(source: NamedSource, denied: HiddenRows | undefined): Name
 
 /** Copies without a publisher are left out, and a later answer may have them. */
 function withDirectory<Info extends ReadingInfo>(info: Info): Info {
-  return info.isAttributed === false ? { ...info, missing: [...(info.missing ?? []), DIRECTORY] } : info
+  return info.isAttributed === false ? { ...info, missing: joinMissing(info.missing, DIRECTORY) } : info
 }
-
-const DIRECTORY = { registry: 'publishers', state: 'unavailable', reason: 'timeout' } as const
 
 const hasPublisher = ({ publisher }: Item): boolean => publisher !== null && readPublisher(publisher) !== null
 

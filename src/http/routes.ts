@@ -50,7 +50,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     plain ? plainListingRoutes(gateway, plain, registry!.name) : mergedListingRoutes(gateway),
     changeRoutes(gateway, plain !== undefined, options.watching),
     publishingRoutes(registry),
-    registry && publisherRoutes(registry.replica, registry.name),
+    registry && publisherRoutes(registry.replica, registry.name, market),
     !plain && sourceRoutes(gateway),
     facetRoutes(gateway),
     vocabularyRoutes(gateway),

@@ -56,17 +56,20 @@ export function activeBlocks(projection: Projection): Block[] {
 
 type Write = { identity: PublisherIdentity; listingId: string; storefrontUrl: string | null }
 
+/** The own Registry as a source, and what the gateway file denies there. */
+export type LocalRules = { name: string; denied: readonly Pick<Block, 'subject' | 'reason'>[] }
+
 /**
  * After the signature was checked, whatever identity of the publisher has signed.
- * @param name of the own Registry
  * @throws EntrepotError `forbidden` with the operator's reason
  */
 export function refuseBlocked(
   projection: Projection,
   { identity, listingId, storefrontUrl }: Write,
-  name: string,
+  { name, denied }: LocalRules,
 ): void {
-  const blocks = activeBlocks(projection).filter(({ source }) => source === null || source === name)
+  const active = activeBlocks(projection).filter(({ source }) => source === null || source === name)
+  const blocks = [...denied, ...active]
   if (blocks.length === 0) return
   const publisher = projection.publisherOf(identity)
   const rotated = publisher?.rotations.map(({ current }) => current) ?? []

@@ -91,6 +91,7 @@ const provenance = z
     publisher: z.string().optional().describe('Signing address, where it is known'),
     also_in: z.array(z.string()),
     stale: z.boolean(),
+    label: z.string().optional().describe('What the operator of this gateway says of the source'),
     differs: z.boolean().optional(),
     conflict: z.boolean().optional(),
     disputed: z

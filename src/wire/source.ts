@@ -102,6 +102,12 @@ export const sourceDetailsSchema = sourceStatusSchema
       .optional()
       .describe('In effect, by their names in the gateway file; the key only as whether there is one'),
     traffic: trafficSchema.optional(),
+    left_out: z
+      .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
+      .optional()
+      .describe(
+        'Open listings that each rule of [curation] and each block leaves out; null for a source that is read live and was not read whole lately',
+      ),
   })
   .meta({ id: 'SourceDetails' })
 

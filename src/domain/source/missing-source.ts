@@ -25,6 +25,11 @@ const MAX_VIA = 16
 
 export const UNNAMED_SOURCE: MissingSource = { registry: '*', state: 'unavailable', reason: 'bad_envelope' }
 
+/** The directory of publishers: copies without a publisher are left out, and a later answer may have them. */
+export const DIRECTORY: readonly MissingSource[] = [
+  { registry: 'publishers', state: 'unavailable', reason: 'timeout' },
+]
+
 export type MissingOptions = {
   /** Whether to drop sources skipped as `loop`: the query has visited those already. */
   ignoreLoops: boolean

@@ -1,4 +1,4 @@
-import type { HiddenRows, StandingFilter } from '../query.ts'
+import type { HiddenRows, ListingQuery } from '../query.ts'
 import type { Breaker } from './breaker.ts'
 import type { Held, LookUpCopies, ReadWhole } from './held.ts'
 import type { Source, SourceMode, Visibility } from './reading.ts'
@@ -22,12 +22,17 @@ export type NamedSource = {
   lookUp?: LookUpCopies
   /** Rows that a rule of the operator leaves out, while it is in memory. */
   denied?: readonly HiddenRows[]
+  /** `_meta.label` of what is shown of it. */
+  label?: string
   breaker?: () => Breaker['state']
   /**
    * The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. The own Registry knows
-   * those with a listing within `standing`.
+   * those with a listing within `within`.
    */
-  storefrontOf?: (publisher: string, standing?: StandingFilter) => string | null | undefined
+  storefrontOf?: (publisher: string, within?: Within) => string | null | undefined
   /** Whether a listing may repeat: a gateway's pages by cursor repeat one whose copies are far apart. */
   mayRepeat?: boolean
 }
+
+/** What exists for a reader, of one source. */
+export type Within = Pick<ListingQuery, 'standing' | 'denied'>

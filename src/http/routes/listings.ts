@@ -83,7 +83,8 @@ const listPlain = (
     const request = { reader, signal, trace, ifMatch: header('if-match') }
     const query = await readMarketQuery(market, parameters, request)
     // In the protocol, an unknown publisher is answered before the filters are checked.
-    const isUnknown = publisher !== null && !knowsPublisher(replica.projection, publisher, { reader, name })
+    const local = { reader, name, denials: market.denialsOf(name) }
+    const isUnknown = publisher !== null && !knowsPublisher(replica.projection, publisher, local)
     const { items, total, unplaced, isCurrent, changesPosition } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,

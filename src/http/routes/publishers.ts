@@ -3,6 +3,7 @@ import type { Publisher } from '../../domain/publisher.ts'
 import type { Reader } from '../../domain/reader.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
+import type { Market } from '../../gateway/market.ts'
 import { type RegistryView, registryView } from '../../registry/publishers-in-view.ts'
 import type { Replica } from '../../registry/replica.ts'
 import { listingStatusSchema, publisherSchema } from '../../wire/listing.ts'
@@ -22,7 +23,7 @@ const stats = z
   .meta({ id: 'Stats' })
 
 /** @param name of the local Registry, which a reader may not see */
-export const publisherRoutes = (replica: Replica, name: string): Route[] => [
+export const publisherRoutes = (replica: Replica, name: string, market: Denying): Route[] => [
   {
     method: 'GET',
     path: '/publishers',
@@ -40,7 +41,7 @@ export const publisherRoutes = (replica: Replica, name: string): Route[] => [
     handle: ({ query, reader }) => {
       const { limit, offset } = readPaging(query)
       const identifier = query.identifier
-      const view = viewOf(replica, reader, name)
+      const view = viewOf(replica, reader, { name, market })
       const publishers =
         identifier === undefined
           ? newest(view, offset, limit)
@@ -58,7 +59,7 @@ export const publisherRoutes = (replica: Replica, name: string): Route[] => [
     problems: [404, 422],
     handle: ({ params, reader }) => {
       const publisherId = readIntegerParameter(PUBLISHER_ID, params.publisher_id)!
-      const publisher = viewOf(replica, reader, name).publishers.get(publisherId)
+      const publisher = viewOf(replica, reader, { name, market }).publishers.get(publisherId)
       if (publisher === undefined) throw new EntrepotError('not_found', 'Publisher not found')
       return json(toJson(publisher))
     },
@@ -71,7 +72,7 @@ export const publisherRoutes = (replica: Replica, name: string): Route[] => [
     responses: { 200: { description: 'Counts', schema: stats } },
     problems: [404],
     handle: ({ reader }) => {
-      const { publishers, counts } = viewOf(replica, reader, name)
+      const { publishers, counts } = viewOf(replica, reader, { name, market })
       return json({
         publisher_count: publishers.size,
         order_count: Object.values(counts).reduce((sum, count) => sum + count, 0),
@@ -81,11 +82,17 @@ export const publisherRoutes = (replica: Replica, name: string): Route[] => [
   },
 ]
 
+type Denying = Pick<Market, 'denialsOf'>
+
 const PUBLISHER_ID = integerParameter('path', 'publisher_id', 'The numeric id')
 
 /** @throws EntrepotError `not_found`: without the local Registry the route does not exist */
-function viewOf({ projection }: Replica, reader: Reader, name: string): RegistryView {
-  const view = registryView(projection, reader, name)
+function viewOf(
+  { projection }: Replica,
+  reader: Reader,
+  { name, market }: { name: string; market: Denying },
+): RegistryView {
+  const view = registryView(projection, reader, { name, denials: market.denialsOf(name) })
   if (view === null) throw new EntrepotError('not_found', 'Not Found')
   return view
 }

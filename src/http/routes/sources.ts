@@ -21,10 +21,9 @@ export type SourceList = {
   clock: Clock
 }
 
-export const sourceRoutes = (list: SourceList & { market: Pick<Market, 'listingCounts'> }): Route[] => [
-  readerRoute(list),
-  ...adminRoutes(list),
-]
+export const sourceRoutes = (
+  list: SourceList & { market: Pick<Market, 'listingCounts' | 'ruleCounts'> },
+): Route[] => [readerRoute(list), ...adminRoutes(list)]
 
 const readerRoute = ({ sources, market }: Parameters<typeof sourceRoutes>[0]): Route => ({
   method: 'GET',
@@ -49,7 +48,7 @@ const readerRoute = ({ sources, market }: Parameters<typeof sourceRoutes>[0]): R
   },
 })
 
-const adminRoutes = ({ sources, clock }: SourceList): Route[] => [
+const adminRoutes = ({ sources, clock, market }: Parameters<typeof sourceRoutes>[0]): Route[] => [
   {
     method: 'GET',
     path: '/admin/sources',
@@ -61,10 +60,15 @@ const adminRoutes = ({ sources, clock }: SourceList): Route[] => [
         schema: z.object({ sources: z.array(sourceDetailsSchema) }),
       },
     },
-    handle: () => ({
-      ...json({ sources: sources.map(({ status }) => withTraffic(status(), clock.monotonic())) }),
-      headers: NO_STORE,
-    }),
+    handle: async ({ signal }) => {
+      const counts = await market.ruleCounts(signal)
+      const reports = sources.map(({ status }) => {
+        const report = withTraffic(status(), clock.monotonic())
+        const leftOut = counts.get(report.registry) ?? []
+        return leftOut.length === 0 ? report : { ...report, left_out: [...leftOut] }
+      })
+      return { ...json({ sources: reports }), headers: NO_STORE }
+    },
   },
   {
     method: 'POST',

@@ -5,7 +5,7 @@ import { parseTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError, type Violation } from '../../errors.ts'
 import { type JsonObject, parseJson } from '../../json/value.ts'
 import type { Expected, Store } from '../../store/store.ts'
-import { refuseBlocked } from '../blocks.ts'
+import { type LocalRules, refuseBlocked } from '../blocks.ts'
 import { invalid, notOwner } from '../errors.ts'
 import type { Replica } from '../replica.ts'
 import type { Verifier } from '../verify-claim.ts'
@@ -14,9 +14,7 @@ import { candidateOf, type ShapeCheck } from './listing-shape.ts'
 /** Each failed try means that another write succeeded. */
 const MAX_TRIES = 20
 
-export type WriteContext = {
-  /** Of the own Registry, as a source. */
-  name: string
+export type WriteContext = LocalRules & {
   store: Store
   replica: Replica
   verifier: Verifier
@@ -49,9 +47,9 @@ type Writing<T> = {
 export async function writeChecked<T>(
   change: ListingChange,
   { admit, write }: Writing<T>,
-  { replica, shape, name }: WriteContext,
+  { replica, shape, ...local }: WriteContext,
 ): Promise<{ result: T; warnings: Violation[] }> {
-  refuseBlocked(replica.projection, change, name)
+  refuseBlocked(replica.projection, change, local)
   const isEnforced = shape.mode === 'enforce' && !change.isRepeat
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const { violations, expected, isOwnedByAnother } = checkShape(change, { replica, shape })

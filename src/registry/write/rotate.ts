@@ -5,18 +5,16 @@ import type { JsonValue } from '../../json/value.ts'
 import { isSamePrincipal } from '../../signing/principal.ts'
 import { isProvenRotation, readRotation } from '../../signing/rotation.ts'
 import type { RetireOutcome, RotateOutcome, Store } from '../../store/store.ts'
-import { refuseBlocked } from '../blocks.ts'
+import { type LocalRules, refuseBlocked } from '../blocks.ts'
 import type { Replica } from '../replica.ts'
 import type { SignedWriter } from './signed-write.ts'
 
-export type RotationContext = {
+export type RotationContext = LocalRules & {
   store: Store
   replica: Replica
   /** The name of this Registry. */
   authority: string
   nowSeconds: () => number
-  /** Of this Registry as a source. */
-  name: string
 }
 
 const MAX_OVERLAP_SECONDS = 86_400
@@ -26,7 +24,7 @@ export async function rotateIdentity(
   publisherId: number,
   body: JsonValue,
   { identity, use }: SignedWriter,
-  { store, replica, authority, nowSeconds, name }: RotationContext,
+  { store, replica, authority, nowSeconds, ...local }: RotationContext,
 ): Promise<Rotation> {
   if (replica.projection.publisher(publisherId) === null) await replica.catchUp()
   if (replica.projection.publisher(publisherId) === null) throw refusal('publisher_not_found')
@@ -42,7 +40,7 @@ export async function rotateIdentity(
   if (!isProvenRotation(request, nowSeconds()))
     throw new EntrepotError('unauthorized', 'Invalid or expired rotation proofs')
   // Another identity would be the way out of a block.
-  refuseBlocked(replica.projection, { identity, listingId: '', storefrontUrl: null }, name)
+  refuseBlocked(replica.projection, { identity, listingId: '', storefrontUrl: null }, local)
   return recorded(await store.rotate({ publisherId, intent, use }), replica)
 }
 

@@ -3,7 +3,7 @@ import type { ChangeJson } from '../../../src/wire/change.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../helpers/follower.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
 
@@ -36,6 +36,7 @@ async function openMarket(t: ExecutionContext): Promise<RunningService> {
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
   await whenReady(service)
+  await whenAttributed(service)
   const shop = { storefront_url: 'https://alice.example/shop' }
   t.is((await publish(service.url, ALICE, { listing_id: 'own', ...shop })).status, 201)
   t.is((await publish(service.url, BOB, { listing_id: 'bobs' })).status, 201)
@@ -86,7 +87,10 @@ test('block: a publisher is in no answer at once, and comes back when it is undo
     sources.map(({ listings }) => listings),
     [1, 1, 1],
   )
+  t.false((await service.get('/publishers')).text.includes(ALICE.address.toLowerCase()))
+  t.like((await service.get('/api/v1/system/stats')).json(), { publisher_count: 1, order_count: 1 })
   t.is((await unblock(service, id)).status, 204)
+  t.true((await service.get('/publishers')).text.includes(ALICE.address.toLowerCase()))
   t.deepEqual(await shown(service), before)
 })
 

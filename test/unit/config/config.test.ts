@@ -43,7 +43,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     registry: { name: 'local', enabled: true, listingShape: 'warn' },
     access: { announcePrivate: false, open: false, plain: true, anonymous: 'public', keys: 'all' },
     views: [],
-    curation: { denyPublishers: [] },
+    curation: { denyPublishers: [], rules: [] },
     keys: { trustSeconds: 300 },
     changes: { retentionSeconds: 86_400, maxWatchers: 1000, maxWatchersPerReader: 20 },
     cache: {
@@ -270,6 +270,36 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
     'f:3: gateway.budget_ms: expected a number',
     'f:7: upstreams[1].name: is missing; add it',
     'f:9: upstreams[1].timeout: unknown setting; did you mean timeout_ms?',
+  ])
+})
+
+test('config: what is wrong with a rule has its line, and one that leaves out nothing is a warning', (t) => {
+  const upstream = '[[upstreams]]\nname = "eu"\nurl = "https://eu.example"\n'
+  t.deepEqual(
+    problemsOf(
+      t,
+      `${upstream}[[curation.rules]]
+source = "ue"
+deny = { publisher = ["alice"], storefront = ["https://shop.example/?a=1"] }
+only = { gpu = [] }
+label = ""`,
+    ).sort(),
+    [
+      'curation.rules[0].deny.publisher[0]: expected 0x and 40 hex digits, or ed25519: and a key',
+      'curation.rules[0].deny.storefront[0]: expected the http or https URL of a storefront, without a query',
+      'curation.rules[0].label: expected 1 to 64 printable characters',
+      'curation.rules[0].only.gpu: expected 1 or more',
+    ],
+  )
+  t.deepEqual(problemsOf(t, `${upstream}[[curation.rules]]\nsource = "ue"\nlabel = "x"`), [
+    "curation.rules[0].source: there is no source 'ue'; known are local, eu",
+  ])
+  const rules = (toml: string) =>
+    load(toml, { REGISTRY_REQUIRE_WRITE_API_KEY: 'true' }).warnings.map(({ path }) => path)
+  t.deepEqual(rules('[[curation.rules]]\nlabel = "x"'), ['curation.rules[0]'])
+  t.deepEqual(rules(`${upstream}[[curation.rules]]\ndeny = { publisher = [] }`), ['curation.rules[0]'])
+  t.deepEqual(rules(`${upstream}[[curation.rules]]\nlabel = "x"\n[[curation.rules]]\nlabel = "y"`), [
+    'curation.rules[1].label',
   ])
 })
 

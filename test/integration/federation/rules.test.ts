@@ -1,0 +1,259 @@
+import test, { type ExecutionContext } from 'ava'
+import { ConfigError } from '../../../src/errors.ts'
+import { renderFilterSpec } from '../../../src/filter-spec/filter.ts'
+import { readFilterSpec } from '../../../src/filter-spec/load.ts'
+import { eventually } from '../../helpers/eventually.ts'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { Follower } from '../../helpers/follower.ts'
+import {
+  patientToml,
+  startFake,
+  startPatientGateway,
+  whenAttributed,
+  whenReady,
+} from '../../helpers/gateway.ts'
+import { type RunningService, startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, publish } from '../../helpers/seller.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const CAROL = `0x${'c'.repeat(40)}`
+const SHOPS = [
+  [0, ALICE.address, 'https://alice.example/shop'],
+  [1, CAROL, 'https://carol.example/shop'],
+] as const
+const SPEC = JSON.parse(renderFilterSpec(readFilterSpec('config/filter-spec.yaml')))
+
+const offer = (id: string, seller: number, gpu_model: string, second: number): string =>
+  listingText({
+    listing_id: id,
+    publisher_id: seller,
+    storefront_url: SHOPS[seller]![2],
+    offer_resource: { gpu_model, gpu_count: 8, region: 'Oslo' },
+    created_at: `2026-11-20T10:00:0${second}`,
+  })
+
+/** The own Registry, one source in memory and one that is live. Alice sells in all three, `shared` as different models. */
+async function openMarket(t: ExecutionContext, rules: string) {
+  const held = await startFake(t, {
+    items: [offer('shared', 0, 'H200', 3), offer('held-carol', 1, 'A100', 2)],
+    publishers: SHOPS,
+  })
+  const live = await startFake(t, {
+    items: [offer('shared', 0, 'H100', 3), offer('live-carol', 1, 'H200', 2)],
+    publishers: SHOPS,
+  })
+  const upstreams = [
+    { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
+    { name: 'live', url: live.url },
+  ]
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const service = await startPatientGateway(t, upstreams, { environment, more: rules })
+  await whenReady(service)
+  await whenAttributed(service)
+  const reload = (more: string) => service.reload(patientToml(upstreams, more))
+  return { ...service, reload }
+}
+
+type Item = { listing_id: string; _meta: { registry: string; also_in: string[]; label?: string } }
+
+async function itemsOf(service: RunningService, query = ''): Promise<Item[]> {
+  const reply = await service.get(`/listings${query}`)
+  const { items, total_after_filter } = reply.json() as { items: Item[]; total_after_filter: number }
+  if (items.length !== total_after_filter) throw new Error(`${items.length} of ${total_after_filter}`)
+  return items
+}
+
+const shown = async (service: RunningService, query = ''): Promise<string[]> =>
+  (await itemsOf(service, query)).map(({ listing_id, _meta }) => `${_meta.registry}/${listing_id}`).sort()
+
+const sell = (service: RunningService, fields: object, seller = ALICE) =>
+  publish(service.url, seller, {
+    listing_id: 'own',
+    storefront_url: 'https://alice.example/shop',
+    offer_resource: { gpu_model: 'A100', gpu_count: 1, region: 'Oslo' },
+    ...fields,
+  })
+
+test('rules: what one denies is in no answer of any upstream, and stays in the own Registry, which it does not name', async (t) => {
+  const service = await openMarket(t, `[[curation.rules]]\ndeny = { publisher = ["${ALICE.address}"] }`)
+  t.is((await sell(service, {})).status, 201)
+  const left = ['held/held-carol', 'live/live-carol', 'local/own']
+  for (const query of ['', '?sort=price']) t.deepEqual(await shown(service, query), left)
+  const lines = (await service.get('/listings', { Accept: 'application/x-ndjson' })).text.trim().split('\n')
+  t.is(lines.length, left.length + 1)
+  t.is((await service.get('/listings/shared')).status, 404)
+  const facets = (await service.get('/facets?by=gpu_model')).json() as { total: number }
+  t.is(facets.total, 3)
+  const { sources } = (await service.get('/sources')).json() as { sources: { listings: number }[] }
+  t.deepEqual(
+    sources.map(({ listings }) => listings),
+    [1, 1, 1],
+  )
+})
+
+test('rules: the best copy that `only` keeps decides, in memory and live, also after a change', async (t) => {
+  const h100 = '[[curation.rules]]\nsource = "held"\nonly = { gpu_model = ["H100", "A100"] }\n'
+  const service = await openMarket(
+    t,
+    `${h100}[[curation.rules]]\nsource = "local"\nonly = { gpu = "A100" }\nlabel = "own"`,
+  )
+  t.is((await sell(service, {})).status, 201)
+  t.deepEqual(await shown(service), ['held/held-carol', 'live/live-carol', 'live/shared', 'local/own'])
+  t.deepEqual(
+    (await itemsOf(service, '?gpu_model=H100')).map(({ _meta }) => _meta.also_in),
+    [[]],
+  )
+  const one = (await service.get('/listings/shared')).json() as { listing: Item }
+  t.deepEqual([one.listing._meta.registry, one.listing._meta.also_in], ['live', []])
+  const { facets } = (await service.get('/facets?by=gpu_model')).json() as {
+    facets: { gpu_model: { values: { value: string; count: number }[] } }
+  }
+  t.deepEqual(Object.fromEntries(facets.gpu_model.values.map(({ value, count }) => [value, count])), {
+    A100: 2,
+    H100: 1,
+    H200: 1,
+  })
+  const models = (await itemsOf(service)).map(({ listing_id, _meta }) => [listing_id, _meta.label])
+  t.deepEqual(Object.fromEntries(models), {
+    own: 'own',
+    shared: undefined,
+    'held-carol': undefined,
+    'live-carol': undefined,
+  })
+  const other = { offer_resource: { gpu_model: 'H200', gpu_count: 1, region: 'Oslo' } }
+  t.is((await sell(service, other)).status, 201)
+  t.deepEqual(await shown(service), ['held/held-carol', 'live/live-carol', 'live/shared'])
+  t.deepEqual(await shown(service, '?sort=price'), ['held/held-carol', 'live/live-carol', 'live/shared'])
+})
+
+test('rules: a source that is too large is sent the filters of `only` that it declares, and is skipped for any other rule', async (t) => {
+  const items = [offer('a', 0, 'H200', 3), offer('b', 1, 'A100', 2), offer('c', 0, 'H200', 1)]
+  const fake = await startFake(t, { items, publishers: SHOPS, filterSpec: SPEC })
+  const upstreams = [{ name: 'large', url: fake.url, settings: 'scan_limit = 2' }]
+  const service = await startPatientGateway(t, upstreams, {
+    more: '[[curation.rules]]\nonly = { gpu_model = "H200" }\nlabel = "unverified"',
+  })
+  await eventually('its filter spec', async () => (await service.get('/listings')).status === 200)
+  const listed = await itemsOf(service)
+  t.deepEqual(
+    listed.map(({ listing_id, _meta }) => [listing_id, _meta.label]),
+    [
+      ['a', 'unverified'],
+      ['c', 'unverified'],
+    ],
+  )
+  t.is(fake.requests.at(-1)?.parameters.get('gpu_model'), 'H200')
+  for (const rules of [
+    '[[curation.rules]]\nonly = { gpu = "H200" }',
+    `[[curation.rules]]\ndeny = { publisher = ["${CAROL}"] }`,
+  ]) {
+    await service.reload(patientToml(upstreams, rules))
+    const { status, json } = await service.get('/listings')
+    t.is(status, 503)
+    const { sources } = json() as { sources: { registry: string; state: string; reason?: string }[] }
+    t.like(sources[1], { registry: 'large', state: 'skipped', reason: 'scan_limit' })
+  }
+})
+
+test('rules: a publisher that is denied everywhere is named nowhere and cannot publish', async (t) => {
+  const service = await openMarket(t, '')
+  const names = async () => (await service.get('/publishers')).text
+  const stats = async () => (await service.get('/api/v1/system/stats')).json()
+  t.is((await sell(service, {})).status, 201)
+  t.is((await publish(service.url, BOB, { listing_id: 'bobs' })).status, 201)
+  t.true((await names()).includes(ALICE.address.toLowerCase()))
+  await service.reload(`[curation]\ndeny_publishers = ["${ALICE.address}"]`)
+  t.deepEqual(await shown(service), ['held/held-carol', 'live/live-carol', 'local/bobs'])
+  t.false((await names()).includes(ALICE.address.toLowerCase()))
+  t.deepEqual((await service.get(`/publishers?identifier=${ALICE.address}`)).json(), { items: [], count: 0 })
+  t.is((await service.get('/publishers/1')).status, 404)
+  t.like(await stats(), { publisher_count: 1, order_count: 1 })
+  const refused = await sell(service, { listing_id: 'more' })
+  t.is(refused.status, 403)
+  t.regex(refused.text, /has blocked this: its configuration denies it/)
+})
+
+test('rules: a reload applies other ones, and a position of before is gone', async (t) => {
+  const service = await openMarket(t, '')
+  const follower = new Follower(service, { query: 'sources=held' })
+  await follower.begin()
+  t.is((await follower.ask()).status, 200)
+  await service.reload('[[curation.rules]]\nsource = "live"\nonly = { gpu_model = "H100" }')
+  t.is((await follower.ask()).status, 410)
+  await follower.begin()
+  t.deepEqual(await shown(service), ['held/held-carol', 'held/shared'])
+  await service.reload(
+    '[[curation.rules]]\nsource = "held"\ndeny = { storefront = ["https://carol.example"] }',
+  )
+  t.is((await follower.ask()).status, 410)
+  t.deepEqual(await shown(service), ['held/shared', 'live/live-carol'])
+})
+
+test('rules: the operator sees what each leaves out of a source, readers do not', async (t) => {
+  const service = await openMarket(
+    t,
+    `[curation]\ndeny_publishers = ["${ALICE.address}"]\n[[curation.rules]]\nonly = { gpu_model = "H200" }`,
+  )
+  await shown(service)
+  const reports = (await service.get('/admin/sources', ADMIN)).json() as {
+    sources: { registry: string; left_out?: unknown }[]
+  }
+  t.deepEqual(
+    reports.sources.map(({ registry, left_out }) => [registry, left_out]),
+    [
+      ['local', [{ rule: 'curation.deny_publishers', listings: 0 }]],
+      [
+        'held',
+        [
+          { rule: 'curation.deny_publishers', listings: 1 },
+          { rule: 'curation.rules[0]', listings: 1 },
+        ],
+      ],
+      [
+        'live',
+        [
+          { rule: 'curation.deny_publishers', listings: 1 },
+          { rule: 'curation.rules[0]', listings: 1 },
+        ],
+      ],
+    ],
+  )
+  t.false((await service.get('/sources')).text.includes('left_out'))
+})
+
+test('rules: a filter that is not known here, or a value that it cannot have, refuses the start at its line', async (t) => {
+  for (const [only, what] of [
+    ['nothing = "x"', 'unknown filter'],
+    ['gpu = "H1000X"', 'H1000X'],
+    ['gpu_count_min = "many"', 'gpu_count_min'],
+  ] as const) {
+    const error = await t.throwsAsync(
+      startRegistry(t, { toml: `[[curation.rules]]\nsource = "local"\nonly = { ${only} }` }),
+      { instanceOf: ConfigError },
+    )
+    t.regex(error!.message, /gateway\.toml:3: curation\.rules\[0\]\.only\.\w+: /)
+    t.true(error!.message.includes(what), error!.message)
+  }
+})
+
+test('rules: a copy whose publisher is not known may be of a denied one, so it is left out of an incomplete answer', async (t) => {
+  const items = [offer('a', 0, 'H200', 3), offer('b', 1, 'H200', 2)]
+  const away = { kind: 'status', status: 503 } as const
+  for (const mode of ['live', 'snapshot']) {
+    const fake = await startFake(t, { items, publishers: SHOPS, publisherScript: away })
+    const upstreams = [{ name: 'eu', url: fake.url, settings: `mode = "${mode}"` }]
+    const service = await startPatientGateway(t, upstreams, {
+      more: `[curation]\ndeny_publishers = ["${ALICE.address}"]`,
+    })
+    await whenReady(service)
+    const answer = (await service.get('/listings')).json() as { complete: boolean; sources: object[] }
+    t.like(answer, { total_after_filter: 0, complete: false })
+    t.like(answer.sources.at(-1), { registry: 'eu/publishers', state: 'unavailable' })
+    const facets = (await service.get('/facets?by=gpu')).json()
+    t.like(facets, { total: 0, complete: false })
+    await service.reload(
+      patientToml(upstreams, '[[curation.rules]]\ndeny = { storefront = ["https://carol.example"] }'),
+    )
+    t.deepEqual(await shown(service), ['eu/a'])
+  }
+})
