@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import { keccak256 } from 'ox/Hash'
 import { pointFromScalar, recover, signRecoverable } from 'tiny-secp256k1'
-import { hashMessage, keccak256 } from 'viem/utils'
 
 /** 32-byte numbers, and the parity that picks the public key. */
 type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
@@ -52,11 +52,16 @@ export function addressOfKey(key: Uint8Array): string {
   return addressOf(publicKey)
 }
 
-const hashOf = (message: string | Uint8Array): Uint8Array =>
-  hashMessage(typeof message === 'string' ? message : { raw: message }, 'bytes')
+/** Of a personal message of EIP-191, version 0x45: its length is that of its bytes. */
+function hashOf(message: string | Uint8Array): Uint8Array {
+  const bytes = Buffer.from(message)
+  const prefix = Buffer.from(`\x19Ethereum Signed Message:\n${bytes.length}`)
+  return keccak256(Buffer.concat([prefix, bytes]), { as: 'Bytes' })
+}
 
 /** The first byte names the format of the key. */
-const addressOf = (publicKey: Uint8Array): string => `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
+const addressOf = (publicKey: Uint8Array): string =>
+  `0x${keccak256(publicKey.subarray(1), { as: 'Hex' }).slice(-40)}`
 
 const toHex = (value: bigint): string => value.toString(16).padStart(64, '0')
 

@@ -51,7 +51,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'koa-body': ['http/middleware/body.ts'],
   'proxy-addr': ['http/middleware/rate-limit.ts'],
   undici: ['upstream/'],
-  ox: ['cli/signing/'],
+  ox: ['signing/', 'cli/signing/'],
   'tiny-secp256k1': ['signing/'],
   ioredis: ['store/redis/', 'cache/redis'],
   redis: ['fleet/'],
