@@ -16,11 +16,12 @@ import { Banner, SourceLine, Waiting } from './board/sources.ts'
 import { type Answer, isError, useAnswer } from './board/state/answer.ts'
 import { useFacets } from './board/state/facets.ts'
 import type { ListingRow } from './board/state/listing-row.ts'
-import { type Listings, useListings, useOpenRows } from './board/state/listings.ts'
+import { type Listings, useOpenRows } from './board/state/listings.ts'
 import { useNews } from './board/state/news.ts'
+import { useShownListings } from './board/state/shown-listings.ts'
 import { CompareBar, CompareDialog } from './board/table/compare.ts'
 import { Results } from './board/table/results.ts'
-import { filtersOf, matchString, type Query, queryString } from './board/view.ts'
+import { filtersOf, matchString, type Query } from './board/view.ts'
 import { request, toProblemError } from './common/gateway.ts'
 import { KeyForm, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
@@ -38,7 +39,7 @@ function useBoard() {
   const [refreshes, setRefreshes] = useState(0)
   const [picked, setPicked] = useState<readonly ListingRow[]>([])
   const options = { key: apiKey, refreshes }
-  const listings = useListings(queryString(query), { ...options, page })
+  const { listings, shownQuery, progress } = useShownListings(query, { ...options, page })
   const spec = useAnswer<JsonValue>('filter-spec', options)
   const tokenList = useAnswer<{ tokens: Token[] }>('tokens', options)
   const tokens = useMemo(() => new TokenTable(tokenList.value?.tokens ?? []), [tokenList.value])
@@ -47,7 +48,11 @@ function useBoard() {
     const declared = controlsOf(spec.value)
     return listingView.hasRegion ? withDerived(declared) : declared
   }, [spec.value])
-  const facets = useFacets(query, isKnown(spec) ? facetNames(listingView, controls) : null, options)
+  // Counts by registry ask all of them.
+  const counted = facetNames(listingView, controls).filter(
+    (name) => shownQuery === query || name !== 'registry',
+  )
+  const facets = useFacets(shownQuery, isKnown(spec) ? counted : null, options)
   const refresh = (): void => setRefreshes((count) => count + 1)
   const [isFollowing, setFollowing] = useState(true)
   const news = useNews(matchString(query), {
@@ -60,7 +65,7 @@ function useBoard() {
   }, [listings.error])
   return {
     ...{ navigation, apiKey, changeKey, keyRefusal, refreshes, picked, setPicked, options },
-    ...{ listings, spec, tokens, controls, listingView, facets },
+    ...{ listings, progress, spec, tokens, controls, listingView, facets },
     refresh,
     ...{ news, isFollowing, setFollowing },
     // Drawn once: without tokens and counts, prices would change under the reader, and rows move.
@@ -117,7 +122,7 @@ function App() {
       <${Side} ...${board} />
       <main class="stack" ref=${main} tabindex="-1">
         <${Chips} ...${{ navigation, apiKey }} isEmpty=${listings.total === 0 && !listings.isPrevious} />
-        <${SourceLine} ...${{ reports, apiKey, refreshes }} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
+        <${SourceLine} ...${{ reports, apiKey, refreshes }} awaited=${listings.awaited} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
         ${view.open !== null && isError(opened[0]) && html`<p class="banner stack failed" role="alert">${lostLinkWords(opened[0], apiKey !== null)}</p>`}
         <${isReady ? Content : Loading} ...${board} />
       </main>
@@ -150,7 +155,7 @@ function Side(board: Board) {
       <${FilterPanel}
         ...${board}
         ...${{ query, error: listings.error, onRetry: refresh }}
-        sources=${(listings.sources ?? []).map(({ registry }) => registry).filter(isSelectable)}
+        sources=${[...(listings.sources ?? []).map(({ registry }) => registry), ...listings.awaited].filter(isSelectable)}
         onChange=${(next: Query, control: string) => navigation.go({ query: next }, control)}
       />
       <button type="button" class="show-results" onClick=${() => setOpen(false)}>${showWords(listings)}</button>
@@ -158,9 +163,9 @@ function Side(board: Board) {
   </aside>`
 }
 
-const Loading = ({ navigation, apiKey }: Board) =>
+const Loading = ({ progress }: Board) =>
   html`<h2 id="count"><span role="status">Loading…</span></h2>
-    <${Waiting} isWaiting ...${{ query: navigation.view.query, apiKey }} />`
+    <${Waiting} progress=${progress} />`
 
 function Content(board: Board) {
   const { navigation, apiKey, listings, tokens, facets, picked, setPicked } = board

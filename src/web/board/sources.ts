@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
 import { describeAnswered, haveAllAnswered } from '../../wire/describe-answered.ts'
 import { describeMissing, describeReason, hasAnswered } from '../../wire/describe-missing.ts'
@@ -10,11 +10,13 @@ import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { useAnswer } from './state/answer.ts'
 import type { Listings } from './state/listings.ts'
-import { parameterOf, type Query } from './view.ts'
+import type { Progress } from './state/progress.ts'
 
 type SourceLineProps = {
   /** `null` at a plain Registry, and before the first answer. */
   reports: readonly SourceReport[] | null
+  /** Sources without an answer yet. */
+  awaited: readonly string[]
   isPlain: boolean
   /** Whether there are registries that the reader does not see, by what the operator says. */
   hasPrivate: boolean
@@ -27,14 +29,26 @@ type SourceLineProps = {
 type Statuses = { sources: readonly SourceStatusJson[] }
 
 /** How many answered, which opens the list of all. */
-export function SourceLine({ reports, isPlain, hasPrivate, at, apiKey, refreshes }: SourceLineProps) {
+export function SourceLine({
+  reports: answered,
+  awaited,
+  isPlain,
+  hasPrivate,
+  at,
+  apiKey,
+  refreshes,
+}: SourceLineProps) {
   const [isOpen, setOpen] = useState(false)
   const statuses = useAnswer<Statuses>(isOpen ? 'sources' : null, {
     key: apiKey,
     refreshes,
   })
-  if (reports === null)
+  if (answered === null)
     return html`<p class="source-line hint">${isPlain ? 'Listings of this registry.' : ''}</p>`
+  const reports: Report[] = [
+    ...answered,
+    ...awaited.map((registry) => ({ registry, state: 'waiting' as const })),
+  ]
   const sources = joinSources(statuses.value?.sources ?? [], reports)
   return html`<details
     class=${haveAllAnswered(reports) ? 'source-line' : 'source-line partial'}
@@ -71,44 +85,21 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
   </li>`
 }
 
-/** By default an answer of this age is served from the gateway's cache. */
-const FRESH_SECONDS = 15
+type WaitingProps = { progress: Progress | null; children?: ComponentChildren }
 
-type WaitingProps = { query: Query; apiKey: string | null; children?: ComponentChildren }
-
-/** After a second of waiting names the registries that have not answered since; until then shows its children. */
-export function Waiting({ isWaiting, ...props }: WaitingProps & { isWaiting: boolean }) {
-  const [seconds, setSeconds] = useState(0)
-  useEffect(() => {
-    setSeconds(0)
-    const timer = isWaiting && setInterval(() => setSeconds((before) => before + 1), 1000)
-    return () => timer !== false && clearInterval(timer)
-  }, [isWaiting, props.query])
-  return isWaiting && seconds > 0
-    ? html`<${SilentSources} ...${props} ...${{ seconds }} />`
-    : html`${props.children}`
-}
-
-function SilentSources({ query, apiKey, seconds, children }: WaitingProps & { seconds: number }) {
-  const { value } = useAnswer<Statuses>('sources', { key: apiKey, refreshes: Math.floor(seconds / 3) })
-  const chosen = parameterOf(query, 'sources')?.split(',')
-  const silent = (value?.sources ?? []).filter(
-    ({ registry, mode, state, age_seconds: age, last_error }) =>
-      mode === 'live' &&
-      (chosen?.includes(registry) ?? true) &&
-      (age === null || age > FRESH_SECONDS + seconds) &&
-      (state !== 'unavailable' || last_error?.reason === 'timeout'),
-  )
+/** Names the registries that have not answered; until they are known shows its children. */
+export function Waiting({ progress, children }: WaitingProps) {
+  const silent = progress?.silent ?? []
   if (silent.length === 0) return html`${children}`
-  const names = silent.map(({ registry }) => registry).join(', ')
-  return html`<p class="hint">Waiting for ${plural(silent.length, 'registry', 'registries')}: ${untrustedText(names)}</p>`
+  return html`<p class="hint">Waiting for ${plural(silent.length, 'registry', 'registries')}: ${untrustedText(silent.join(', '))}</p>`
 }
 
 type BannerProps = { listings: Listings; hasKey: boolean }
 
 export function Banner({ listings, hasKey }: BannerProps) {
-  const { error, isComplete, rows, total, isPrevious, phase } = listings
+  const { error, isComplete, rows, total, isPrevious, phase, awaited } = listings
   if (error === null && (isComplete || total === null)) return null
+  if (awaited.length > 0) return html`<${StillWaiting} listings=${listings} />`
   const reports = error === null ? (listings.sources ?? []) : error.sources
   return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
     <h2>${error === null ? 'Some registries did not answer. Results are incomplete.' : headline(rows.length, total, isPrevious)}</h2>
@@ -119,6 +110,13 @@ export function Banner({ listings, hasKey }: BannerProps) {
     ${error !== null && canRetry(error.status) && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
   </section>`
 }
+
+/** A part of the answer is shown; the rest replaces it when it comes. */
+const StillWaiting = ({ listings: { awaited, sources } }: Pick<BannerProps, 'listings'>) =>
+  html`<section class="banner stack" role="status">
+    <h2>${untrustedText(`Waiting for ${awaited.join(', ')}. Listings of the others are shown; the rest follows.`, MAX_DETAIL_CHARS)}</h2>
+    <${MissingSources} reports=${sources ?? []} />
+  </section>`
 
 const KEY_REQUIRED = 'This gateway requires an API key. Enter one above, or ask its operator for one.'
 const MAX_DETAIL_CHARS = 1000
@@ -143,12 +141,14 @@ function MissingSources({ reports }: { reports: readonly SourceReport[] }) {
   </ul>`
 }
 
+/** Also of one without an answer yet: `waiting`. */
+type Report = Omit<SourceReport, 'state'> & { state: SourceReport['state'] | 'waiting' }
+
 /** `report`: how the source answered the query, if it was requested. */
-type KnownSource = Pick<SourceStatusJson, 'registry'> &
-  Partial<SourceStatusJson> & { report: SourceReport | null }
+type KnownSource = Pick<SourceStatusJson, 'registry'> & Partial<SourceStatusJson> & { report: Report | null }
 
 /** In the gateway's order, then those that only the answer names. */
-function joinSources(statuses: readonly SourceStatusJson[], reports: readonly SourceReport[]): KnownSource[] {
+function joinSources(statuses: readonly SourceStatusJson[], reports: readonly Report[]): KnownSource[] {
   const names = new Set(statuses.map(({ registry }) => registry))
   const fromStatuses = statuses.map((status) => ({
     ...status,

@@ -43,7 +43,8 @@ export function FilterControl(props: FilterControlProps) {
     unit === null || facet !== null || kind === 'choice' ? label : `${label} (${unit})`,
   )
   const isList = facet !== null && (kind === 'text' || kind === 'choice')
-  const isLevel = isList && name === 'sla'
+  // Of values that are not all listed, a level would leave some out.
+  const isLevel = isList && facet.other === 0 && NUMBERS.has(control.valueType)
   const isShown = value === null || canShow(control, value)
   const Input = isLevel ? AtLeastInput : isList ? ChoiceInput : isShown ? INPUTS[kind] : PlainInput
   return html`<div class="filter stack">
@@ -52,6 +53,8 @@ export function FilterControl(props: FilterControlProps) {
     ${value !== null && facet?.missing !== 0 && html`<${MissingChoice} ...${{ control, query, onChange }} />`}
   </div>`
 }
+
+const NUMBERS: ReadonlySet<string> = new Set(['integer', 'number'])
 
 type InputProps = Omit<FilterControlProps, 'query' | 'onChange'> & {
   id: string

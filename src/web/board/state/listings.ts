@@ -10,6 +10,8 @@ import { INITIAL_STATE, type LoaderState, PAGE_ROWS, PageLoader } from './page-l
 export type Listings = LoaderState & {
   /** Whether the rows still answer the previous query, until there is an answer, or because this one failed. */
   isPrevious: boolean
+  /** Sources without an answer yet, whose listings are not among the rows. */
+  awaited: readonly string[]
   /** Of the first page, in `GET /changes`; `null` where the service has none. */
   changesPosition: string | null
   /** Resolves to whether there are so many, or all. */
@@ -18,15 +20,16 @@ export type Listings = LoaderState & {
 }
 
 type LoadOptions = { key: string | null; refreshes: number }
-type ListingsOptions = LoadOptions & { page: number }
+export type ListingsOptions = LoadOptions & { page: number }
 
-/** The rows up to the end of `page`, more on demand. Another query, key or `refreshes` starts over. */
-export function useListings(query: string, { key, refreshes, page }: ListingsOptions): Listings {
+/** The rows up to the end of `page`, more on demand. Another query, key or `refreshes` starts over; `null` requests nothing. */
+export function useListings(query: string | null, { key, refreshes, page }: ListingsOptions): Listings {
   const [state, setState] = useState<Shown>(BLANK)
   const loader = useRef<PageLoader | null>(null)
   const start = useRef(0)
   start.current = (page - 1) * PAGE_ROWS
   useEffect(() => {
+    if (query === null) return setState(BLANK)
     // Another key must not see what the previous one showed.
     setState((old) => (old.key === key ? { ...old, isPrevious: true, error: null } : { ...BLANK, key }))
     let changesPosition: string | null | undefined
@@ -58,6 +61,7 @@ export function useListings(query: string, { key, refreshes, page }: ListingsOpt
   return useMemo(
     () => ({
       ...state,
+      awaited: [],
       loadUntil: async (count) => (await loader.current?.loadUntil(count)) ?? false,
       retry: () => void loader.current?.retry(),
     }),

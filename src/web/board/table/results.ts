@@ -15,6 +15,7 @@ import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
+import type { Progress } from '../state/progress.ts'
 import { parameterOf } from '../view.ts'
 import { listingsCsv } from './columns.ts'
 import { AgentCopy, Facts, Sentence } from './facts-line.ts'
@@ -26,7 +27,7 @@ import { inOrder, type Order, ordersOf, type Sorting, sortOf } from './row-order
 
 type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorting'> & {
   listings: Listings
-  apiKey: string | null
+  progress: Progress | null
   listingView: ListingView
   /** For an order by price where no token is chosen. */
   priceToken: string | null
@@ -41,7 +42,7 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorti
 }
 
 export function Results(props: ResultsProps) {
-  const { listings, apiKey, facets, news, isFollowing, setFollowing, refresh } = props
+  const { listings, progress, facets, news, isFollowing, setFollowing, refresh } = props
   const { navigation, listingView, priceToken, tokens } = props
   const { total, phase, sources, hints, loadedAt, isPrevious, isWhole, loadUntil } = listings
   const { view, go } = navigation
@@ -68,7 +69,7 @@ export function Results(props: ResultsProps) {
       <h2 id="count" tabindex="-1" ref=${heading}>
         <span role="status">${isLoading ? 'Loading…' : countWords(listings)}</span>
       </h2>
-      <${Waiting} isWaiting=${isLoading} query=${view.query} apiKey=${apiKey}><${Facts} ...${{ facets, listings, tokens }} /><//>
+      <${Waiting} progress=${isLoading ? progress : null}><${Facts} ...${{ facets, listings, tokens }} /><//>
       <span class="hint updated">
         ${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt - oldestAge(sources) * 1000} />`}</span>
     </div>
@@ -130,7 +131,8 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
 }
 
 /** That none matches is certain only if every source answered. */
-function countWords({ rows, total, isTotalExact, isComplete, error, sources, isPrevious }: Listings): string {
+function countWords(listings: Listings): string {
+  const { rows, total, isTotalExact, isComplete, error, sources, isPrevious, awaited } = listings
   if (total === null) return error === null ? 'Loading…' : 'No listings could be loaded.'
   if (isPrevious) return 'Results of the previous search'
   if (rows.length === 0)
@@ -140,6 +142,7 @@ function countWords({ rows, total, isTotalExact, isComplete, error, sources, isP
   const exact = total === 1 ? 'One listing' : `${number(total)} listings`
   const count = isTotalExact ? exact : `At most ${exact.toLowerCase()}`
   if (isComplete) return count
+  if (awaited.length > 0) return `${count} so far`
   const missing = (sources ?? []).filter(({ state }) => !hasAnswered(state))
   const [first] = missing
   if (first === undefined) return `${count} found; not complete`
@@ -190,8 +193,11 @@ const oldestAge = (sources: Listings['sources']): number =>
   Math.max(0, ...(sources ?? []).map(({ age_seconds: age }) => age ?? 0))
 
 /** What the file is of, when it was read, and what it lacks. */
-function csvNotes({ rows, isWhole, isComplete, sources, loadedAt }: Listings): string[] {
-  const missing = (sources ?? []).map(describeMissing).filter((words) => words !== null)
+function csvNotes({ rows, isWhole, isComplete, sources, awaited, loadedAt }: Listings): string[] {
+  const missing = [
+    ...(sources ?? []).map(describeMissing).filter((words) => words !== null),
+    ...awaited.map((name) => `${name} has not answered yet`),
+  ]
   return [
     `${location.href.replace(/#.*/, '')}, read ${new Date(loadedAt ?? Date.now()).toISOString()}`,
     `${plural(rows.length, 'listing')}, ${isWhole && isComplete ? 'all that match' : 'not all that match'}`,

@@ -2,7 +2,7 @@ import type { Route } from 'playwright-core'
 import { systemClock } from '../../../../src/domain/clock.ts'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, startUnchecked } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, startUnchecked } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { test } from '../in-chromium.ts'
 import { machine, rowsOf, waitForCount } from './federation.ts'
@@ -55,6 +55,37 @@ test.serial('board: names a lost source and marks the answer as incomplete', asy
   t.deepEqual(await page.locator('.source strong').allTextContents(), ['local', 'far', 'near'])
   t.deepEqual(page.faults, [])
 })
+
+test.serial(
+  'board: listings that are here are shown while a slow source is waited for, and the rest when it comes',
+  async (t) => {
+    const [near, far] = [
+      await startFake(t, { items: listingTexts('near', 3, { storefront_url: 'https://near.example/' }) }),
+      await startFake(t, { items: listingTexts('far', 2) }),
+    ]
+    const gateway = await startPatientGateway(t, [
+      { name: 'near', url: near.url },
+      { name: 'far', url: far.url },
+    ])
+    let release = (): void => {}
+    far.script = [{ kind: 'hold', until: new Promise<void>((resolve) => (release = resolve)) }]
+    const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+    await waitForCount(page, '3 listings so far')
+    t.is(await rowsOf(page).count(), 3)
+    await page
+      .getByRole('status')
+      .getByText(/^Waiting for far\. Listings of the others are shown/)
+      .waitFor()
+    await page.getByText('1 of 2 answered', { exact: true }).click()
+    await page.locator('.source', { hasText: /farno answer yet/ }).waitFor()
+    release()
+    await waitForCount(page, '5 listings')
+    await page.getByText('2 of 2 answered', { exact: true }).waitFor()
+    t.is(await page.getByText(/Waiting for/).count(), 0)
+    t.is(await rowsOf(page).count(), 5)
+    t.deepEqual(page.faults, [])
+  },
+)
 
 test.serial('board: ages are right after a refresh, and go on by themselves', async (t) => {
   let offsetMs = 0
