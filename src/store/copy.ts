@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { AuditEntry } from '../domain/audit.ts'
 import { unpackListings } from '../domain/listing.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Change, LoadVisitor, SpentSignature, Store } from './store.ts'
 
-export type CopySource = Pick<Store, 'load' | 'changesAfter' | 'close'> & {
+export type CopySource = Pick<Store, 'load' | 'changesAfter' | 'readAudit' | 'close'> & {
   /** In pages: used signatures, spent or not, that expire after that time. Some may come twice. */
   usedSignatures(after: Micros): AsyncIterable<SpentSignature[]>
   /** Latest expiry of a spent signature that was dropped; 0 without any. */
@@ -15,6 +16,8 @@ export type CopySource = Pick<Store, 'load' | 'changesAfter' | 'close'> & {
 export type CopyTarget = {
   put(change: Change): void
   putUsed(signature: SpentSignature): void
+  /** In the order of time. */
+  putAudit(entry: AuditEntry): void
   /** Resolves when everything that was put is written. */
   flush(): Promise<void>
   /** Ends the writing, and opens the copy for reading. Later mutations get a time after `clock`. */
@@ -70,6 +73,7 @@ async function copyInto(target: CopyTarget, source: CopySource, refusedUntil: Mi
     position = next.position
     isBehind = next.changes.length === BATCH
   }
+  await copyAudit(target, source)
   const copy = await target.seal(read.clock, await copyUses(target, source, refusedUntil))
   const written = new Tally()
   await copy.load(visitorOf((change) => written.add(change))).finally(() => copy.close())
@@ -77,6 +81,15 @@ async function copyInto(target: CopyTarget, source: CopySource, refusedUntil: Mi
     throw new EntrepotError('internal', `the copy has ${written}, the store has ${read}; it was deleted`)
   await target.publish()
   return read.counts
+}
+
+async function copyAudit(target: CopyTarget, source: CopySource): Promise<void> {
+  for (let since: Micros | undefined = 0; since !== undefined; ) {
+    const page: AuditEntry[] = await source.readAudit(since, BATCH)
+    for (const entry of page) target.putAudit(entry)
+    await target.flush()
+    since = page.at(-1)?.at
+  }
 }
 
 /** Returns until when the copy refuses every signature. Read last: the source may drop some meanwhile. */

@@ -15,6 +15,7 @@ export const STORE_OPERATIONS = [
   'request',
   'key',
   'block',
+  'audit',
   'ping',
   'read',
 ] as const
@@ -68,6 +69,8 @@ export class StoreHealth {
       hasUse: (use) => call('read', () => store.hasUse(use)),
       addBlock: (block) => call('block', () => store.addBlock(block)),
       endBlock: (id, onlyIfDue) => call('block', () => store.endBlock(id, onlyIfDue)),
+      appendAudit: (entry, bounds) => call('audit', () => store.appendAudit(entry, bounds)),
+      readAudit: (since, limit) => call('read', () => store.readAudit(since, limit)),
       reserve: (request) => call('request', () => store.reserve(request)),
       settle: (request, answer) => call('request', () => store.settle(request, answer)),
       rotate: (command) => call('publish', () => store.rotate(command)),

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../domain/api-key.ts'
+import type { AuditBounds, AuditEntry, NewAuditEntry } from '../domain/audit.ts'
 import type { Block, NewBlock } from '../domain/block.ts'
 import {
   type ListingFields,
@@ -61,6 +62,11 @@ export interface Store {
    */
   endBlock(id: number, onlyIfDue?: boolean): Promise<Block | null>
 
+  /** Times rise. Drops the oldest of each kind beyond its bounds, `MAX_AUDIT_DROPS` at most; nothing else is changed or removed. */
+  appendAudit(entry: NewAuditEntry, bounds: AuditBounds): Promise<AuditEntry>
+  /** Of both kinds, oldest first: at most `limit` after a time, or the latest ones. */
+  readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]>
+
   /**
    * Visits blocks, keys and publishers, then listings by `created_at`, each once. `changesAfter` the position that it returns
    * misses nothing, and may repeat.
@@ -85,6 +91,9 @@ export interface Store {
   ping(): Promise<void>
   close(): Promise<void>
 }
+
+/** Of one append: bounds that were lowered are reached step by step. */
+export const MAX_AUDIT_DROPS = 1000
 
 export type ChangelogPosition = string
 

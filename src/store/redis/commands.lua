@@ -5,7 +5,8 @@
 local format, publishers, publisher_ids, listings, created, counts, keys, log, ping, use_expiry, forgotten_use,
   spent, replaced, blocks = unpack(KEYS)
 local length = ARGV[2]
-local OWN_KEYS = 14
+-- The last two are those of the audit log.
+local OWN_KEYS = 16
 -- Of a mutation: the uses of its signature, or the record of its request.
 local use = KEYS[OWN_KEYS + 1]
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ChainableCommander } from 'ioredis'
+import { type AuditEntry, auditBytes } from '../../domain/audit.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Micros } from '../../domain/timestamp.ts'
@@ -34,6 +35,8 @@ class RedisCopy implements CopyTarget {
   #rows: ChainableCommander
   /** Publisher's id by listing. Counted here: in Redis that takes seconds for a million listings. */
   readonly #owners = new Map<string, number>()
+  /** Of the entries of each kind. */
+  readonly #auditBytes = new Map<string, number>()
 
   constructor(url: string, prefix: string) {
     this.#url = url
@@ -86,6 +89,16 @@ class RedisCopy implements CopyTarget {
 
   putUsed({ signature, expiresAt }: SpentSignature): void {
     this.#rows.zadd(this.#session.keys.spent, expiresAt, signature)
+  }
+
+  putAudit(entry: AuditEntry): void {
+    const { audit, sellerAudit } = this.#session.keys
+    const { at, kind, ...rest } = entry
+    const content = JSON.stringify(rest)
+    const written = (this.#auditBytes.get(kind) ?? 0) + auditBytes(content)
+    this.#auditBytes.set(kind, written)
+    const stream = kind === 'operator' ? audit : sellerAudit
+    this.#rows.xadd(stream, `${at}-0`, 'content', content, 'written', written)
   }
 
   async flush(): Promise<void> {

@@ -39,6 +39,10 @@ export const keysUnder = (prefix: string) => ({
   replacedIdentities: `${prefix}replaced-identities`,
   /** Hash: id → row. */
   blocks: `${prefix}blocks`,
+  /** Stream: acts of operators. This and the next are those of `audit.lua`. */
+  audit: `${prefix}audit`,
+  /** Stream: writes of sellers. */
+  sellerAudit: `${prefix}audit-sellers`,
 })
 
 /** In the order of `KEYS` in `feed.lua`. */

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../domain/api-key.ts'
+import type { AuditBounds, AuditEntry, NewAuditEntry } from '../../domain/audit.ts'
 import type { Block, NewBlock } from '../../domain/block.ts'
 import {
   frameBytes,
@@ -39,6 +40,7 @@ import {
   type UseKey,
   type WriteRequest,
 } from '../store.ts'
+import { RedisAudit } from './audit.ts'
 import { type Client, connected, loadClient } from './connection.ts'
 import { RedisFeed } from './feed.ts'
 import { StreamFollower } from './follower.ts'
@@ -65,6 +67,7 @@ export class RedisStore implements Store {
   readonly #spentSignatures: number
   readonly #loadClients = new Set<Client>()
   readonly feed: RedisFeed
+  readonly #audit: RedisAudit
   readonly #listeners = new Set<() => void>()
   readonly #feedListeners = new Set<() => void>()
   #follower: StreamFollower | undefined
@@ -74,6 +77,7 @@ export class RedisStore implements Store {
     this.#session = session
     this.#spentSignatures = spentSignatures
     this.feed = new RedisFeed(session, (notify) => this.#listen(this.#feedListeners, notify))
+    this.#audit = new RedisAudit(session)
     session.client.on('ready', () => {
       this.#follower?.reconnect()
       // Listeners can read what they missed while Redis was away.
@@ -210,6 +214,14 @@ export class RedisStore implements Store {
   async endBlock(id: number, onlyIfDue = false): Promise<Block | null> {
     const row = await this.#session.call('end_block', [id, Number(onlyIfDue)])
     return row === null ? null : blockFromRow(String(id), String(row))
+  }
+
+  appendAudit(entry: NewAuditEntry, bounds: AuditBounds): Promise<AuditEntry> {
+    return this.#audit.append(entry, bounds)
+  }
+
+  readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]> {
+    return this.#audit.read(since, limit)
   }
 
   /** Over its own connection: other commands have a short deadline and would wait for the pages. */

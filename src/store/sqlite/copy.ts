@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Micros } from '../../domain/timestamp.ts'
+import type { AuditEntry } from '../../domain/audit.ts'
+import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import type { CopySource, CopyTarget } from '../copy.ts'
 import type { Change, SpentSignature } from '../store.ts'
+import { SqliteAudit } from './audit.ts'
 import { SqliteBlocks } from './blocks.ts'
 import { createDatabase } from './database.ts'
 import { SqlitePublishers } from './publishers.ts'
@@ -49,6 +51,10 @@ export class SqliteCopy implements CopyTarget {
       signature,
       expiresAt,
     )
+  }
+
+  putAudit(entry: AuditEntry): void {
+    new SqliteAudit(this.#sql, nowMicros).put(entry)
   }
 
   async flush(): Promise<void> {}

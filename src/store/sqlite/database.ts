@@ -135,6 +135,7 @@ function migrate(database: DatabaseSync, file: string): void {
     database.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`)
   database.exec('CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id)')
   database.exec('CREATE INDEX IF NOT EXISTS spent_signature_expiry ON spent_signature (expires_at)')
+  database.exec('CREATE INDEX IF NOT EXISTS audit_kind ON audit (kind, at)')
   database.exec(NEW_FEED)
   for (const [table, column, type] of ADDED_COLUMNS)
     if (!hasColumn(database, table, column))
@@ -304,6 +305,12 @@ const ADDED_TABLES = {
     created_at INTEGER NOT NULL,
     until      INTEGER,
     ended_at   INTEGER
+  ) STRICT`,
+  audit: `(
+    at      INTEGER PRIMARY KEY,
+    kind    TEXT NOT NULL,
+    content TEXT NOT NULL,
+    written INTEGER NOT NULL
   ) STRICT`,
   key_use: `(
     key_id       INTEGER PRIMARY KEY,

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ApiKey, KeyUse, KeyUseStorage } from '../../domain/api-key.ts'
+import type { AuditBounds, AuditEntry, NewAuditEntry } from '../../domain/audit.ts'
 import type { Block, NewBlock } from '../../domain/block.ts'
 import { FIELD_END, LISTING_END } from '../../domain/listing.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
@@ -27,6 +28,7 @@ import {
   type UseKey,
   type WriteRequest,
 } from '../store.ts'
+import { SqliteAudit } from './audit.ts'
 import { SqliteBlocks } from './blocks.ts'
 import { SqliteChangelog } from './changelog.ts'
 import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
@@ -86,6 +88,7 @@ class SqliteStore implements Store {
   readonly #changelog: SqliteChangelog
   readonly #spent: SpentSignatures
   readonly #mutations: SqliteMutations
+  readonly #audit: SqliteAudit
   /** Outside the changelog: other replicas read it when they need it. */
   readonly keyUses: KeyUseStorage = {
     add: (uses) =>
@@ -113,6 +116,7 @@ class SqliteStore implements Store {
     this.#changelog = new SqliteChangelog(this.#sql, changelogLength, now)
     this.#spent = new SpentSignatures(this.#sql, spentSignatures)
     this.#mutations = new SqliteMutations(this.#sql, this.#changelog, this.#spent)
+    this.#audit = new SqliteAudit(this.#sql, now)
     this.feed = new SqliteFeed(this.#sql, {
       mutate: (mutate) => this.#mutate(mutate),
       read: (read) => this.#read(read),
@@ -186,6 +190,14 @@ class SqliteStore implements Store {
 
   endBlock(id: number, onlyIfDue = false): Promise<Block | null> {
     return this.#mutate(() => this.#mutations.endBlock(id, onlyIfDue))
+  }
+
+  appendAudit(entry: NewAuditEntry, bounds: AuditBounds): Promise<AuditEntry> {
+    return this.#mutate(() => this.#audit.append(entry, bounds))
+  }
+
+  async readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]> {
+    return this.#read(() => this.#audit.read(since, limit))
   }
 
   /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_BYTES`. */

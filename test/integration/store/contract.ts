@@ -1,4 +1,5 @@
 import type { OpenStore } from '../../helpers/store/subject.ts'
+import { auditContract } from './contract/audit.ts'
 import { blockContract } from './contract/blocks.ts'
 import { changelogContract } from './contract/changelog.ts'
 import { equivalenceContract } from './contract/equivalence.ts'
@@ -16,6 +17,7 @@ export function storeContract(name: string, open: OpenStore, numRuns: number): v
   signedWriteContract(name, open)
   keyContract(name, open)
   blockContract(name, open)
+  auditContract(name, open)
   changelogContract(name, open)
   feedContract(name, open)
   equivalenceContract(name, open, numRuns)

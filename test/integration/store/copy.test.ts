@@ -81,6 +81,16 @@ async function change(store: Store): Promise<void> {
   await store.addKey(keyNamed('new'))
 }
 
+const ACT = {
+  by: 'ann',
+  keyId: 1,
+  publisher: null,
+  act: 'reload',
+  subject: 'x'.repeat(10),
+  client: null,
+  result: 'ok',
+} as const
+
 const places: Record<string, (t: ExecutionContext) => Place> = {
   SQLite: (t) => fileAt(t),
   Redis: (t) => redisAt(t, redis.url),
@@ -101,6 +111,8 @@ for (const [from, to] of [
     const spent = freshUse({ expiresAt: 200, now: 100 })
     await published(store, publishOf('signed long ago', { use: spent }))
     await store.remove(removeOf('nothing'))
+    for (const kind of ['operator', 'seller', 'operator'] as const)
+      await store.appendAudit({ ...ACT, kind }, { maxBytes: 100_000, maxAgeMicros: 60_000_000 })
     let changes: Promise<void> | undefined
     const target = async () => {
       const copy = await place.target()
@@ -136,6 +148,13 @@ for (const [from, to] of [
     )
     t.true(receipt.createdAt > Math.max(...[...picture.listings.values()].map(({ updatedAt }) => updatedAt)))
     t.is(receipt.publisherId, 2)
+    t.deepEqual(await copy.readAudit(0, 10), await store.readAudit(0, 10))
+    await copy.appendAudit({ ...ACT, kind: 'seller' }, { maxBytes: 300, maxAgeMicros: 60_000_000 })
+    t.deepEqual(
+      (await copy.readAudit(0, 10)).map(({ kind }) => kind),
+      ['operator', 'seller'],
+      'as large as in the store',
+    )
     t.is((await copy.addKey(keyNamed('next'))).id, 4)
   })
 

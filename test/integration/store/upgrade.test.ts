@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import { Redis } from 'ioredis'
 import { backupStore, restoreStore } from '../../../src/context/store-commands.ts'
+import type { NewAuditEntry } from '../../../src/domain/audit.ts'
 import { NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
 import { openRedisStore } from '../../../src/store/redis/open.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
@@ -110,7 +111,18 @@ async function assertCurrent(t: ExecutionContext, store: Store): Promise<void> {
   const { listings, publishers } = await Picture.of(store)
   t.like(listings.get(ID), { offerResource: OFFER, settlementOptions })
   t.like(publishers.get(1), replacement)
+  t.deepEqual(await store.readAudit(0, 10), [])
+  const block = { subject: { kind: 'publisher', publisher: '0xa' }, source: null, reason: 'r' } as const
+  await store.addBlock({ ...block, by: 'ann', until: null })
+  for (const entry of ACTS) await store.appendAudit(entry, { maxBytes: 1_000_000, maxAgeMicros: 60_000_000 })
+  t.is((await store.readAudit(0, 10)).length, ACTS.length)
 }
+
+const ACT = { by: 'ann', keyId: 1, publisher: null, subject: '0xa', client: null, result: 'ok' } as const
+const ACTS: readonly NewAuditEntry[] = [
+  { ...ACT, kind: 'operator', act: 'block.add' },
+  { ...ACT, kind: 'seller', act: 'listing.publish', publisher: '0xa' },
+]
 
 test('upgrade: a file of 0.3.0 keeps what it had, and its owners sign on both lines', async (t) => {
   const store = openSqliteStore(oldFile(t))
@@ -143,6 +155,7 @@ test('upgrade: a backup of 0.3.0 is restored, and a store with replaced identiti
   const last = openSqliteStore(again)
   t.teardown(() => last.close())
   t.deepEqual((await Picture.of(last)).sorted(), (await Picture.of(current)).sorted())
+  t.deepEqual((await last.readAudit(0, 10)).slice(0, ACTS.length), await current.readAudit(0, ACTS.length))
   const use = freshUse({ expiresAt: 4_000_000_000_000_000 })
   t.is((await last.publish(publishOf('P', { identity: identityOf(ALICE), use }))).outcome, 'retired')
   const earlier = freshRequest({ expiresAt: use.now + 599_000_000 })

@@ -121,7 +121,16 @@ const command = fc.oneof(
 type Mutable = {
   [M in Exclude<
     keyof Store,
-    'addBlock' | 'endBlock' | 'load' | 'changesAfter' | 'onChange' | 'feed' | 'ping' | 'close'
+    | 'addBlock'
+    | 'endBlock'
+    | 'appendAudit'
+    | 'readAudit'
+    | 'load'
+    | 'changesAfter'
+    | 'onChange'
+    | 'feed'
+    | 'ping'
+    | 'close'
   >]: (...given: Parameters<Store[M]>) => unknown
 }
 
