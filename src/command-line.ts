@@ -24,6 +24,7 @@ export async function runCommandLine(
       }),
     serve: async () => (await import('./service.ts')).serve(),
     checkStore: async (url) => (await import('./context/store-commands.ts')).checkStore(url),
+    mintKey: async (url, key) => (await import('./context/store-commands.ts')).mintKey(url, key),
     backupStore: async (url, file) => (await import('./context/store-commands.ts')).backupStore(url, file),
     restoreStore: async (file, url) => (await import('./context/store-commands.ts')).restoreStore(file, url),
     setExitCode: (code) => {

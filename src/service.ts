@@ -17,7 +17,7 @@ const IDLE_MS = 1000
 export async function serve(): Promise<number> {
   const started = Promise.withResolvers<Context>()
   // Handled from the start: without a listener, SIGHUP would end the process.
-  process.on('SIGHUP', () => void started.promise.then((context) => context.reload()))
+  process.on('SIGHUP', () => void started.promise.then((context) => context.reloadBySignal()))
   const context = await createContext(loadConfig())
   const service = await startService(context)
   context.log.info({ url: service.url, ...summaryOf(context.config) }, 'listening')

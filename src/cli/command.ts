@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { ApiKey } from '../domain/api-key.ts'
 import type { Market } from '../gateway/market.ts'
 import type { Terminal } from './output/terminal.ts'
 import type { ClientOptions, RegistryClient } from './registries/registry-client.ts'
@@ -20,15 +21,23 @@ export type CommandContext = {
   terminal: Terminal
   /** The client is closed after the command. */
   openClient: (options?: ClientOptions) => Promise<RegistryClient>
-  services: Pick<Services, 'serve' | 'serveAgents' | 'checkStore' | 'backupStore' | 'restoreStore'>
+  services: Pick<
+    Services,
+    'serve' | 'serveAgents' | 'checkStore' | 'mintKey' | 'backupStore' | 'restoreStore'
+  >
   /** With all commands defined. */
   loadProgram: () => Promise<Command>
 }
+
+/** `raw`: shown once. */
+export type MintedKey = { id: number; raw: string }
 
 export type StoreCounts = { listings: number; publishers: number; keys: number }
 
 /** `keys`: those that could pass a gate. */
 export type StoreCheck = { warnings: readonly string[]; keys: number }
+
+type NewStoredKey = Pick<ApiKey, 'name' | 'scope' | 'expiresAt' | 'view'>
 
 /** What the process provides. */
 export type Services = {
@@ -37,6 +46,7 @@ export type Services = {
   serve: () => Promise<number>
   /** @throws ConfigError or EntrepotError for a store that cannot be used */
   checkStore: (url: string) => Promise<StoreCheck>
+  mintKey: (url: string, key: NewStoredKey) => Promise<MintedKey>
   backupStore: (url: string, file: string) => Promise<StoreCounts & { bytes: number }>
   restoreStore: (file: string, url: string) => Promise<StoreCounts>
   setExitCode: (code: number) => void

@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | Comman
   block: async () => (await import('./commands/blocks.ts')).blockCommand,
   unblock: async () => (await import('./commands/blocks.ts')).unblockCommand,
   blocks: async () => (await import('./commands/blocks.ts')).blocksCommand,
+  audit: async () => (await import('./commands/audit.ts')).auditCommand,
   sources: async () => (await import('./commands/sources.ts')).sourcesCommand,
   config: async () => (await import('./commands/config.ts')).configCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,

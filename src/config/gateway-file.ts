@@ -186,6 +186,11 @@ const gatewayFile = z.strictObject({
     max_watchers: count(1000),
     max_watchers_per_reader: count(20),
   }),
+  audit: table({
+    writes: z.boolean().default(false),
+    retention_days: count(90, 1),
+    max_bytes: count(67_108_864, 1_048_576),
+  }),
   tokens: z.array(token).optional(),
   vocabulary: table({ gpus: text.optional(), places: text.optional() }),
   upstreams: z.array(upstream).max(MAX_UPSTREAMS).default([]),

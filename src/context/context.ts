@@ -19,6 +19,7 @@ import { ApiKeys } from '../registry/api-keys.ts'
 import { invalid } from '../registry/errors.ts'
 import type { Replica } from '../registry/replica.ts'
 import type { ReloadResultJson } from '../wire/fleet.ts'
+import { localAct } from './local-acts.ts'
 import { CleanupStack, type Overrides, openProcess, type ProcessScope } from './process.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
@@ -129,6 +130,14 @@ export class Context {
    */
   reload(load = this.#load): Promise<ReloadResultJson | Error> {
     return this.#reloads.joinNext(load)
+  }
+
+  /** As an operator on the host asks for it. */
+  async reloadBySignal(): Promise<void> {
+    const result = await this.reload()
+    const failure = result instanceof EntrepotError ? result.code : 'internal'
+    const act = localAct('reload', 'SIGHUP', result instanceof Error ? failure : 'ok')
+    await this.#scope.auditOf(this.config.audit).record(act)
   }
 
   /** What a reload would change now, or why it would fail. */
@@ -269,6 +278,7 @@ const SETTINGS: readonly (readonly [name: string, read: (config: Config) => unkn
   ['gateway', (config) => config.gateway],
   ['gateway.identity', ({ identity }) => identity && [identity.role, identity.signer.principal]],
   ['registry', (config) => config.registry],
+  ['audit', (config) => config.audit],
   ['access', (config) => config.access],
   ['keys', (config) => config.keys],
   ['cache', (config) => config.cache],

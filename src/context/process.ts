@@ -22,6 +22,7 @@ import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { type OnAnswered, RequestLog } from '../http/middleware/request-log.ts'
 import { detailsToJson } from '../http/routes/sources.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
+import { Audit, type AuditOptions } from '../registry/audit.ts'
 import { KeyUsage } from '../registry/key-usage.ts'
 import type { RedisCounters } from '../store/redis/open.ts'
 import type { Store } from '../store/store.ts'
@@ -69,6 +70,8 @@ export async function openProcess(config: Config, overrides: Overrides) {
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
       ...storage,
       changes,
+      auditOf: (options: AuditOptions): Audit =>
+        new Audit(storage.store, options, (act, err) => log.warn({ ...act, err }, 'act not recorded')),
       resolver: new NameResolver(clock, overrides.lookup),
       interceptors: overrides.interceptors,
       onWorkerFault: (cause: unknown): void =>

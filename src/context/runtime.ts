@@ -386,10 +386,12 @@ function createListener(
     const isSame = () => gateway.readers.of(authorize('read', authorization)).digest === reader.digest
     return replica.isCurrent(config.keys.trustSeconds * 1000) && passes(isSame, true)
   }
+  const audit = scope.auditOf(config.audit)
   const routesOf = (gateway: Gateway) =>
     createRoutes({
       gateway,
       registry: writes,
+      audit,
       blocks: new Blocks(store, replica),
       keys,
       keyUsage,
@@ -425,6 +427,7 @@ function createListener(
     readerOf: gateway.readers.of,
     whenVerifiable: () => (keys.isVerifiable() ? null : keys.areVerifiable()),
     rateLimit,
+    audit,
     clientAddress,
     nameClient,
     signedLine: signedLineOf(options, createAddressLimit(limiter, clientAddress)),

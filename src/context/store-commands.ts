@@ -1,16 +1,18 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { StoreCheck, StoreCounts } from '../cli/command.ts'
+import type { MintedKey, StoreCheck, StoreCounts } from '../cli/command.ts'
 import { CliError, EXIT, usageError } from '../cli/exit-codes.ts'
 import { sqlitePath } from '../config/settings.ts'
-import { opensGates } from '../domain/api-key.ts'
+import { describeKey, opensGates } from '../domain/api-key.ts'
 import { USE_SECONDS } from '../domain/listing.ts'
 import { redactCredentials } from '../domain/safe-text.ts'
 import { nowMicros } from '../domain/timestamp.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
+import { createKey } from '../registry/api-keys.ts'
 import { type CopySource, type CopyTarget, copyStore } from '../store/copy.ts'
 import { createFolderOf, databaseFile } from '../store/sqlite/database-file.ts'
-import type { Change, Store } from '../store/store.ts'
+import type { Change, NewKey, Store } from '../store/store.ts'
+import { KEEPS_ALL, localAct } from './local-acts.ts'
 
 /**
  * Opens a store as a start would, and creates no database file. Gives what an operator should know of it.
@@ -52,13 +54,57 @@ export async function backupStore(url: string, file: string): Promise<StoreCount
   const path = resolve(file)
   const taken = takenBy(path)
   if (taken !== '') throw usageError(`existing files are not overwritten: ${taken}; name another file`)
-  const counts = await reportingWrites(path, () =>
+  const copy = () =>
     copyStore(
       () => openSource(url),
       () => createFile(path),
-    ),
-  )
+    )
+  const counts = await reportingWrites(path, copy).catch(async (cause: unknown) => {
+    await recordBackup(url, path, cause instanceof EntrepotError ? cause.code : 'failed')
+    throw cause
+  })
+  await recordBackup(url, path, 'ok')
   return { ...counts, bytes: statSync(path).size }
+}
+
+/** Where the store can be written. One that an older version has made is left as it is. */
+async function recordBackup(url: string, file: string, result: string): Promise<void> {
+  try {
+    const path = databaseOf(url)
+    if (path !== null && !(await import('../store/sqlite/database.ts')).hasAudit(path)) return
+    await usingStore(url, (store) => store.appendAudit(localAct('backup', file, result), KEEPS_ALL))
+  } catch {
+    // The backup is good without its record.
+  }
+}
+
+/**
+ * Mints a key into the store itself: also one of scope `admin`, and while the service is away.
+ * @throws ConfigError or EntrepotError for a store that cannot be used
+ */
+export function mintKey(url: string, fields: Omit<NewKey, 'hash'>): Promise<MintedKey> {
+  return usingStore(url, async (store) => {
+    const { raw, hash } = createKey()
+    const key = await store.addKey({ ...fields, hash })
+    await store.appendAudit(localAct('key.mint', describeKey(key), 'ok'), KEEPS_ALL)
+    return { id: key.id, raw }
+  })
+}
+
+/** Of a store that is there. */
+async function usingStore<T>(url: string, use: (store: Store) => Promise<T>): Promise<T> {
+  const path = databaseOf(url)
+  if (path !== null && !existsSync(path))
+    throw unusable(`${path} does not exist: start the service once, or correct STORE_URL`)
+  const store =
+    path === null
+      ? (await (await import('../store/redis/open.ts')).openRedisStore(url, { mustExist: true })).store
+      : (await import('../store/sqlite/store.ts')).openSqliteStore(path)
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
 }
 
 /**

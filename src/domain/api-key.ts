@@ -50,6 +50,9 @@ export const OPERATOR: Operator = { kind: 'operator', key: null }
 /** The name of `OPERATOR`, which no admin key has. */
 export const OPERATOR_NAME = 'operator'
 
+/** For people, in the audit log. */
+export const describeKey = ({ id, name, scope }: ApiKey): string => `key ${id}: ${name} (${scope})`
+
 /** The key of the store that a request came with. */
 export function keyOf(caller: Caller): ApiKey | null {
   return caller.kind === 'anonymous' ? null : caller.key

@@ -4,6 +4,7 @@ import type { Caller } from '../domain/api-key.ts'
 import { type Reader, SEES_ALL } from '../domain/reader.ts'
 import type { Tracer } from '../domain/trace.ts'
 import type { Logger } from '../log.ts'
+import type { Audit } from '../registry/audit.ts'
 import { countRequests, type InFlightRequests, type RequestMetrics } from './metrics/request-metrics.ts'
 import { compressBodies } from './middleware/answer/compression.ts'
 import { answerUnmodified } from './middleware/answer/etag.ts'
@@ -16,6 +17,7 @@ import { readBody } from './middleware/body.ts'
 import { answerErrors } from './middleware/errors.ts'
 import { setHeaders } from './middleware/headers.ts'
 import { limitRate, type RateLimit } from './middleware/rate-limit.ts'
+import { recordActs } from './middleware/record-acts.ts'
 import { setRequestId } from './middleware/request-id.ts'
 import { type OnAnswered, reportRequests } from './middleware/request-log.ts'
 import { findRoute } from './middleware/router.ts'
@@ -34,12 +36,14 @@ type AppOptions = {
   whenVerifiable?: () => Promise<unknown> | null
   rateLimit: RateLimit
   clientAddress: (request: IncomingMessage) => string
-  /** For the log; default: `clientAddress`. */
+  /** For the log and the audit log; default: `clientAddress`. */
   nameClient?: (request: IncomingMessage) => string
   /** `null`, the default: requests of the signed line are refused. */
   signedLine?: SignedLine | null
   /** Of requests of the signed line. Default: `routes`. */
   signedRoutes?: readonly Route[]
+  /** `null`, the default: acts are not recorded. */
+  audit?: Audit | null
   metrics: RequestMetrics
   inFlight?: InFlightRequests
   tracer?: Tracer | null
@@ -50,6 +54,7 @@ type AppOptions = {
 /** What a request passes, from the outside in. */
 export function createApp(options: AppOptions): Koa {
   const { metrics, readerOf = () => SEES_ALL, whenVerifiable = () => null } = options
+  const { nameClient = options.clientAddress } = options
   const line = options.signedLine ?? null
   const app = new Koa()
   const unsent = new UnsentBytes(options.clientAddress)
@@ -57,7 +62,7 @@ export function createApp(options: AppOptions): Koa {
     traceRequests(options.tracer ?? null),
     setRequestId(),
     countRequests(metrics, options.inFlight),
-    reportRequests(options.nameClient ?? options.clientAddress, options.onAnswered),
+    reportRequests(nameClient, options.onAnswered),
     respond(unsent),
     setHeaders(),
     answerSigned(line),
@@ -67,6 +72,7 @@ export function createApp(options: AppOptions): Koa {
     checkGate(options.authorize, readerOf, whenVerifiable),
     answerRecorded(),
     limitRate(options.rateLimit),
+    recordActs(options.audit ?? null, nameClient),
     askPlain(line),
     readBody(),
     requireRoom(unsent),

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Caller } from '../domain/api-key.ts'
+import type { Act } from '../domain/audit.ts'
 import type { Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
 import type { JsonValue } from '../json/value.ts'
@@ -12,6 +13,8 @@ export type Route = {
   /** `:name` is a parameter, `*name` one that may hold slashes. */
   path: string
   gate: Gate
+  /** What is recorded of its requests: of every write. */
+  act?: Act
   handle: Handler
   summary: string
   description?: string
@@ -75,7 +78,10 @@ export type RequestContext = {
   signed: SignedCall | undefined
   signal: AbortSignal
   trace: Trace | undefined
-  /** Adds members to the request's line in the log, whatever is answered. No secrets. */
+  /**
+   * Adds members to the request's line in the log, whatever is answered. No secrets. `subject`: what the audit log says that it was
+   * about, by default its parameters in the path.
+   */
   note: (members: LogMembers) => void
 }
 

@@ -1,3 +1,4 @@
+import type { Audit } from '../registry/audit.ts'
 import type { Blocks } from '../registry/blocks.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
 import { DOCS } from './docs/page.ts'
@@ -5,6 +6,7 @@ import { docsRoutes } from './docs/routes.ts'
 import { lazy } from './lazy.ts'
 import type { Route } from './route.ts'
 import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
+import { auditRoutes } from './routes/audit.ts'
 import { blockRoutes } from './routes/blocks.ts'
 import { changeRoutes, type Watching } from './routes/changes.ts'
 import { facetRoutes } from './routes/facets.ts'
@@ -29,6 +31,7 @@ type RouteOptions = Omit<MetricsOptions, 'sources' | 'anonymous'> &
     /** `null` for a pure gateway. */
     registry: WriteContext | null
     watching: Watching
+    audit: Audit
     blocks: Blocks
     mcp: McpHandler
     readFleet: ReadFleet
@@ -61,6 +64,7 @@ export function createRoutes(options: RouteOptions): Route[] {
       options.blocks,
       sources.map(({ status }) => status().name),
     ),
+    auditRoutes(options.audit),
     apiKeyRoutes({ ...options, views: readers.views }),
     replicaRoutes(options),
     healthRoutes(options),

@@ -65,8 +65,8 @@ export class ApiKeys {
   async mint(
     fields: Pick<ApiKey, 'name' | 'scope' | 'expiresAt' | 'view'>,
   ): Promise<{ key: ApiKey; raw: string }> {
-    const raw = randomBytes(RAW_KEY_BYTES).toString('base64url')
-    const key = await this.#store.addKey({ ...fields, hash: hashKey(raw) })
+    const { raw, hash } = createKey()
+    const key = await this.#store.addKey({ ...fields, hash })
     await this.#replica.catchUp()
     return { key, raw }
   }
@@ -87,6 +87,12 @@ export class ApiKeys {
     await this.#replica.catchUp()
     return key !== null
   }
+}
+
+/** A new key, and what the store has of it. */
+export function createKey(): { raw: string; hash: string } {
+  const raw = randomBytes(RAW_KEY_BYTES).toString('base64url')
+  return { raw, hash: hashKey(raw) }
 }
 
 /** Compares secrets of any length in constant time. */

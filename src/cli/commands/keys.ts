@@ -1,15 +1,18 @@
 import { Option } from 'commander'
 import { DELETED, type Receipt } from '../../client/signed-write.ts'
+import { loadStoreUrl } from '../../config/config.ts'
 import { KEY_SCOPES } from '../../domain/api-key.ts'
+import { nowMicros } from '../../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, listAt, textAt } from '../../json/value.ts'
-import { type CommandDefinition, type CommandGroup, count } from '../command.ts'
+import { mintRequestSchema } from '../../wire/api-key.ts'
+import { type CommandContext, type CommandDefinition, type CommandGroup, count } from '../command.ts'
 import { EXIT, usageError } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
 import { printData, printReport, printValue } from '../output/terminal.ts'
 import { type AdminOptions, addAdmin, adminRequest } from '../registries/admin-request.ts'
 import { readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
 
-type MintOptions = AdminOptions & { scope: string; expiresInDays?: number; view?: string }
+type MintOptions = AdminOptions & { scope: string; expiresInDays?: number; view?: string; store?: boolean }
 
 const KEYS_PATH = '/admin/api-keys'
 
@@ -20,10 +23,18 @@ const mintCommand: CommandDefinition<MintOptions> = {
       .argument('<name>', 'holder of the key')
       .addOption(new Option('--scope <scope>', 'rights of the key').choices(KEY_SCOPES).default('read'))
       .option('--expires-in-days <days>', 'days until the key expires (default: never)', count(1))
+      .addOption(
+        new Option(
+          '--store',
+          'write to the store of STORE_URL, without the service: the way to an admin key without REGISTRY_ADMIN_API_KEY',
+        ).conflicts(['registries']),
+      )
       .option('--view <name>', 'view of the gateway file (default: that of [access] keys)'),
   example: 'entrepot keys mint alice --scope write',
   /** The raw key is only shown here. */
-  async run({ terminal, openClient }, options, [name = '']) {
+  async run(context, options, [name = '']) {
+    if (options.store) return mintIntoStore(context, options, name)
+    const { terminal, openClient } = context
     const { scope, expiresInDays: expires_in_days, view } = options
     const body = JSON.stringify({ name, scope, expires_in_days, view })
     const request = { ...adminRequest(terminal, options, KEYS_PATH), method: 'POST', body } as const
@@ -33,6 +44,24 @@ const mintCommand: CommandDefinition<MintOptions> = {
     return EXIT.ok
   },
 }
+
+/** What the service would check, and the view that only the service knows. */
+async function mintIntoStore(
+  { terminal, services }: CommandContext,
+  { scope, expiresInDays: days, view, json }: MintOptions,
+  name: string,
+): Promise<number> {
+  const parsed = mintRequestSchema.safeParse({ name, scope, expires_in_days: days, view })
+  if (!parsed.success) throw usageError(parsed.error.issues.map(({ message }) => message).join('; '))
+  const expiresAt = days === undefined ? null : nowMicros() + days * MICROS_PER_DAY
+  const key = { name: parsed.data.name.trim(), scope: parsed.data.scope, expiresAt, view: view ?? null }
+  const { id, raw } = await services.mintKey(loadStoreUrl(terminal.env), key)
+  printReport(terminal, `key ${id} '${name}' (${scope}); it is not shown again:`)
+  await printValue(terminal, json && { id, name: key.name, scope, key: raw }, raw)
+  return EXIT.ok
+}
+
+const MICROS_PER_DAY = 86_400_000_000
 
 const listCommand: CommandDefinition<AdminOptions> = {
   summary: 'list all keys, revoked ones included, without their secret values',

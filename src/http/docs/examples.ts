@@ -186,6 +186,18 @@ const SELLER_BLOCK = {
   ended_at: null,
 }
 
+const BLOCKED = {
+  at: '2026-11-24T09:30:00.000417',
+  kind: 'operator',
+  by: 'ann',
+  key_id: 4,
+  publisher: null,
+  act: 'block.add',
+  subject: SELLER_BLOCK.subject,
+  client: '5e1b6c0d9a2f',
+  result: 'ok',
+}
+
 const KEY = {
   id: 2,
   name: 'alice',
@@ -378,6 +390,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   },
   'GET /admin/blocks': { answer: [SELLER_BLOCK] },
   'DELETE /admin/blocks/:block_id': { parameters: { block_id: '7' } },
+  'GET /admin/audit': { parameters: { since: '2026-11-20T15:00:00Z' }, answer: [BLOCKED] },
   'GET /admin/replicas': { answer: FLEET },
   'POST /admin/reload': { answer: RELOADED },
   'GET /admin/reload': { answer: { ...RELOADED, ms: 4 } },

@@ -4,8 +4,8 @@ import type { Clock } from '../../domain/clock.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
-import type { Middleware } from '../request-state.ts'
-import type { LogMembers } from '../route.ts'
+import type { KoaContext, Middleware } from '../request-state.ts'
+import type { Gate, LogMembers } from '../route.ts'
 import { routePathOf } from './router.ts'
 import { recordedPath, recordedStatus } from './tracing.ts'
 
@@ -21,6 +21,8 @@ type AnsweredRequest = {
   ms?: number
   /** Of the API key that it came with. */
   keyId?: number | undefined
+  /** The gate that its credential did not open. */
+  refusedAt?: Gate | undefined
   client?: () => string
   /** What handlers add. */
   notes?: LogMembers | undefined
@@ -52,12 +54,21 @@ export function reportRequests(
         ms: Math.round(performance.now() - startedAt),
         // Refused before the gate, it has no caller.
         keyId: state.caller && keyOf(state.caller)?.id,
+        refusedAt: refusedAt(context),
         client: () => nameClient(req),
         notes: state.notes,
       },
       state.problem ?? null,
     )
   }
+}
+
+function refusedAt({ req, state }: KoaContext): Gate | undefined {
+  const { caller, problem, route } = state as Partial<typeof state>
+  const isRefusal = problem?.status === 401 || problem?.status === 403
+  return isRefusal && caller === undefined && req.headers.authorization !== undefined
+    ? route?.gate
+    : undefined
 }
 
 /** Of each reason in each window. */

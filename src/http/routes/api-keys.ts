@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ApiKey, type KeyUse, keyOf } from '../../domain/api-key.ts'
+import { type ApiKey, describeKey, type KeyUse, keyOf } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { suggestName } from '../../domain/nearest-name.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
@@ -31,6 +31,7 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): R
     method: 'POST',
     path: '/admin/api-keys',
     gate: 'admin',
+    act: 'key.mint',
     summary: 'Mint an API key',
     description:
       'A read key opens the read routes, a write key the write routes as well, and a metrics key only `GET /metrics`. ' +
@@ -42,12 +43,16 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): R
       const parsed = mintRequestSchema.safeParse(objectBody(request).value)
       if (!parsed.success) throw invalidBody(parsed.error)
       const { name, scope, expires_in_days: days = null, view = null } = parsed.data
+      request.note({ subject: `${name.trim()} (${scope})` })
       if (scope === 'admin' && keyOf(request.caller) !== null)
         throw new EntrepotError('forbidden', NO_ADMIN_KEYS)
       if (view !== null && !views.includes(view)) throw unknownView(view, views)
       const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
       const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt, view })
-      request.note({ minted: { id: key.id, name: key.name, scope: key.scope } })
+      request.note({
+        subject: describeKey(key),
+        minted: { id: key.id, name: key.name, scope: key.scope },
+      })
       const minted: MintedKeyJson = { ...common(key), key: raw }
       return { ...json(minted, 201), headers: NO_STORE }
     },
@@ -68,13 +73,16 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): R
     method: 'DELETE',
     path: '/admin/api-keys/:key_id',
     gate: 'admin',
+    act: 'key.revoke',
     summary: 'Revoke an API key',
     description: 'Revoking a revoked key succeeds and changes nothing.',
     parameters: [KEY_ID],
     responses: { 204: { description: 'Revoked' } },
     problems: [404, 422],
-    handle: async ({ params }) => {
+    handle: async ({ params, note }) => {
       const id = readIntegerParameter(KEY_ID, params.key_id)!
+      const key = keys.list().find((one) => one.id === id)
+      if (key !== undefined) note({ subject: describeKey(key) })
       if (await keys.revoke(id)) return { status: 204 }
       throw new EntrepotError('not_found', `API key ${id} not found`)
     },

@@ -17,6 +17,7 @@ export const blockRoutes = (blocks: Blocks, sources: readonly string[]): Route[]
     method: 'POST',
     path: '/admin/blocks',
     gate: 'admin',
+    act: 'block.add',
     summary: 'Block a publisher, a storefront or a listing',
     description:
       'From now on no answer has its listings, on any replica. Copies in sources that the block does not name are shown. The ' +
@@ -30,6 +31,9 @@ export const blockRoutes = (blocks: Blocks, sources: readonly string[]): Route[]
       const subject = readSubject(text)
       if (subject === null) throw invalid([{ path: 'body.subject', message: NO_SUBJECT }])
       if (source !== null && !sources.includes(source)) throw unknownSource(source, sources)
+      request.note({
+        subject: source === null ? subjectText(subject) : `${subjectText(subject)} in ${source}`,
+      })
       const by = keyOf(request.caller)?.name ?? OPERATOR_NAME
       const block = await blocks.add({
         subject,
@@ -54,13 +58,16 @@ export const blockRoutes = (blocks: Blocks, sources: readonly string[]): Route[]
     method: 'DELETE',
     path: '/admin/blocks/:block_id',
     gate: 'admin',
+    act: 'block.end',
     summary: 'Undo a block',
     description: 'Undoing a block that has ended succeeds and changes nothing.',
     parameters: [BLOCK_ID],
     responses: { 204: { description: 'Undone' } },
     problems: [404, 422],
-    handle: async ({ params }) => {
+    handle: async ({ params, note }) => {
       const id = readIntegerParameter(BLOCK_ID, params.block_id)!
+      const block = blocks.list().find((one) => one.id === id)
+      if (block !== undefined) note({ subject: `block ${id} of ${subjectText(block.subject)}` })
       if (await blocks.end(id)) return { status: 204 }
       throw new EntrepotError('not_found', `Block ${id} not found`)
     },

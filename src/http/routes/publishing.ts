@@ -1,6 +1,7 @@
 import type { PublishReceipt } from '../../domain/listing.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
+import { type JsonObject, textAt } from '../../json/value.ts'
 import type { WriteContext } from '../../registry/write/checked-write.ts'
 import { publishListing } from '../../registry/write/publish.ts'
 import { publishRequest } from '../../registry/write/request.ts'
@@ -9,7 +10,14 @@ import { validateListing, validateRequest, validation } from '../../registry/wri
 import { publishReceiptSchema, updateReceiptSchema } from '../../wire/listing.ts'
 import { objectBody } from '../middleware/body.ts'
 import { LISTING_ID, readIntegerParameter } from '../parameters.ts'
-import { integerParameter, json, parameter, type RequestContext, type Route } from '../route.ts'
+import {
+  integerParameter,
+  json,
+  type LogMembers,
+  parameter,
+  type RequestContext,
+  type Route,
+} from '../route.ts'
 
 /** @param registry `null` for a pure gateway */
 export const publishingRoutes = (registry: WriteContext | null): Route[] =>
@@ -26,6 +34,7 @@ const publishRoute = (registry: WriteContext): Route => ({
   method: 'POST',
   path: '/listings',
   gate: 'write',
+  act: 'listing.publish',
   summary: 'Publish or republish a listing',
   description:
     'Signed by the publisher (EIP-191). Republishing replaces the members that are sent and keeps the others, the ' +
@@ -35,19 +44,27 @@ const publishRoute = (registry: WriteContext): Route => ({
   responses: { 201: { description: 'Published or republished', schema: publishReceiptSchema } },
   problems: [400, 409],
   handle: async (request) => {
-    const { receipt, warnings } = await publishListing(
-      objectBody(request),
-      request.caller,
-      noting(request, registry),
-    )
+    const body = objectBody(request)
+    request.note(listingNote(body.value))
+    const { receipt, warnings } = await publishListing(body, request.caller, noting(request, registry))
     return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
   },
 })
+
+/** Unchecked: what the seller calls it. */
+export function listingNote(body: JsonObject): LogMembers {
+  const id = textAt(body, 'listing_id')
+  return id === null ? {} : { subject: id.slice(0, MAX_NOTE) }
+}
+
+/** In characters. */
+const MAX_NOTE = 500
 
 const updateRoute = (registry: WriteContext): Route => ({
   method: 'PUT',
   path: '/listings/:id',
   gate: 'write',
+  act: 'listing.update',
   summary: 'Change the status or the oracle of a listing',
   description: 'Signed by its publisher.',
   parameters: [LISTING_ID],
@@ -69,6 +86,7 @@ const removeRoute = (registry: WriteContext): Route => ({
   method: 'DELETE',
   path: '/listings/:id',
   gate: 'write',
+  act: 'listing.delete',
   summary: 'Delete a listing permanently',
   description: 'Signed by its publisher over `delete_listing:<listing_id>:<timestamp>`.',
   parameters: [LISTING_ID, parameter('query', 'signature', '65 bytes in hex'), TIMESTAMP],

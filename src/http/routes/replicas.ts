@@ -27,6 +27,7 @@ export const replicaRoutes = ({ readFleet, reload }: ReplicaOptions): Route[] =>
     method: 'POST',
     path: '/admin/reload',
     gate: 'admin',
+    act: 'reload',
     summary: 'Reload the gateway file, the filter spec and the files of secrets',
     description:
       'As SIGHUP does, for the replica that answers; every replica reloads by itself. Answers once the new configuration has ' +

@@ -74,6 +74,7 @@ const adminRoutes = ({ sources, clock, market }: Parameters<typeof sourceRoutes>
     method: 'POST',
     path: '/admin/sources/:name/refresh',
     gate: 'admin',
+    act: 'source.refresh',
     summary: 'Clear the cache of an upstream and fetch it again',
     parameters: [NAME],
     responses: {
@@ -89,6 +90,7 @@ const adminRoutes = ({ sources, clock, market }: Parameters<typeof sourceRoutes>
     method: 'POST',
     path: '/admin/sources/:name/probe',
     gate: 'admin',
+    act: 'source.probe',
     summary: 'Send an upstream one request, and wait for its answer',
     description: 'Also while its circuit breaker is open, but not while it asked to wait.',
     parameters: [NAME],

@@ -16,6 +16,7 @@ import { validateSigned } from '../../registry/write/validate.ts'
 import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
 import { integerParameter, json, type RequestContext, type Route } from '../route.ts'
+import { listingNote } from '../routes/publishing.ts'
 
 /**
  * The routes of requests of the signed line: those of the plain line, but for writes, and those that only this line has.
@@ -44,13 +45,12 @@ const BODY = z.looseObject({})
 const listingRoutes = (registry: WriteContext): Route[] => [
   {
     ...route('POST', '/listings', 'Publish or republish a listing'),
+    act: 'listing.publish',
     body: BODY,
     handle: async (request) => {
-      const { receipt, principals, warnings } = await publishSigned(
-        objectBody(request),
-        writerOf(request),
-        registry,
-      )
+      const body = objectBody(request)
+      request.note(listingNote(body.value))
+      const { receipt, principals, warnings } = await publishSigned(body, writerOf(request), registry)
       const { listingId, publisherId, status, createdAt, updatedAt } = receipt
       return json(
         {
@@ -68,6 +68,7 @@ const listingRoutes = (registry: WriteContext): Route[] => [
   },
   {
     ...route('PUT', '/listings/:id', 'Change the status or the oracle of a listing'),
+    act: 'listing.update',
     body: BODY,
     handle: async (request) => {
       const { params } = request
@@ -78,6 +79,7 @@ const listingRoutes = (registry: WriteContext): Route[] => [
   },
   {
     ...route('DELETE', '/listings/:id', 'Delete a listing permanently'),
+    act: 'listing.delete',
     handle: async (request) => {
       await removeSigned(request.params.id ?? '', writerOf(request), registry)
       return { status: 204 }
@@ -102,6 +104,7 @@ const rotationRoutes = (registry: RotationContext): Route[] => {
   return [
     {
       ...route('POST', ROTATIONS, 'Replace the identity of a publisher'),
+      act: 'publisher.identity.rotate',
       parameters,
       body: BODY,
       handle: async (request) => {
@@ -121,6 +124,7 @@ const rotationRoutes = (registry: RotationContext): Route[] => {
     },
     {
       ...route('POST', `${ROTATIONS}/:nonce/retire`, 'Retire the replaced identity'),
+      act: 'publisher.identity.retire',
       parameters,
       handle: async (request) => {
         const publisherId = publisherIdOf(request)

@@ -86,6 +86,16 @@ export function readDatabase(path: string): DatabaseSync {
   })
 }
 
+/** Whether a version with an audit log has written to the file. */
+export function hasAudit(file: string): boolean {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return isTable(database, 'audit')
+  } finally {
+    database.close()
+  }
+}
+
 /** Hides the table of an older version behind one with the columns that it lacks. */
 function viewAsNow(database: DatabaseSync, table: string): void {
   const lacking = ADDED_COLUMNS.filter(

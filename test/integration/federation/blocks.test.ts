@@ -4,7 +4,8 @@ import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../helpers/follower.ts'
 import { startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
-import { type RunningService, send } from '../../helpers/registry.ts'
+import { ownRedis } from '../../helpers/redis.ts'
+import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -122,6 +123,68 @@ test('block: followers lose what it hides and get it back, and nothing of it mea
     return [...follower.map.keys()].some((key) => key.endsWith('/shared'))
   })
   t.deepEqual(comparable(follower.map), comparable((await follower.read()).map))
+})
+
+test('block: a cursor and a stream that run go on without what it hides', async (t) => {
+  const service = await openMarket(t)
+  const { next_cursor, items } = (await service.get('/listings?limit=1')).json() as {
+    next_cursor: string
+    items: { listing_id: string }[]
+  }
+  t.deepEqual(
+    items.map(({ listing_id }) => listing_id),
+    ['bobs'],
+  )
+  const stream = await fetch(`${service.url}/changes`, { headers: { Accept: 'text/event-stream' } })
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+  t.teardown(() => reader.cancel())
+  await block(service, { subject: ALICE.address })
+  const rest: string[] = []
+  for (let cursor: string | null = next_cursor; cursor !== null; ) {
+    const page = (await service.get(`/listings?limit=1&cursor=${encodeURIComponent(cursor)}`)).json()
+    rest.push(...(page.items as { listing_id: string }[]).map(({ listing_id }) => listing_id))
+    cursor = (page.next_cursor as string | undefined) ?? null
+  }
+  t.deepEqual(rest.sort(), ['held-carol', 'live-carol'])
+  let events = ''
+  while (events.split('"type":"removed"').length < 3) events += (await reader.read()).value ?? ''
+  t.deepEqual([...events.matchAll(/"listing_id":"(\w+)"/g)].map(([, id]) => id).sort(), ['own', 'shared'])
+})
+
+test('block: it holds on every replica of a Redis, and is refused while Redis is away', async (t) => {
+  const redis = await ownRedis(t)
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin', STORE_URL: redis.url }
+  const [one, other] = await Promise.all([
+    startRegistry(t, { environment }),
+    startRegistry(t, { environment }),
+  ])
+  t.is((await publish(one.url, ALICE, { listing_id: 'own' })).status, 201)
+  const totalAt = async ({ get }: RunningService) => (await get('/listings')).json().total_after_filter
+  await eventually('the listing at the other', async () => (await totalAt(other)) === 1)
+  const id = await block(one, { subject: ALICE.address })
+  t.is(await totalAt(one), 0, 'at once')
+  await eventually('blocked at the other', async () => (await totalAt(other)) === 0)
+  t.is((await publish(other.url, ALICE, { listing_id: 'more' })).status, 403)
+  t.is((await unblock(other, id)).status, 204)
+  await eventually('shown again', async () => (await totalAt(one)) === 1)
+  const audit = JSON.parse((await other.get('/admin/audit', ADMIN)).text) as { act: string }[]
+  t.deepEqual(
+    audit.map(({ act }) => act),
+    ['block.add', 'block.end'],
+  )
+
+  await redis.end()
+  const body = JSON.stringify({ subject: ALICE.address, reason: 'spam' })
+  const refused = await postJson(`${one.url}/admin/blocks`, body, ADMIN)
+  t.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5'])
+  t.regex(String(refused.json().detail), /^The store cannot be used right now .* Nothing was acknowledged/)
+  t.is(await totalAt(one), 1, 'reads go on from memory, without the block')
+  await redis.start()
+  await eventually(
+    'blocked',
+    async () => (await postJson(`${one.url}/admin/blocks`, body, ADMIN)).status === 201,
+  )
+  await eventually('blocked at the other', async () => (await totalAt(other)) === 0)
 })
 
 test('block: it reaches its source alone, and the best of the others decides', async (t) => {

@@ -19,6 +19,7 @@ import { createRoutes } from '../../../src/http/routes.ts'
 import { Watchers } from '../../../src/http/watchers.ts'
 import { createLogger } from '../../../src/log.ts'
 import { ApiKeys } from '../../../src/registry/api-keys.ts'
+import { Audit } from '../../../src/registry/audit.ts'
 import { Blocks } from '../../../src/registry/blocks.ts'
 import { KeyUsage } from '../../../src/registry/key-usage.ts'
 import { Replica } from '../../../src/registry/replica.ts'
@@ -344,6 +345,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const routes = createRoutes({
     gateway,
     registry: null,
+    audit: new Audit(store, { writes: false, retentionDays: 1, maxBytes: 1_000_000 }),
     blocks: new Blocks(store, replica),
     keys: new ApiKeys(store, replica, { trustSeconds: 300 }),
     keyUsage: new KeyUsage(null, clock),

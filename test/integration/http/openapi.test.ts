@@ -242,6 +242,8 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   await call('GET', keys)
   for (const key of ['1', '2', 'x'])
     await call('DELETE', `${keys}/{key_id}`, { path: `${keys}/${key}`, headers: ADMIN })
+  await call('GET', '/admin/audit', { headers: ADMIN })
+  await call('GET', '/admin/audit', { path: '/admin/audit?since=x', headers: ADMIN })
   const signature = await sign(ALICE, 'delete_listing', 'one', now)
   await call('DELETE', id, { path: one })
   await call('DELETE', id, { path: `${one}?timestamp=x` })

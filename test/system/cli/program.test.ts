@@ -26,6 +26,7 @@ const program = await createProgram(
     serve: unused,
     serveAgents: unused,
     checkStore: unused,
+    mintKey: unused,
     backupStore: unused,
     restoreStore: unused,
     setExitCode: unused,
@@ -39,7 +40,7 @@ const leaves = (command: Command): Command[] =>
 test('program: every command of the contract exists, and its help has an example', (t) => {
   const names = leaves(program).map((command) => command.name())
   const expected =
-    'serve mcp listings watch listing facets filters review publish update delete close validate sync mine new address new show mint list revoke block unblock blocks sources add doctor check schema backup restore secret init completion'
+    'serve mcp listings watch listing facets filters review publish update delete close validate sync mine new address new show mint list revoke block unblock blocks audit sources add doctor check schema backup restore secret init completion'
   t.deepEqual(names, expected.split(' '))
   for (const command of leaves(program)) {
     let help = ''

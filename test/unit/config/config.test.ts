@@ -46,6 +46,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     curation: { denyPublishers: [], rules: [] },
     keys: { trustSeconds: 300 },
     changes: { retentionSeconds: 86_400, maxWatchers: 1000, maxWatchersPerReader: 20 },
+    audit: { writes: false, retentionDays: 90, maxBytes: 67_108_864 },
     cache: {
       freshSeconds: 15,
       staleWhileRevalidateSeconds: 60,
