@@ -1,4 +1,5 @@
 import { killOne, killRedisToo, killTwo } from '../test/system/e2e/killing.ts'
+import { runFeeds } from '../test/system/oracle/feeds.ts'
 import { UPSTREAM_MODES, type UpstreamMode } from '../test/system/oracle/plan.ts'
 import { runWorld } from '../test/system/oracle/run.ts'
 import { compareViews } from '../test/system/oracle/views.ts'
@@ -11,6 +12,8 @@ const KILLS = 30
 const ANSWERS = 100
 /** Worlds between two printed rates. */
 const PRINT_EVERY = 20
+/** Comparisons of one world whose changes are followed. */
+const ROUNDS_OF_FEEDS = 12
 
 const ROUNDS = [
   { name: 'one process on SQLite', run: killOne },
@@ -95,19 +98,39 @@ async function soakViews({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>): P
   }
 }
 
+/** Follows markets by `GET /changes`, one per seed, and compares what is kept with whole readings. Exits with 1 at the first difference. */
+async function soakChanges({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>): Promise<void> {
+  const end = performance.now() + minutes * 60_000
+  const sums = { compared: 0, changes: 0, readings: 0 }
+  for (let seed = firstSeed; performance.now() < end; seed++) {
+    const { faults, ...counts } = await runFeeds(seed, { rounds: ROUNDS_OF_FEEDS })
+    for (const name of ['compared', 'changes', 'readings'] as const) sums[name] += counts[name]
+    const { compared, changes, readings } = sums
+    process.stdout.write(
+      `seed ${seed}: ${compared} maps compared, ${changes} changes, ${readings} readings\n`,
+    )
+    if (faults.length === 0) continue
+    process.stdout.write(`${faults.join('\n')}\nrepeat it by: npm run soak -- changes 1 ${seed}\n`)
+    process.exitCode = 1
+    break
+  }
+}
+
 const USAGE =
   `npm run soak -- MINUTES, npm run soak -- oracle MINUTES [SEED] [${UPSTREAM_MODES.join('|')}], ` +
-  'or npm run soak -- views MINUTES [SEED]\n'
+  'npm run soak -- views MINUTES [SEED] or npm run soak -- changes MINUTES [SEED]\n'
 
 const [first, ...rest] = process.argv.slice(2)
 const isOracle = first === 'oracle'
 const isViews = first === 'views'
-const minutes = Number((isOracle || isViews ? rest[0] : first) ?? MINUTES)
+const isChanges = first === 'changes'
+const minutes = Number((isOracle || isViews || isChanges ? rest[0] : first) ?? MINUTES)
 const mode = UPSTREAM_MODES.find((name) => rest.includes(name)) ?? null
 const seed = Number(rest.slice(1).find((text) => text !== mode) ?? Date.now() % 2 ** 31)
 if (!(minutes > 0 && Number.isInteger(seed))) {
   process.stderr.write(USAGE)
   process.exitCode = 1
-} else if (isViews) await soakViews({ minutes, firstSeed: seed })
+} else if (isChanges) await soakChanges({ minutes, firstSeed: seed })
+else if (isViews) await soakViews({ minutes, firstSeed: seed })
 else if (isOracle) await soakOracle({ minutes, firstSeed: seed, mode })
 else await soakKills(minutes)

@@ -60,6 +60,7 @@ export class SourceDenials implements Denials {
   readonly #ends: readonly (() => void)[]
   #rules: readonly Rule[] = []
   #subjects: readonly BlockSubject[] = []
+  #isBehind = false
   version = 0
 
   constructor(source: NamedSource, curation: Curation) {
@@ -74,6 +75,7 @@ export class SourceDenials implements Denials {
     const ends = [curation.onChange(() => this.#apply())]
     const end = source.held?.onChange((ids) => {
       if (this.deniesSubjects()) for (const id of ids) this.#changed.add(id)
+      this.#catchUp()
     })
     this.#ends = end === undefined ? ends : [...ends, end]
   }
@@ -141,8 +143,18 @@ export class SourceDenials implements Denials {
     this.version = ++versions
     if (held === undefined || before.length + this.#subjects.length === 0) return
     this.#changed.clear()
-    const changed = new Set([...held.ids()].filter((id) => this.#update(id)))
+    const ids = [...held.ids()]
+    this.#isBehind = ids.length === 0 && this.#listeners.size > 0
+    const changed = new Set(ids.filter((id) => this.#update(id)))
     if (changed.size > 0) for (const listener of this.#listeners) listener(changed)
+  }
+
+  /** Rules that changed while nothing of the source was shown, such as after a 401, may concern any of its copies. */
+  #catchUp(): void {
+    const ids = this.#isBehind ? [...this.#source.held!.ids()] : []
+    if (ids.length === 0) return
+    this.#isBehind = false
+    for (const listener of this.#listeners) listener(ids)
   }
 
   async #countHeld({ name, subjects, only }: Rule, held: Held, signal: AbortSignal): Promise<RuleCount> {

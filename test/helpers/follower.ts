@@ -6,8 +6,8 @@ export type Listing = Record<string, unknown> & { listing_id: string; storefront
 /** A reader that keeps a map from `key` to listing, as `GET /changes` promises it. */
 export class Follower {
   readonly #get: RunningService['get']
-  readonly #query: string
-  readonly #headers: Record<string, string>
+  readonly query: string
+  readonly headers: Record<string, string>
   /** By `listing_id` at a plain Registry, whose rows do not name their publishers. */
   readonly #isPlain: boolean
   map = new Map<string, Listing>()
@@ -26,8 +26,8 @@ export class Follower {
     }: { query?: string; headers?: Record<string, string>; isPlain?: boolean } = {},
   ) {
     this.#get = get
-    this.#query = query
-    this.#headers = headers
+    this.query = query
+    this.headers = headers
     this.#isPlain = isPlain
   }
 
@@ -36,7 +36,7 @@ export class Follower {
     const map = new Map<string, Listing>()
     let position: string | null = null
     for (let offset = 0, total = 1; offset < total; offset += 200) {
-      const reply = await this.#get(`/listings?limit=200&offset=${offset}&${this.#query}`, this.#headers)
+      const reply = await this.#get(`/listings?limit=200&offset=${offset}&${this.query}`, this.headers)
       if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`)
       position ??= reply.headers.get('changes-position')
       const { items, total_after_filter } = reply.json() as { items: Listing[]; total_after_filter: number }
@@ -52,8 +52,8 @@ export class Follower {
   }
 
   ask(limit = 200, since = this.position): Promise<Reply> {
-    const parameters = [`since=${since}`, `limit=${limit}`, this.#query].filter(Boolean).join('&')
-    return this.#get(`/changes?${parameters}`, this.#headers)
+    const parameters = [`since=${since}`, `limit=${limit}`, this.query].filter(Boolean).join('&')
+    return this.#get(`/changes?${parameters}`, this.headers)
   }
 
   /** Reads changes until there are no more. After a 410 it begins again. */
@@ -88,13 +88,15 @@ export class Follower {
 }
 
 /** Without the members of `_meta` that other listings or time move. */
-export function comparable(map: ReadonlyMap<string, Listing>): unknown {
+export function comparable(
+  map: ReadonlyMap<string, Listing>,
+): [key: string, listing: object, provenance: object][] {
   return [...map]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, { _meta, ...listing }]) => [key, listing, provenance(_meta)])
 }
 
-function provenance(meta: unknown): unknown {
+function provenance(meta: unknown): object {
   const { registry, publisher, price } = (meta ?? {}) as Record<string, unknown>
   const { amount } = (price ?? {}) as Record<string, unknown>
   return { registry, publisher, amount }

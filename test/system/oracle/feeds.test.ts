@@ -1,0 +1,17 @@
+import test from 'ava'
+import { runFeeds } from './feeds.ts'
+
+/** Of a gateway on SQLite, and of replicas on one Redis. In 508 a publisher is blocked while a source refuses the key. */
+const WORLDS = [
+  { seed: 103, rounds: 4 },
+  { seed: 508, rounds: 8 },
+]
+
+for (const { seed, rounds } of WORLDS)
+  test(`changes: a reader that has caught up has what a reading has, seed ${seed}`, async (t) => {
+    t.timeout(300_000)
+    const { faults, ...counts } = await runFeeds(seed, { rounds })
+    t.log(JSON.stringify(counts))
+    t.deepEqual(faults, [])
+    t.true(counts.compared > 0 && counts.changes > 0)
+  })
