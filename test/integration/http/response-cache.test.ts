@@ -52,6 +52,26 @@ test('response cache: conditional requests are evaluated', async (t) => {
   t.is((await get('/listings', { 'If-Match': '"0"' })).status, 412)
 })
 
+test('response cache: without room, requests that come once displace nothing', async (t) => {
+  const body = Buffer.alloc(250_000, ' ')
+  let handled = 0
+  const handle = () => {
+    handled++
+    return { body, isCurrent: () => true }
+  }
+  const listener = oneRouteApp({ path: '/listings', handle }).callback()
+  const handledFor = async (name: string) => {
+    const before = handled
+    await inject(listener, `/listings?name=${name}`)
+    return handled - before
+  }
+  t.is(await handledFor('first'), 1)
+  for (let n = 0; n < 200; n++) t.is(await handledFor(`once-${n}`), 1)
+  t.is(await handledFor('first'), 0, 'it is still kept')
+  t.is(await handledFor('once-199'), 1, 'it had no room')
+  t.is(await handledFor('once-199'), 0, 'it came again, and was kept')
+})
+
 /** An application whose handler answers when the test lets it. */
 function holdAnswers() {
   const asked: { release: () => void }[] = []

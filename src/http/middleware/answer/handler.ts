@@ -1,44 +1,77 @@
 import type { IncomingMessage } from 'node:http'
+import type { Caller } from '../../../domain/api-key.ts'
+import type { Reader } from '../../../domain/reader.ts'
+import type { Trace } from '../../../domain/trace.ts'
 import { decodeQuery } from '../../../filter-spec/parameters.ts'
-import { lazy } from '../../lazy.ts'
 import type { KoaContext, Middleware } from '../../request-state.ts'
-import type { RequestContext } from '../../route.ts'
+import type { LogMembers, QueryTexts, RequestContext, SignedCall } from '../../route.ts'
 import { CLIENT_CLOSED } from '../errors.ts'
 
 /** Calls the handler of the route. */
 export function callHandler(clientAddress: (request: IncomingMessage) => string): Middleware {
   return async (context) => {
     const { state } = context
-    state.response = await state.route.handle(requestOf(context, clientAddress))
+    state.response = await state.route.handle(new HandledRequest(context, clientAddress))
   }
 }
 
-function requestOf(context: KoaContext, clientAddress: (request: IncomingMessage) => string): RequestContext {
-  const { req, state } = context
-  const signal = lazy(() => closeSignal(context))
-  return {
-    params: context.params as Record<string, string>,
-    path: context.path,
-    queryString: context.querystring,
-    get query() {
-      return Object.fromEntries(decodeQuery(context.querystring))
-    },
-    header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
-    listHeader: (name) => req.headersDistinct[name]?.join(', '),
-    caller: state.caller,
-    get client() {
-      return clientAddress(req)
-    },
-    reader: state.reader,
-    body: state.body ?? null,
-    signed: state.signed,
-    get signal() {
-      return signal()
-    },
-    trace: state.trace,
-    note: (members) => {
-      state.notes = { ...state.notes, ...members }
-    },
+/**
+ * A class, since V8 makes a hidden class of its own for each object literal with a getter, which keeps the request until the
+ * next full collection of garbage.
+ */
+class HandledRequest implements RequestContext {
+  readonly params: Readonly<Record<string, string>>
+  readonly path: string
+  readonly queryString: string
+  readonly caller: Caller
+  readonly reader: Reader
+  readonly body: RequestContext['body']
+  readonly signed: SignedCall | undefined
+  readonly trace: Trace | undefined
+  readonly #context: KoaContext
+  readonly #clientAddress: (request: IncomingMessage) => string
+  #signal: AbortSignal | undefined
+
+  constructor(context: KoaContext, clientAddress: (request: IncomingMessage) => string) {
+    const { state } = context
+    this.params = context.params as Record<string, string>
+    this.path = context.path
+    this.queryString = context.querystring
+    this.caller = state.caller
+    this.reader = state.reader
+    this.body = state.body ?? null
+    this.signed = state.signed
+    this.trace = state.trace
+    this.#context = context
+    this.#clientAddress = clientAddress
+  }
+
+  get query(): QueryTexts {
+    return Object.fromEntries(decodeQuery(this.queryString))
+  }
+
+  get client(): string {
+    return this.#clientAddress(this.#context.req)
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= closeSignal(this.#context)
+    return this.#signal
+  }
+
+  readonly header = (name: string): string | undefined => {
+    const { req } = this.#context
+    return req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]
+  }
+
+  readonly listHeader = (name: string): string | undefined => {
+    const { req } = this.#context
+    return req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.join(', ')
+  }
+
+  readonly note = (members: LogMembers): void => {
+    const { state } = this.#context
+    state.notes = { ...state.notes, ...members }
   }
 }
 
