@@ -28,24 +28,61 @@ export type BlockSubject =
 
 type Copy = { listingId: string; publisher: string | null; storefrontUrl: string | null }
 
-/** Whether the block is about that copy of a listing, whatever its source. */
-export function isBlocking({ subject }: Pick<Block, 'subject'>, copy: Copy): boolean {
-  switch (subject.kind) {
-    case 'publisher':
-      return copy.publisher === subject.publisher
-    case 'storefront':
-      return copy.storefrontUrl !== null && isWithin(copy.storefrontUrl, subject.url)
-    case 'listing':
-      return copy.publisher === subject.publisher && copy.listingId === subject.listingId
-  }
-}
+/** What blocks are about, looked up by what a copy says: each of many thousand copies is compared with all of them. */
+export class BlockedSubjects {
+  readonly size: number
+  readonly #publishers = new Set<string>()
+  /** As `subjectText`. */
+  readonly #listings = new Set<string>()
+  readonly #listingIds = new Set<string>()
+  /** By origin, the paths with everything below them. */
+  readonly #storefronts = new Map<string, string[]>()
 
-/** By scheme, host and whole segments of the path, whatever their spelling. */
-function isWithin(storefront: string, blocked: string): boolean {
-  const [url, limit] = [URL.parse(storefront), URL.parse(blocked)]
-  if (url === null || limit === null || url.origin !== limit.origin) return false
-  const path = withSlash(url.pathname)
-  return path.startsWith(withSlash(limit.pathname))
+  constructor(subjects: readonly BlockSubject[]) {
+    this.size = subjects.length
+    for (const subject of subjects) this.#add(subject)
+  }
+
+  /** A copy whose publisher is not known may be of a blocked one. */
+  has({ listingId, publisher, storefrontUrl }: Copy): boolean {
+    if (this.size === 0) return false
+    const isListed =
+      publisher === null
+        ? this.#publishers.size > 0 || this.#listingIds.has(listingId)
+        : this.#publishers.has(publisher) || this.#listings.has(`${publisher}/${listingId}`)
+    return isListed || this.#hasStorefront(storefrontUrl)
+  }
+
+  hasPublisher(publisher: string): boolean {
+    return this.#publishers.has(publisher)
+  }
+
+  #add(subject: BlockSubject): void {
+    switch (subject.kind) {
+      case 'publisher':
+        this.#publishers.add(subject.publisher)
+        break
+      case 'listing':
+        this.#listings.add(subjectText(subject))
+        this.#listingIds.add(subject.listingId)
+        break
+      case 'storefront': {
+        const url = URL.parse(subject.url)
+        if (url === null) break
+        const paths = this.#storefronts.get(url.origin) ?? []
+        this.#storefronts.set(url.origin, [...paths, withSlash(url.pathname)])
+      }
+    }
+  }
+
+  /** By scheme, host and whole segments of the path, whatever their spelling. */
+  #hasStorefront(storefrontUrl: string | null): boolean {
+    if (this.#storefronts.size === 0 || storefrontUrl === null) return false
+    const url = URL.parse(storefrontUrl)
+    if (url === null) return false
+    const path = withSlash(url.pathname)
+    return this.#storefronts.get(url.origin)?.some((blocked) => path.startsWith(blocked)) === true
+  }
 }
 
 const withSlash = (path: string): string => (path.endsWith('/') ? path : `${path}/`)

@@ -1,4 +1,4 @@
-import { type Block, type BlockSubject, isBlocking } from '../domain/block.ts'
+import { type Block, BlockedSubjects, type BlockSubject } from '../domain/block.ts'
 import { ALL_OPEN, bothFilters, type ListingQuery, NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
@@ -37,7 +37,7 @@ export type CurationRule = {
 export type RuleCount = { rule: string; listings: number | null }
 
 /** One rule over one source. A listing that two leave out counts in both. */
-type Rule = { name: string; subjects: readonly BlockSubject[]; only: StandingFilter }
+type Rule = Pick<CurationRule, 'name' | 'deny' | 'only'>
 
 const ONE = { ...FULL_RANGE, count: 1 }
 
@@ -59,7 +59,7 @@ export class SourceDenials implements Denials {
   readonly #listeners = new Set<(listingIds: Iterable<string>) => void>()
   readonly #ends: readonly (() => void)[]
   #rules: readonly Rule[] = []
-  #subjects: readonly BlockSubject[] = []
+  #blocked = new BlockedSubjects([])
   #isBehind = false
   version = 0
 
@@ -68,7 +68,7 @@ export class SourceDenials implements Denials {
     this.#curation = curation
     this.#fileRules = curation.rules
       .filter((rule) => isOf(rule, source.name))
-      .map(({ name, deny, only }) => ({ name, subjects: deny, only: filterIn(only, source.name) }))
+      .map(({ name, deny, only }) => ({ name, deny, only: filterIn(only, source.name) }))
     this.only = this.#fileRules.reduce((both, { only }) => bothFilters(both, only), NO_FILTER)
     this.label = labelOf(curation.rules, source.name)
     this.#apply()
@@ -89,15 +89,15 @@ export class SourceDenials implements Denials {
   }
 
   deniesSubjects(): boolean {
-    return this.#subjects.length > 0
+    return this.#blocked.size > 0
   }
 
   denies(item: Item): boolean {
-    return isAbout(this.#subjects, item) || isOutside(this.only.criteria, item)
+    return this.#blocked.has(item) || isOutside(this.only.criteria, item)
   }
 
   deniesPublisher(publisher: string): boolean {
-    return this.#subjects.some((subject) => subject.kind === 'publisher' && subject.publisher === publisher)
+    return this.#blocked.hasPublisher(publisher)
   }
 
   hidesUnknown(): boolean {
@@ -112,7 +112,7 @@ export class SourceDenials implements Denials {
 
   /** Of what is in memory, or was read whole a short time ago: nothing is requested. */
   async counts({ via }: Pick<ListingQuery, 'via'>, signal: AbortSignal): Promise<readonly RuleCount[]> {
-    const rules = this.#rules.filter(({ subjects, only }) => subjects.length + only.criteria.length > 0)
+    const rules = this.#rules.filter(({ deny, only }) => deny.length + only.criteria.length > 0)
     if (rules.length === 0) return []
     const { held } = this.#source
     if (held?.answers(ALL_OPEN) === true)
@@ -120,7 +120,7 @@ export class SourceDenials implements Denials {
     const items = await readCached(this.#source, via, signal)
     return rules.map((rule) => ({
       rule: rule.name,
-      listings: items?.filter((item) => isLeftOut(item, rule)).length ?? null,
+      listings: items === null ? null : countLeftOut(items, rule),
     }))
   }
 
@@ -131,17 +131,17 @@ export class SourceDenials implements Denials {
   /** Looks at every copy again: rules change seldom. */
   #apply(): void {
     const { name, held } = this.#source
-    const before = this.#subjects
+    const before = this.#blocked.size
     const blocks = this.#curation.blocks().filter(({ source }) => source === null || source === name)
     const ofBlocks = blocks.map(({ id, subject }) => ({
       name: `block ${id}`,
-      subjects: [subject],
+      deny: [subject],
       only: NO_FILTER,
     }))
     this.#rules = [...this.#fileRules, ...ofBlocks]
-    this.#subjects = this.#rules.flatMap(({ subjects }) => subjects)
+    this.#blocked = new BlockedSubjects(this.#rules.flatMap(({ deny }) => deny))
     this.version = ++versions
-    if (held === undefined || before.length + this.#subjects.length === 0) return
+    if (held === undefined || before + this.#blocked.size === 0) return
     this.#changed.clear()
     const ids = [...held.ids()]
     this.#isBehind = ids.length === 0 && this.#listeners.size > 0
@@ -157,11 +157,11 @@ export class SourceDenials implements Denials {
     for (const listener of this.#listeners) listener(ids)
   }
 
-  async #countHeld({ name, subjects, only }: Rule, held: Held, signal: AbortSignal): Promise<RuleCount> {
+  async #countHeld({ name, deny, only }: Rule, held: Held, signal: AbortSignal): Promise<RuleCount> {
+    const blocked = new BlockedSubjects(deny)
     let listings = 0
     for (const id of this.#rows.listingIds)
-      for (const { item, status } of held.find(id))
-        if (status === 'open' && isAbout(subjects, item)) listings++
+      for (const { item, status } of held.find(id)) if (status === 'open' && blocked.has(item)) listings++
     if (only.criteria.length === 0) return { rule: name, listings }
     const all = await this.#source.read(ALL_OPEN, ONE, signal)
     const kept = await this.#source.read({ ...ALL_OPEN, standing: only }, ONE, signal)
@@ -176,7 +176,7 @@ export class SourceDenials implements Denials {
   /** @returns whether other copies of that id are denied than before */
   #update(listingId: string): boolean {
     const copies = this.#source.held?.find(listingId) ?? []
-    const denied = copies.filter(({ item }) => isAbout(this.#subjects, item))
+    const denied = copies.filter(({ item }) => this.#blocked.has(item))
     if (denied.some(({ item }) => item.publisher === null)) this.#unknown.add(listingId)
     else this.#unknown.delete(listingId)
     return this.#rows.set(
@@ -206,23 +206,14 @@ function filterIn(only: StandingFilter, source: string): StandingFilter {
   return { ...only, criteria: criteriaIn(only.criteria, source) }
 }
 
-/** A copy whose publisher is not known may be of a denied one. */
-function isAbout(subjects: readonly BlockSubject[], item: Item): boolean {
-  return subjects.some((subject) => isBlocking({ subject }, item) || mayBeAbout(subject, item))
-}
-
-function mayBeAbout(subject: BlockSubject, { publisher, listingId }: Item): boolean {
-  if (publisher !== null || subject.kind === 'storefront') return false
-  return subject.kind === 'publisher' || subject.listingId === listingId
-}
-
 /** An unreadable copy is stepped over elsewhere. */
 function isOutside(criteria: readonly Criterion[], item: Item): boolean {
   return criteria.length > 0 && isReadable(item) && !matchesAll(criteria, documentOf(item.bytes))
 }
 
-function isLeftOut(item: Item, { subjects, only }: Rule): boolean {
-  return isAbout(subjects, item) || isOutside(only.criteria, item)
+function countLeftOut(items: readonly Item[], { deny, only }: Rule): number {
+  const blocked = new BlockedSubjects(deny)
+  return items.filter((item) => blocked.has(item) || isOutside(only.criteria, item)).length
 }
 
 /** `null` where no reading of all open listings is fresh. */

@@ -1,4 +1,4 @@
-import { type Block, isBlocking, type NewBlock } from '../domain/block.ts'
+import { type Block, BlockedSubjects, type NewBlock } from '../domain/block.ts'
 import { activeIdentities, type PublisherIdentity } from '../domain/publisher.ts'
 import { EntrepotError } from '../errors.ts'
 import { publisherOf } from '../signing/principal.ts'
@@ -75,13 +75,12 @@ export function refuseBlocked(
   const rotated = publisher?.rotations.map(({ current }) => current) ?? []
   const identities = [identity, ...(publisher === null ? [] : activeIdentities(publisher, 0)), ...rotated]
   const storefronts = [storefrontUrl, publisher?.storefrontUrl ?? null]
-  const blocking = blocks.find((block) =>
-    identities.some((one) =>
-      storefronts.some((url) =>
-        isBlocking(block, { listingId, publisher: publisherOf(one), storefrontUrl: url }),
-      ),
-    ),
+  const copies = identities.flatMap((one) =>
+    storefronts.map((url) => ({ listingId, publisher: publisherOf(one), storefrontUrl: url })),
   )
+  const isAbout = (subjects: BlockedSubjects): boolean => copies.some((copy) => subjects.has(copy))
+  if (!isAbout(new BlockedSubjects(blocks.map(({ subject }) => subject)))) return
+  const blocking = blocks.find(({ subject }) => isAbout(new BlockedSubjects([subject])))
   if (blocking !== undefined)
     throw new EntrepotError('forbidden', `The operator of this Registry has blocked this: ${blocking.reason}`)
 }
