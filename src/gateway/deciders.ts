@@ -39,6 +39,7 @@ export type Hiding = 'hidden' | 'outside'
 const FEW = 16
 
 const NO_COPIES: readonly Copy[] = []
+const NO_NAMES: readonly string[] = []
 
 type DecidersOptions = {
   /** By rank. */
@@ -212,16 +213,16 @@ export class Deciders {
   }
 
   #betterThan(rank: number, item: Item): Pick<Verdict, 'unchecked' | 'notIn'> {
-    const unchecked: string[] = []
-    const notIn: string[] = []
+    let unchecked: readonly string[] = NO_NAMES
+    let notIn: readonly string[] = NO_NAMES
     for (let n = 0; n < rank; n++) {
       const source = this.#sources[n]!
       const view = this.#views[n]!
       const isUnchecked =
         view.kind === 'looked-up' ? !view.presence.has(lookUpKey(item)) : view.kind === 'unknown'
-      if (isUnchecked) unchecked.push(source.name)
+      if (isUnchecked) unchecked = [...unchecked, source.name]
       const isWhole = view.kind === 'held' || view.kind === 'whole'
-      if (isWhole && knows(source, item, this.#query.standing)) notIn.push(source.name)
+      if (isWhole && knows(source, item, this.#query.standing)) notIn = [...notIn, source.name]
     }
     return { unchecked, notIn }
   }

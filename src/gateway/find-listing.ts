@@ -8,7 +8,7 @@ import { hasAnswered } from '../wire/describe-missing.ts'
 import { decide } from './authority.ts'
 import { type Copy, decidingView, isReadable, knows } from './deciders.ts'
 import { type DecidingView, heldCopies } from './holdings.ts'
-import { describeItem, type MergedItem, markOutlier, mergeItem } from './merged-item.ts'
+import { describeItem, type MergedItem, mergeItem } from './merged-item.ts'
 import {
   countReturned,
   incompleteError,
@@ -69,7 +69,7 @@ export async function findListing(
   const rank = ranked.findIndex(({ name }) => name === merged?.registry)
   const better = seen.filter((answer) => merged === null || answer.rank <= rank)
   const bounds = await settings.boundsOf(request.reader)
-  const shown = merged && markOutlier(describeItem(merged, settings), bounds, settings.tokens)
+  const shown = merged && describeItem(merged, { ...settings, bounds })
   return { ...reports, merged: shown, complete: better.every(({ outcome }) => isComplete(outcome)) }
 }
 

@@ -1,6 +1,6 @@
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import { comparePositions, type MergedPosition, positionIn } from '../domain/source/position.ts'
+import { type MergedPosition, positionIn } from '../domain/source/position.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
@@ -176,10 +176,11 @@ export class MergedSequence {
   }
 
   #pass({ position, listingId }: Item, rank: number): void {
-    const place = { position: Math.min(position, this.#cap), rank, listingId }
+    const capped = Math.min(position, this.#cap)
     const last = this.#after
-    const isSame = last !== null && comparePositions(place, last) === 0
-    this.#after = { ...place, nth: isSame ? last.nth + 1 : 1 }
+    const isSame =
+      last !== null && last.position === capped && last.rank === rank && last.listingId === listingId
+    this.#after = { position: capped, rank, listingId, nth: isSame ? last.nth + 1 : 1 }
   }
 
   async #show(copies: readonly Visited[], signal: AbortSignal): Promise<MergedItem[]> {

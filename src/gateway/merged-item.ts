@@ -38,10 +38,11 @@ export type MergedItem = {
   meaning?: string
 }
 
-/** With what it means, and what it costs in the currency that leads. */
+/** With what it means, and what it costs: the price that is given, else the one that leads, marked where it is too low to be meant. */
 export function describeItem(
   merged: MergedItem,
-  { vocabulary, itemPrices }: { vocabulary: Vocabulary; itemPrices: ItemPrices },
+  { vocabulary, itemPrices, tokens, bounds }: Described,
+  price?: ItemPrice,
 ): MergedItem {
   const { item, registry } = merged
   let listing: JsonObject | undefined
@@ -49,20 +50,26 @@ export function describeItem(
     listing ??= readListing(item)
     return listing
   }
-  const price = itemPrices.of(item, readOnce).leading ?? undefined
-  if (item.meaning !== undefined) return { ...merged, price }
-  return { ...merged, price, meaning: vocabulary.describe(item, readOnce, registry) }
+  const shown = price ?? itemPrices.of(item, readOnce).leading ?? undefined
+  return {
+    ...merged,
+    price: shown && markOutlier(shown, bounds.outliersOf(item, registry), tokens),
+    ...(item.meaning === undefined && { meaning: vocabulary.describe(item, readOnce, registry) }),
+  }
 }
 
-/** With a mark at a price that is too low to be meant. */
-export function markOutlier(merged: MergedItem, { outliersOf }: PriceBounds, tokens: TokenTable): MergedItem {
-  const { item, registry, price } = merged
-  if (price === undefined) return merged
-  const groups = outliersOf(item, registry)
-  if (groups.length === 0) return merged
+export type Described = {
+  vocabulary: Vocabulary
+  itemPrices: ItemPrices
+  tokens: TokenTable
+  bounds: PriceBounds
+}
+
+/** @param groups in which the listing's price is an outlier */
+function markOutlier(price: ItemPrice, groups: readonly string[], tokens: TokenTable): ItemPrice {
+  if (groups.length === 0) return price
   const basis = basisOf({ ...price, hasGpus: price.gpus !== null })
-  const isOutlier = groups.includes(tokens.groupingOf('gpu')(basis))
-  return isOutlier ? { ...merged, price: { ...price, outlier: true } } : merged
+  return groups.includes(tokens.groupingOf('gpu')(basis)) ? { ...price, outlier: true } : price
 }
 
 /** `standing`: filter of the view. */
@@ -81,43 +88,60 @@ export function mergeItem(
 ): MergedItem {
   const { origin } = item
   const { name: registry, label } = ranked[rank]!
-  const disputed = disputedBy(ranked.slice(0, rank), item, standing)
-  const within = (names: readonly string[] = NONE) => names.map((name) => `${registry}/${name}`)
-  const joined = (names: readonly string[], inner: readonly string[] | undefined): readonly string[] =>
-    inner === undefined ? names : [...names, ...within(inner)]
   return {
     item,
     bytes: item.bytes,
     registry,
-    alsoIn: otherCopies.length === 0 && origin === undefined ? NONE : alsoIn(),
+    alsoIn:
+      otherCopies.length === 0 && origin === undefined
+        ? NONE
+        : alsoIn(item, registry, { ranked, otherCopies }),
     stale: isStale || origin?.stale === true,
     differs: origin?.differs === true || otherCopies.some((other) => hasOtherTerms(item, other.item)),
     conflict: isConflict,
-    disputed: joined(disputed, origin?.disputed),
-    unchecked: joined(unchecked, origin?.unchecked),
-    notIn: joined(notIn, origin?.notIn),
+    disputed: joined(disputedBy(ranked, rank, item, standing), registry, origin?.disputed),
+    unchecked: joined(unchecked, registry, origin?.unchecked),
+    notIn: joined(notIn, registry, origin?.notIn),
     label,
   }
+}
 
-  function alsoIn(): string[] {
-    const source = qualifiedName(registry, item)
-    const names = otherCopies.map((other) => qualifiedName(ranked[other.rank]!.name, other.item))
-    return [...new Set([...within(origin?.alsoIn), ...names])].filter((name) => name !== source)
-  }
+function alsoIn(
+  item: Item,
+  registry: string,
+  { ranked, otherCopies }: Pick<MergedIn, 'ranked'> & Pick<Verdict, 'otherCopies'>,
+): string[] {
+  const source = qualifiedName(registry, item)
+  const names = otherCopies.map((other) => qualifiedName(ranked[other.rank]!.name, other.item))
+  return [...new Set(joined(NONE, registry, item.origin?.alsoIn).concat(names))].filter(
+    (name) => name !== source,
+  )
+}
+
+/** With the names that a gateway has given. */
+function joined(
+  names: readonly string[],
+  registry: string,
+  inner: readonly string[] | undefined,
+): readonly string[] {
+  return inner === undefined ? names : [...names, ...inner.map((name) => `${registry}/${name}`)]
 }
 
 const NONE: readonly never[] = []
 
+/** By sources that are better than that rank. */
 function disputedBy(
-  better: readonly NamedSource[],
+  ranked: readonly NamedSource[],
+  rank: number,
   { publisher, storefrontUrl }: Item,
   standing: StandingFilter | undefined,
 ): readonly string[] {
-  if (publisher === null) return NONE
-  const names: string[] = []
-  for (const { name, storefrontOf } of better) {
+  let names: readonly string[] = NONE
+  if (publisher === null) return names
+  for (let n = 0; n < rank; n++) {
+    const { name, storefrontOf } = ranked[n]!
     const storefront = storefrontOf?.(publisher, { standing })
-    if (storefront !== undefined && storefront !== storefrontUrl) names.push(name)
+    if (storefront !== undefined && storefront !== storefrontUrl) names = [...names, name]
   }
   return names
 }

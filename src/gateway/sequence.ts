@@ -3,13 +3,12 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { JsonValue } from '../json/value.ts'
 import { type Comparison, comparisonIn, comparisonWith, itemPrice } from './by-price/item-price.ts'
-import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
 import type { Deciders, OpenDeciders } from './deciders.ts'
 import { MergedSequence, type ResumePoint } from './merge.ts'
-import { describeItem, type MergedItem, markOutlier } from './merged-item.ts'
-import type { MergeSettings, Outcome } from './sources.ts'
+import { type Described, describeItem, type MergedItem } from './merged-item.ts'
+import type { Outcome } from './sources.ts'
 
 type SequenceOptions = {
   /** `undefined`: newest first. */
@@ -46,7 +45,7 @@ export function describeItems(
   items: readonly MergedItem[],
   sequence: MergedSequence | PriceSequence,
   { priceLimit }: ListingQuery,
-  settings: Pick<MergeSettings, 'tokens' | 'vocabulary' | 'itemPrices'> & { bounds: PriceBounds },
+  settings: Described,
 ): readonly MergedItem[] {
   const limit = priceLimit && comparisonWith(priceLimit)
   const comparison = sequence instanceof PriceSequence ? comparisonIn(sequence.order) : limit
@@ -57,12 +56,11 @@ export function describeItems(
 export function describeShown(
   merged: MergedItem,
   comparison: Comparison | undefined,
-  settings: Pick<MergeSettings, 'tokens' | 'vocabulary' | 'itemPrices'> & { bounds: PriceBounds },
+  settings: Described,
 ): MergedItem {
-  const { tokens, vocabulary, bounds } = settings
-  const item = describeItem(merged, settings)
-  if (comparison === undefined) return markOutlier(item, bounds, tokens)
-  const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, item.registry)
-  const price = itemPrice(item.bytes, comparison, { tokens, sizesOf }) ?? item.price
-  return markOutlier({ ...item, price }, bounds, tokens)
+  if (comparison === undefined) return describeItem(merged, settings)
+  const { item, registry } = merged
+  const { tokens, vocabulary } = settings
+  const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, registry)
+  return describeItem(merged, settings, itemPrice(item.bytes, comparison, { tokens, sizesOf }))
 }

@@ -49,6 +49,8 @@ export class Projection {
 
   /** By the text of readers: the address of a wallet, or the scheme and the identifier. */
   publisherNamed(text: string): Publisher | null {
+    // A gateway asks for each listing, and may have no publishers of its own.
+    if (this.#publishers.size === 0) return null
     return this.publisherOf(readPublisher(text) ?? { scheme: 'eip191', identifier: text })
   }
 

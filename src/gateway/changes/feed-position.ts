@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto'
 import { randomId } from '../../domain/random-id.ts'
 import { EntrepotError } from '../../errors.ts'
 
@@ -33,7 +40,7 @@ export function goneError(why: string): EntrepotError {
 
 /** A short digest of these texts. */
 export function digestOf(texts: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(texts)).digest('base64url')
+  return hash('sha256', JSON.stringify(texts), 'base64url')
 }
 
 const NONCE_BYTES = 12
@@ -55,13 +62,13 @@ function decipher(bytes: Buffer, digest: string, incarnation: string): number | 
   }
 }
 
-let latest: { incarnation: string; key: Buffer } | null = null
+let latest: { incarnation: string; key: KeyObject } | null = null
 
-function keyOf(incarnation: string): Buffer {
+function keyOf(incarnation: string): KeyObject {
   if (latest?.incarnation !== incarnation)
     latest = {
       incarnation,
-      key: Buffer.from(hkdfSync('sha256', incarnation, '', 'entrepot changes 1', 32)),
+      key: createSecretKey(Buffer.from(hkdfSync('sha256', incarnation, '', 'entrepot changes 1', 32))),
     }
   return latest.key
 }
