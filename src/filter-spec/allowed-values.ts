@@ -29,12 +29,12 @@ type WithValues = FilterDefinition & {
  * @param shown how a value of a listing is written
  */
 export function describeUnknownValues(
-  known: readonly WithValues[],
+  filters: readonly WithValues[],
   pairs: readonly (readonly [name: string, value: string])[],
   shown: (value: string) => string = (value) => value,
 ): string[] {
   return pairs.flatMap(([name, text]) => {
-    const filter = known.find((one) => one.name === name)
+    const filter = filters.find((one) => one.name === name)
     if (filter === undefined || !OPERATIONS[filter.op].isByValue) return []
     const { allowed, counts } = filter
     const present = counts?.values.map(({ value }) => value) ?? []

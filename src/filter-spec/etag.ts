@@ -77,14 +77,18 @@ function canonicalFloat(value: number): string {
 }
 
 /** @throws EntrepotError `filter_spec_mismatch` with `etag`. Quotes and a weak prefix are optional. */
-export function requireEtag(ifMatch: string | undefined, etag: string, ...others: readonly string[]): void {
+export function requireEtag(
+  ifMatch: string | undefined,
+  etag: string,
+  ...alternatives: readonly string[]
+): void {
   if (ifMatch === undefined) return
   const tag = ifMatch
     .trim()
     .replace(/^[W/]+/, '')
     .trim()
     .replace(/^"+|"+$/g, '')
-  if (tag === etag || others.includes(tag)) return
+  if (tag === etag || alternatives.includes(tag)) return
   throw new EntrepotError('filter_spec_mismatch', 'filter-spec etag mismatch', {
     members: { current_etag: etag },
   })

@@ -45,11 +45,11 @@ function criterionOf(filter: Filter, value: string, onMissing: OnMissing): Crite
 }
 
 /** `detail` has the deployed protocol's words, so the suggestion stands beside it. @throws EntrepotError `bad_request` */
-function refuseUnknownFilter(name: string, value: string, known: readonly string[]): never {
-  const meant = suggestFilter(name, known)
-  const message = meant?.hint ?? `known are ${listNames(known)}`
+function refuseUnknownFilter(name: string, value: string, names: readonly string[]): never {
+  const meant = suggestFilter(name, names)
+  const message = meant?.hint ?? `known are ${listNames(names)}`
   throw new EntrepotError('bad_request', `unknown filter: ${quote(name)}`, {
-    errors: known.length === 0 ? [] : [{ path: name, message }],
+    errors: names.length === 0 ? [] : [{ path: name, message }],
     ...(meant !== null && { members: { suggestions: [{ query: { [meant.filter]: value } }] } }),
   })
 }

@@ -53,9 +53,9 @@ export function compilePath(text: string): Path {
 
 /** Drops nulls. Own properties only; every element of a non-array is the value itself. */
 export function resolvePath(path: Path, document: JsonValue): JsonValue[] {
-  let found: JsonValue[] = document === null ? [] : [document]
-  for (const step of path) found = follow(step, found)
-  return found
+  let values: JsonValue[] = document === null ? [] : [document]
+  for (const step of path) values = follow(step, values)
+  return values
 }
 
 type Token = { step: PathStep; end: number }
@@ -108,9 +108,9 @@ function refusal(text: string, at: number): string {
 }
 
 function follow(step: PathStep, from: readonly JsonValue[]): JsonValue[] {
-  const found: JsonValue[] = []
+  const values: JsonValue[] = []
   const add = (value: JsonValue | undefined) => {
-    if (value !== undefined && value !== null) found.push(value)
+    if (value !== undefined && value !== null) values.push(value)
   }
   for (const value of from) {
     if (step.kind === 'member') {
@@ -121,7 +121,7 @@ function follow(step: PathStep, from: readonly JsonValue[]): JsonValue[] {
     else if (Array.isArray(value)) value.forEach(add)
     else add(value)
   }
-  return found
+  return values
 }
 
 /** `null` for a listing that has none. */
@@ -139,8 +139,8 @@ const KEYS = new WeakMap<Path, string>()
 
 /** Equal for paths to the same place, however they are written, and for a derived value in any source. */
 export function pathKey(path: Path): string {
-  const known = KEYS.get(path)
-  if (known !== undefined) return known
+  const cached = KEYS.get(path)
+  if (cached !== undefined) return cached
   const [step] = path
   const key = step?.kind === 'derived' ? `${step.field} ${step.version}` : JSON.stringify(path)
   KEYS.set(path, key)

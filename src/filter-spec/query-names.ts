@@ -16,10 +16,10 @@ export const namesIn = ({ name, query_name, query_aliases = [] }: Named): string
  * name, and an alias gives way to the name of any filter. A filter without a usable name is absent.
  */
 export function distinctNames(filters: readonly Named[]): Map<string, QueryNames> {
-  const taken = new Set<string>()
+  const names = new Set<string>()
   const take = (name: string | null | undefined): boolean => {
-    if (!name || !QUERY_NAME.test(name) || taken.has(name)) return false
-    taken.add(name)
+    if (!name || !QUERY_NAME.test(name) || names.has(name)) return false
+    names.add(name)
     return true
   }
   const named = filters.flatMap(({ name, query_name = null, query_aliases = [] }) => {

@@ -18,15 +18,15 @@ const SHORT_WORD = 4
 type Suggested = { filter: string; hint: string }
 
 /** The filter that an unknown name probably means; never one of another meaning. `null` for none. */
-export function suggestFilter(name: string, known: readonly string[]): Suggested | null {
+export function suggestFilter(name: string, names: readonly string[]): Suggested | null {
   const [, filters] = MEANT.find(([names]) => names.test(name.toLowerCase())) ?? []
   if (filters !== undefined) {
-    const filter = filters.find((one) => known.includes(one))
+    const filter = filters.find((one) => names.includes(one))
     return filter === undefined ? null : { filter, hint: `that is ${filter}` }
   }
   const words = shortWordsOf(name)
-  const others = known.filter((one) => one.startsWith(name) || hasSameWords(words, shortWordsOf(one)))
-  const nearest = nearestName(name, others)
+  const candidates = names.filter((one) => one.startsWith(name) || hasSameWords(words, shortWordsOf(one)))
+  const nearest = nearestName(name, candidates)
   return nearest === null ? null : { filter: nearest, hint: `did you mean ${nearest}?` }
 }
 

@@ -42,9 +42,9 @@ export function removeAll(target: Bitset, other: Bitset): number {
 /** `a ∖ b` */
 export function difference(a: Bitset, b: Bitset): Bitset {
   const words = a.length
-  const found = new Int32Array(words)
-  for (let n = 0; n < words; n++) found[n] = a[n]! & ~b[n]!
-  return found
+  const difference = new Int32Array(words)
+  for (let n = 0; n < words; n++) difference[n] = a[n]! & ~b[n]!
+  return difference
 }
 
 /** The highest slot below `end`, or -1. */

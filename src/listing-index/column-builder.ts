@@ -59,8 +59,8 @@ export class ColumnBuilder {
   }
 
   #numberFor(value: Scalar): number {
-    const known = this.#numberOf.get(value)
-    if (known !== undefined) return known
+    const number = this.#numberOf.get(value)
+    if (number !== undefined) return number
     this.#numberOf.set(value, this.#newest.length)
     return this.#newest.push(-1) - 1
   }
@@ -68,12 +68,12 @@ export class ColumnBuilder {
   /** `order`: by number of arrival, the place in the dictionary. */
   #sorted(): Pick<ColumnData, 'numbers' | 'texts'> & { order: Uint32Array } {
     const texts: string[] = []
-    const found: Numeric[] = []
+    const numerics: Numeric[] = []
     for (const value of this.#numberOf.keys()) {
       if (typeof value === 'string') texts.push(value)
-      else found.push(value)
+      else numerics.push(value)
     }
-    const numbers = ascending(found)
+    const numbers = ascending(numerics)
     const order = new Uint32Array(this.#numberOf.size)
     for (let n = 0; n < numbers.length; n++) order[this.#numberOf.get(numbers[n]!)!] = n
     for (let n = 0; n < texts.length; n++) order[this.#numberOf.get(texts[n]!)!] = numbers.length + n

@@ -21,7 +21,7 @@ export class DocumentReader {
   readonly #paths: readonly Path[]
   readonly #meaning: DerivedStep | null
   // Reused for the next listing.
-  readonly #found: number[] = []
+  readonly #pathNumbers: number[] = []
   readonly #values: (Scalar | null)[] = []
   #count = 0
 
@@ -38,7 +38,7 @@ export class DocumentReader {
     const meaning = this.#meaning === null ? '' : String(derivedValue(this.#meaning, document) ?? '')
     return {
       count: this.#count,
-      paths: this.#found,
+      paths: this.#pathNumbers,
       values: this.#values,
       prices: rowPrices(document, this.#sizesOf(document)),
       meaning,
@@ -72,7 +72,7 @@ export class DocumentReader {
   }
 
   #add(path: number, value: Scalar | null): void {
-    this.#found[this.#count] = path
+    this.#pathNumbers[this.#count] = path
     this.#values[this.#count++] = value
   }
 }

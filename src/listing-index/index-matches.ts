@@ -91,8 +91,8 @@ export class IndexMatches {
       const counted = union.count(matches)
       yield
       for (const [group, more] of counted) {
-        const known = facets.prices.get(group)
-        facets.prices.set(group, known === undefined ? more : addPriceCounts(known, more))
+        const counts = facets.prices.get(group)
+        facets.prices.set(group, counts === undefined ? more : addPriceCounts(counts, more))
       }
       yield
     }

@@ -69,8 +69,8 @@ export class IndexSource {
     { after, offsetHint, count }: Range,
   ): Promise<IndexReading> {
     if (query.listingId !== undefined) {
-      const found = findMatching(listings, query)(query.listingId)
-      return { listings: found, hasMore: false, total: found.length }
+      const copies = findMatching(listings, query)(query.listingId)
+      return { listings: copies, hasMore: false, total: copies.length }
     }
     const { indexed, unindexed, outside } = this.#split(query)
     const scan = unindexed.length + outside.length === 0 ? null : await this.#scan(listings, query)
@@ -96,8 +96,8 @@ export class IndexSource {
   async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & IndexCounts> {
     const { indexed, unindexed, outside } = this.#split(query)
     if (unindexed.length + outside.length === 0) {
-      const found = listings.select(indexed)
-      return found === null ? { ...selectItems(NONE), total: 0 } : this.#selectIndexed(found)
+      const selected = listings.select(indexed)
+      return selected === null ? { ...selectItems(NONE), total: 0 } : this.#selectIndexed(selected)
     }
     const { items } = await this.#scan(listings, query)
     return { ...(await selectInTurns(items)), total: items.length }
@@ -146,20 +146,20 @@ export class IndexSource {
     outside: readonly Criterion[]
   } {
     const { criteria, standing = NO_FILTER } = query
-    const asked = this.#indexed(criteria)
+    const ofQuery = this.#indexed(criteria)
     const ofView = this.#indexed(standing.criteria)
-    const isAll = asked.length === criteria.length && ofView.length === standing.criteria.length
+    const isAll = ofQuery.length === criteria.length && ofView.length === standing.criteria.length
     if (isAll) return { indexed: query, unindexed: [], outside: [] }
     return {
-      indexed: { ...query, criteria: asked, standing: { ...standing, criteria: ofView } },
+      indexed: { ...query, criteria: ofQuery, standing: { ...standing, criteria: ofView } },
       unindexed: criteria.filter((one) => !this.#isIndexed(one)),
       outside: standing.criteria.filter((one) => !this.#isIndexed(one)),
     }
   }
 
   #scan(listings: IndexedListings, query: ListingQuery): Promise<Scan> {
-    const known = this.#scans.get(query)
-    if (known !== undefined) return known
+    const earlier = this.#scans.get(query)
+    if (earlier !== undefined) return earlier
     const scan = inTurns(this.#scanAll(listings, query))
     this.#scans.set(query, scan)
     return scan
@@ -210,11 +210,11 @@ function findMatching(
   query: ListingQuery,
 ): (listingId: string) => readonly Item[] {
   return (listingId) => {
-    const found = listings.find(query, listingId)
+    const copies = listings.find(query, listingId)
     // The usual case, a thousand times a page.
-    if (found.length === 0 || (query.criteria.length === 0 && query.priceLimit === undefined)) return found
+    if (copies.length === 0 || (query.criteria.length === 0 && query.priceLimit === undefined)) return copies
     const conditions = new Exclusions(query.criteria, query.priceLimit)
-    const matching = found.filter(({ bytes }) => conditions.add(documentOf(bytes)))
+    const matching = copies.filter(({ bytes }) => conditions.add(documentOf(bytes)))
     return matching.length === 0 ? NONE : matching
   }
 }

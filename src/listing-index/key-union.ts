@@ -32,13 +32,13 @@ type Counts = { offers: Uint32Array; gpus: Float64Array }
 export class KeyUnion {
   readonly #parts: readonly Part[]
   readonly #groups: readonly Group[]
-  /** Of the open listings. */
-  readonly #known: Counts
+  /** Of all open listings. */
+  readonly #open: Counts
 
-  constructor(parts: readonly Part[], groups: readonly Group[], known: Counts) {
+  constructor(parts: readonly Part[], groups: readonly Group[], open: Counts) {
     this.#parts = parts
     this.#groups = groups
-    this.#known = known
+    this.#open = open
   }
 
   /** @param matches segments without a match may be left out */
@@ -50,7 +50,7 @@ export class KeyUnion {
       return { part, slots, more, less, saved: countOf(slots) - countOf(more) - countOf(less) }
     })
     const areFew = changes.reduce((sum, { saved }) => sum + saved, 0) > 0
-    const { offers, gpus } = this.#known
+    const { offers, gpus } = this.#open
     const counts = areFew
       ? { offers: offers.slice(), gpus: gpus.slice() }
       : { offers: new Uint32Array(offers.length), gpus: new Float64Array(gpus.length) }
@@ -58,12 +58,12 @@ export class KeyUnion {
       addCounts(part, areFew ? more : slots, counts, 1)
       if (areFew) addCounts(part, less, counts, -1)
     }
-    const found = new Map<string, PriceCounts>()
+    const byGroup = new Map<string, PriceCounts>()
     for (const group of this.#groups) {
-      const own = countsAt(group, counts)
-      if (own.offers > 0) found.set(group.name, own)
+      const ofGroup = countsAt(group, counts)
+      if (ofGroup.offers > 0) byGroup.set(group.name, ofGroup)
     }
-    return found
+    return byGroup
   }
 }
 
@@ -80,9 +80,9 @@ export class SharedUnion {
   }
 
   isOf(segments: readonly Segment[], { groupOf }: PriceGrouping): boolean {
-    const own = this.#segments
+    const united = this.#segments
     if (groupOf !== this.#groupOf) return false
-    return segments.length === own.length && segments.every(({ prices }, n) => prices === own[n])
+    return segments.length === united.length && segments.every(({ prices }, n) => prices === united[n])
   }
 
   /** All counts share it: each step continues where the latest one ended. */
@@ -101,7 +101,7 @@ function* uniteKeys(
   segments: readonly Segment[],
   { per, groupOf: nameOf, scaleOf }: PriceGrouping,
 ): Generator<void, KeyUnion> {
-  const found = new Map<string, Map<PriceKey, number>>()
+  const placesByName = new Map<string, Map<PriceKey, number>>()
   const numbers = new Map<string, number>()
   const parts: Part[] = []
   let size = 1
@@ -114,8 +114,8 @@ function* uniteKeys(
     const scales = scaleOf && bases.map(scaleOf)
     for (const n of greatest(prices.countPrices())) {
       const name = nameOf(bases[n]!)
-      const placeOf = found.get(name) ?? new Map<PriceKey, number>()
-      found.set(name, placeOf)
+      const placeOf = placesByName.get(name) ?? new Map<PriceKey, number>()
+      placesByName.set(name, placeOf)
       if (!numbers.has(name)) numbers.set(name, numbers.size)
       groupOf[n] = numbers.get(name)!
       for (let at = basisStarts[n]!; at < basisStarts[n + 1]!; at++) {
@@ -128,13 +128,13 @@ function* uniteKeys(
     }
     parts.push({ prices, per, groupOf, open: liveByStatus.open.slice(), keyOf, scales, places })
   }
-  const known = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
+  const open = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
   for (const part of parts) {
-    addCounts(part, part.open, known, 1)
+    addCounts(part, part.open, open, 1)
     yield
   }
   const all: Group[] = []
-  for (const [name, placeOf] of found) {
+  for (const [name, placeOf] of placesByName) {
     const keys = ascending([...placeOf.keys()])
     const places = new Uint32Array(keys.length)
     for (let n = 0; n < keys.length; n++) {
@@ -143,7 +143,7 @@ function* uniteKeys(
     }
     all.push({ name, keys, places })
   }
-  return new KeyUnion(parts, all, known)
+  return new KeyUnion(parts, all, open)
 }
 
 function addCounts(part: Part, slots: Bitset, { offers, gpus }: Counts, sign: number): void {
@@ -152,12 +152,12 @@ function addCounts(part: Part, slots: Bitset, { offers, gpus }: Counts, sign: nu
   forEachBit(slots, (slot) => {
     const start = starts[slot]!
     const end = starts[slot + 1]!
-    const own = sign * gpusOf[slot]!
+    const change = sign * gpusOf[slot]!
     for (let at = start; at < end; at++) {
       if (end - start > 1 && hasLower(part, start, end, at)) continue
       const place = places[keyOf[at]!]!
       offers[place] = offers[place]! + sign
-      gpus[place] = gpus[place]! + own
+      gpus[place] = gpus[place]! + change
     }
   })
 }

@@ -136,27 +136,27 @@ export class ListingIndex {
   }
 
   /** @throws Error for a criterion whose path the index lacks */
-  query({ limit, offset = 0, after = null, ...asked }: IndexQuery): IndexPage {
-    const matches = this.#match(this.#conditions(asked))
+  query({ limit, offset = 0, after = null, ...conditions }: IndexQuery): IndexPage {
+    const matches = this.#match(this.#conditions(conditions))
     const total = sumOf(matches, ({ count }) => count)
     const hidden = sumOf(matches, (match) => match.hidden)
-    const found = after === null ? newestFirst(matches, offset) : olderThan(matches, after)
-    return { total, hidden, rows: Array.from(found.take(limit), ({ rows, slot }) => rows.entry(slot)) }
+    const inOrder = after === null ? newestFirst(matches, offset) : olderThan(matches, after)
+    return { total, hidden, rows: Array.from(inOrder.take(limit), ({ rows, slot }) => rows.entry(slot)) }
   }
 
   /** For answers by price and facets. @throws Error for a criterion whose path the index lacks */
-  matches(asked: IndexConditions): IndexMatches {
-    const { hidden = [], denied = [] } = asked
-    const conditions = this.#conditions(asked)
+  matches(query: IndexConditions): IndexMatches {
+    const { hidden = [], denied = [] } = query
+    const conditions = this.#conditions(query)
     let version = -1
-    let found: Match[] = []
+    let matches: Match[] = []
     const find = (): Match[] => {
       // Each of them only rises.
       const now = [...hidden, ...denied].reduce((sum, rows) => sum + rows.version, this.version)
-      if (version === now) return found
-      found = this.#match(conditions).map((match) => ({ ...match, slots: match.slots.slice() }))
+      if (version === now) return matches
+      matches = this.#match(conditions).map((match) => ({ ...match, slots: match.slots.slice() }))
       version = now
-      return found
+      return matches
     }
     const columnOf = (field: Filter) => this.#vocabulary.columnOf(field)
     return new IndexMatches({
@@ -171,10 +171,10 @@ export class ListingIndex {
     const groups = Map.groupBy(segments, ({ number, size }) =>
       number === IN_TAIL ? 'tail' : size * 2 < this.plan.rows ? 'small' : 'large',
     )
-    const known = this.#unions.get(prices.per) ?? []
+    const earlier = this.#unions.get(prices.per) ?? []
     const shared = Array.from(
       groups.values(),
-      (group) => known.find((union) => union.isOf(group, prices)) ?? new SharedUnion(group, prices),
+      (group) => earlier.find((union) => union.isOf(group, prices)) ?? new SharedUnion(group, prices),
     )
     this.#unions.set(prices.per, shared)
     const unions: KeyUnion[] = []
@@ -183,9 +183,9 @@ export class ListingIndex {
   }
 
   /** Newest first. Despite changes, untouched rows come once, and none that keeps its place comes twice. */
-  *entries(asked: IndexConditions = EVERYTHING): Generator<IndexRow> {
+  *entries(conditions: IndexConditions = EVERYTHING): Generator<IndexRow> {
     for (let after: Place | null | undefined = null; after !== undefined; ) {
-      const { rows } = this.query({ ...asked, limit: PAGE, after })
+      const { rows } = this.query({ ...conditions, limit: PAGE, after })
       yield* rows
       after = rows.at(-1)
     }

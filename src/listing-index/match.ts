@@ -58,9 +58,9 @@ function spare(n: number, words: number): Bitset {
 /** Fills `spare`, or returns a set that must not be written to. */
 function passing(column: Column, { test, onMissing }: Criterion, spare: Bitset): Bitset {
   const { present } = column.data
-  const found = testOf(test).match(test, column, spare)
-  if (onMissing === 'fail') return found
-  for (let n = 0; n < spare.length; n++) spare[n] = found[n]! | ~present[n]!
+  const slots = testOf(test).match(test, column, spare)
+  if (onMissing === 'fail') return slots
+  for (let n = 0; n < spare.length; n++) spare[n] = slots[n]! | ~present[n]!
   return spare
 }
 

@@ -13,7 +13,7 @@ type Found = { readonly rows: Segment; readonly slot: number }
 export function* newestFirst(matches: readonly Match[], skip = 0): Generator<Found, void> {
   const { ends, rest } = skipNewest(matches, skip)
   let left = rest
-  for (const found of below(matches, ends)) if (left-- <= 0) yield found
+  for (const row of below(matches, ends)) if (left-- <= 0) yield row
 }
 
 /** Those older than `place`. */

@@ -21,7 +21,7 @@ export function* byPrice(
   after: PricePosition | null,
 ): Generator<FoundByPrice, void> {
   const groupOf = groupsOf(groups)
-  const asked = matches.map((match): Asked => {
+  const priced = matches.map((match): PricedMatch => {
     const numbers = Array.from(
       groupOf,
       ([basis, group]) => [match.rows.prices.numberOf(basis), group] as const,
@@ -37,20 +37,20 @@ export function* byPrice(
   })
   for (let group = after?.group ?? 0; group < groups.length; group++) {
     const start = after?.group === group ? after : null
-    const columns = asked.flatMap((one) =>
-      Array.from(one.groupOf).flatMap(([basis, own]) =>
-        own === group ? new ColumnRows(one, basis, start) : [],
+    const columns = priced.flatMap((one) =>
+      Array.from(one.groupOf).flatMap(([basis, groupOfBasis]) =>
+        groupOfBasis === group ? new ColumnRows(one, basis, start) : [],
       ),
     )
     for (const { rows, slot, key } of merged(columns, compareRows)) yield { rows, slot, key, group }
   }
-  const unpriced = asked.map(withoutPrice).filter(({ count }) => count > 0)
+  const unpriced = priced.map(withoutPrice).filter(({ count }) => count > 0)
   const isInside = after !== null && after.group >= groups.length
-  const found = isInside ? olderThan(unpriced, placeOf(after)) : newestFirst(unpriced)
-  for (const { rows, slot } of found) yield { rows, slot, key: 0, group: groups.length }
+  const rest = isInside ? olderThan(unpriced, placeOf(after)) : newestFirst(unpriced)
+  for (const { rows, slot } of rest) yield { rows, slot, key: 0, group: groups.length }
 }
 
-type Asked = AskedPrices & { match: Match }
+type PricedMatch = AskedPrices & { match: Match }
 
 /** The first of several groups of a basis counts. */
 export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
@@ -62,11 +62,11 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
 
 const placeOf = ({ position, listingId }: PricePosition): Place => ({ createdAt: position, listingId })
 
-function withoutPrice(asked: Asked): Match {
-  const { rows, slots, count, hidden } = asked.match
-  const left = slots.slice()
-  rows.prices.clearPriced(left, asked)
-  return { rows, slots: left, count, hidden }
+function withoutPrice(one: PricedMatch): Match {
+  const { rows, slots, count, hidden } = one.match
+  const unpriced = slots.slice()
+  rows.prices.clearPriced(unpriced, one)
+  return { rows, slots: unpriced, count, hidden }
 }
 
 /** The first of an answer is the greatest. */
@@ -79,19 +79,19 @@ class ColumnRows {
   readonly rows: Segment
   slot = -1
   key: PriceKey = 0
-  readonly #asked: Asked
+  readonly #priced: PricedMatch
   readonly #basis: number
   readonly #scale: bigint | undefined
   readonly #end: number
   #n: number
   #at: number
 
-  constructor(asked: Asked, basis: number, start: PricePosition | null) {
-    const { match, per, max, scaleOf } = asked
+  constructor(priced: PricedMatch, basis: number, start: PricePosition | null) {
+    const { match, per, max, scaleOf } = priced
     const { rows } = match
     const { keyStarts, basisStarts, slots } = rows.prices.data[per]
     this.rows = rows
-    this.#asked = asked
+    this.#priced = priced
     this.#basis = basis
     this.#scale = scaleOf?.(basis)
     this.#end = keyStarts[rows.prices.keyFrom(per, basis, unscaleKey(max, this.#scale), true)]!
@@ -109,7 +109,7 @@ class ColumnRows {
   }
 
   advance(): boolean {
-    const { match, per } = this.#asked
+    const { match, per } = this.#priced
     const { prices } = this.rows
     const { keyStarts, slots } = prices.data[per]
     for (; this.#at < this.#end; this.#at++) {
@@ -117,7 +117,7 @@ class ColumnRows {
       if (!hasBit(match.slots, slot)) continue
       while (keyStarts[this.#n + 1]! <= this.#at) this.#n++
       const key = scaleKey(prices.keyAt(per, this.#n), this.#scale)
-      if (!prices.isBest(slot, this.#basis, key, this.#asked)) continue
+      if (!prices.isBest(slot, this.#basis, key, this.#priced)) continue
       this.#at++
       this.slot = slot
       this.key = key

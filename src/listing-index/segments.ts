@@ -76,11 +76,11 @@ export class Segments {
 
   /** Rows of these ids. Reads of rows in the tail go over all of it. */
   slotsOf(listingIds: ReadonlySet<string>): Map<Segment, Bitset> {
-    const found = new Map<Segment, Bitset>()
+    const slotsOf = new Map<Segment, Bitset>()
     const add = (segment: Segment, slot: number): void => {
-      const slots = found.get(segment) ?? bitset(segment.size)
+      const slots = slotsOf.get(segment) ?? bitset(segment.size)
       setBit(slots, slot)
-      found.set(segment, slots)
+      slotsOf.set(segment, slots)
     }
     for (const listingId of listingIds) {
       const location = this.#locations.get(listingId)
@@ -91,17 +91,17 @@ export class Segments {
     const [tail] = this.all
     if (tail?.number === IN_TAIL)
       for (let slot = 0; slot < tail.size; slot++) if (listingIds.has(tail.listingIdOf(slot))) add(tail, slot)
-    return found
+    return slotsOf
   }
 
   /** @throws SyntaxError for some invalid JSON, before any change */
   put(entry: IndexEntry): void {
     const { count, paths, values, ...about } = this.#reader.read(entry.bytes)
     // The next listing overwrites them.
-    const found = { count, paths: paths.slice(0, count), values: values.slice(0, count), ...about }
+    const rowValues = { count, paths: paths.slice(0, count), values: values.slice(0, count), ...about }
     this.#delete(entry.listingId)
     const bytes = this.#texts.add(entry.bytes)
-    this.#tail.set(entry.listingId, { entry: { ...entry, bytes }, found })
+    this.#tail.set(entry.listingId, { entry: { ...entry, bytes }, rowValues })
     this.#tailValues += count
     this.#tailSegment = null
     this.#locations.set(entry.listingId, IN_TAIL)
@@ -159,7 +159,7 @@ export class Segments {
   }
 
   #removeFromTail(listingId: string): void {
-    this.#tailValues -= this.#tail.get(listingId)!.found.count
+    this.#tailValues -= this.#tail.get(listingId)!.rowValues.count
     this.#tail.delete(listingId)
     this.#tailSegment = null
   }
@@ -175,7 +175,7 @@ export class Segments {
   #buildTail(): SegmentData {
     const builder = new SegmentBuilder({ ...this.#plan, rows: this.#tail.size }, this.#reader)
     const rows = [...this.#tail.values()].sort((a, b) => comparePlaces(a.entry, b.entry))
-    for (const { entry, found } of rows) builder.add(entry, entry.bytes, found)
+    for (const { entry, rowValues } of rows) builder.add(entry, entry.bytes, rowValues)
     return builder.build()
   }
 
@@ -222,7 +222,7 @@ export class Segments {
 
 export const IN_TAIL = -1
 
-type TailRow = { entry: IndexEntry; found: RowValues }
+type TailRow = { entry: IndexEntry; rowValues: RowValues }
 
 /** A wasteful segment, or several of similar size that fit one. */
 function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {
