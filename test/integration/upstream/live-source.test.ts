@@ -18,15 +18,18 @@ async function start(t: ExecutionContext) {
   return { ...upstream, asked }
 }
 
-test('live source: what an upstream does not filter is filtered and explained in turns of the event loop', async (t) => {
-  const { read, asked } = await start(t)
-  await read(asked)
-  const turn = countTurns(t)
-  const { total, explanation } = await read(asked)
-  t.is(total, 0)
-  t.deepEqual(explanation?.excluded, [{ filter: 'region', byValue: 0, missing: LISTINGS }])
-  t.true(turn.now > 2, `${turn.now} turns`)
-})
+test.serial(
+  'live source: what an upstream does not filter is filtered and explained in turns of the event loop',
+  async (t) => {
+    const { read, asked } = await start(t)
+    await read(asked)
+    const turn = countTurns(t)
+    const { total, explanation } = await read(asked)
+    t.is(total, 0)
+    t.deepEqual(explanation?.excluded, [{ filter: 'region', byValue: 0, missing: LISTINGS }])
+    t.true(turn.now > 2, `${turn.now} turns`)
+  },
+)
 
 test('live source: filtering ends when the query does', async (t) => {
   const { source, asked, fake } = await start(t)

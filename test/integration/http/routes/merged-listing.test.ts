@@ -4,6 +4,7 @@ import test from 'ava'
 import { agentAt } from '../../../helpers/agent.ts'
 import { deadUrl, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
+import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, publish } from '../../../helpers/seller.ts'
 
@@ -56,10 +57,14 @@ test('one listing: the best copy, and whether a better one may exist', async (t)
     items: copies('http://evil.example/'),
     publishers: [[1, seller, 'http://evil.example/']],
   })
-  const gateway = await startGateway(t, [
-    { name: 'other', url: other.url, settings: 'priority = 9' },
-    { name: 'trusted', url: trusted.url, settings: 'priority = 1' },
-  ])
+  const gateway = await startGateway(
+    t,
+    [
+      { name: 'other', url: other.url, settings: 'priority = 9' },
+      { name: 'trusted', url: trusted.url, settings: 'priority = 1' },
+    ],
+    { clock: manualClock() },
+  )
   const get = async (path: string) => {
     const { status, headers, json } = await gateway.get(path)
     return { status, caching: headers.get('cache-control') ?? '', ...(json() as Found) }

@@ -6,7 +6,7 @@ import { freshUse, published, publishOf } from '../../../helpers/store/subject.t
 
 const HOUR_MS = 3_600_000
 
-test('SQLite clock: times follow a clock set forward and never go back', async (t) => {
+test.serial('SQLite clock: times follow a clock set forward and never go back', async (t) => {
   const folder = temporaryFolder(t)
   let wall = Date.UTC(2026, 10, 20, 12)
   const realNow = Date.now
