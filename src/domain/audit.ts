@@ -44,13 +44,7 @@ export type NewAuditEntry = {
 
 /** What the log holds at most. */
 export type AuditBounds = {
-  /** Of each kind, by `auditBytes`. */
+  /** Of each kind, with what a store needs for an entry. */
   maxBytes: number
   maxAgeMicros: Micros
 }
-
-/** Of an entry's index and numbers in either store. */
-const ENTRY_OVERHEAD = 100
-
-/** @param content as a store writes it */
-export const auditBytes = (content: string): number => Buffer.byteLength(content) + ENTRY_OVERHEAD

@@ -95,6 +95,12 @@ export interface Store {
 /** Of one append: bounds that were lowered are reached step by step. */
 export const MAX_AUDIT_DROPS = 1000
 
+/** Of an entry's index and numbers in either store; also in `audit.lua`. */
+const AUDIT_ENTRY_OVERHEAD = 100
+
+/** @param content as a store writes it */
+export const auditBytes = (content: string): number => Buffer.byteLength(content) + AUDIT_ENTRY_OVERHEAD
+
 export type ChangelogPosition = string
 
 export type Change =

@@ -190,12 +190,24 @@ function Content(board: Board) {
 /** Each row of the address: `null` while it is loading, an error where that failed. */
 type Opened = { opened: readonly (ListingRow | ProblemError | null)[] }
 
-function OpenListing({ navigation, apiKey, listings, tokens, opened: [row = null] }: Board & Opened) {
+function OpenListing({
+  navigation,
+  apiKey,
+  listings,
+  tokens,
+  refresh,
+  opened: [row = null],
+}: Board & Opened) {
   if (row === null || isError(row)) return null
+  const leave = (): void => {
+    navigation.close()
+    refresh()
+  }
   return html`<${Sheet}
     key=${`${row.registry} ${row.id}`}
     ...${{ row, tokens, navigation }}
     asOf=${row.asOf ?? readAt(row, listings)}
+    onBlocked=${leave}
     review=${listingCommandLine(BASE, row, 'review')}
     commands=${[
       { label: 'curl', text: curlListing(BASE, row, apiKey !== null) },

@@ -1,22 +1,20 @@
 import { render } from 'preact'
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { toProblemError } from './common/gateway.ts'
-import { KeyForm, readKey, writeKey } from './common/key-form.ts'
+import { KeyForm, OPERATOR_KEY, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
 import { Overview } from './operator/overview.ts'
 import { createAdminApi, Section, useLifetime } from './operator/panel.ts'
 
-const KEY_NAME = 'entrepot.operator-key'
-
 /** Locked while the gateway has not accepted the key. */
 function OperatorPage() {
-  const [key, setKey] = useState(() => readKey(KEY_NAME))
+  const [key, setKey] = useState(() => readKey(OPERATOR_KEY))
   const [problem, setProblem] = useState('')
   const lifetime = useLifetime()
   const attempts = useRef(0)
   const api = useMemo(() => (key === null ? null : createAdminApi(key)), [key])
   const change = useCallback((next: string | null, why = ''): void => {
-    writeKey(KEY_NAME, next)
+    writeKey(OPERATOR_KEY, next)
     setProblem(why)
     setKey(next)
   }, [])
@@ -63,7 +61,7 @@ type SignInProps = { onEnter: (key: string) => Promise<void>; problem: string }
 
 const SignIn = ({ onEnter, problem }: SignInProps) =>
   html`<${Section} id="locked" title="Operator sign-in">
-    <p>Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>). It is kept in this tab only.</p>
+    <p>Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>), or an admin key of your own. It is kept in this tab only.</p>
     <${KeyForm} label="Admin key" isSet=${false} onChange=${onEnter} />
     <p class="fault" role="alert">${problem}</p>
   <//>`
@@ -79,7 +77,9 @@ const SECTIONS = [
   ['replicas', 'Replicas'],
   ['changes', 'Changes of state'],
   ['vocabulary', 'Names not recognised'],
+  ['blocks', 'Blocks'],
   ['keys', 'API keys'],
+  ['audit', 'Audit log'],
 ] as const
 
 /** The gateway's detail distinguishes a wrong key from closed admin routes. */

@@ -1,12 +1,6 @@
-import {
-  AUDIT_KINDS,
-  type AuditBounds,
-  type AuditEntry,
-  auditBytes,
-  type NewAuditEntry,
-} from '../../domain/audit.ts'
+import { AUDIT_KINDS, type AuditBounds, type AuditEntry, type NewAuditEntry } from '../../domain/audit.ts'
 import type { Micros } from '../../domain/timestamp.ts'
-import { MAX_AUDIT_DROPS } from '../store.ts'
+import { auditBytes, MAX_AUDIT_DROPS } from '../store.ts'
 import type { Sql } from './sql.ts'
 
 type Kind = AuditEntry['kind']

@@ -7,6 +7,7 @@ import { useModal } from '../common/modal.ts'
 import { TimeAgo } from '../common/time.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
+import { BlockForm } from './block-form.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from './members.ts'
 import { Narrow, type Navigation } from './navigation.ts'
 import { Payments, PriceLines, Total } from './payments.ts'
@@ -21,9 +22,10 @@ type SheetProps = {
   commands: readonly ShownCommand[]
   review: string | null
   navigation: Navigation
+  onBlocked: () => void
 }
 
-export function Sheet({ row, asOf, tokens, commands, review, navigation }: SheetProps) {
+export function Sheet({ row, asOf, tokens, commands, review, navigation, onBlocked }: SheetProps) {
   const dialog = useModal()
   const listing = objectOrEmpty(parseListing(row.bytes))
   const isRent = row.options.length === 0 || row.options.some(({ unit }) => unit === 'hour')
@@ -72,6 +74,7 @@ export function Sheet({ row, asOf, tokens, commands, review, navigation }: Sheet
         <summary>Get this listing by API</summary>
         <${CommandList} commands=${commands} />
       </details>
+      <${BlockForm} ...${{ row, onBlocked }} />
     </article>
   </dialog>`
 }

@@ -54,6 +54,9 @@ export function KeyForm({ label, isSet, refusal = null, onChange }: KeyFormProps
   </form>`
 }
 
+/** Where the operator's page keeps its key, also for blocks on the board. */
+export const OPERATOR_KEY = 'entrepot.operator-key'
+
 /** The key of one tab: `sessionStorage` is not shared and ends with the tab. `null` where the browser allows none. */
 export function readKey(name: string): string | null {
   try {

@@ -5,6 +5,7 @@ import { useModal } from '../common/modal.ts'
 import { TimeAgo } from '../common/time.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
+import { Day } from './panel.ts'
 
 /** @param now milliseconds since the Unix epoch; NaN where unknown */
 export const isActive = ({ revoked_at, expires_at }: ApiKeyJson, now: number): boolean =>
@@ -86,12 +87,6 @@ const commonCells = (
   last_used_at === null ? 'never' : html`<${TimeAgo} at=${millisOf(last_used_at)} now=${now} />`,
   calls,
 ]
-
-/** Timestamps are UTC without a suffix. */
-const Day = ({ of, none }: { of: string | null; none?: string }) =>
-  of === null
-    ? html`${none}`
-    : html`<time datetime=${`${of}Z`} title=${`${of.slice(0, 16).replace('T', ' ')} UTC`}>${of.slice(0, 10)}</time>`
 
 type ConfirmRevokeProps = { keys: readonly ApiKeyJson[]; onRevoke: () => void; onCancel: () => void }
 

@@ -5,14 +5,9 @@ import { CopyButton } from '../common/copy-button.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { ActiveKeys, ConfirmRevoke, InactiveKeys, isActive, SCOPE_NAMES } from './key-table.ts'
-import { type KeyRequest, type PanelProps, Section, useLifetime, useNews } from './panel.ts'
+import { type KeyRequest, type MinutelyProps, Section, useLifetime, useNews } from './panel.ts'
 
-type KeysPanelProps = PanelProps & {
-  /** By the gateway's clock, in milliseconds since the Unix epoch; NaN before its first answer. */
-  now: number
-}
-
-export function KeysPanel({ api, onError, now }: KeysPanelProps) {
+export function KeysPanel({ api, onError, now }: MinutelyProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   const { keys, created, news, create, forget, revoke } = useKeys({ api, onError, now })
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set())
@@ -57,7 +52,7 @@ export function KeysPanel({ api, onError, now }: KeysPanelProps) {
   <//>`
 }
 
-function useKeys({ api, onError, now }: KeysPanelProps) {
+function useKeys({ api, onError, now }: MinutelyProps) {
   /** `null` until they were listed. */
   const [keys, setKeys] = useState<readonly ApiKeyJson[] | null>(null)
   const [created, setCreated] = useState<readonly MintedKeyJson[]>([])

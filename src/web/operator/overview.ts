@@ -7,6 +7,8 @@ import { type DataColumn, DataTable } from '../common/data-table.ts'
 import { ClockTime, clockTime, TimeAgo } from '../common/time.ts'
 import { stateWords, Tone } from '../common/tone.ts'
 import { html } from '../html.ts'
+import { AuditPanel } from './audit-panel.ts'
+import { BlocksPanel } from './blocks-panel.ts'
 import { formatCount, formatMs, formatShare, TrafficCharts } from './chart.ts'
 import { KeysPanel } from './keys-panel.ts'
 import { type PanelProps, Section, useAction, useLifetime } from './panel.ts'
@@ -50,7 +52,7 @@ export function Overview({ api, onError }: PanelProps) {
         ${fleet.sources.length > 0 && html`<${VocabularyPanel} ...${{ api, onError }} />`}
       </div>`
     }
-    <${KeysPanel} ...${{ api, onError }} now=${Date.parse(fleet?.at ?? '')} />
+    ${[BlocksPanel, KeysPanel, AuditPanel].map((Panel) => html`<${Panel} ...${{ api, onError }} now=${Date.parse(fleet?.at ?? '')} />`)}
   `
 }
 

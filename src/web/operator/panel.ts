@@ -1,7 +1,9 @@
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { KeyScope } from '../../domain/api-key.ts'
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
+import type { AuditEntryJson } from '../../wire/audit.ts'
+import type { BlockJson } from '../../wire/block.ts'
 import type { FleetJson, ReloadResultJson } from '../../wire/fleet.ts'
 import type { SourceDetailsJson } from '../../wire/source.ts'
 import type { VocabularyReportJson } from '../../wire/vocabulary.ts'
@@ -11,6 +13,11 @@ import { html } from '../html.ts'
 export type PanelProps = {
   api: ReturnType<typeof createAdminApi>
   onError: (error: unknown) => string
+}
+
+export type MinutelyProps = PanelProps & {
+  /** By the gateway's clock, in milliseconds since the Unix epoch; NaN before its first answer. */
+  now: number
 }
 
 type SectionProps = {
@@ -52,6 +59,12 @@ export function createAdminApi(key: string) {
       parseAnswer(await send('GET', 'admin/api-keys', signal)),
     mint: async (request: KeyRequest, signal: AbortSignal): Promise<MintedKeyJson> =>
       parseAnswer(await send('POST', 'admin/api-keys', signal, request)),
+    blocks: async (signal: AbortSignal): Promise<readonly BlockJson[]> =>
+      parseAnswer(await send('GET', 'admin/blocks', signal)),
+    unblock: (id: number, signal: AbortSignal) => send('DELETE', `admin/blocks/${id}`, signal),
+    /** Oldest first. */
+    audit: async (signal: AbortSignal): Promise<readonly AuditEntryJson[]> =>
+      parseAnswer(await send('GET', 'admin/audit', signal)),
     revoke: (id: number, signal: AbortSignal) => send('DELETE', `admin/api-keys/${id}`, signal),
   }
 }
@@ -62,6 +75,40 @@ export function useLifetime(): AbortSignal {
   useEffect(() => () => controller.abort(), [controller])
   return controller.signal
 }
+
+/** What is listed once a minute and when the function is called: `null` before the first answer. Then why the latest one failed. */
+export function useMinutely<Listed>(
+  load: (signal: AbortSignal) => Promise<Listed>,
+  { onError, now }: Pick<MinutelyProps, 'onError' | 'now'>,
+): [listed: Listed | null, list: () => Promise<void>, failure: string] {
+  const [listed, setListed] = useState<Listed | null>(null)
+  const [failure, setFailure] = useState('')
+  const lifetime = useLifetime()
+  const lists = useRef(0)
+  /** The latest list counts: an older one lacks what was done since. */
+  const list = async (): Promise<void> => {
+    const turn = ++lists.current
+    try {
+      const answer = await load(lifetime)
+      if (turn !== lists.current) return
+      setListed(answer)
+      setFailure('')
+    } catch (error) {
+      if (!lifetime.aborted) setFailure(onError(error))
+    }
+  }
+  const minute = Math.floor(now / 60_000) || 0
+  useEffect(() => void list(), [load, minute])
+  return [listed, list, failure]
+}
+
+type DayProps = { of: string | null; none?: string }
+
+/** Timestamps are UTC without a suffix. */
+export const Day = ({ of, none }: DayProps) =>
+  of === null
+    ? html`${none}`
+    : html`<time datetime=${`${of}Z`} title=${`${of.slice(0, 16).replace('T', ' ')} UTC`}>${of.slice(0, 10)}</time>`
 
 const NEWS_MS = 15_000
 

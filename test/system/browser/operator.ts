@@ -4,8 +4,10 @@ import type { FleetJson } from '../../../src/wire/fleet.ts'
 import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../../helpers/browser-page.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { Follower } from '../../helpers/follower.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
+import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { test } from './in-chromium.ts'
 
 type InBrowser = ExecutionContext<{ browser: Browser }>
@@ -428,6 +430,73 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
     [],
   )
 })
+
+test.serial(
+  "the operator's day: a reported fraud is blocked from its sheet, vanishes, and the log says by whom",
+  async (t) => {
+    const publishers = [[7, `0x${'c'.repeat(40)}`]] as const
+    const fake = await startFake(t, { items: listingTexts('eu', 2, { publisher_id: 7 }), publishers })
+    const gateway = await startPatientGateway(
+      t,
+      [{ name: 'eu', url: fake.url, settings: 'mode = "snapshot"' }],
+      {
+        environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY },
+      },
+    )
+    await whenReady(gateway)
+    const { url, get } = gateway
+    for (const id of ['fraud', 'fraud-2'])
+      t.is((await publish(url, ALICE, { listing_id: id, offer_resource: { gpu_model: 'H200' } })).status, 201)
+    const { key: annsKey, bearer: ann } = await mintKey(url, { name: 'ann', scope: 'admin' }, ADMIN_KEY)
+    const follower = new Follower(gateway)
+    await follower.begin()
+    const removed = () => follower.changes.filter(({ type }) => type === 'removed').length
+
+    const page = await openPage(t, url)
+    await unlock(page, annsKey)
+    const blocks = page.getByRole('region', { name: 'Blocks' })
+    await blocks.getByText('Nothing is blocked.').waitFor()
+    await blocks.getByRole('link', { name: 'board' }).click()
+    // The link that the buyer reported.
+    await page.goto(`${url}/#listing=fraud&registry=local`)
+    const sheet = page.getByRole('dialog')
+    await sheet.getByRole('heading', { name: 'Operator' }).waitFor()
+    await sheet.getByRole('button', { name: 'Block', exact: true }).click()
+    await sheet.getByText('Enter a reason.').waitFor()
+    t.deepEqual(await axeFindings(page), [])
+    await sheet
+      .getByLabel('What to block')
+      .selectOption({ label: `every listing of ${ALICE.address.toLowerCase()}` })
+    await sheet.getByLabel('Reason').fill('took the deposit, ticket 812')
+    await sheet.getByRole('button', { name: 'Block', exact: true }).click()
+    await sheet.waitFor({ state: 'detached' })
+
+    const shown = async () =>
+      ((await get('/listings')).json().items as { listing_id: string }[]).map(({ listing_id }) => listing_id)
+    t.deepEqual((await shown()).sort(), ['eu-0000', 'eu-0001'])
+    t.is((await get('/listings/fraud')).status, 404)
+    await page.locator('#count').getByText('2 listings').waitFor()
+    await eventually('removed for followers', async () => {
+      await follower.catchUp()
+      return removed() === 2
+    })
+    t.is((await publish(url, ALICE, { listing_id: 'again' })).status, 403)
+
+    await page.goto(`${url}/operator`)
+    const block = blocks.getByRole('row', { name: /took the deposit, ticket 812 ann/ })
+    await block.waitFor()
+    const audit = page.getByRole('region', { name: 'Audit log' })
+    const act = (name: string) => audit.getByRole('row', { name: new RegExp(`^block\\.${name} .* ann `) })
+    await act('add').getByText(ALICE.address.toLowerCase()).waitFor()
+    await block.getByRole('button', { name: 'Undo block 1' }).click()
+    await blocks.getByText('Block 1 is undone.').waitFor()
+    await audit.getByRole('button', { name: 'Read again' }).click()
+    await act('end').waitFor()
+    t.is((await shown()).length, 4)
+    t.is((await get('/admin/audit', ann)).text.includes(annsKey), false)
+    t.deepEqual(page.faults, [])
+  },
+)
 
 /** Elements beyond the right edge, except in a frame that scrolls. Runs in the page. */
 const OVERFLOWING = `[...document.querySelectorAll('body *')]
