@@ -6,6 +6,7 @@ import { parse as parseToml } from 'smol-toml'
 import { parse as parseYaml } from 'yaml'
 import { loadConfig } from '../../../src/config/config.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
 import { startFake } from '../../helpers/gateway.ts'
@@ -73,6 +74,54 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
     [78, 'entrepot: REGISTRY_ADMIN_API_KEY_FILE: cannot read /nowhere/key: no such file'],
   )
 })
+
+test.serial(
+  'audit: acts at the service and on its host are lines in a pipe and a table on a terminal',
+  async (t) => {
+    const STORE_URL = temporaryStore(t)
+    const host = { STORE_URL }
+    const root = { ...ADMIN, STORE_URL }
+    t.regex(
+      (await runCli(['keys', 'mint', 'ann', '--store'], { env: host })).stderr,
+      /start the service once/,
+    )
+    const { url } = await startRegistry(t, { environment: { ...root, REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
+    const minted = await runCli(['keys', 'mint', 'ann', '--scope', 'admin', '--store'], { env: host })
+    t.is(minted.code, 0, minted.stderr)
+    const ann = { REGISTRY_ADMIN_API_KEY: minted.stdout.trim() }
+    for (const args of [
+      ['keys', 'mint', 'operator', '--scope', 'admin', '--store'],
+      ['keys', 'mint', 'eve', '--store', '-r', url],
+    ])
+      t.is((await runCli(args, { env: host })).code, 1, args.join(' '))
+    const wallet = `0x${'a'.repeat(40)}`
+    await eventually('the key at the service', async () => {
+      const { code } = await runCli(['block', wallet, '--reason', 'spam', '-r', url], { env: ann })
+      return code === 0
+    })
+    t.is((await runCli(['keys', 'mint', 'eve', '--scope', 'admin', '-r', url], { env: ann })).code, 77)
+    t.is((await runCli(['unblock', wallet, '-r', url], { env: root })).code, 0)
+    t.is((await runCli(['backup', join(temporaryFolder(t), 'b.db')], { env: host })).code, 0)
+
+    const piped = await runCli(['audit', '--since', '1h', '-r', url], { env: ann })
+    const entries = piped.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    t.deepEqual(
+      entries.map(({ act, result }) => `${act} ${result}`),
+      ['key.mint ok', 'block.add ok', 'key.mint forbidden', 'block.end ok', 'backup ok'],
+    )
+    t.regex(entries[0].by, /^local:[^ ]+@[^ ]+$/)
+    t.deepEqual(entries.map(({ by }) => by).slice(1, 4), ['ann', 'ann', 'operator'])
+    const last = await runCli(['audit', '--limit', '1', '-r', url], { env: ann })
+    t.deepEqual(JSON.parse(last.stdout), entries.at(-1))
+    t.is((await runCli(['audit', '--since', '2100-01-01T00:00Z', '-r', url], { env: ann })).stdout, '')
+    t.is((await runCli(['audit', '--since', 'soon', '-r', url], { env: ann })).code, 1)
+    const table = await runInTerminal(['audit', '-r', url], { env: ann })
+    if (hasTerminal) t.regex(table.stdout, /block\.end +block 1 of 0xa+… +ok/)
+  },
+)
 
 test.serial('keys: the page of another server is no success', async (t) => {
   const page = '<html>login</html>'

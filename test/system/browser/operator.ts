@@ -54,7 +54,7 @@ test.serial('operator page: a key is minted, shown once, used, revoked and refus
   await page.clock.setSystemTime(Date.now() + 30 * 86_400_000)
   await page.reload()
   await page.getByRole('heading', { name: 'Replicas' }).waitFor()
-  const row = page.getByRole('row', { name: /alice <b>/ })
+  const row = page.getByRole('region', { name: 'API keys' }).getByRole('row', { name: /alice <b>/ })
   await row.waitFor()
   t.false(await holds(page, raw), 'the raw key does not come back')
 
@@ -144,7 +144,7 @@ test.serial('operator page: a new key leaves the focus where a name is typed', a
   await page.getByRole('button', { name: 'Create key' }).click()
   await name.fill('bo')
   held.resolve()
-  await page.getByRole('row', { name: /alice/ }).waitFor()
+  await page.getByRole('region', { name: 'API keys' }).getByRole('row', { name: /alice/ }).waitFor()
   await page.keyboard.type('b')
   t.is(await name.inputValue(), 'bob')
   t.true((await page.getByLabel('The raw key 1').inputValue()).length >= 32)
@@ -222,7 +222,7 @@ test.serial('operator page: keys are listed again each minute, and the latest li
   t.is(await page.getByText('No active keys.').count(), 0)
   await page.unroute('**/admin/api-keys', refused)
   minutes = 2
-  const row = page.getByRole('row', { name: /alice/ })
+  const row = page.getByRole('region', { name: 'API keys' }).getByRole('row', { name: /alice/ })
   await row.waitFor()
 
   const held = Promise.withResolvers<void>()
@@ -310,7 +310,7 @@ test.serial('operator page: its key stays in the tab until it is forgotten', asy
   await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })), null")
   t.false(await holds(page, raw), 'a page in the back-forward cache holds no raw key')
   await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })), null")
-  await page.getByRole('row', { name: /bob/ }).waitFor()
+  await page.getByRole('region', { name: 'API keys' }).getByRole('row', { name: /bob/ }).waitFor()
   t.false(await holds(page, raw))
 
   await page.getByRole('button', { name: 'Remove key' }).click()
