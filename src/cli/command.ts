@@ -35,7 +35,7 @@ export type MintedKey = { id: number; raw: string }
 export type StoreCounts = { listings: number; publishers: number; keys: number }
 
 /** `keys`: those that could pass a gate. */
-export type StoreCheck = { warnings: readonly string[]; keys: number }
+export type StoreCheck = { warnings: readonly string[]; keys: readonly Pick<ApiKey, 'name' | 'view'>[] }
 
 type NewStoredKey = Pick<ApiKey, 'name' | 'scope' | 'expiresAt' | 'view'>
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
+import type { ApiKey } from '../domain/api-key.ts'
 import { suggestName } from '../domain/nearest-name.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
@@ -9,10 +10,11 @@ import type { Violation } from '../errors.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { type CurationOptions, checkCuration, curationOptions, curationShape } from './curation.ts'
 import { type GatewayIdentity, identityTable, PIN_SETTINGS, readIdentity, readPin } from './identity.ts'
+import { readKeyFile } from './key-file.ts'
 import type { Environment } from './settings.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
 import { lineOf } from './toml-lines.ts'
-import { checkViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
+import { checkViews, keyViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
 import { readVocabulary } from './vocabulary.ts'
 
 const LISTING_SHAPE_MODES = ['off', 'warn', 'enforce'] as const
@@ -23,7 +25,7 @@ const MAX_UPSTREAMS = 100
 /** The tables of the file, with members in camel case. */
 export type GatewayFile = Omit<
   InCamelCase<Document>,
-  'curation' | 'gateway' | 'tokens' | 'upstreams' | 'views' | 'vocabulary'
+  'curation' | 'gateway' | 'keys' | 'tokens' | 'upstreams' | 'views' | 'vocabulary'
 > & {
   gateway: Omit<InCamelCase<Document['gateway']>, 'identity'>
   /** `null`: no upstream speaks the signed line. */
@@ -33,6 +35,7 @@ export type GatewayFile = Omit<
   /** What models and places mean, with the operator's rows. */
   vocabulary: Vocabulary
   views: readonly ViewOptions[]
+  keys: { trustSeconds: number; declared: readonly ApiKey[] }
   /** What is left out of every answer. */
   curation: CurationOptions
   /** In the order of the file, which is the order that readers see. */
@@ -50,7 +53,7 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
   const isGood = parsed.success && found.length === 0
   const document = isGood ? parsed.data : gatewayFile.parse({})
-  const { gateway: general, tokens, upstreams, views, curation, vocabulary: rows, ...tables } = document
+  const { gateway: general, keys, tokens, upstreams, views, curation, vocabulary: rows, ...tables } = document
   const { identity: entry, ...gateway } = general
   const identity = entry === undefined ? null : readIdentity(entry, dirname(file), found)
   const opened = upstreams.map((entry, n) =>
@@ -61,6 +64,8 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   const beside = (name: string | undefined): string | null =>
     name === undefined ? null : resolve(dirname(file), name)
   const vocabulary = readVocabulary({ gpus: beside(rows.gpus), places: beside(rows.places) }, problems)
+  const keyFile = beside(keys.file)
+  const declared = keyFile === null ? [] : readKeyFile(keyFile, keyViews(views), problems)
   for (const { path, message } of found) {
     const line = path === '' ? null : lineOf(text, path)
     const place = line === null ? file : `${file}:${line}`
@@ -73,6 +78,7 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
     identity,
     tokens: table,
     vocabulary,
+    keys: { trustSeconds: keys.trust_seconds, declared },
     views: viewOptions({ views }, placeOf),
     curation: curationOptions(curation, placeOf),
     upstreams: opened,
@@ -164,7 +170,7 @@ const gatewayFile = z.strictObject({
   views: viewList,
   curation: table(curationShape),
   // Shorter than a minute, a pause of the store would refuse keys.
-  keys: table({ trust_seconds: count(300, 60) }),
+  keys: table({ trust_seconds: count(300, 60), file: text.optional() }),
   cache: table({
     fresh_seconds: count(15),
     stale_while_revalidate_seconds: count(60),

@@ -5,6 +5,8 @@ import type { Violation } from '../errors.ts'
 /** What a view may be named, in the file and in keys. */
 const VIEW_NAME = /^[a-z0-9-]{1,64}$/
 const RESERVED = ['all', 'public', 'none'] as const
+/** Of keys, besides those of the file. */
+const KEY_VIEWS = ['all', 'public'] as const
 const MAX_VIEWS = 32
 const MAX_FILTERS = 32
 const MAX_VALUES = 200
@@ -72,13 +74,18 @@ export function checkViews(
   }
   for (const [member, also] of [
     ['anonymous', RESERVED],
-    ['keys', ['all', 'public']],
+    ['keys', KEY_VIEWS],
   ] as const) {
     const known = [...also, ...names]
     if (known.includes(access[member])) continue
     const message = `there is no view '${access[member]}'${suggestName(access[member], known)}; known are ${known.join(', ')}`
     problems.push({ path: `access.${member}`, message })
   }
+}
+
+/** What a key may name. */
+export function keyViews(views: readonly { name: string }[]): string[] {
+  return [...KEY_VIEWS, ...views.map(({ name }) => name)]
 }
 
 /** @param placeOf file, line and path of a path */

@@ -1,3 +1,4 @@
+import { opensGates } from '../domain/api-key.ts'
 import { suggestName } from '../domain/nearest-name.ts'
 import { plural } from '../domain/plural.ts'
 import { isLocalHost, isLocalUrl } from '../domain/private-address.ts'
@@ -82,17 +83,18 @@ function openGates({ host, requireWriteKey, registry }: Settings & GatewayFile):
 
 /**
  * What keeps a store with keys from being opened: keys are made for gates, so both gates off may be a forgotten setting.
- * @param keys that could pass a gate
+ * @param stored keys of the store that could pass a gate
  */
 export function openStoreProblem(
-  { requireReadKey, requireWriteKey, upstreams, access, views }: Settings & GatewayFile,
-  keys: number,
+  { requireReadKey, requireWriteKey, upstreams, access, views, keys: { declared } }: Settings & GatewayFile,
+  stored: number,
 ): Violation | null {
+  const keys = stored + declared.filter(opensGates).length
   if (keys === 0 || requireReadKey || requireWriteKey || access.open) return null
   const isOne = access.anonymous === 'public' && access.keys === 'all' && views.length === 0
   if (!isOne || upstreams.some(({ visibility }) => visibility === 'private')) return null
   const message =
-    `the store has ${plural(keys, 'API key')}, and no gate asks for one, so any client can read and publish; set it to ` +
+    `${declared.length === 0 ? 'the store has' : 'the store and the file of [keys] have'} ${plural(keys, 'API key')}, and no gate asks for one, so any client can read and publish; set it to ` +
     'true, or REGISTRY_REQUIRE_WRITE_API_KEY, or write [access] open = true into the gateway file'
   return { path: 'REGISTRY_REQUIRE_READ_API_KEY', message }
 }

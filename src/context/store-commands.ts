@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { MintedKey, StoreCheck, StoreCounts } from '../cli/command.ts'
 import { CliError, EXIT, usageError } from '../cli/exit-codes.ts'
 import { sqlitePath } from '../config/settings.ts'
-import { describeKey, opensGates } from '../domain/api-key.ts'
+import { type ApiKey, describeKey, opensGates } from '../domain/api-key.ts'
 import { USE_SECONDS } from '../domain/listing.ts'
 import { redactCredentials } from '../domain/safe-text.ts'
 import { nowMicros } from '../domain/timestamp.ts'
@@ -24,18 +24,18 @@ export async function checkStore(url: string): Promise<StoreCheck> {
   const { openRedisStore } = await import('../store/redis/open.ts')
   const { store, warnings } = await openRedisStore(url)
   try {
-    return { warnings, keys: await countKeys(store) }
+    return { warnings, keys: await readKeys(store) }
   } finally {
     await store.close()
   }
 }
 
 /** A load visits keys first, and ends with the first listings. */
-async function countKeys(store: Pick<Store, 'load'>): Promise<number> {
-  let keys = 0
-  const hasListings = new Error('the keys are counted')
+async function readKeys(store: Pick<Store, 'load'>): Promise<ApiKey[]> {
+  const keys: ApiKey[] = []
+  const hasListings = new Error('the keys are read')
   const change = (one: Change): void => {
-    if (one.kind === 'key' && opensGates(one.key)) keys++
+    if (one.kind === 'key' && opensGates(one.key)) keys.push(one.key)
   }
   const listings = (): void => {
     throw hasListings

@@ -3,6 +3,7 @@ import type { Micros } from './timestamp.ts'
 /** What is recorded, in the words of the signed line where it has some. */
 export type Act =
   | 'key.mint'
+  | 'key.rotate'
   | 'key.revoke'
   | 'block.add'
   | 'block.end'

@@ -1,5 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKey } from '../domain/api-key.ts'
+import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import { MAX_READ_AGE_MS, type Replica } from './replica.ts'
@@ -9,20 +10,30 @@ const RAW_KEY_BYTES = 32
 
 const MAX_CACHED_HASHES = 1000
 
-/** Only hashes of keys are stored. */
+type KeySettings = {
+  trustSeconds: number
+  /** Keys of a file, by hash. */
+  declared: readonly ApiKey[]
+}
+
+/** Only hashes of keys are stored. A key that the store has revoked stays revoked, whatever the file says. */
 export class ApiKeys {
   readonly #store: Store
   readonly #replica: Replica
   /** Hash by raw key, of keys that are not revoked: saves hashing on every request. */
   readonly #hashes = new Map<string, string>()
 
+  /** Of the file, by hash. */
+  readonly #declared: ReadonlyMap<string, ApiKey>
+
   /** How long a key is good after the store last answered, in seconds. */
   readonly #trustSeconds: number
 
-  constructor(store: Store, replica: Replica, { trustSeconds }: { trustSeconds: number }) {
+  constructor(store: Store, replica: Replica, { trustSeconds, declared }: KeySettings) {
     this.#store = store
     this.#replica = replica
     this.#trustSeconds = trustSeconds
+    this.#declared = new Map(declared.map((key) => [key.hash, key]))
   }
 
   /**
@@ -34,6 +45,8 @@ export class ApiKeys {
     const remembered = this.#hashes.get(raw)
     const hash = remembered ?? hashKey(raw)
     const key = this.#replica.projection.keyByHash(hash)
+    const declared = this.#declared.get(hash)
+    if (declared !== undefined && (key === null || key.revokedAt === null)) return declared
     if (key === null || key.revokedAt !== null) {
       this.#hashes.delete(raw)
       // It may have been made since.
@@ -77,12 +90,60 @@ export class ApiKeys {
     await this.#replica.catchUp()
   }
 
+  /** Newest first, those of the file at the end. */
   list(): ApiKey[] {
-    return this.#replica.projection.keys()
+    return [...this.#replica.projection.keys(), ...this.#declared.values()]
   }
 
-  /** Idempotent; `false` for an unknown id. */
+  /** Whether it is a key of the file, which alone ends it. */
+  isDeclared({ hash, id }: Pick<ApiKey, 'hash' | 'id'>): boolean {
+    return this.#declared.get(hash)?.id === id
+  }
+
+  /**
+   * Mints a key like the only active one of that name, which expires after the overlap.
+   * @param now in microseconds
+   * @throws EntrepotError `not_found`, or `conflict` where several are active or a file declares it
+   */
+  async rotate(
+    name: string,
+    { overlapSeconds, now }: { overlapSeconds: number; now: Micros },
+  ): Promise<{ key: ApiKey; raw: string; replaced: ApiKey }> {
+    const replaced = this.active(name, now)
+    const { id, scope, view, createdAt, expiresAt } = replaced
+    const { raw, hash } = createKey()
+    const lifetime = expiresAt === null ? null : expiresAt - createdAt
+    const key = await this.#store.replaceKey(id, now + overlapSeconds * 1_000_000, {
+      ...{ name, scope, view, hash },
+      expiresAt: lifetime === null ? null : now + lifetime,
+    })
+    await this.#replica.catchUp()
+    if (key === null) throw noActiveKey(name)
+    const ended = this.#replica.projection.keyByHash(replaced.hash) ?? replaced
+    return { key, raw, replaced: ended }
+  }
+
+  /** The only one of that name that is good now. @throws as `rotate` */
+  active(name: string, now: Micros): ApiKey {
+    const keys = this.list().filter(
+      (key) => key.name === name && key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now),
+    )
+    const [key] = keys
+    if (key === undefined) throw noActiveKey(name)
+    if (keys.length > 1) {
+      const ids = keys.map(({ id }) => id).join(' and ')
+      throw new EntrepotError(
+        'conflict',
+        `${keys.length} active keys are named ${JSON.stringify(name)}, ${ids}: revoke all but one`,
+      )
+    }
+    if (this.isDeclared(key)) throw declaredKey()
+    return key
+  }
+
+  /** Idempotent; `false` for an unknown id. @throws EntrepotError `conflict` for a key of the file */
   async revoke(id: number): Promise<boolean> {
+    if ([...this.#declared.values()].some((key) => key.id === id)) throw declaredKey()
     const key = await this.#store.revokeKey(id)
     await this.#replica.catchUp()
     return key !== null
@@ -100,6 +161,15 @@ export const sameSecret = (a: string, b: string): boolean =>
   timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
 
 const hashKey = (raw: string): string => hash('sha256', raw)
+
+const noActiveKey = (name: string): EntrepotError =>
+  new EntrepotError('not_found', `No active key is named ${JSON.stringify(name)}: see GET /admin/api-keys`)
+
+const declaredKey = (): EntrepotError =>
+  new EntrepotError(
+    'conflict',
+    'The file that [keys] names declares this key: change it there, and reload every replica',
+  )
 
 function unverifiable(seconds: number): EntrepotError {
   return away(

@@ -80,6 +80,7 @@ export class StoreHealth {
       remove: (command) => call('delete', () => store.remove(command)),
       addKey: (key) => call('key', () => store.addKey(key)),
       seedKey: (key) => call('key', () => store.seedKey(key)),
+      replaceKey: (id, endsAt, key) => call('key', () => store.replaceKey(id, endsAt, key)),
       revokeKey: (id) => call('key', () => store.revokeKey(id)),
       load: (visitor) => store.load(visitor),
       changesAfter: (position, limit) => call('read', () => store.changesAfter(position, limit)),

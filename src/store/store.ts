@@ -54,6 +54,8 @@ export interface Store {
   seedKey(key: NewKey): Promise<ApiKey | null>
   /** The first `revokedAt` stays. `null` for an unknown id. */
   revokeKey(id: number): Promise<ApiKey | null>
+  /** Adds a key, and lets another expire at `endsAt` or before. `null`, and no change, where that one is unknown or revoked. */
+  replaceKey(id: number, endsAt: Micros, key: NewKey): Promise<ApiKey | null>
   /** Ids are never reused. */
   addBlock(block: NewBlock): Promise<Block>
   /**

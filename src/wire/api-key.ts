@@ -37,14 +37,30 @@ export const mintRequestSchema = z
       .nullish()
       .describe('What readers with the key see; null: the view of `[access] keys`'),
   })
-  .refine(({ name, scope }) => scope !== 'admin' || !isReserved(name.trim()), {
+  .refine(({ name, scope }) => scope !== 'admin' || !isReservedName(name.trim()), {
     path: ['name'],
     error: `No admin key has the name '${OPERATOR_NAME}', or one that begins with ${LOCAL_PREFIX}`,
   })
   .meta({ id: 'MintRequest' })
 
 /** Names of those who act without an admin key of the store. */
-const isReserved = (name: string): boolean => name === OPERATOR_NAME || name.startsWith(LOCAL_PREFIX)
+export const isReservedName = (name: string): boolean =>
+  name === OPERATOR_NAME || name.startsWith(LOCAL_PREFIX)
+
+const MAX_OVERLAP_SECONDS = 31_536_000
+const NOT_OVERLAP = `Input should be a number of seconds, 0 to ${MAX_OVERLAP_SECONDS}`
+
+export const rotateRequestSchema = z
+  .looseObject({
+    name: z.string('Input should be the name of a key'),
+    overlap_seconds: z
+      .int(NOT_OVERLAP)
+      .min(0, NOT_OVERLAP)
+      .max(MAX_OVERLAP_SECONDS, NOT_OVERLAP)
+      .default(86_400)
+      .describe('How long the old key stays good'),
+  })
+  .meta({ id: 'RotateKeyRequest' })
 
 export const mintedKeySchema = z
   .object({
@@ -58,11 +74,18 @@ export const mintedKeySchema = z
   })
   .meta({ id: 'MintedKey' })
 
+export const rotatedKeySchema = mintedKeySchema
+  .extend({
+    replaces: z.object({ id: z.int(), expires_at: wireTimestamp }).describe('The old key, and its end'),
+  })
+  .meta({ id: 'RotatedKey' })
+
 export const apiKeySchema = mintedKeySchema
   .omit({ key: true })
   .extend({
     revoked_at: wireTimestamp.nullable(),
     last_used_at: wireTimestamp.nullable().describe('Saved once a minute; null: never used'),
+    declared: z.literal(true).optional().describe('In the file of `[keys]`, which alone ends it'),
     calls: z.int().describe('Requests with it, on all replicas'),
   })
   .meta({ id: 'ApiKey' })

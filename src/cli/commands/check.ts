@@ -1,17 +1,21 @@
 import { Option } from 'commander'
 import { type Config, loadConfig } from '../../config/config.ts'
 import { serviceUrl } from '../../config/settings.ts'
+import { keyViews } from '../../config/views.ts'
 import { describeRanking, openStoreProblem } from '../../config/warnings.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
+import { allowedValues, describeUnknownValues } from '../../filter-spec/allowed-values.ts'
+import type { FilterSpec } from '../../filter-spec/filter.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
 import { specWarnings } from '../../filter-spec/parameters.ts'
+import { standingFilter } from '../../gateway/standing-filter.ts'
 import { type JsonValue, listAt, textAt } from '../../json/value.ts'
 import { describeMode } from '../../wire/describe-mode.ts'
 import { type ReloadResultJson, reloadResultSchema } from '../../wire/fleet.ts'
-import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { type CommandContext, type CommandDefinition, JSON_OPTION, type StoreCheck } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import {
   describeErrorResponse,
@@ -134,16 +138,50 @@ function checkFiles(config: Config): Finding[] {
     ...[...specWarnings(spec, filterSpecPath), ...warnings].map(({ path, message }) =>
       finding('warning', path, message),
     ),
+    ...vainFilters(config, spec),
   ]
 }
 
 async function checkStore(config: Config, services: CommandContext['services']): Promise<Finding[]> {
   const subject = redactCredentials(config.storeUrl)
   const { warnings, keys } = await services.checkStore(config.storeUrl)
-  const problem = openStoreProblem(config, keys)
-  const doubts = warnings.map((warning) => finding('warning', subject, warning))
+  const problem = openStoreProblem(config, keys.length)
+  const doubts = [...warnings, ...lostViews(config, keys)].map((warning) =>
+    finding('warning', subject, warning),
+  )
   if (problem !== null) return [finding('wrong', problem.path, problem.message), ...doubts]
   return doubts.length === 0 ? [finding('ok', subject, 'can be used')] : doubts
+}
+
+/** Of keys whose view is not in the file. */
+function lostViews({ views }: Config, keys: StoreCheck['keys']): string[] {
+  const known = keyViews(views)
+  return keys.flatMap(({ name, view }) =>
+    view === null || known.includes(view)
+      ? []
+      : [
+          `the key ${JSON.stringify(name)} has the view '${view}', which the file does not have, so its reads are 403; add the view, or mint another key`,
+        ],
+  )
+}
+
+/** Filters of views and rules, by values that no listing can have. @throws ConfigError for what refuses the start */
+function vainFilters({ views, curation, vocabulary }: Config, spec: FilterSpec): Finding[] {
+  const derived = vocabulary.filters(spec.filters)
+  const filters = new Map([...spec.filters, ...derived.map((filter) => [filter.name, filter] as const)])
+  const known = [...spec.filters.values()].map((filter) => {
+    const allowed = allowedValues(spec.listingShape as JsonValue, filter.compiled)
+    return { ...filter, ...(allowed.length > 0 && { allowed }) }
+  })
+  const entries = [
+    ...views.map(({ filter, placeOf }) => ({ filter, placeOf })),
+    ...curation.rules.map(({ only, placeOf }) => ({ filter: only, placeOf })),
+  ]
+  return entries.flatMap(({ filter, placeOf }) =>
+    standingFilter(filters, filter, placeOf).filters.flatMap((pair) =>
+      describeUnknownValues(known, [pair]).map((text) => finding('warning', placeOf(pair[0]), text)),
+    ),
+  )
 }
 
 async function checkUpstream(

@@ -1,4 +1,4 @@
-import { Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { DELETED, type Receipt } from '../../client/signed-write.ts'
 import { loadStoreUrl } from '../../config/config.ts'
 import { KEY_SCOPES } from '../../domain/api-key.ts'
@@ -30,7 +30,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
         ).conflicts(['registries']),
       )
       .option('--view <name>', 'view of the gateway file (default: that of [access] keys)'),
-  example: 'entrepot keys mint alice --scope write',
+  example: 'entrepot keys mint bob --scope write',
   /** The raw key is only shown here. */
   async run(context, options, [name = '']) {
     if (options.store) return mintIntoStore(context, options, name)
@@ -75,6 +75,48 @@ const listCommand: CommandDefinition<AdminOptions> = {
   },
 }
 
+type RotateOptions = AdminOptions & { overlap: number }
+
+const rotateCommand: CommandDefinition<RotateOptions> = {
+  summary: 'create a key that replaces the one of that name, which expires after the overlap',
+  define: (command) =>
+    addAdmin(command)
+      .argument('<name>', 'holder of the only active key of that name')
+      .option(
+        '--overlap <duration>',
+        'how long the old key stays good, such as 30m, 24h or 7d',
+        seconds,
+        86_400,
+      ),
+  example: 'entrepot keys rotate bob --overlap 2h',
+  /** The raw key is only shown here. */
+  async run({ terminal, openClient }, options, [name = '']) {
+    const body = JSON.stringify({ name, overlap_seconds: options.overlap })
+    const request = {
+      ...adminRequest(terminal, options, `${KEYS_PATH}/rotate`),
+      method: 'POST',
+      body,
+    } as const
+    const minted = readJsonObject(await sendOrFail(await openClient(), request, KEY))
+    const old = `key ${textAt(minted, 'replaces', 'id')}`
+    const end = shortTime(textAt(minted, 'replaces', 'expires_at'))
+    printReport(
+      terminal,
+      `${old} expires at ${end}; key ${textAt(minted, 'id')} '${name}' is not shown again:`,
+    )
+    await printValue(terminal, options.json && minted, textAt(minted, 'key') ?? '')
+    return EXIT.ok
+  },
+}
+
+const SECONDS_IN: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+function seconds(text: string): number {
+  const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (amount === undefined) throw new InvalidArgumentError('expected a number and s, m, h or d, such as 24h')
+  return Number(amount) * SECONDS_IN[unit]!
+}
+
 const revokeCommand: CommandDefinition<AdminOptions> = {
   summary: 'revoke a key permanently',
   define: (command) => addAdmin(command).argument('<id>', 'number of the key in `keys list`'),
@@ -92,7 +134,7 @@ const revokeCommand: CommandDefinition<AdminOptions> = {
 
 export const keysCommand: CommandGroup = {
   summary: 'manage the API keys of a Registry that you operate, with its REGISTRY_ADMIN_API_KEY',
-  subcommands: { mint: mintCommand, list: listCommand, revoke: revokeCommand },
+  subcommands: { mint: mintCommand, list: listCommand, revoke: revokeCommand, rotate: rotateCommand },
 }
 
 const KEY: Receipt = {
@@ -111,7 +153,11 @@ const SECONDS = /:\d\d\.\d{6}$/
 const time =
   (name: string) =>
   (key: JsonObject): string | null =>
-    textAt(key, name)?.replace(SECONDS, 'Z').replace('T', ' ') ?? null
+    shortTime(textAt(key, name))
+
+function shortTime(text: string | null): string | null {
+  return text?.replace(SECONDS, 'Z').replace('T', ' ') ?? null
+}
 
 const COLUMNS: readonly ColumnOf<JsonObject>[] = [
   { title: 'ID', align: 'right', cell: (key) => textAt(key, 'id') },

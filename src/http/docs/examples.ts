@@ -382,6 +382,10 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     },
   },
   'POST /admin/api-keys': { body: { name: 'alice', scope: 'read' }, answer: MINTED },
+  'POST /admin/api-keys/rotate': {
+    body: { name: 'alice', overlap_seconds: 7200 },
+    answer: { ...MINTED, id: 3, replaces: { id: 2, expires_at: '2026-11-20T12:00:00.000000' } },
+  },
   'GET /admin/api-keys': { answer: [KEY] },
   'DELETE /admin/api-keys/:key_id': { parameters: { key_id: '2' } },
   'POST /admin/blocks': {

@@ -13,6 +13,8 @@ import {
   type MintedKeyJson,
   mintedKeySchema,
   mintRequestSchema,
+  rotatedKeySchema,
+  rotateRequestSchema,
 } from '../../wire/api-key.ts'
 import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
@@ -58,6 +60,35 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): R
     },
   },
   {
+    method: 'POST',
+    path: '/admin/api-keys/rotate',
+    gate: 'admin',
+    act: 'key.rotate',
+    summary: 'Mint a key that replaces another',
+    description:
+      'The new key has the name, the scope, the view and the lifetime of the only active key of that name, which expires after ' +
+      'the overlap. Only this response has the raw key.',
+    body: rotateRequestSchema,
+    responses: { 201: { description: 'The new key', schema: rotatedKeySchema } },
+    problems: [403, 404, 409],
+    handle: async (request) => {
+      const parsed = rotateRequestSchema.safeParse(objectBody(request).value)
+      if (!parsed.success) throw invalidBody(parsed.error)
+      const { name, overlap_seconds: overlapSeconds } = parsed.data
+      request.note({ subject: name })
+      const now = clock.now() * 1000
+      if (keys.active(name, now).scope === 'admin' && keyOf(request.caller) !== null)
+        throw new EntrepotError('forbidden', NO_ADMIN_KEYS)
+      const { key, raw, replaced } = await keys.rotate(name, { overlapSeconds, now })
+      request.note({
+        subject: describeKey(key),
+        minted: { id: key.id, name: key.name, scope: key.scope },
+      })
+      const replaces = { id: replaced.id, expires_at: formatTimestamp(replaced.expiresAt!) }
+      return { ...json({ ...common(key), key: raw, replaces }, 201), headers: NO_STORE }
+    },
+  },
+  {
     method: 'GET',
     path: '/admin/api-keys',
     gate: 'admin',
@@ -66,7 +97,15 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): R
     responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
     handle: async () => {
       const uses = await keyUsage.read()
-      return { ...json(keys.list().map((key) => toJson(key, uses.get(key.id)))), headers: NO_STORE }
+      return {
+        ...json(
+          keys.list().map((key) => ({
+            ...toJson(key, uses.get(key.id)),
+            ...(keys.isDeclared(key) && { declared: true }),
+          })),
+        ),
+        headers: NO_STORE,
+      }
     },
   },
   {
@@ -78,7 +117,7 @@ export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): R
     description: 'Revoking a revoked key succeeds and changes nothing.',
     parameters: [KEY_ID],
     responses: { 204: { description: 'Revoked' } },
-    problems: [404, 422],
+    problems: [404, 409, 422],
     handle: async ({ params, note }) => {
       const id = readIntegerParameter(KEY_ID, params.key_id)!
       const key = keys.list().find((one) => one.id === id)

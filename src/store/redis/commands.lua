@@ -345,6 +345,23 @@ function commands.add_key(only_first, name, scope, hash, expires_at, view)
   return {id, row}
 end
 
+-- Adds a key, and lets another expire then or before. Answers the new key's id and row; nothing where that one is unknown or revoked.
+function commands.replace_key(id, ends_at, ...)
+  local row = redis.call('HGET', keys, id)
+  local key = row and split(row)
+  if not row or key[2] ~= 'null' then
+    return false
+  end
+  local expires_at = key[6] or 'null'
+  if expires_at == 'null' or tonumber(expires_at) > tonumber(ends_at) then
+    key[6] = ends_at
+    key[7] = key[7] or 'null'
+    redis.call('HSET', keys, id, table.concat(key, SEPARATOR))
+  end
+  append(next_time(), 0, 'key', id)
+  return commands.add_key('0', ...)
+end
+
 -- Answers the key's row; nothing for an unknown id.
 function commands.revoke_key(id)
   local row = redis.call('HGET', keys, id)

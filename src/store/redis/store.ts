@@ -200,6 +200,11 @@ export class RedisStore implements Store {
     return this.#insertKey(key, { onlyFirst: true })
   }
 
+  async replaceKey(id: number, endsAt: Micros, key: NewKey): Promise<ApiKey | null> {
+    const added = await this.#session.call('replace_key', [id, endsAt, ...keyFields(key)])
+    return Array.isArray(added) ? apiKeyFromRow(added[0], added[1]) : null
+  }
+
   async revokeKey(id: number): Promise<ApiKey | null> {
     const row = await this.#session.call('revoke_key', [id])
     return row === null ? null : apiKeyFromRow(String(id), String(row))
@@ -329,12 +334,8 @@ export class RedisStore implements Store {
     }
   }
 
-  async #insertKey(
-    { name, scope, hash, expiresAt, view = null }: NewKey,
-    { onlyFirst }: { onlyFirst: boolean },
-  ): Promise<ApiKey | null> {
-    const row = [JSON.stringify(name), scope, ...[hash, expiresAt, view].map((one) => JSON.stringify(one))]
-    const added = await this.#session.call('add_key', [Number(onlyFirst), ...row])
+  async #insertKey(key: NewKey, { onlyFirst }: { onlyFirst: boolean }): Promise<ApiKey | null> {
+    const added = await this.#session.call('add_key', [Number(onlyFirst), ...keyFields(key)])
     return Array.isArray(added) ? apiKeyFromRow(added[0], added[1]) : null
   }
 
@@ -362,3 +363,7 @@ const pairs = (values: readonly string[]): SpentSignature[] =>
 const textOrKeep = (json: string | undefined): string => (json === undefined ? KEEP : fieldText(json))
 
 const expectedText = (expected: Expected): string => (expected === null ? 'none' : String(expected ?? ''))
+
+function keyFields({ name, scope, hash, expiresAt, view = null }: NewKey): string[] {
+  return [JSON.stringify(name), scope, ...[hash, expiresAt, view].map((one) => JSON.stringify(one))]
+}

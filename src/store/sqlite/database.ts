@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import type { ApiKey } from '../../domain/api-key.ts'
 import { ConfigError } from '../../errors.ts'
 import { StoreUnavailable } from '../store.ts'
 import { createFile, databaseFile } from './database-file.ts'
@@ -49,24 +50,26 @@ export function createDatabase(file: string): DatabaseSync {
 }
 
 /** What an operator should know of the file. Changes nothing. @throws ConfigError as `openDatabase` does */
-export function checkDatabase(path: string): { warnings: string[]; keys: number } {
-  if (path === MEMORY) return { warnings: ['listings are lost when the process ends'], keys: 0 }
+export function checkDatabase(path: string): { warnings: string[]; keys: Pick<ApiKey, 'name' | 'view'>[] } {
+  if (path === MEMORY) return { warnings: ['listings are lost when the process ends'], keys: [] }
   const file = databaseFile(path)
   requireFileOfLog(file)
   if (!existsSync(file))
-    return { warnings: [`${file} does not exist; the start creates an empty store there`], keys: 0 }
-  let keys = 0
+    return { warnings: [`${file} does not exist; the start creates an empty store there`], keys: [] }
+  let keys: Pick<ApiKey, 'name' | 'view'>[] = []
   open(file, { readOnly: true }, (database) => {
     accessSync(file, constants.R_OK | constants.W_OK)
-    if (assertOurs(database, file) > 0) keys = countKeys(database)
+    if (assertOurs(database, file) > 0) keys = readKeys(database)
   }).close()
   return { warnings: [], keys }
 }
 
 /** Of keys that could pass a gate. */
-function countKeys(database: DatabaseSync): number {
-  const sql = "SELECT count(*) AS count FROM api_key WHERE revoked_at IS NULL AND scope IN ('read', 'write')"
-  return Number(database.prepare(sql).get()?.count)
+function readKeys(database: DatabaseSync): Pick<ApiKey, 'name' | 'view'>[] {
+  // An older version has no views.
+  const sql = "SELECT * FROM api_key WHERE revoked_at IS NULL AND scope IN ('read', 'write')"
+  const rows = database.prepare(sql).all() as { name: string; view?: string | null }[]
+  return rows.map(({ name, view = null }) => ({ name, view }))
 }
 
 /**

@@ -143,8 +143,20 @@ export class SqliteMutations {
     return this.#sql.get('SELECT 1 FROM api_key LIMIT 1') === null ? this.addKey(key) : null
   }
 
+  replaceKey(id: number, endsAt: Micros, key: NewKey): ApiKey | null {
+    const replaced = this.#keyWith(id)
+    if (replaced === null || replaced.revokedAt !== null) return null
+    this.#sql.put('api_key', { ...replaced, expiresAt: Math.min(replaced.expiresAt ?? endsAt, endsAt) })
+    this.#changelog.append('key', id, this.#changelog.nextTime())
+    return this.addKey(key)
+  }
+
+  #keyWith(id: number): ApiKey | null {
+    return this.#sql.get<ApiKey>(`SELECT ${API_KEY_ROW} FROM api_key WHERE id = ?`, id)
+  }
+
   revokeKey(id: number): ApiKey | null {
-    const key = this.#sql.get<ApiKey>(`SELECT ${API_KEY_ROW} FROM api_key WHERE id = ?`, id)
+    const key = this.#keyWith(id)
     if (key === null || key.revokedAt !== null) return key
     const revoked = { ...key, revokedAt: this.#changelog.nextTime() }
     this.#sql.put('api_key', revoked)

@@ -180,6 +180,10 @@ class SqliteStore implements Store {
     return this.#mutate(() => this.#mutations.seedKey(key))
   }
 
+  replaceKey(id: number, endsAt: Micros, key: NewKey): Promise<ApiKey | null> {
+    return this.#mutate(() => this.#mutations.replaceKey(id, endsAt, key))
+  }
+
   revokeKey(id: number): Promise<ApiKey | null> {
     return this.#mutate(() => this.#mutations.revokeKey(id))
   }

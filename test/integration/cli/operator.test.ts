@@ -51,6 +51,12 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   const byIPv6 = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: '::1', PORT: '1' } })
   t.regex(byIPv6.stderr, /^entrepot: http:\/\/\[::1\]:1: /)
   t.is((await runCli(['keys', 'revoke', String(id), '-r', url], { env: ADMIN })).code, 0)
+  const rotated = await runCli(['keys', 'rotate', 'carol', '--overlap', '2h', '-r', url], { env: ADMIN })
+  t.is(rotated.code, 0)
+  t.regex(rotated.stderr, /^key 2 expires at [\d: -]+Z; key 3 'carol' is not shown again:$/m)
+  t.regex(rotated.stdout, /^[\w-]{43}\n$/)
+  t.is((await runCli(['keys', 'rotate', 'carol', '-r', url], { env: ADMIN })).code, 65)
+  t.is((await runCli(['keys', 'rotate', 'carol', '--overlap', 'soon', '-r', url], { env: ADMIN })).code, 2)
   t.is((await get('/listings', bearer)).status, 401)
   for (const days of ['soon', '0', '1.5'])
     t.is(
@@ -404,6 +410,33 @@ test.serial('check: a store with keys and no gate is wrong, as the start says', 
   t.regex(stdout, /the store has 1 API key, and no gate asks for one/)
   t.is((await runCli(['check'], { env: gates })).code, 0)
 })
+
+test.serial(
+  'check: names filters of views and rules that match nothing, and keys whose view is lost',
+  async (t) => {
+    const STORE_URL = temporaryStore(t)
+    const toml = '[[views]]\nname = "partners"\nfilter = { gpu_interconnect = ["nvlink", "pcie"] }\n'
+    const environment = { STORE_URL, ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'on' }
+    const { url } = await startRegistry(t, { environment, toml })
+    await runCli(['keys', 'mint', 'alice', '--view', 'partners', '-r', url], { env: ADMIN })
+    const check = async (text: string) => {
+      const env = { ...environment, ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', text) }
+      const { code, stdout } = await runCli(['check'], { env })
+      return { code, stdout }
+    }
+    const view = await check(toml)
+    t.is(view.code, 0)
+    t.regex(
+      view.stdout,
+      /gateway\.toml:3: views\[0\]\.filter\.gpu_interconnect[^}]*'pcie' is not a known value; did you mean pcie_only/,
+    )
+    t.false(view.stdout.includes('alice'))
+    const rule = await check('[[curation.rules]]\nsource = "local"\nonly = { gpu_interconnect = "sli" }')
+    t.regex(rule.stdout, /gateway\.toml:3: curation\.rules\[0\]\.only\.gpu_interconnect/)
+    t.regex(rule.stdout, /the key \\"alice\\" has the view 'partners', which the file does not have/)
+    t.is((await check('[[curation.rules]]\nsource = "local"\nonly = { gpu_model_x = "sli" }')).code, 78)
+  },
+)
 
 test.serial('check: --offline asks nothing, --strict exits with 78 for a warning', async (t) => {
   const upstream = `[[upstreams]]\nname = "up"\nurl = "${deadUrl()}"\n`

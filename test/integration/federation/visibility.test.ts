@@ -347,7 +347,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     registry: null,
     audit: new Audit(store, { writes: false, retentionDays: 1, maxBytes: 1_000_000 }),
     blocks: new Blocks(store, replica),
-    keys: new ApiKeys(store, replica, { trustSeconds: 300 }),
+    keys: new ApiKeys(store, replica, { trustSeconds: 300, declared: [] }),
     keyUsage: new KeyUsage(null, clock),
     clock,
     watching: {

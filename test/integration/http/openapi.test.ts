@@ -238,6 +238,8 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   const keys = '/admin/api-keys'
   await call('POST', keys, { body: { name: 'a' }, headers: ADMIN })
   await call('POST', keys, { body: { name: '' }, headers: ADMIN })
+  for (const name of ['a', 'carol', 5])
+    await call('POST', `${keys}/rotate`, { body: { name }, headers: ADMIN })
   await call('GET', keys, { headers: ADMIN })
   await call('GET', keys)
   for (const key of ['1', '2', 'x'])

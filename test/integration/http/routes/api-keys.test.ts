@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'ava'
 import { ConfigError } from '../../../../src/errors.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
-import { temporaryStore } from '../../../helpers/run-cli.ts'
+import { temporaryFolder, temporaryStore } from '../../../helpers/run-cli.ts'
 import { ALICE, postJson, publish } from '../../../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin-secret' }
@@ -17,6 +20,9 @@ const bothGates = {
 
 const mint = async (url: string, body: unknown, headers: Record<string, string> = ADMIN) =>
   postJson(`${url}/admin/api-keys`, JSON.stringify(body), headers)
+
+const rotate = async (url: string, body: unknown, headers: Record<string, string> = ADMIN) =>
+  postJson(`${url}/admin/api-keys/rotate`, JSON.stringify(body), headers)
 
 const bearer = (key: unknown): Record<string, string> => ({ Authorization: `Bearer ${key}` })
 
@@ -323,4 +329,100 @@ test('gates: a store with keys is not opened while no gate asks for one', async 
   t.is((await open.get('/listings')).status, 200)
   const secret = `[[upstreams]]\nname = "a"\nurl = "${(await startFake(t)).url}"\nvisibility = "private"\n`
   await t.notThrowsAsync(startRegistry(t, { environment: { STORE_URL }, toml: secret }))
+})
+
+test('API keys: a key of the file counts while it is there, at its view and until its last day, and is changed there alone', async (t) => {
+  const folder = await temporaryFolder(t)
+  const file = join(folder, 'keys.toml')
+  const hash = (key: string) => createHash('sha256').update(key).digest('hex')
+  const declare = (keys: string) => writeFileSync(file, keys)
+  const entry = (key: string, more = '') => `[[keys]]\nname = "${key}"\nhash = "${hash(key)}"\n${more}\n`
+  const toml = `[keys]\nfile = "${file}"\n`
+  const clock = manualClock(Date.parse('2026-11-20T10:00:00Z'))
+  declare(
+    entry('reader') +
+      entry('writer', 'scope = "write"\nexpires = "2026-11-21"') +
+      entry('boss', 'scope = "admin"'),
+  )
+  const { url, get, reload } = await startRegistry(t, { environment: bothGates, toml, clock })
+  const status = async (key: string, path = '/listings') => (await get(path, bearer(key))).status
+  t.deepEqual([await status('reader'), await status('writer'), await status('carol')], [200, 200, 401])
+  t.is((await publish(url, ALICE, { listing_id: 'a' }, { headers: bearer('reader') })).status, 403)
+  t.is((await publish(url, ALICE, { listing_id: 'a' }, { headers: bearer('writer') })).status, 201)
+  t.is(await status('boss', '/admin/api-keys'), 200)
+  const listed = JSON.parse((await get('/admin/api-keys', ADMIN)).text) as {
+    id: number
+    declared?: boolean
+    name: string
+  }[]
+  t.deepEqual(
+    listed.map(({ name, declared }) => [name, declared]),
+    [
+      ['reader', true],
+      ['writer', true],
+      ['boss', true],
+    ],
+  )
+  t.false(JSON.stringify(listed).includes(hash('reader')))
+  const { id } = listed[0]!
+  t.is((await fetch(`${url}/admin/api-keys/${id}`, { method: 'DELETE', headers: ADMIN })).status, 409)
+  t.is((await rotate(url, { name: 'reader' })).status, 409)
+  clock.advance(2 * 86_400_000)
+  t.deepEqual([await status('reader'), await status('writer')], [200, 401])
+  declare(entry('writer'))
+  t.is(await status('reader'), 200, 'before the reload')
+  await reload(toml)
+  t.deepEqual([await status('reader'), await status('writer')], [401, 200])
+})
+
+test('API keys: a file that cannot be used refuses the start with its line', async (t) => {
+  const folder = await temporaryFolder(t)
+  const file = join(folder, 'keys.toml')
+  const good = `[[keys]]\nname = "a"\nhash = "${'a'.repeat(64)}"\n`
+  for (const [text, problem] of [
+    [`${good}scop = "read"`, /keys\.toml:4: keys\[0\]\.scop: unknown setting; did you mean scope\?/],
+    [
+      `${good}view = "nothing"`,
+      /keys\.toml:4: keys\[0\]\.view: there is no view 'nothing'; known are all, public/,
+    ],
+    [`${good}expires = "soon"`, /keys\.toml:4: keys\[0\]\.expires: expected a day/],
+    [`${good}${good}`, /keys\.toml:6: keys\[1\]\.hash: also the hash of keys\[0\]/],
+    ['[[keys]]\nname = "a"\nhash = "abc"', /keys\.toml:3: keys\[0\]\.hash: expected the SHA-256/],
+    ['[[keys]', /keys\.toml: not TOML/],
+  ] as const) {
+    writeFileSync(file, text)
+    const error = await t.throwsAsync(startRegistry(t, { toml: `[keys]\nfile = "${file}"` }), {
+      instanceOf: ConfigError,
+    })
+    t.regex(error!.message, problem)
+  }
+  const missing = startRegistry(t, { toml: '[keys]\nfile = "nowhere.toml"' })
+  t.regex(
+    (await t.throwsAsync(missing, { instanceOf: ConfigError }))!.message,
+    /nowhere\.toml: cannot be read: no such file/,
+  )
+})
+
+test('API keys: rotating one mints another like it, and the old one ends after the overlap', async (t) => {
+  const clock = manualClock(Date.parse('2026-11-20T10:00:00Z'))
+  const { url, get } = await startRegistry(t, { environment: bothGates, clock })
+  const { key: old } = (await mint(url, { name: 'alice', scope: 'write', view: 'public' })).json()
+  const rotated = await rotate(url, { name: 'alice', overlap_seconds: 60 })
+  t.is(rotated.status, 201)
+  const { key, replaces, ...about } = rotated.json()
+  t.like(about, { id: 2, name: 'alice', scope: 'write', view: 'public', expires_at: null })
+  t.deepEqual(replaces, { id: 1, expires_at: '2026-11-20T10:01:00.000000' })
+  const statuses = async () =>
+    Promise.all([old, key].map(async (one) => (await get('/listings', bearer(one))).status))
+  t.deepEqual(await statuses(), [200, 200])
+  const again = await rotate(url, { name: 'alice' })
+  t.is(again.status, 409)
+  t.regex(again.text, /2 active keys .*2 and 1: revoke all but one/)
+  clock.advance(60_000)
+  t.deepEqual(await statuses(), [401, 200])
+  t.is((await rotate(url, { name: 'alice', overlap_seconds: 0 })).status, 201)
+  t.is((await rotate(url, { name: 'bob' })).status, 404)
+  t.is((await rotate(url, { name: 'alice', overlap_seconds: -1 })).status, 422)
+  const { key: boss } = (await mint(url, { name: 'boss', scope: 'admin' })).json()
+  t.is((await rotate(url, { name: 'boss' }, bearer(boss))).status, 403)
 })

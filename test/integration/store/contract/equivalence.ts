@@ -115,6 +115,12 @@ const command = fc.oneof(
   { weight: 1, arbitrary: newKey.map((it) => (on: Mutable) => on.addKey(it)) },
   { weight: 1, arbitrary: newKey.map((it) => (on: Mutable) => on.seedKey(it)) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 3 }).map((id) => (on: Mutable) => on.revokeKey(id)) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 1, max: 9 }), newKey)
+      .map((it) => (on: Mutable) => on.replaceKey(...it)),
+  },
 )
 
 /** What the store and its model have in common; the model answers at once. */

@@ -34,6 +34,25 @@ export function keyContract(name: string, open: OpenStore): void {
     t.true((await store.addKey(keyNamed('bob'))).id > key.id)
   })
 
+  test(`${name}: a key that is replaced expires at the given time or before, and the new one is its own`, async (t) => {
+    const { store } = await open(t)
+    const alice = await store.addKey(keyNamed('alice', { view: 'partners' }))
+    const added = await store.replaceKey(alice.id, 2_000_000_000_000_000, keyNamed('new', { view: 'eu' }))
+    t.like(added, { name: 'new', view: 'eu', expiresAt: null, revokedAt: null })
+    t.true(added!.id > alice.id)
+    const ended = { ...alice, expiresAt: 2_000_000_000_000_000 }
+    const keys = async () => (await loaded(store)).changes
+    t.deepEqual(await keys(), [
+      { kind: 'key', key: ended },
+      { kind: 'key', key: added! },
+    ])
+    await store.replaceKey(alice.id, 3_000_000_000_000_000, keyNamed('newer'))
+    t.deepEqual((await keys())[0], { kind: 'key', key: ended })
+    await store.revokeKey(alice.id)
+    for (const id of [alice.id, 999]) t.is(await store.replaceKey(id, 1, keyNamed('none')), null)
+    t.is((await keys()).length, 3)
+  })
+
   test(`${name}: an unknown key cannot be revoked`, async (t) => {
     const { store } = await open(t)
     for (const id of [0, 1, -1, 999, 2 ** 52]) t.is(await store.revokeKey(id), null)

@@ -165,6 +165,14 @@ export class Model {
     return this.keys.length === 0 ? this.addKey(key) : null
   }
 
+  replaceKey(id: number, endsAt: number, key: NewKey): ApiKey | null {
+    const replaced = this.keys[id - 1]
+    if (!replaced || replaced.revokedAt !== null) return null
+    this.keys[id - 1] = { ...replaced, expiresAt: Math.min(replaced.expiresAt ?? endsAt, endsAt) }
+    this.#time++
+    return this.addKey(key)
+  }
+
   revokeKey(id: number): ApiKey | null {
     const key = this.keys[id - 1]
     if (!key) return null

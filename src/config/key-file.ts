@@ -1,0 +1,55 @@
+import { statSync } from 'node:fs'
+import { z } from 'zod'
+import { type ApiKey, KEY_SCOPES } from '../domain/api-key.ts'
+import { suggestName } from '../domain/nearest-name.ts'
+import type { Violation } from '../errors.ts'
+import { isReservedName } from '../wire/api-key.ts'
+import { readRowFile } from './row-file.ts'
+
+const MAX_KEYS = 1000
+/** Hex digits of a hash that are an id, which numbers of JSON hold exactly. */
+const ID_DIGITS = 12
+const MS_PER_DAY = 86_400_000
+
+const key = z.strictObject({
+  name: z.string().min(1).max(128),
+  hash: z.string().regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of the key, in 64 lower-case hex digits'),
+  scope: z.enum(KEY_SCOPES, `expected one of ${KEY_SCOPES.join(', ')}`).default('read'),
+  view: z.string().optional(),
+  expires: z.iso.date('expected a day such as "2026-12-31"').optional(),
+})
+
+/**
+ * Keys that a file declares by their hashes, each with a negative id that all replicas compute alike.
+ * @param views names that a key may have
+ */
+export function readKeyFile(file: string, views: readonly string[], problems: Violation[]): ApiKey[] {
+  const { rows, report } = readRowFile(file, { keys: key }, MAX_KEYS, problems)
+  const faults: Violation[] = []
+  const hashes = rows.keys.map(({ hash }) => hash)
+  for (const [n, { path, name, scope, hash, view }] of rows.keys.entries()) {
+    const first = hashes.indexOf(hash)
+    if (first < n)
+      faults.push({ path: `${path}.hash`, message: `also the hash of ${rows.keys[first]!.path}; remove one` })
+    if (view !== undefined && !views.includes(view))
+      faults.push({
+        path: `${path}.view`,
+        message: `there is no view '${view}'${suggestName(view, views)}; known are ${views.join(', ')}`,
+      })
+    if (scope === 'admin' && isReservedName(name))
+      faults.push({ path: `${path}.name`, message: `'${name}' is reserved; choose another name` })
+  }
+  report(faults)
+  const createdAt = timeOf(file)
+  return rows.keys.map(({ name, scope, hash, view = null, expires }) => ({
+    id: -1 - Number.parseInt(hash.slice(0, ID_DIGITS), 16),
+    ...{ name, scope, hash, view, createdAt },
+    expiresAt: expires === undefined ? null : (Date.parse(expires) + MS_PER_DAY) * 1000,
+    revokedAt: null,
+  }))
+}
+
+/** When the file was written, in microseconds; 0 without a file, which is a problem already. */
+function timeOf(file: string): number {
+  return Math.floor((statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) * 1000)
+}
