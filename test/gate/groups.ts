@@ -17,7 +17,8 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'test/integration/{registry,security,vocabulary}/**',
   ],
   'http-routes': ['test/integration/http/routes/**'],
-  clients: ['test/integration/{cli,client,context,mcp}/**'],
+  'command-line': ['test/integration/cli/**'],
+  clients: ['test/integration/{client,context,mcp}/**'],
   upstream: ['test/integration/upstream/{copies,http,reading,snapshot}/**', 'test/integration/upstream/*'],
   stores: ['test/integration/store/sqlite/**', 'test/integration/cache/**'],
   documents: ['test/system/{deploy,docs,web,examples}/**'],
@@ -45,6 +46,7 @@ const ALONE: readonly string[] = [
 /** Files that take long are started first, so that the end of a run is not one of them alone. */
 const FIRST: readonly string[] = [
   'test/system/browser/board.test.ts',
+  'test/system/browser/board-sources.test.ts',
   'test/system/browser/pages.test.ts',
   'test/system/docs/commands.test.ts',
   'test/system/e2e/kills.test.ts',

@@ -1,10 +1,6 @@
-// One file, so that one Chromium serves them all.
+// One file, so that one Chromium serves them all; half of the board, so that another serves the other half meanwhile.
 import './board/browsing.ts'
 import './board/meaning.ts'
 import './board/numbers.ts'
 import './board/prices.ts'
-import './board/gaps.ts'
-import './board/places.ts'
-import './board/meanwhile.ts'
-import './board/accessibility.ts'
 import './board/strangers.ts'

@@ -88,7 +88,7 @@ const BODIES = [
 
 for (const isGateway of [true, false])
   test(`request log: no refusal of ${isGateway ? 'a gateway' : 'a Registry'} logs what the client sent`, async (t) => {
-    t.timeout(120_000)
+    t.timeout(600_000)
     const { get, lines, send, url } = await start(t, isGateway)
     const sent = misuses((await get('/openapi.json')).json() as Document)
     const repeated = new Set<string>()
