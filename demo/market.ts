@@ -51,6 +51,7 @@ export async function startDemoMarket(port: number): Promise<DemoMarket> {
   }
   try {
     await writeFile(file, '[limits]\npublish_per_minute = 0\n')
+    if (port !== 0) await tryPort(port, file)
     await allOf(Object.values(processes).map((one) => one.start()))
     const urlOf = (name: RegistryName): string => processes[name].url
     const registries = {
@@ -78,6 +79,13 @@ export async function startDemoMarket(port: number): Promise<DemoMarket> {
     await close()
     throw cause
   }
+}
+
+/** Says that the gateway's port is taken before three Registries are started and filled. */
+async function tryPort(port: number, file: string): Promise<void> {
+  const settings = { STORE_URL: 'sqlite::memory:', LOG_LEVEL: 'silent', ENTREPOT_CONFIG: file }
+  const service = await startService(await createContext(loadConfig({ ...settings, PORT: String(port) })))
+  await service.close()
 }
 
 /** Waits for all, then throws the first failure: a process that starts later could not be stopped. */
