@@ -51,11 +51,9 @@ export function describeItem(
     return listing
   }
   const shown = price ?? itemPrices.of(item, readOnce).leading ?? undefined
-  return {
-    ...merged,
-    price: shown && markOutlier(shown, bounds.outliersOf(item, registry), tokens),
-    ...(item.meaning === undefined && { meaning: vocabulary.describe(item, readOnce, registry) }),
-  }
+  const marked = shown && markOutlier(shown, bounds.outliersOf(item, registry), tokens)
+  if (item.meaning !== undefined) return { ...merged, price: marked }
+  return { ...merged, price: marked, meaning: vocabulary.describe(item, readOnce, registry) }
 }
 
 export type Described = {

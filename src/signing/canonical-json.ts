@@ -14,7 +14,10 @@ export function canonicalJson(value: JsonValue): string {
   if (typeof value === 'number') return canonicalNumber(value)
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isJsonObject(value)) return String(value)
-  const names = Object.keys(value).sort()
+  // JSON has no member that is undefined.
+  const names = Object.keys(value)
+    .filter((name) => value[name] !== undefined)
+    .sort()
   return `{${names.map((name) => `${canonicalText(name)}:${canonicalJson(value[name]!)}`).join(',')}}`
 }
 
@@ -22,8 +25,11 @@ export function canonicalJson(value: JsonValue): string {
 export function bodyHash(body: Buffer): string {
   if (body.length === 0) return hash('sha256', '')
   if (nestingDepth(body) > MAX_DEPTH) throw new SyntaxError(`it is nested deeper than ${MAX_DEPTH}`)
-  return hash('sha256', canonicalJson(parseJson(body.toString())))
+  return valueHash(parseJson(body.toString()))
 }
+
+/** The same of a value. @throws SyntaxError as above, but for its depth */
+export const valueHash = (value: JsonValue): string => hash('sha256', canonicalJson(value))
 
 /** Whether every reader hashes a JSON text of it alike: whole numbers beyond ±(2^53 − 1) are refused as literals. */
 export function isSignable(value: JsonValue): boolean {

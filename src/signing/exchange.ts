@@ -37,15 +37,15 @@ export function draftRequest(
   return { headers: headersOf(about), message: messageOf(about, [bodyHash(body)]) }
 }
 
-/** The seven headers of an answer to that exchange. @param body as JSON; empty for none. @throws SyntaxError as above */
+/** The seven headers of an answer to that exchange. @param content the `bodyHash` of its body */
 export function signAnswer(
   { principal, sign }: Signer,
   {
     status,
-    body,
+    content,
     timestamp,
     exchange,
-  }: { status: number; body: Buffer; timestamp: number; exchange: Exchange },
+  }: { status: number; content: string; timestamp: number; exchange: Exchange },
 ): Record<string, string> {
   const about = {
     version: ANSWER_VERSION,
@@ -54,7 +54,7 @@ export function signAnswer(
     exchange,
     timestamp: String(timestamp),
   }
-  const message = messageOf(about, [String(status), bodyHash(body)])
+  const message = messageOf(about, [String(status), content])
   return { ...headersOf(about), 'x-market-signature': sign(message) }
 }
 
@@ -111,7 +111,14 @@ const MAX_RESOURCE = 1024
 
 type RequestFault = Exclude<AnswerFault, 'wrong_principal' | 'not_canonical'>
 /** `timestamp` is in Unix seconds. */
-export type SignedRequest = { principal: Principal; role: Role; exchange: Exchange; timestamp: number }
+export type SignedRequest = {
+  principal: Principal
+  role: Role
+  exchange: Exchange
+  timestamp: number
+  /** The `bodyHash` of its body. */
+  content: string
+}
 
 /**
  * Who has signed a request. Checks in the order of the public implementation, whose words the faults are.
@@ -135,9 +142,10 @@ export function readRequest(
   if (Math.abs(now - Number(timestamp)) > MAX_SKEW_SECONDS) return { fault: 'timestamp_skew' }
   const exchange = { method, operation, resource, requestId }
   const about = { version: REQUEST_VERSION, role, principal, exchange, timestamp }
-  const message = messageOf(about, [bodyHash(body)])
+  const content = bodyHash(body)
+  const message = messageOf(about, [content])
   return isProof(principal, message, read('signature'))
-    ? { principal, role: role as Role, exchange, timestamp: Number(timestamp) }
+    ? { principal, role: role as Role, exchange, timestamp: Number(timestamp), content }
     : { fault: 'invalid_proof' }
 }
 
@@ -152,7 +160,7 @@ function readTimestamp(text: string): string | null {
 }
 
 /** Equal for the same request, whatever its id and time. */
-export const replayHash = ({ principal, role, exchange }: SignedRequest, body: Buffer): string =>
+export const replayHash = ({ principal, role, exchange, content }: SignedRequest): string =>
   hash(
     'sha256',
     frame([
@@ -163,7 +171,7 @@ export const replayHash = ({ principal, role, exchange }: SignedRequest, body: B
       exchange.method,
       exchange.operation,
       exchange.resource,
-      bodyHash(body),
+      content,
     ]),
   )
 

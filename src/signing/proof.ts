@@ -1,4 +1,5 @@
-import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { remembered } from '../domain/remembered.ts'
 import { addressOfKey, readSignature, recoverAddress, signMessage } from './eip191.ts'
 import { decodeBase64Url, type Principal, type Scheme } from './principal.ts'
 import type { Secret } from './secret.ts'
@@ -41,7 +42,12 @@ export function isProof({ scheme, identifier }: Principal, message: Uint8Array, 
     const signature = readSignature(proof)
     return signature !== null && recoverAddress(message, signature) === identifier
   }
-  const signature = Buffer.from(proof, 'base64url')
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: identifier }, format: 'jwk' })
-  return verify(null, message, key, signature)
+  return verify(null, message, publicKeyOf(identifier), Buffer.from(proof, 'base64url'))
 }
+
+const keys = new Map<string, KeyObject>()
+
+const publicKeyOf = (identifier: string): KeyObject =>
+  remembered(keys, identifier, () =>
+    createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: identifier }, format: 'jwk' }),
+  )

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
-import { at, formatJson, isJsonObject, parseJson } from '../../json/value.ts'
+import { at, formatJson, isJsonObject, type JsonObject, parseJson } from '../../json/value.ts'
 import { endWrite } from '../../registry/write/signed-write.ts'
+import { bodyHash, valueHash } from '../../signing/canonical-json.ts'
 import { type Exchange, isSigned, signAnswer } from '../../signing/exchange.ts'
 import { operationOf } from '../../signing/operations.ts'
 import type { Signer } from '../../signing/proof.ts'
@@ -48,43 +49,47 @@ function varying(response: HandlerResponse): HandlerResponse {
 
 async function signAnswered({ state }: KoaContext, line: SignedLine): Promise<void> {
   const { request, writer } = state.signed!
-  const response = translated(state.response, request.exchange.operation, line)
+  const { response, value } = translated(state.response, request.exchange.operation, line)
   const { status = 200, body = '' } = response
   if (writer !== null && line.writes !== null && state.recorded === undefined)
     await endWrite(writer, { status, body: String(body) }, line.writes)
-  state.response = signed(response, request.exchange, line)
+  state.response = signed(response, value, { exchange: request.exchange, line })
 }
 
+/** `value`: of its body, where that is known. */
+type Translated = { response: HandlerResponse; value?: JsonObject }
+
 /** In members of the signed line. */
-function translated(response: HandlerResponse, operation: string, line: SignedLine): HandlerResponse {
+function translated(response: HandlerResponse, operation: string, line: SignedLine): Translated {
   const { body, status = 200 } = response
-  if (body === undefined) return response
+  if (body === undefined) return { response }
   if (body instanceof Readable) {
     body.destroy()
-    return json({ detail: 'Signed answers are JSON' }, 406)
+    return { response: json({ detail: 'Signed answers are JSON' }, 406) }
   }
   const value = status === 200 ? parseJson(body.toString()) : null
-  if (!isJsonObject(value)) return response
+  if (!isJsonObject(value)) return { response }
   const answer = inSignedLine(operation, value, line)
   const { listing } = answer
-  if (listing === null) return json({ detail: 'Listing not found' }, 404)
+  if (listing === null) return { response: json({ detail: 'Listing not found' }, 404) }
   // These readers act on a listing without a look at how old its copy is.
   if (at(listing, '_meta', 'stale') === true)
-    return json({ detail: 'The Registry of this listing does not answer now' }, 503)
-  return { ...response, body: formatJson(answer) }
+    return { response: json({ detail: 'The Registry of this listing does not answer now' }, 503) }
+  return { response: { ...response, body: formatJson(answer) }, value: answer }
 }
 
 /** An answer without a canonical form cannot be signed: an unsigned 500, as of the public implementation. */
 function signed(
   response: HandlerResponse,
-  exchange: Exchange,
-  { signer, nowSeconds }: SignedLine,
+  value: JsonObject | undefined,
+  { exchange, line: { signer, nowSeconds } }: { exchange: Exchange; line: SignedLine },
 ): HandlerResponse {
   const { status = 200, body = '', headers } = response
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(String(body))
   const { Vary: _vary, 'WWW-Authenticate': _scheme, ...others } = headers ?? {}
   try {
-    const signature = signAnswer(signer, { status, body: bytes, timestamp: nowSeconds(), exchange })
+    const content = value === undefined ? bodyHash(bytes) : valueHash(value)
+    const signature = signAnswer(signer, { status, content, timestamp: nowSeconds(), exchange })
     const sent = bytes.length === 0 ? {} : { body: bytes }
     return { status, ...sent, headers: { ...others, ...NO_STORE, ...signature } }
   } catch (cause) {

@@ -46,10 +46,10 @@ export function verifySigned(options: Verification | null): Middleware {
       return
     }
     state.signed = { request, writer: null }
-    const isOther = isReused(request, body)
+    const isOther = isReused(request)
     if (isOther) throw conflict('changed_reuse')
     if (route.gate === 'write' && options.writes !== null) {
-      const { writer, recorded } = await beginWrite(request, body, options.writes)
+      const { writer, recorded } = await beginWrite(request, options.writes)
       state.signed = { request, writer }
       if (recorded !== null) state.recorded = recorded
       if (request.role !== 'seller') throw new EntrepotError('forbidden', 'role_not_authorized')
@@ -121,11 +121,11 @@ const MAX_REMEMBERED = 100_000
 const REMEMBERED_MS = 600_000
 
 /** Whether the id of a request was another one's. A question that is asked again is answered again. */
-function rememberRequests(): (request: SignedRequest, body: Buffer) => boolean {
+function rememberRequests(): (request: SignedRequest) => boolean {
   const asked = new LRUCache<string, string>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS })
-  return (request, body) => {
+  return (request) => {
     const id = `${publisherOf(request.principal)} ${request.exchange.requestId}`
-    const hash = replayHash(request, body)
+    const hash = replayHash(request)
     const earlier = asked.get(id)
     if (earlier === undefined) asked.set(id, hash)
     return earlier !== undefined && earlier !== hash

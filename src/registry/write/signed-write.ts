@@ -15,19 +15,18 @@ type Begun = { writer: SignedWriter; recorded: RecordedAnswer | null }
 
 /**
  * Begins a write of the signed line, before anything else is done.
- * @param body as it was signed. @returns `recorded`: the answer of an earlier try
+ * @returns `recorded`: the answer of an earlier try
  * @throws EntrepotError `conflict`: the id is another request's, or another try has it
  */
 export async function beginWrite(
   request: SignedRequest,
-  body: Buffer,
   { store, nowSeconds }: WriteRecords,
 ): Promise<Begun> {
   const { principal, timestamp, exchange } = request
   const names = [principal.scheme, principal.identifier, exchange.requestId]
   const use: WriteRequest = {
     requestKey: `request:${hash('sha256', frame(names))}`,
-    hash: replayHash(request, body),
+    hash: replayHash(request),
     expiresAt: (timestamp + USE_SECONDS) * MICROS_PER_SECOND,
     now: nowSeconds() * MICROS_PER_SECOND,
   }
