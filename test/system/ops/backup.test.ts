@@ -148,8 +148,9 @@ test('backup, restore: what cannot be done is refused, and changes nothing', asy
   const damaged = readFileSync(at('saved.db'))
   damaged.fill(0xff, 4096, 3 * 4096)
   writeFileSync(at('damaged.db'), damaged)
-  // A connection that only reads leaves these of a file in WAL mode.
-  const before = readdirSync(folder)
+  // A connection that only reads leaves a log, which the record of the backup puts away where it can be written.
+  const files = () => readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name))
+  const before = files()
   t.deepEqual(
     before.filter((name) => name.includes('partial')),
     [],
@@ -166,7 +167,7 @@ test('backup, restore: what cannot be done is refused, and changes nothing', asy
       'restore',
       'saved.db',
       78,
-      /STORE_URL: existing files are not overwritten: .*full\.db, .*full\.db-wal; stop the service/,
+      /STORE_URL: existing files are not overwritten: .*full\.db(, .*full\.db-wal)?; stop the service/,
     ],
     [redis.url, 'restore', 'typo.db', 65, /typo\.db does not exist/],
     [redis.url, 'restore', 'notes.txt', 65, /notes\.txt cannot be opened: file is not a database/],
@@ -187,7 +188,7 @@ test('backup, restore: what cannot be done is refused, and changes nothing', asy
   const fullDisk = await runShell(`ulimit -f 64; ${CLI} backup '${at('b.db')}'`, { env: { STORE_URL: full } })
   t.is(fullDisk.code, 74, fullDisk.stderr)
   t.regex(fullDisk.stderr, /b\.db cannot be written: /)
-  t.deepEqual(readdirSync(folder), before)
+  t.deepEqual(files(), before)
 
   const client = new Redis(redis.url)
   t.teardown(() => client.disconnect())

@@ -60,6 +60,7 @@ export async function runCommands(t: ExecutionContext, given: Commands): Promise
     [['close', '--all', '-r', url, '--key-file', keyFile, '--dry-run'], good],
     [['wallet', 'address', '--key-file', keyFile], good],
     [['keys', 'list', '-r', url], { REGISTRY_ADMIN_API_KEY: admin }],
+    [['audit', '--since', '1d', '-r', url], { REGISTRY_ADMIN_API_KEY: admin }],
     [['keys', 'list', '-r', url], { REGISTRY_ADMIN_API_KEY: wrongKey }],
     [['keys', 'mint', 'x', '-r', 'http://127.0.0.1:9'], { REGISTRY_ADMIN_API_KEY: admin }],
   ]

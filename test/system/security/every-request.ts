@@ -63,6 +63,7 @@ export async function writeEverything(
     await send('DELETE', `/listings/mine-${n}?signature=${signature}&timestamp=${timestamp}`, headers)
     await send('POST', '/admin/api-keys', headers, { name: 'x' })
     await send('DELETE', '/admin/api-keys/999', headers)
+    await send('GET', '/admin/audit?limit=1000', headers)
   }
 }
 
