@@ -2,7 +2,7 @@ import { parameterOf, type Query, queryString, withValue } from '../view.ts'
 import { type Listings, type ListingsOptions, useListings } from './listings.ts'
 import { type Progress, useProgress } from './progress.ts'
 
-export type ShownListings = {
+type ShownListings = {
   listings: Listings
   /** What is shown: of the sources that have answered, while others are waited for. */
   shownQuery: Query
