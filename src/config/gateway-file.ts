@@ -11,6 +11,7 @@ import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { type CurationOptions, checkCuration, curationOptions, curationShape } from './curation.ts'
 import { type GatewayIdentity, identityTable, PIN_SETTINGS, readIdentity, readPin } from './identity.ts'
 import { readKeyFile } from './key-file.ts'
+import { withDescriptions } from './setting-descriptions.ts'
 import type { Environment } from './settings.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
 import { lineOf } from './toml-lines.ts'
@@ -204,7 +205,7 @@ const gatewayFile = z.strictObject({
 
 /** For editors and tests of a configuration. What needs more than one member is checked by `parseGatewayFile` alone. */
 export const gatewayFileSchema = (): object =>
-  z.toJSONSchema(gatewayFile, { target: 'draft-7', io: 'input', unrepresentable: 'any' })
+  withDescriptions(z.toJSONSchema(gatewayFile, { target: 'draft-7', io: 'input', unrepresentable: 'any' }))
 
 type Document = z.infer<typeof gatewayFile>
 

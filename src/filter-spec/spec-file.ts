@@ -9,6 +9,7 @@ import { QUERY_NAME } from './query-names.ts'
 export const MAX_FILTERS = 256
 const MAX_NAME_CHARACTERS = 128
 const MAX_ALIASES = 16
+const FILTERS = 'In the order of GET /filter-spec'
 
 /** `2`, `2.0`, `"2"` and `true` are valid, as in the deployed protocol. */
 const version = z.preprocess((value) => {
@@ -49,21 +50,35 @@ const queryName = z.string().max(MAX_NAME_CHARACTERS).regex(QUERY_NAME, {
 
 /** What buyers of the signed line call a filter in their query language. */
 export const queryNames = z.object({
-  query_name: queryName.nullable().default(null),
-  query_aliases: z.array(queryName).max(MAX_ALIASES).default([]),
+  query_name: queryName.nullable().default(null).describe('Its name in the query language of signed buyers'),
+  query_aliases: z
+    .array(queryName)
+    .max(MAX_ALIASES)
+    .default([])
+    .describe('Further names in the query language of signed buyers'),
 })
 
-const comparison = z.object({ op: z.enum(OPS), value_type: z.enum(VALUE_TYPES) })
+const comparison = z.object({
+  op: z.enum(OPS).describe('What a value is compared by'),
+  value_type: z.enum(VALUE_TYPES).describe('How a value is read'),
+})
 
 export const filterEntry = z
   .strictObject({
-    name,
-    path,
+    name: name.describe('The query parameter of GET /listings'),
+    path: path.describe('Where the value is in a listing, such as $.offer_resource.region'),
     ...queryNames.shape,
     ...comparison.shape,
-    alias_kind: z.enum(ALIAS_KINDS).nullable().default(null),
-    on_missing: z.enum(['fail', 'pass']).default('fail'),
-    indexed: flag.default(false),
+    alias_kind: z
+      .enum(ALIAS_KINDS)
+      .nullable()
+      .default(null)
+      .describe('Which end of a range a bare value sets'),
+    on_missing: z
+      .enum(['fail', 'pass'])
+      .default('fail')
+      .describe('Whether a listing without the value matches'),
+    indexed: flag.default(false).describe('Without effect'),
   })
   .refine((entry) => entry.op !== 'range' || ['integer', 'number'].includes(entry.value_type), {
     path: ['value_type'],
@@ -71,16 +86,19 @@ export const filterEntry = z
     when: ({ value }) => comparison.safeParse(value).success,
   })
 
-const schemaIdentity = z.strictObject({ id: z.string().min(1), version: version.default(1) })
+const schemaIdentity = z.strictObject({
+  id: z.string().min(1).describe('The schema of the listings, such as vms.compute'),
+  version: version.default(1).describe('The version of that schema'),
+})
 
 /** docs/protocol.md#71-the-file. Filters and the listing shape are checked separately. */
 export const specFile = z
   .strictObject({
-    version,
-    schema: schemaIdentity.nullish(),
-    schema_identity: schemaIdentity.nullish(),
-    listing_shape: z.record(z.string(), z.unknown()),
-    filters: z.array(z.unknown()).max(MAX_FILTERS),
+    version: version.describe('The version of this filter spec'),
+    schema: schemaIdentity.nullish().describe('What the listings are'),
+    schema_identity: schemaIdentity.nullish().describe('Another spelling of schema'),
+    listing_shape: z.record(z.string(), z.unknown()).describe('JSON Schema 2020-12 of a listing'),
+    filters: z.array(z.unknown()).max(MAX_FILTERS).describe(FILTERS),
   })
   .refine((file) => !(file.schema && file.schema_identity), {
     path: ['schema_identity'],
@@ -89,7 +107,7 @@ export const specFile = z
 
 /** For editors and tests of a file. Paths and the listing shape are checked by `parseFilterSpec` alone. */
 export const filterSpecSchema = (): object =>
-  z.toJSONSchema(specFile.safeExtend({ filters: z.array(filterEntry).max(MAX_FILTERS) }), {
+  z.toJSONSchema(specFile.safeExtend({ filters: z.array(filterEntry).max(MAX_FILTERS).describe(FILTERS) }), {
     target: 'draft-7',
     io: 'input',
     unrepresentable: 'any',

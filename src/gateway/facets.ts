@@ -84,7 +84,7 @@ export async function readFacets(
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
   const counts = await countAll(selected, fields, prices, caller)
-  const bounds = await settings.boundsOf(reader)
+  const bounds = await settings.boundsOf(reader, selected)
   const outliers = await inTurns(countOutliers(selected, { bounds, prices, tokens }), caller)
   const leastGpus = (group: string, key: PriceKey) =>
     countLeastGpus(selected, { group, key, bounds, prices, tokens })

@@ -3,7 +3,9 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
+import type { WholeRead } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
+import { PriceSequence } from './by-price/price-sequence.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
 import { decidersOf } from './deciders.ts'
 import type { MergedItem } from './merged-item.ts'
@@ -74,7 +76,7 @@ export async function readPage(
   const { resumePoint } = sequence
   const total = from?.total ?? Math.max(sequence.total, before + page.length)
   const isTotalExact = from?.isTotalExact ?? isExact(sequence.outcomes, sequence.deciders)
-  const bounds = await settings.boundsOf(request.reader)
+  const bounds = await settings.boundsOf(request.reader, selectedFor(sequence))
   const items = describeItems(page, sequence, query, { ...settings, bounds })
   const needsCursor = cursor !== undefined && cursors !== null && !isLoop
   const hasMore = needsCursor && items.length > 0 && sequence.hasMore()
@@ -86,6 +88,9 @@ export async function readPage(
       : undefined
   return { items, total, isTotalExact, nextCursor, areBoundsCurrent: bounds.isCurrent, ...reports }
 }
+
+const selectedFor = (sequence: ReturnType<typeof openSequence>): readonly WholeRead[] | undefined =>
+  sequence instanceof PriceSequence ? sequence.selected : undefined
 
 /** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
 function openCursor(cursors: Cursors | null, cursor: string | null | undefined, question: string) {

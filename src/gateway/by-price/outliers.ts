@@ -5,9 +5,14 @@ import { inTurns } from '../../domain/turns.ts'
 import { modelIn } from '../../vocabulary/meaning.ts'
 import { selectAll } from '../facets.ts'
 import { readListing } from '../merged-item.ts'
-import type { SelectedSource } from '../selected-source.ts'
 import type { MergeSettings } from '../sources.ts'
-import { BoundsCounter, type FindBounds, type PriceBounds } from './price-bounds.ts'
+import {
+  BoundsCounter,
+  type FindBounds,
+  NO_BOUNDS,
+  type PriceBounds,
+  type WholeRead,
+} from './price-bounds.ts'
 
 /** Bounds are not counted again before. */
 const MIN_AGE_MS = 10_000
@@ -18,10 +23,15 @@ const MAX_VIEWS = 16
 
 type Settings = Omit<MergeSettings, 'boundsOf'>
 
-/** A function that counts the bounds of each view again when its sources have changed, meanwhile it gives those from before. */
+/**
+ * A function that counts the bounds of each view again when its sources have changed, meanwhile it gives those from before. Where no
+ * source is ever in memory, bounds are those of what was read for the answer.
+ */
 export function createFindBounds(settings: Settings): FindBounds {
   const views = new Map<string, ViewBounds>()
-  return (reader) => {
+  const hasMemory = settings.sources.some(({ held }) => held !== undefined)
+  return async (reader, selected) => {
+    if (!hasMemory) return selected === undefined ? NO_BOUNDS : countSelected(selected, settings)
     const name = `${reader.view}\n${reader.digest}`
     const view = views.get(name) ?? new ViewBounds(settings, reader)
     views.delete(name)
@@ -80,6 +90,11 @@ class ViewBounds {
   }
 }
 
+async function countSelected(selected: readonly WholeRead[], settings: Settings): Promise<PriceBounds> {
+  const counted = await inTurns(countBounds(selected, settings))
+  return { ...boundsOf(counted, settings), id: ++counts, isCurrent: () => true }
+}
+
 let counts = 0
 
 const UNKNOWN = '?'
@@ -89,7 +104,7 @@ const versionsOf = (sources: MergeSettings['sources']): string =>
 
 type Counted = BoundsCounter['bounds']
 
-function* countBounds(selected: readonly SelectedSource[], settings: Settings): Generator<void, Counted> {
+function* countBounds(selected: readonly WholeRead[], settings: Settings): Generator<void, Counted> {
   const counter = new BoundsCounter()
   for (const { selection, source } of selected)
     for (const item of selection?.items() ?? []) {

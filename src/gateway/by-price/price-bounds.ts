@@ -2,6 +2,7 @@ import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
 import type { Reader } from '../../domain/reader.ts'
 import { addTo } from '../../domain/source/facet-counter.ts'
 import type { Item } from '../../domain/source/reading.ts'
+import type { Matches } from '../../domain/source/selection.ts'
 
 /** One in so many of the lower median is the least price that is no outlier. */
 const PART = 100n
@@ -22,7 +23,11 @@ export type PriceBounds = {
   isCurrent: () => boolean
 }
 
-export type FindBounds = (reader: Reader) => Promise<PriceBounds>
+/** All matches of one source; `null` where it failed. */
+export type WholeRead = { source: { name: string }; selection: Pick<Matches, 'items'> | null }
+
+/** @param selected what was read whole for the answer */
+export type FindBounds = (reader: Reader, selected?: readonly WholeRead[]) => Promise<PriceBounds>
 
 export const NO_BOUNDS: PriceBounds = {
   id: 0,

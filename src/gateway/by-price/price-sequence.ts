@@ -61,6 +61,11 @@ export class PriceSequence {
     return this.#sources.flatMap((source) => selected.filter((one) => one.source === source))
   }
 
+  /** All matches of each source, by rank; empty before the first listings are taken. */
+  get selected(): readonly SelectedSource[] {
+    return this.#opened?.byRank ?? []
+  }
+
   get order(): PriceOrder {
     return this.#order
   }

@@ -40,8 +40,8 @@ export function openApiDocument(all: readonly Route[], listingShape: JsonSchema)
       title: 'entrepot',
       version: version(),
       description:
-        'A Registry of market listings, and a gateway to many Registries. HEAD works wherever GET does. A request line with ' +
-        'its headers may have 64 KiB (else 431), a body 256 KiB (else 413).',
+        'Read every listing of several Registries with one `GET /listings`; a Registry of its own is there to publish to. HEAD works ' +
+        'wherever GET does. Limits: 64 KiB for a request line with its headers (else 431), 256 KiB for a body (else 413).',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '.' }],

@@ -4,6 +4,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
+import { publisherOf } from '../../signing/principal.ts'
 import type { KoaContext, Middleware } from '../request-state.ts'
 import type { Gate, LogMembers } from '../route.ts'
 import { routePathOf } from './router.ts'
@@ -21,6 +22,8 @@ type AnsweredRequest = {
   ms?: number
   /** Of the API key that it came with. */
   keyId?: number | undefined
+  /** Who signed it, on the signed line. */
+  principal?: string | undefined
   /** The gate that its credential did not open. */
   refusedAt?: Gate | undefined
   client?: () => string
@@ -54,6 +57,7 @@ export function reportRequests(
         ms: Math.round(performance.now() - startedAt),
         // Refused before the gate, it has no caller.
         keyId: state.caller && keyOf(state.caller)?.id,
+        principal: state.signed && publisherOf(state.signed.request.principal),
         refusedAt: refusedAt(context),
         client: () => nameClient(req),
         notes: state.notes,
@@ -126,7 +130,7 @@ export class RequestLog {
   }
 }
 
-const lineOf = ({ url, keyId, client, notes, ...request }: AnsweredRequest) => {
+const lineOf = ({ url, keyId, principal, client, notes, ...request }: AnsweredRequest) => {
   const { requestId, traceId, method, status, ms } = request
   return {
     requestId,
@@ -137,6 +141,7 @@ const lineOf = ({ url, keyId, client, notes, ...request }: AnsweredRequest) => {
     ms,
     // The member `key` would be redacted.
     key_id: keyId,
+    principal,
     client: client?.(),
     ...notes,
   }

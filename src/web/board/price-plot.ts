@@ -44,6 +44,7 @@ export function PricePlot({ facets, listings, tokens, navigation }: PricePlotPro
     .toSorted((a, b) => Number(chosen.includes(b.model)) - Number(chosen.includes(a.model)))
     .slice(0, isLong ? MAX_MODELS : SHORT_LENGTH)
   const { unknownModels } = facets.market
+  const decimals = Math.max(...shown.flatMap(({ amounts }) => amounts.map(({ text }) => decimalsIn(text))))
   return html`<details class="plot" open=${WIDE.matches}>
     <summary><h2>Prices by GPU model</h2> <span class="hint">${unit} per GPU-hour<${Basis} ...${{ priced, listings }} />${leftOut(facets.market.outliers)}</span></summary>
     <table class="prices box">
@@ -55,7 +56,7 @@ export function PricePlot({ facets, listings, tokens, navigation }: PricePlotPro
         </tr>
       </thead>
       <tbody>
-        ${shown.map((prices) => html`<${ModelRow} key=${prices.model} ...${{ prices, scale, navigation }} isChosen=${chosen.includes(prices.model)} />`)}
+        ${shown.map((prices) => html`<${ModelRow} key=${prices.model} ...${{ prices, scale, navigation, decimals }} isChosen=${chosen.includes(prices.model)} />`)}
         ${unknownModels > 0 && chosen.length === 0 && html`<tr><th scope="row" class="hint">not stated</th><td class="number">${unknownModels.toLocaleString('en')}</td><td colspan="4"></td></tr>`}
       </tbody>
     </table>
@@ -84,12 +85,25 @@ const Axis = ({ unit, scale: { ticks } }: { unit: string; scale: Scale }) =>
     ${ticks.map(({ text, at }) => html`<text x=${`${at}%`} y="12" text-anchor="middle">${text}</text>`)}
   </svg>`
 
-type ModelRowProps = { prices: ModelPrices; scale: Scale; navigation: Navigation; isChosen: boolean }
+const decimalsIn = (amount: string): number => amount.split('.')[1]?.length ?? 0
 
-function ModelRow({ prices, scale: { positionOf, ticks }, navigation, isChosen }: ModelRowProps) {
+/** Amounts below each other are aligned at the point. */
+const aligned = (amount: string, decimals: number): string =>
+  amount.includes('.') ? amount + '\u2007'.repeat(decimals - decimalsIn(amount)) : amount
+
+type ModelRowProps = {
+  prices: ModelPrices
+  scale: Scale
+  navigation: Navigation
+  isChosen: boolean
+  /** Most decimals of an amount in the table. */
+  decimals: number
+}
+
+function ModelRow({ prices, scale: { positionOf, ticks }, navigation, isChosen, decimals }: ModelRowProps) {
   const { model, filter, count, amounts } = prices
   const [least, median, most] = amounts
-  const texts = [count.toLocaleString('en'), least.text, median.text, most.text]
+  const texts = [count.toLocaleString('en'), ...amounts.map(({ text }) => aligned(text, decimals))]
   const [start, medianAt, end] = amounts.map((amount) => `${positionOf(amount)}%`)
   return html`<tr class=${isChosen && 'chosen'}>
     <th scope="row"><${Narrow} ...${{ navigation, name: filter, value: model }} /></th>

@@ -36,8 +36,8 @@ function Chart({ title, values, part, partName, format, max, from }: ChartProps)
   const timeOf = (minute: number): string => clockTime(Date.parse(from) + minute * 60_000)
   const largest = Math.max(0, ...numbersIn(values))
   const summary =
-    numbersIn(values).length === 0
-      ? 'nothing in 60 minutes'
+    largest === 0
+      ? 'none in 60 minutes'
       : `highest ${format(largest)} at ${timeOf(values.indexOf(largest))}, latest ${format(numbersIn(values).at(-1)!)}`
   const valueText = (value: number | null, n: number): string => {
     const partText = part?.[n] == null ? '' : `, ${partName} ${format(part[n])}`
@@ -49,7 +49,9 @@ function Chart({ title, values, part, partName, format, max, from }: ChartProps)
   )
   return html`<figure class="chart">
     <figcaption>${title} <span class="hint">${summary}</span></figcaption>
-    <div class="plot">
+    ${
+      largest > 0 &&
+      html`<div class="plot">
       <span class="axis">${format(top)}</span>
       <span class="axis">0</span>
       <svg role="img" aria-label=${`${title}: ${summary}`} viewBox=${`0 0 ${values.length} 100`} preserveAspectRatio="none">
@@ -58,7 +60,8 @@ function Chart({ title, values, part, partName, format, max, from }: ChartProps)
       </svg>
       <span class="axis">${timeOf(0)}</span>
       <span class="axis">${timeOf(values.length - 1)}</span>
-    </div>
+    </div>`
+    }
   </figure>`
 }
 

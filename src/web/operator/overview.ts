@@ -136,8 +136,8 @@ function ReplicasPanel({ fleet, api, onError, onChange }: ReplicasPanelProps) {
     <p class="row">
       <button type="button" onClick=${reload}>Reload configuration</button>
       ${fleet.replicas.length > 1 && html`<span class="hint">of ${fleet.answered_by}; every replica reloads by itself</span>`}
+      <span role="status">${news}</span>
     </p>
-    <p role="status">${news}</p>
     ${fleet.note !== null && html`<p class="hint">This process only. ${fleet.note}</p>`}
     <${DataTable}
       label="Replicas of this gateway"

@@ -52,8 +52,7 @@ function SourceList(props: SourcesPanelProps) {
         <input type="search" value=${text} onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setText(currentTarget.value)} />
       </label>
     </p>
-    <p class="hint">The best first, with priorities: ${rankingOf(sources)}</p>
-    <p role="status">${news}</p>
+    <p class="row"><span class="hint">The best first, with priorities: ${rankingOf(sources)}</span> <span role="status">${news}</span></p>
     ${
       rows.length === 0
         ? html`<p>No source has this in its name.</p>`

@@ -207,8 +207,17 @@ function Offer({ row, navigation, now }: CellProps) {
   const details = untrustedText(row.details)
   return html`<${ViewLink} ...${{ navigation, change: { open: row } }} class="open" title=${untrustedText(row.written)}><bdi>${offer}</bdi><//>
     <${Flags} ...${{ row, now }} />
-    <span class="hint details" title=${details}><bdi>${details}</bdi></span>`
+    <span class="hint details" title=${details}><bdi>${unbroken(details)}</bdi></span>`
 }
+
+/** Breaks between details, not within one: `99.5 % SLA`. */
+const unbroken = (details: string): string =>
+  details
+    .split(' · ')
+    .map((one) => (one.length <= MAX_UNBROKEN ? one.replaceAll(' ', '\u00a0') : one))
+    .join(' · ')
+
+const MAX_UNBROKEN = 24
 
 function Flags({ row, now }: Pick<CellProps, 'row' | 'now'>) {
   const flag = (text: string, why?: string) =>

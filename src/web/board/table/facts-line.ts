@@ -51,8 +51,9 @@ function loadedPricesOf({ unit, models }: PricedModels) {
 const number = (value: number): string => value.toLocaleString('en')
 
 /** The answer in a sentence with what it rests on. */
-export const Sentence = ({ facets: { market } }: Pick<FactsProps, 'facets'>) =>
+export const Sentence = ({ facets: { market, total } }: Pick<FactsProps, 'facets'>) =>
   market.summary !== null &&
+  total !== 0 &&
   html`<p class="sentence"><bdi>${untrustedText(market.summary, MAX_CHARS)}</bdi></p>`
 
 const MAX_CHARS = 1000

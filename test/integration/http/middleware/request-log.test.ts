@@ -7,6 +7,8 @@ import { gatewayToml } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, mintKey, publish } from '../../../helpers/seller.ts'
+import { ed25519Key } from '../../../helpers/signed-line.ts'
+import { authorityEnvironment, readSigned } from '../../../helpers/signed-reader.ts'
 
 type Line = { level: number; msg: string; reason?: string; detail?: string } & Record<string, unknown>
 
@@ -136,4 +138,16 @@ test('request log: with LOG_CLIENTS=true lines have the address that limits coun
   const { get, refusals } = await start(t, { environment: { LOG_CLIENTS: 'true' }, toml })
   await get('/nowhere', { 'X-Forwarded-For': '2001:db8::1' })
   t.is(refusals().at(-1)?.client, '2001:db8:0:0::/64')
+})
+
+test('request log: a line of the signed line has its principal, and its client as any other', async (t) => {
+  const { url, get, refusals } = await start(t, { environment: authorityEnvironment(t) })
+  const key = ed25519Key(Buffer.alloc(32, 9))
+  t.is((await readSigned(url, '/listings?colour=red', { key })).status, 400)
+  await get('/listings?colour=red')
+  const [signed, plain] = refusals()
+  t.like(signed, { status: 400, principal: `ed25519:${key.party.identifier}` })
+  t.is(plain?.principal, undefined)
+  t.is(typeof plain?.client, 'string')
+  t.is(signed?.client, plain?.client)
 })
