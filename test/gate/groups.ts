@@ -20,7 +20,11 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'command-line': ['test/integration/cli/**'],
   clients: ['test/integration/{client,context,mcp}/**'],
   upstream: ['test/integration/upstream/{copies,http,reading,snapshot}/**', 'test/integration/upstream/*'],
-  stores: ['test/integration/store/sqlite/**', 'test/integration/cache/**'],
+  stores: [
+    'test/integration/store/redis/store.test.ts',
+    'test/integration/store/sqlite/**',
+    'test/integration/cache/**',
+  ],
   documents: ['test/system/{deploy,docs,web,examples}/**'],
   oracle: ['test/system/oracle/**'],
 }

@@ -13,14 +13,18 @@ import {
 } from '../../../helpers/store/subject.ts'
 import { sharedStoreContract } from '../contract.ts'
 
-const redis = await testRedis()
-const cluster = await startSpreadCluster()
-test.after.always(() => Promise.all([redis.dispose(), cluster.dispose()]))
+let redis: Awaited<ReturnType<typeof testRedis>>
+let cluster: Awaited<ReturnType<typeof startSpreadCluster>>
+test.before(async () => {
+  ;[redis, cluster] = await Promise.all([testRedis(), startSpreadCluster()])
+})
+test.after.always(() => Promise.all([redis?.dispose(), cluster?.dispose()]))
 
 /** Every test has its own keys. */
 const openAt =
-  (url: string): OpenStore =>
+  (server: () => { url: string }): OpenStore =>
   async (t, options) => {
+    const { url } = server()
     const under = { prefix: `{entrepot-test-${randomUUID()}}:`, ...options }
     const opened = async () => {
       const { store } = await openRedisStore(url, under)
@@ -104,5 +108,13 @@ test('redis: a publisher that was evicted is no removal of the listing with its 
   })
 })
 
-sharedStoreContract('redis', openAt(redis.url), 20)
-sharedStoreContract('redis cluster', openAt(cluster.url), 5)
+sharedStoreContract(
+  'redis',
+  openAt(() => redis),
+  20,
+)
+sharedStoreContract(
+  'redis cluster',
+  openAt(() => cluster),
+  5,
+)

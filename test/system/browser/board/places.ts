@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
 import { listen } from '../../../helpers/listen.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { ALICE } from '../../../helpers/seller.ts'
@@ -50,7 +50,7 @@ test.serial('board: of 10,050 listings one page is in the document', async (t) =
     accepted_escrows: machine('x', {}).accepted_escrows,
   }
   const fake = await startFake(t, { items: listingTexts('many', 10_050, offer) })
-  const gateway = await startGateway(t, [{ name: 'big', url: fake.url }])
+  const gateway = await startPatientGateway(t, [{ name: 'big', url: fake.url }])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   await waitForCount(page, 'At most 10,050 listings')
   await page.getByRole('button', { name: 'Load all (up to 10,000)' }).click()
