@@ -55,7 +55,7 @@ export async function* streamChanges(
   let position = following.position
   try {
     yield Buffer.from(`retry: ${Math.round(RETRY_MS * (1 + random()))}\n\n`)
-    for (let sentAt = clock.monotonic(); !watcher.stopped.aborted && maySee(); ) {
+    for (let sentAt = clock.monotonic(); !watcher.stopped.aborted && !signal.aborted && maySee(); ) {
       const read = await following.read(position, MAX_BATCH, signal)
       const events = [
         ...newStates(following, states).map((source) =>

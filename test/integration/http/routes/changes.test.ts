@@ -3,6 +3,7 @@ import { eventually } from '../../../helpers/eventually.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../../helpers/follower.ts'
 import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { manualClock } from '../../../helpers/manual-clock.ts'
 import { FIXED_TIME, openMarket } from '../../../helpers/market.ts'
 import { ALICE, BOB, mintKey } from '../../../helpers/seller.ts'
 
@@ -203,4 +204,16 @@ test('changes: watchers are limited, and a revoked key ends its stream', async (
   })
   t.true(revoked.ok)
   await eventually('ended', () => stream.isEnded)
+})
+
+test('changes: a reader that has left is no watcher any more, before the next heartbeat', async (t) => {
+  const { url } = await openMarket(t, {
+    toml: '[registry]\nlisting_shape = "off"\n[changes]\nmax_watchers_per_reader = 1',
+    clock: manualClock(),
+  })
+  const stream = await openStream(t, `${url}/changes`)
+  await eventually('opened', () => stream.text.length > 0)
+  t.is((await openStream(t, `${url}/changes`)).response.status, 429)
+  stream.abort.abort()
+  await eventually('left', async () => (await openStream(t, `${url}/changes`)).response.status === 200)
 })
