@@ -89,7 +89,7 @@ async function measure(listings: string, shared: number): Promise<TableRow[]> {
   ]
 }
 
-const PERIODS = { refreshSeconds: 3600, fullRefreshSeconds: 3600 }
+const PERIODS = { refreshSeconds: 3600, fullRefreshSeconds: 3600, followedRefreshSeconds: 3600 }
 
 function startPuller(
   n: number,
@@ -98,7 +98,8 @@ function startPuller(
 ): { puller: SnapshotPuller; state: SnapshotState } {
   const state = new SnapshotState()
   const puller = new SnapshotPuller({
-    upstream: { name: `upstream-${n}`, key: null, ...PERIODS, maxListings: LISTINGS },
+    upstream: { name: `upstream-${n}`, kind: 'registry', key: null, ...PERIODS, maxListings: LISTINGS },
+    get: () => Promise.reject(new SourceError('connection_refused', 'not reachable')),
     fetchFirstPage: async () => ({ askedAt: systemClock.now(), page: null, counts: null }),
     pull: async () => ({ listings: listingsOf(n, shared), invalid: 0 }),
     attribute: async () => {},

@@ -348,8 +348,11 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
     })
 }
 
-/** Seconds of the first page, and of the whole. A signed Registry keeps each answer for good, so it is asked seldom. */
-const PERIODS = { plain: [15, 60], signed: [60, 3600] } as const
+/**
+ * Seconds of the first page, and of the whole. A signed Registry keeps each answer for good, so it is asked seldom; of one whose
+ * changes are followed the first page is not read, and the whole is compared.
+ */
+const PERIODS = { plain: [15, 60], followed: [15, 600], signed: [60, 3600] } as const
 
 function upstreamOptions(
   entry: z.infer<typeof upstream>,
@@ -368,6 +371,7 @@ function upstreamOptions(
     priority,
     refreshSeconds,
     fullRefreshSeconds: Math.max(rest.full_refresh_seconds ?? whole, refreshSeconds),
+    followedRefreshSeconds: Math.max(rest.full_refresh_seconds ?? PERIODS.followed[1], refreshSeconds),
     maxAgeSeconds: rest.max_age_seconds ?? null,
   }
 }

@@ -230,6 +230,7 @@ function openPuller(
   return new SnapshotPuller({
     ...parts,
     ...snapshots,
+    get,
     state: state.snapshot,
     fetchFirstPage: async () => {
       await spec.loaded

@@ -96,6 +96,16 @@ export const sourceDetailsSchema = sourceStatusSchema
       })
       .optional(),
     items: z.object({ received: z.int(), invalid: z.int() }).optional(),
+    followed: z
+      .object({
+        behind_seconds: z.int().describe('Since its stream was heard; it sends a comment every 15 s'),
+      })
+      .optional()
+      .describe('While its stream of changes is open'),
+    missed_changes: z
+      .int()
+      .optional()
+      .describe('Listings that its stream of changes had missed, as pulls showed'),
     failures: z.array(failure).optional().describe('The latest, newest first'),
     settings: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))

@@ -122,6 +122,7 @@ export function upstreamOptions(
     maxInFlight: 8,
     refreshSeconds: 15,
     fullRefreshSeconds: options.refreshSeconds ?? 60,
+    followedRefreshSeconds: 600,
     maxAgeSeconds: null,
     pin: null,
     scanLimit: 2000,

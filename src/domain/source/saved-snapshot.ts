@@ -40,6 +40,8 @@ export type SharedPull = SharedPullId &
     totals: Totals
     invalid: number
     gatewayId?: string | undefined
+    /** From where `GET /changes` of the upstream has what is newer. */
+    feedPosition?: string | undefined
   }
 
 /** `hash`: of its listings, which several pulls may have. */

@@ -40,6 +40,8 @@ export type UpstreamOptions = {
   refreshSeconds: number
   /** Least period of whole pulls, at least `refreshSeconds`. Default 60, of a signed Registry 3600. */
   fullRefreshSeconds: number
+  /** The same while its changes are followed. Default 600. */
+  followedRefreshSeconds: number
   /** Age at which what is held is stale; `null`: four times the period of whole pulls in effect. */
   maxAgeSeconds: number | null
   /** Read live: most listings read to apply a filter that the upstream lacks. Default 2000. */

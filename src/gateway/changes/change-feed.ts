@@ -186,7 +186,12 @@ export class ChangeFeed {
     const { name, held } = source
     const since = this.#away.get(name) ?? this.log.end
     this.#away.delete(name)
-    const listingIds = new Set(Iterator.from(this.log.after(since)).map((entry) => entry.listingId))
+    const entries = [...this.log.after(since)]
+    const listingIds = new Set(entries.map((entry) => entry.listingId))
+    // What another replica has removed meanwhile was not said here.
+    for (const { source: of, key, listingId, publisher, state } of entries)
+      if (of === name && state === GONE && !statesOf(held.find(listingId), name).has(key))
+        this.#enqueue({ source: name, key, listingId, publisher, state })
     for (const listingId of held.ids())
       if (this.#othersWith(listingId, name).length > 0) listingIds.add(listingId)
     for (const listingId of listingIds)

@@ -95,7 +95,9 @@ function positionIn({ log }: ChangeFeed, digest: string): string {
 
 function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView): string {
   const isOwn = ranked.every(({ mode }) => mode === 'local')
-  return digestOf([reader.digest, questionOf(query, undefined, ranked), isOwn ? '' : epoch])
+  // The sources say what follows from the gateways that it has passed.
+  const question = questionOf({ ...query, via: [] }, undefined, ranked)
+  return digestOf([reader.digest, question, isOwn ? '' : epoch])
 }
 
 /** @throws EntrepotError `gone` */

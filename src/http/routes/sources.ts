@@ -126,6 +126,7 @@ export function detailsToJson(status: SourceStatus | SourceDetails): SourceDetai
   const about = { ...reportStatus(status), last_error: status.lastError && describeFailure(status.lastError) }
   if (!('calls' in status)) return about
   const { breaker, cache, calls, items, failures, certificateEndsAt, options } = status
+  const { followed, missedChanges: missed } = status
   return {
     ...about,
     certificate_ends_at: certificateEndsAt === null ? null : timeOf(certificateEndsAt),
@@ -148,6 +149,8 @@ export function detailsToJson(status: SourceStatus | SourceDetails): SourceDetai
       elapsed_ms: Math.round(calls.elapsedMs),
     },
     items,
+    ...(missed !== undefined && { missed_changes: missed }),
+    ...(followed && { followed: { behind_seconds: Math.round(followed.behindSeconds) } }),
     failures: failures.map(describeFailure),
     settings: settingsOf(options),
   }

@@ -27,7 +27,8 @@ export function createAgent(
   return new Agent({
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connections: maxInFlight,
+    // And one for the stream of changes.
+    connections: maxInFlight + 1,
     connect: (target, callback) => {
       // Literal addresses skip `lookup`.
       const literal = target.hostname.replace(/^\[|\]$/g, '')

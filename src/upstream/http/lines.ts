@@ -1,13 +1,21 @@
 import { SourceError } from '../../domain/source/source-error.ts'
 
-/** Takes the lines of a 200 NDJSON body without their ends; `timeoutMs` then bounds each silence. */
+/** Takes the lines of a 200 body without their ends; `timeoutMs` then bounds each silence. */
 export type LinesOptions = {
+  /** Default: NDJSON. A body of another type is not read. */
+  mediaType?: string
   maxLineBytes: number
   /** Of the whole response. */
   maxStreamMs: number
   /** Throws to end the response with that error. */
   onLine: (line: Buffer) => void
+  /** Default: at most `MAX_EMPTY_LINES` are passed over. */
+  onEmptyLine?: () => void
+  /** Ends the response with its reason. */
+  signal?: AbortSignal
 }
+
+export const NDJSON = 'application/x-ndjson'
 
 /** Takes a body; `null` is its end. May throw. */
 export type Sink = (chunk: Buffer | null) => void
@@ -16,7 +24,7 @@ export type Sink = (chunk: Buffer | null) => void
 const MAX_EMPTY_LINES = 1000
 const LINE_FEED = 0x0a
 
-export function splitLines(upstream: string, { maxLineBytes, onLine }: LinesOptions): Sink {
+export function splitLines(upstream: string, { maxLineBytes, onLine, onEmptyLine }: LinesOptions): Sink {
   let parts: Buffer[] = []
   let size = 0
   let emptyLines = 0
@@ -41,6 +49,7 @@ export function splitLines(upstream: string, { maxLineBytes, onLine }: LinesOpti
 
   function endLine(): void {
     if (size > 0) onLine(join(parts))
+    else if (onEmptyLine !== undefined) onEmptyLine()
     else if (++emptyLines > MAX_EMPTY_LINES)
       throw new SourceError('bad_envelope', `${upstream}: sends more than ${MAX_EMPTY_LINES} empty lines`)
     parts = []

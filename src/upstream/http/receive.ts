@@ -6,7 +6,7 @@ import { MAX_TIMER_MS } from '../../domain/max-timer.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { toSourceError } from './errors.ts'
-import { join, type LinesOptions, type Sink, splitLines } from './lines.ts'
+import { join, type LinesOptions, NDJSON, type Sink, splitLines } from './lines.ts'
 import { type Interceptor, NOT_SENT, type UpstreamRequest } from './request.ts'
 
 /** Enough for a problem and its `sources`. */
@@ -41,7 +41,10 @@ class Receiver implements Dispatcher.DispatchHandler {
     const { timeoutMs } = request
     const end = () => this.#fail(this.#error('timeout', `no answer within ${timeoutMs} ms`))
     this.#timer = setTimeout(end, Math.min(timeoutMs, MAX_TIMER_MS))
+    request.lines?.signal?.addEventListener('abort', this.#onAbort)
   }
+
+  readonly #onAbort = (): void => this.#fail(this.#request.lines?.signal?.reason)
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
@@ -55,7 +58,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     const { lines } = this.#request
     this.#attempt(() => {
       if (status !== 200 || lines === undefined) this.#sink = this.#decode((chunk) => this.#collect(chunk))
-      else if (/ndjson/i.test(headers['content-type'] ?? '')) this.#sink = this.#streamTo(lines)
+      else if (isOfType(headers, lines.mediaType ?? NDJSON)) this.#sink = this.#streamTo(lines)
       else this.#succeed()
     })
   }
@@ -171,10 +174,16 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.#isDone = true
     this.#chunks = []
     clearTimeout(this.#timer)
+    this.#request.lines?.signal?.removeEventListener('abort', this.#onAbort)
     this.#decoder?.destroy()
     if (!this.#isReceived && !this.#controller.aborted)
       this.#controller.abort(new Error('the rest is not needed'))
   }
+}
+
+/** Some servers name NDJSON without its `x-`. */
+export function isOfType({ 'content-type': type = '' }: IncomingHttpHeaders, mediaType: string): boolean {
+  return type.toLowerCase().includes(mediaType.slice(mediaType.indexOf('/') + 1).replace('x-', ''))
 }
 
 /** Few steps for a page: each costs a turn of a thread. */

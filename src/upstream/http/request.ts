@@ -12,7 +12,7 @@ export type Purpose = keyof typeof PURPOSES
 
 type PurposeRules = {
   /** Where it waits for its turn: `turns` begins as `first`, and goes on as `later` with the next pages. */
-  lane: 'first' | 'single' | 'turns'
+  lane: 'first' | 'single' | 'turns' | 'none'
   isCounted: boolean
   isRetried: boolean
   /** Whether it fails at once while the circuit breaker is open. */
@@ -39,6 +39,8 @@ export const PURPOSES = {
   probe: { lane: 'first', isCounted: true, isRetried: false, isStopped: false, evidence: 'none' },
   /** Filter specs, publishers, counts and streams: they are rare, and the parts that need them repeat them. */
   detail: { lane: 'first', isCounted: false, isRetried: false, isStopped: true, evidence: 'none' },
+  /** The stream of changes, which stays open: it takes no turn of others. */
+  feed: { lane: 'none', isCounted: false, isRetried: false, isStopped: true, evidence: 'suspicion' },
   /** A request of a user's command, which may be a write. */
   command: { lane: 'first', isCounted: false, isRetried: false, isStopped: true, evidence: 'suspicion' },
 } as const satisfies Record<string, PurposeRules>
@@ -83,6 +85,8 @@ type SendOptions = Pick<
   body?: string | Uint8Array | undefined
   headers?: Readonly<Record<string, string>> | undefined
   question?: object
+  /** Default: that of the upstream. */
+  timeoutMs?: number | undefined
 }
 
 const ACCEPT_ENCODING = 'gzip, br'
@@ -113,7 +117,7 @@ export function requestsTo({ name, url, key, timeoutMs }: Endpoint, dispatcher: 
         headers: { ...common, ...(body !== null && { 'content-type': 'application/json' }), ...headers },
         body,
         question,
-        timeoutMs,
+        timeoutMs: options.timeoutMs ?? timeoutMs,
         read: (response) => {
           rejectKeyEcho(response.body, key)
           answer = read(response)

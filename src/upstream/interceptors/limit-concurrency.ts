@@ -18,8 +18,9 @@ export function limitConcurrency(maxInFlight: number): Interceptor {
   const begun = new WeakSet<object>()
   let isStarting = false
 
-  function laneOf({ purpose, question }: UpstreamRequest): Lane {
+  function laneOf({ purpose, question }: UpstreamRequest): Lane | null {
     const { lane } = PURPOSES[purpose]
+    if (lane === 'none') return null
     if (lane !== 'turns') return lane === 'single' ? single : first
     if (begun.has(question)) return later
     begun.add(question)
@@ -45,12 +46,13 @@ export function limitConcurrency(maxInFlight: number): Interceptor {
 
   return (dispatch) => (request, handler) => {
     const { upstream, question } = request
+    const lane = laneOf(request)
+    if (lane === null) return dispatch(request, handler)
     if (sum(lanes, 'waiting') >= MAX_QUEUED)
       return refuse(
         handler,
         new SourceError('budget_spent', `${upstream}: ${MAX_QUEUED} requests are queued`),
       )
-    const lane = laneOf(request)
     const leave = (): void => {
       lane.inFlight--
       startAll()

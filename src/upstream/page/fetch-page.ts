@@ -30,6 +30,9 @@ export type FetchPage = (
   earlierPage?: ListingPage,
 ) => Promise<ListingPage>
 
+/** Of `GET /changes`. */
+export const POSITION = /^[\w-]{1,1000}$/
+
 type PageEndpoint = Endpoint & Pick<UpstreamOptions, 'kind'>
 
 type FetchPageOptions = {
@@ -66,7 +69,10 @@ export function createFetchPage(
         },
       },
       (response) => {
-        if (response.status === 304 && earlierPage !== undefined) return earlierPage
+        if (response.status === 304 && earlierPage !== undefined) {
+          earlierPage.about.changesPosition = positionIn(response)
+          return earlierPage
+        }
         const page = readPage(response, query, request, upstream)
         onPage?.(query, page)
         return page
@@ -109,7 +115,15 @@ function readPage(
     const page = status === 200 ? wrapListing(body, query.listingId) : NO_LISTING
     return new ListingPage(page, { kind, conditions, offset: 0, directives })
   }
-  const about = { offset, resume, directives, etag: headers.etag, ...readVia(query, headers, kind) }
+  const changesPosition = positionIn(response)
+  const about = {
+    offset,
+    resume,
+    directives,
+    etag: headers.etag,
+    changesPosition,
+    ...readVia(query, headers, kind),
+  }
   const page = new ListingPage(body, { kind, conditions, ...about })
   const filters = query.criteria.flatMap(({ filter: { name, parseDerived } }) => (parseDerived ? name : []))
   const sent = filters.filter((name) => query.pushed.some(([parameter]) => parameter === name))
@@ -117,6 +131,12 @@ function readPage(
   throw new SourceError('unsupported_filter', `${upstream.name}: ignores ${sent.join(', ')}`, {
     filters: sent,
   })
+}
+
+/** Of an upstream that has `GET /changes`: the position before it answered. */
+function positionIn({ headers }: HttpResponse): string | undefined {
+  const position = headers['changes-position']
+  return typeof position === 'string' && POSITION.test(position) ? position : undefined
 }
 
 /** An empty `status` selects every status. */

@@ -38,6 +38,7 @@ type PageAbout = {
   resume?: string | undefined
   directives?: Directives | undefined
   etag?: string | undefined
+  changesPosition?: string | undefined
   gatewayId?: string | undefined
 }
 

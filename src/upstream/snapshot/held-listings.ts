@@ -1,18 +1,20 @@
 import type { Clock } from '../../domain/clock.ts'
 import { failureOf } from '../../domain/source/failure.ts'
+import type { HeldCopy } from '../../domain/source/held.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceLog } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
+import { type FeedChange, isRemoved } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import type { FirstPage } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
 import type { PullHistory } from './next-pull.ts'
 import { type Pull, TooLargeToHold } from './pull.ts'
-import { Snapshot } from './snapshot.ts'
+import { Snapshot, snapshotKey } from './snapshot.ts'
 import { type ChangedCopies, type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
 export type HeldListingsOptions = {
@@ -33,6 +35,8 @@ export class HeldListings {
   readonly #options: HeldListingsOptions
   readonly #state: SnapshotState
   #isClosed = false
+  /** Ids of which the latest pull had other listings than the stream of changes. */
+  differences: readonly string[] = []
   /** Keys that were removed during the running pull, which may have read them before. */
   #removed: string[] = []
 
@@ -76,6 +80,7 @@ export class HeldListings {
       invalid,
       gatewayId,
       missing: missing?.map((entry) => withLastContact(entry, current)),
+      feedPosition: page?.about.changesPosition,
       totals: { total: page?.total ?? listings.size, counts },
     })
     void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
@@ -117,6 +122,28 @@ export class HeldListings {
     const before = current.snapshot.capture(listingIds)
     current.snapshot.put(items.map((item) => item.toItem()))
     this.#hold({ ...current, totals: totals ?? current.totals }, { copies: { listingIds, before } })
+  }
+
+  /** Applies changes of the upstream's stream, up to that position. @returns ids that they name. @throws TooLargeToHold */
+  apply(changes: readonly FeedChange[], position: string | null): readonly string[] {
+    const { current, failure } = this.#state
+    if (current === null || this.#isClosed) return []
+    const listingIds = [...new Set(changes.flatMap((change) => listingIdOf(change) ?? []))]
+    const { snapshot } = current
+    const before = snapshot.capture(listingIds)
+    const { size, version } = snapshot
+    for (const change of changes) applyTo(snapshot, change)
+    if (position !== null) current.feedPosition = position
+    if (snapshot.version === version) return listingIds
+    const { upstream, maxBytes } = this.#options
+    const { size: listings, retainedBytes: bytes } = snapshot
+    if (listings > upstream.maxListings) throw new TooLargeToHold('too_many_listings', { listings, bytes: 0 })
+    if (bytes > maxBytes()) throw new TooLargeToHold('too_large', { listings, bytes })
+    const { totals } = current
+    const next = { ...current, totals: totals && { total: totals.total + listings - size, counts: null } }
+    this.#state.set({ current: next, failure }, { listingIds, before })
+    this.#options.onResize(bytes)
+    return listingIds
   }
 
   /** A listing that its upstream does not have any more. */
@@ -200,6 +227,7 @@ export class HeldListings {
     if (this.#isClosed) return false
     const snapshot = change.make()
     snapshot.remove(this.#removed)
+    this.differences = this.#state.isFollowed ? differencesOf(change, snapshot) : []
     const { retainedBytes: bytes, size } = snapshot
     if (bytes > maxBytes()) throw new TooLargeToHold('too_large', { listings: size, bytes })
     if (failure === null || this.#state.current === null)
@@ -236,6 +264,35 @@ export class HeldListings {
       change,
     )
   }
+}
+
+const listingIdOf = (change: FeedChange): string | null =>
+  change.kind === 'source' ? null : change.kind === 'listing' ? change.item.listingId : change.listingId
+
+function applyTo(snapshot: Snapshot, change: FeedChange): void {
+  if (change.kind === 'source') return
+  if (change.kind === 'removed') {
+    const copies = snapshot.find(change.listingId).filter(({ item }) => isRemoved(item, change))
+    if (copies.length > 0) snapshot.remove(copies.map(({ key }) => key))
+    return
+  }
+  const item = change.item.toItem()
+  const key = snapshotKey(item)
+  if (!change.item.isMatch) snapshot.remove([key])
+  else if (!snapshot.has(key, item)) snapshot.put([item])
+}
+
+/** Ids whose listings have changed, and not only what a gateway says about them. */
+function differencesOf({ listingIds, before }: ChangedCopies, snapshot: Snapshot): readonly string[] {
+  const contentOf = (copies: readonly HeldCopy[]): string =>
+    copies
+      .map(
+        ({ key, item }) =>
+          `${key} ${item.position} ${item.publisher} ${Buffer.from(item.bytes).toString('latin1')}`,
+      )
+      .sort()
+      .join('\n')
+  return listingIds.filter((id) => contentOf(before(id)) !== contentOf(snapshot.find(id)))
 }
 
 type HoldOptions = {

@@ -1,3 +1,5 @@
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+
 /** What is known of the pulls of one upstream. Times in ms since the Unix epoch. */
 export type PullHistory = {
   /** End of the latest pull, with any outcome, or start of the one that runs. */
@@ -15,6 +17,22 @@ export type PullHistory = {
 }
 
 export type Periods = { refreshMs: number; fullMs: number }
+
+type FollowedState = { isFollowed: boolean; isPartlyFollowed: boolean }
+
+/** What the stream of changes shows need not be looked for: then the whole is compared with it, and nothing else is pulled. */
+export function periodsOf(
+  upstream: Pick<UpstreamOptions, 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds'>,
+  { isFollowed, isPartlyFollowed }: FollowedState,
+  factor = 1,
+): Periods {
+  const { refreshSeconds, fullRefreshSeconds, followedRefreshSeconds } = upstream
+  const isWhole = isFollowed && !isPartlyFollowed
+  const [first, whole] = isWhole
+    ? [followedRefreshSeconds, followedRefreshSeconds]
+    : [refreshSeconds, fullRefreshSeconds]
+  return { refreshMs: first * 1000 * factor, fullMs: whole * 1000 * factor }
+}
 
 export const NEVER_PULLED: Readonly<PullHistory> = {
   lookedAt: null,

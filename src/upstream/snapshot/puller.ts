@@ -3,10 +3,12 @@ import { SingleFlight } from '../../domain/single-flight.ts'
 import type { SharedPulls, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import { UpstreamFeed } from '../feed/upstream-feed.ts'
+import type { Get } from '../http/get.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { compareFirstPage, type FirstPage, isWhole } from './first-page.ts'
 import { HeldListings, type HeldListingsOptions } from './held-listings.ts'
-import { nextPull, nextStretch, type Periods, wholeDueAt } from './next-pull.ts'
+import { nextPull, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
 import { type Pull, TooLargeToHold } from './pull.ts'
 import { SavedPulls } from './saved-pulls.ts'
 import { isHiding, type SnapshotState } from './snapshot-state.ts'
@@ -19,7 +21,8 @@ const REFRESH_EVERY_MS = 1000
 const MARGIN = 0.8
 
 export type PullerOptions = HeldListingsOptions & {
-  upstream: Pick<UpstreamOptions, 'refreshSeconds' | 'fullRefreshSeconds'>
+  upstream: Pick<UpstreamOptions, 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds'>
+  get: Get
   fetchFirstPage: () => Promise<FirstPage>
   pull: (first: FirstPage) => Promise<Pull>
   attribute: (items: readonly PageItem[]) => Promise<unknown>
@@ -36,6 +39,7 @@ export class SnapshotPuller {
   readonly #state: SnapshotState
   readonly #held: HeldListings
   readonly #saved: SavedPulls
+  readonly #feed: UpstreamFeed
   readonly #firstPull = Promise.withResolvers<void>()
   readonly #closing = new AbortController()
   readonly #pulls = new SingleFlight((isForced: boolean) => this.#pullOnce(isForced))
@@ -48,6 +52,14 @@ export class SnapshotPuller {
     this.#state = options.state
     this.#held = new HeldListings(options)
     this.#saved = new SavedPulls({ ...options, held: this.#held })
+    this.#feed = new UpstreamFeed({
+      ...options,
+      held: this.#held,
+      pull: () => this.pull(),
+      onChange: () => {
+        if (this.#pulls.current === null) this.#scheduleNext()
+      },
+    })
   }
 
   get ready(): Promise<void> {
@@ -62,8 +74,10 @@ export class SnapshotPuller {
       await this.#saved.restore()
       await this.#takeNewer().catch(ignoreTooLarge)
     }
-    if (isReady && failure === null && current !== null && this.#held.isIndexed) this.#scheduleNext()
-    else void this.#pulls.join(false)
+    if (isReady && failure === null && current !== null && this.#held.isIndexed) {
+      this.#scheduleNext()
+      this.#feed.restart([])
+    } else void this.#pulls.join(false)
   }
 
   /** Pulls the whole. A running pull may have begun before the reason for this one, so another follows it. */
@@ -100,16 +114,13 @@ export class SnapshotPuller {
     this.#cancelTimer()
     this.#closing.abort(new Error('closed'))
     this.#held.close()
+    this.#feed.close()
     await this.#pulls.current
     await this.#saved.saveFile()
   }
 
   get #periods(): Periods {
-    const { refreshSeconds, fullRefreshSeconds } = this.#options.upstream
-    return {
-      refreshMs: refreshSeconds * 1000 * this.#jitter,
-      fullMs: fullRefreshSeconds * 1000 * this.#jitter,
-    }
+    return periodsOf(this.#options.upstream, this.#state, this.#jitter)
   }
 
   get #isWholeDue(): boolean {
@@ -213,6 +224,7 @@ export class SnapshotPuller {
     const taken = await this.#saved.takeNewer()
     if (taken === null) return false
     const { takenAt: startedAt, tookMs } = taken.pull
+    this.#feed.restart(this.#held.differences)
     // An older one explains nothing.
     const isRecent = this.#options.clock.monotonic() - startedAt < this.#periods.fullMs
     if (isRecent) this.#noteWhole({ startedAt, endedAt: startedAt + tookMs }, taken.hasChanged)
@@ -226,6 +238,7 @@ export class SnapshotPuller {
     try {
       const hasChanged = await this.#held.replace(await pull(first), first)
       if (this.#closing.signal.aborted) return
+      this.#feed.restart(this.#held.differences)
       this.#noteWhole({ startedAt, endedAt: clock.monotonic() }, hasChanged || isFirst)
     } catch (error) {
       this.#held.note({ isUnexplained: true, whole: { startedAt, endedAt: clock.monotonic() } })
@@ -235,7 +248,8 @@ export class SnapshotPuller {
   }
 
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
-    const stretch = nextStretch(this.#state.history.stretch, hasChanged)
+    // A stream is compared in its period, whether the last comparison found anything or not.
+    const stretch = this.#state.isFollowed ? 1 : nextStretch(this.#state.history.stretch, hasChanged)
     this.#held.note({ whole, stretch, isUnexplained: false })
   }
 }

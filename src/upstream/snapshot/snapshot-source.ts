@@ -8,10 +8,10 @@ import type { LiveReason, SourceDetails } from '../../domain/source/source-statu
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { PublisherDirectory } from '../publisher-directory.ts'
 import { askForOne, isOpen } from './ask-for-one.ts'
-import { fullPeriodMs } from './next-pull.ts'
+import { fullPeriodMs, periodsOf } from './next-pull.ts'
 import type { SnapshotPuller } from './puller.ts'
 import type { Snapshot } from './snapshot.ts'
-import type { HeldSnapshot, SnapshotState } from './snapshot-state.ts'
+import { currentAt, type HeldSnapshot, type SnapshotState } from './snapshot-state.ts'
 
 /** A snapshot is stale when it has missed so many whole pulls, or first pages while they fail. */
 const STALE_FULL_PERIODS = 4
@@ -20,7 +20,13 @@ const STALE_PERIODS = 2
 type SnapshotSourceOptions = {
   upstream: Pick<
     UpstreamOptions,
-    'name' | 'kind' | 'mode' | 'refreshSeconds' | 'fullRefreshSeconds' | 'maxAgeSeconds'
+    | 'name'
+    | 'kind'
+    | 'mode'
+    | 'refreshSeconds'
+    | 'fullRefreshSeconds'
+    | 'followedRefreshSeconds'
+    | 'maxAgeSeconds'
   >
   state: SnapshotState
   puller: Pick<SnapshotPuller, 'refresh' | 'onRead' | 'remove'>
@@ -79,7 +85,7 @@ export class SnapshotSource {
       answers: (query) =>
         this.#isHeld(query) &&
         this.#failureFor(query) === null &&
-        !this.#mustAsk(query, { asOf: state.current!.takenAt }),
+        !this.#mustAsk(query, { asOf: currentAt(state.current!) }),
       find: (listingId) => state.visible?.snapshot.find(listingId) ?? [],
       ids: () => state.visible?.snapshot.listingIds ?? [],
       version: () => state.visible?.snapshot.contents ?? '',
@@ -102,11 +108,18 @@ export class SnapshotSource {
     }
     return {
       ...status,
+      ...this.#followed(current),
       state: this.#isStale(current) ? 'stale' : 'loaded',
-      ageSeconds: this.#secondsSince(current.takenAt),
+      ageSeconds: this.#secondsSince(currentAt(current)),
       listings: current.snapshot.size,
       missing: this.#missing(current),
     }
+  }
+
+  #followed({ heardAt }: HeldSnapshot): Pick<SourceDetails, 'followed' | 'missedChanges'> {
+    const { isFollowed, feedDifferences: missedChanges } = this.#options.state
+    const isHeard = isFollowed && heardAt !== undefined
+    return { missedChanges, ...(isHeard && { followed: { behindSeconds: this.#secondsSince(heardAt) } }) }
   }
 
   /** `undefined` while it answers from memory. */
@@ -179,7 +192,7 @@ export class SnapshotSource {
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
     const info = {
-      asOf: current.takenAt - (current.ageSeconds ?? 0) * 1000,
+      asOf: currentAt(current) - (current.ageSeconds ?? 0) * 1000,
       stale,
       cache: {
         outcome: stale ? 'stale' : 'hit',
@@ -211,16 +224,16 @@ export class SnapshotSource {
     return Math.max(0, this.#options.clock.monotonic() - time) / 1000
   }
 
-  #staleAt({ takenAt }: HeldSnapshot): number {
+  #staleAt(current: HeldSnapshot): number {
     const { upstream, state } = this.#options
-    const periods = { refreshMs: upstream.refreshSeconds * 1000, fullMs: upstream.fullRefreshSeconds * 1000 }
+    const periods = periodsOf(upstream, state)
     const { maxAgeSeconds } = upstream
     const maxAgeMs =
       maxAgeSeconds === null
         ? STALE_FULL_PERIODS * fullPeriodMs(state.history, periods)
         : maxAgeSeconds * 1000
     const isFailing = state.failure !== null
-    return takenAt + (isFailing ? Math.min(maxAgeMs, STALE_PERIODS * periods.refreshMs) : maxAgeMs)
+    return currentAt(current) + (isFailing ? Math.min(maxAgeMs, STALE_PERIODS * periods.refreshMs) : maxAgeMs)
   }
 
   #isStale(current: HeldSnapshot): boolean {

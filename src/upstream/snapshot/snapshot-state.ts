@@ -12,6 +12,10 @@ import type { Snapshot } from './snapshot.ts'
 export type HeldSnapshot = SnapshotFacts &
   Pick<Pull, 'invalid' | 'gatewayId'> & {
     snapshot: Snapshot
+    /** From where the stream of changes goes on; absent: the upstream has none. */
+    feedPosition?: string | undefined
+    /** When the stream of changes was heard last. */
+    heardAt?: number | undefined
     /** `null` where it was restored from a file. */
     totals: Totals | null
     /** The shared pull that it was, whose listings `snapshot` had in that version. */
@@ -28,6 +32,12 @@ export class SnapshotState {
   lastError: SourceStatus['lastError'] = null
   /** Why it is not held. */
   tooLarge: TooLargeToHold | null = null
+  /** Whether the stream of changes of the upstream is open. */
+  isFollowed = false
+  /** Whether the stream lacks changes of some sources, or says other ones are missing than the pull. */
+  isPartlyFollowed = false
+  /** Listings that pulls had otherwise than the stream. */
+  feedDifferences = 0
   /** Whether a pull has ended, with any outcome. */
   isReady = false
   history: PullHistory = NEVER_PULLED
@@ -90,6 +100,11 @@ export class SnapshotState {
     if ((before.visible === null) !== (visible === null))
       changes.emitChange({ kind: visible === null ? 'hidden' : 'shown', listingIds })
   }
+}
+
+/** Of what moment the listings are, in ms of `Clock.monotonic`. */
+export function currentAt({ takenAt, heardAt = 0 }: HeldSnapshot): number {
+  return Math.max(takenAt, heardAt)
 }
 
 export type ChangedCopies = Pick<HeldChange & { kind: 'copies' }, 'listingIds' | 'before'>

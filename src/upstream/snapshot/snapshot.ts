@@ -136,6 +136,10 @@ export class Snapshot {
     return { listingIds, before: this.copiesOf, make: () => next }
   }
 
+  has(key: string, item: Item): boolean {
+    return isSame(item, this.get(key))
+  }
+
   put(items: readonly Item[]): void {
     this.#replace(
       [],

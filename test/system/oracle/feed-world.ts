@@ -66,7 +66,8 @@ export async function startFeedWorld(owner: Teardown, random: Random): Promise<F
       {
         name: 'inner',
         url: inner[0]!.url,
-        settings: `kind = "gateway"\nmode = "snapshot"\napi_key_env = "INNER_KEY"\nrefresh_seconds = 1\nfull_refresh_seconds = 1`,
+        // Followed by its stream: by that alone, or with a pull a second besides.
+        settings: `kind = "gateway"\nmode = "snapshot"\napi_key_env = "INNER_KEY"${random.chance(0.5) ? '' : '\nrefresh_seconds = 1\nfull_refresh_seconds = 1'}`,
       },
     ],
     '[access]\nopen = true\n[registry]\nlisting_shape = "off"\n',

@@ -57,7 +57,9 @@ export async function runFeeds(
       }
       await world.refresh()
       const isLive = await world.isLive()
-      const failing = isLive ? [] : readers.filter(({ isOuter }) => !isOuter)
+      // Where one replica is refused and another is not, a reader of both may lack what the first will show later.
+      const isOne = world.inner.length === 1 && !isLive
+      const failing = isOne ? readers.filter(({ isOuter }) => !isOuter) : []
       // A source that fails removes nothing: what it had stays, and copies that others have are shown.
       outcome.faults.push(...(await compareAll(failing, 'less')))
       await world.heal()

@@ -1,0 +1,84 @@
+import { isUtf8 } from 'node:buffer'
+import { listingKey } from '../../domain/listing-identity.ts'
+import type { Item } from '../../domain/source/reading.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { UpstreamKind } from '../../domain/source/upstream.ts'
+import { nestingDepth } from '../../json/limits.ts'
+import { objectMembers } from '../../json/members.ts'
+import { type JsonObject, objectOrEmpty, parseJson, textAt } from '../../json/value.ts'
+import { publisherNamed } from '../../signing/principal.ts'
+import { renderEnvelope } from '../../wire/envelope.ts'
+import { conditionsOf, ListingPage, type PageItem } from '../page/listing-page.ts'
+import { PLAIN_QUERY } from '../upstream-query.ts'
+
+/** A change as an upstream states it, checked as far as a page of it is. */
+export type FeedChange =
+  | { kind: 'listing'; item: PageItem }
+  | { kind: 'removed'; listingId: string; key: string; publisher: string | null }
+  | { kind: 'source'; registry: string; state: string; reason: string | null }
+
+/** A listing may be nested 32 deep. */
+const MAX_DEPTH = 40
+
+/** `null` for another type of change. @throws SourceError `not_json` | `bad_envelope` */
+export function readChange(data: Buffer, kind: UpstreamKind): FeedChange | null {
+  const value = parse(data)
+  switch (value.type) {
+    case 'listing':
+      return readListing(data, value, kind)
+    case 'removed': {
+      const [listingId, key] = [textAt(value, 'listing_id'), textAt(value, 'key')]
+      if (listingId === null || key === null) throw badChange('it names no listing')
+      return { kind: 'removed', listingId, key, publisher: publisherIn(value) }
+    }
+    case 'source': {
+      const [registry, state] = [textAt(value, 'source', 'registry'), textAt(value, 'source', 'state')]
+      if (registry === null || state === null) throw badChange('it names no source')
+      return { kind: 'source', registry, state, reason: textAt(value, 'source', 'reason') }
+    }
+    default:
+      return null
+  }
+}
+
+/** Whether the change removes this copy. */
+export function isRemoved(
+  item: Item,
+  { key, publisher }: Pick<FeedChange & { kind: 'removed' }, 'key' | 'publisher'>,
+): boolean {
+  if (item.origin === undefined)
+    return publisher === null || item.publisher === null || item.publisher === publisher
+  return listingKey(item.listingId, item, item.origin.registry) === key
+}
+
+function parse(data: Buffer): JsonObject {
+  if (!isUtf8(data) || nestingDepth(data) > MAX_DEPTH)
+    throw new SourceError('not_json', 'a change is not JSON')
+  try {
+    return objectOrEmpty(parseJson(data.toString()))
+  } catch (cause) {
+    throw new SourceError('not_json', 'a change is not JSON', { cause })
+  }
+}
+
+function readListing(data: Buffer, value: JsonObject, kind: UpstreamKind): FeedChange {
+  const row = objectMembers(data).findLast(({ name }) => name === 'listing')?.value
+  if (row === undefined) throw badChange('it has no listing')
+  const envelope = renderEnvelope([data.subarray(row.start, row.end)], 1)
+  const [item] = new ListingPage(envelope, { kind, conditions: OPEN, offset: 0 }).items
+  if (!item?.isReadable) throw badChange('its listing is not readable')
+  // Rows of a plain Registry have a number in place of their publisher.
+  if (item.origin === undefined) item.publisher = publisherIn(value)
+  return { kind: 'listing', item }
+}
+
+const OPEN = conditionsOf(PLAIN_QUERY)
+
+function publisherIn(value: JsonObject): string | null {
+  const text = textAt(value, 'publisher')
+  return text === null ? null : publisherNamed(text)
+}
+
+function badChange(what: string): SourceError {
+  return new SourceError('bad_envelope', `a change is not one: ${what}`)
+}

@@ -1,0 +1,265 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../../domain/clock.ts'
+import { coversRegistry } from '../../domain/source/missing-source.ts'
+import type { SourceReason } from '../../domain/source/reasons.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceLog } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import type { Get } from '../http/get.ts'
+import { isOfType } from '../http/receive.ts'
+import { rejectKeyEcho } from '../http/request.ts'
+import { POSITION } from '../page/fetch-page.ts'
+import { MAX_ITEM_BYTES } from '../page/listing-page.ts'
+import type { HeldListings } from '../snapshot/held-listings.ts'
+import { TooLargeToHold } from '../snapshot/pull.ts'
+import type { SnapshotState } from '../snapshot/snapshot-state.ts'
+import { readEvents } from './event-stream.ts'
+import { type FeedChange, readChange } from './feed-change.ts'
+
+type UpstreamFeedOptions = {
+  upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
+  get: Get
+  held: HeldListings
+  state: SnapshotState
+  clock: Clock
+  random: () => number
+  log: SourceLog
+  /** Pulls the whole: what is held may be wrong. */
+  pull: () => void
+  /** Whether it is followed has changed, and with it the periods of pulls. */
+  onChange: () => void
+}
+
+const EVENT_STREAM = 'text/event-stream'
+/** A stream that is silent for so long is opened again: an entrepot sends a comment every 15 s. */
+const SILENCE_MS = 45_000
+/** Between attempts, doubled with each that fails. */
+const MIN_WAIT_MS = 1000
+const MAX_WAIT_MS = 60_000
+/** Of a change besides its listing: its `_meta` and key. */
+const MAX_META_BYTES = 256 * 1024
+const MAX_BODY_BYTES = 64 * 1024
+/** What waits to be applied, and what comes within a minute. */
+const MAX_QUEUED = 1000
+const MAX_BYTES_A_MINUTE = 64 * 1024 * 1024
+const MINUTE_MS = 60_000
+/** Applied in one turn. */
+const BATCH = 100
+/** By then the stream has repeated what changed during a pull. */
+const SETTLE_MS = 10_000
+/** The stream is wrong, or its position: only a pull helps. */
+const DOUBTS: readonly SourceReason[] = ['bad_envelope', 'not_json', 'too_large', 'http_400', 'http_410']
+
+type Received = { change: FeedChange | null; position: string | null }
+
+/** Follows `GET /changes` of an upstream from the position of its latest pull on, and applies the changes to what is held. */
+export class UpstreamFeed {
+  readonly #options: UpstreamFeedOptions
+  #connection: AbortController | null = null
+  #cancel = (): void => {}
+  #cancelSettling = (): void => {}
+  #failures = 0
+  #isClosed = false
+  /** Listings that the latest pull had otherwise, and the stream has not named since. */
+  readonly #suspects = new Set<string>()
+
+  constructor(options: UpstreamFeedOptions) {
+    this.#options = options
+  }
+
+  /** After a pull: what has changed since it began comes again. `differences`: ids that it had otherwise than the stream. */
+  restart(differences: readonly string[]): void {
+    this.#end()
+    if (this.#isClosed) return
+    const { state } = this.#options
+    state.isPartlyFollowed = false
+    if (state.current?.feedPosition === undefined) {
+      this.#setFollowed(false)
+      return
+    }
+    for (const id of differences) this.#suspects.add(id)
+    if (this.#suspects.size > 0)
+      this.#cancelSettling = this.#options.clock.after(SETTLE_MS, () => this.#countDifferences())
+    this.#connect()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#end()
+  }
+
+  #end(): void {
+    this.#cancel()
+    this.#cancelSettling()
+    this.#suspects.clear()
+    this.#connection?.abort(new Error('closed'))
+    this.#connection = null
+  }
+
+  #connect(): void {
+    const since = this.#options.state.current?.feedPosition
+    if (since === undefined || this.#isClosed) return
+    const connection = new AbortController()
+    this.#connection = connection
+    const startedAt = this.#options.clock.monotonic()
+    this.#follow(since, connection).then(
+      () => this.#connectAgain(connection, startedAt, null),
+      (error: unknown) => this.#connectAgain(connection, startedAt, error),
+    )
+  }
+
+  /** Resolves when the upstream ends the stream. */
+  async #follow(since: string, connection: AbortController): Promise<void> {
+    const { get, upstream } = this.#options
+    const queue = new Queue(this.#options, connection, (received) => this.#apply(received))
+    const { onLine, onEmptyLine } = readEvents(({ data, id }) => queue.add(data, id))
+    const response = await get(`/changes?status=open&since=${since}`, {
+      purpose: 'feed',
+      maxBytes: MAX_BODY_BYTES,
+      timeoutMs: SILENCE_MS,
+      headers: { accept: EVENT_STREAM, 'accept-encoding': 'identity' },
+      lines: {
+        mediaType: EVENT_STREAM,
+        maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
+        maxStreamMs: Number.POSITIVE_INFINITY,
+        signal: connection.signal,
+        onEmptyLine,
+        onLine: (line) => {
+          rejectKeyEcho(line, upstream.key)
+          queue.count(line.length)
+          this.#heard()
+          onLine(line)
+        },
+      },
+    })
+    if (!isOfType(response.headers, EVENT_STREAM))
+      throw new SourceError('bad_envelope', `${upstream.name}: /changes is not an event stream`)
+    await queue.idle
+  }
+
+  #heard(): void {
+    const { state, clock } = this.#options
+    if (state.current !== null) state.current.heardAt = clock.monotonic()
+    this.#setFollowed(true)
+  }
+
+  #setFollowed(isFollowed: boolean): void {
+    const { state, log, upstream, onChange } = this.#options
+    if (state.isFollowed === isFollowed) return
+    state.isFollowed = isFollowed
+    log.info(
+      { upstream: upstream.name },
+      isFollowed ? 'upstream is followed' : 'upstream is followed no longer',
+    )
+    onChange()
+  }
+
+  #apply(received: readonly Received[]): void {
+    const { held, state, onChange } = this.#options
+    const changes = received.flatMap(({ change }) => (change === null ? [] : [change]))
+    const position = received.findLast((one) => one.position !== null)?.position ?? null
+    for (const id of held.apply(changes, position)) this.#suspects.delete(id)
+    const before = state.isPartlyFollowed
+    for (const change of changes)
+      if (change.kind === 'source' && this.#isUnknownState(change)) state.isPartlyFollowed = true
+    if (state.isPartlyFollowed !== before) onChange()
+  }
+
+  /** Whether the stream lacks changes of that source, or a pull would say otherwise whether it is missing. */
+  #isUnknownState({ registry, state, reason }: FeedChange & { kind: 'source' }): boolean {
+    if (reason === 'not_followed') return true
+    const isMissing = state !== 'loaded' && state !== 'stale'
+    const { missing = [] } = this.#options.state.current ?? {}
+    return isMissing !== missing.some((entry) => coversRegistry(entry, registry))
+  }
+
+  #connectAgain(connection: AbortController, startedAt: number, error: unknown): void {
+    if (this.#isClosed || connection !== this.#connection) return
+    const { clock, random, held, onChange, log, upstream } = this.#options
+    if (error instanceof TooLargeToHold) {
+      held.giveUp(error)
+      this.#setFollowed(false)
+      onChange()
+      return
+    }
+    const reason = error instanceof SourceError ? error.reason : null
+    const isDoubt = reason !== null && DOUBTS.includes(reason)
+    if (clock.monotonic() - startedAt > SILENCE_MS) this.#failures = 0
+    this.#failures++
+    if (error !== null) log.warn({ upstream: upstream.name, reason }, 'stream of changes ended')
+    if (isDoubt || this.#failures > 1) this.#setFollowed(false)
+    const backoffMs = Math.min(MIN_WAIT_MS * 2 ** (this.#failures - 1), MAX_WAIT_MS) * (0.5 + random())
+    const waitMs = Math.max(backoffMs, error instanceof SourceError ? (error.retryAfterMs ?? 0) : 0)
+    this.#cancel = clock.after(waitMs, () => (isDoubt ? this.#options.pull() : this.#connect()))
+  }
+
+  /** The stream is never trusted alone: what a pull had otherwise, and the stream did not name, it has missed. */
+  #countDifferences(): void {
+    const { state, log, upstream } = this.#options
+    const listings = this.#suspects.size
+    this.#suspects.clear()
+    if (listings === 0) return
+    state.feedDifferences += listings
+    log.warn({ upstream: upstream.name, listings }, 'stream of changes had missed changes')
+  }
+}
+
+/** Changes of one connection, within limits. They are applied in turns, so that many of them leave time for readers. */
+class Queue {
+  readonly #options: Pick<UpstreamFeedOptions, 'upstream' | 'clock'>
+  readonly #connection: AbortController
+  readonly #apply: (received: readonly Received[]) => void
+  #waiting: { data: Buffer; id: string | null }[] = []
+  #minute = { startedAt: 0, bytes: 0 }
+  idle: Promise<void> = Promise.resolve()
+  #isRunning = false
+
+  constructor(
+    options: Pick<UpstreamFeedOptions, 'upstream' | 'clock'>,
+    connection: AbortController,
+    apply: (received: readonly Received[]) => void,
+  ) {
+    this.#options = options
+    this.#connection = connection
+    this.#apply = apply
+  }
+
+  /** @throws SourceError `too_large` */
+  count(bytes: number): void {
+    const now = this.#options.clock.monotonic()
+    if (now - this.#minute.startedAt > MINUTE_MS) this.#minute = { startedAt: now, bytes: 0 }
+    this.#minute.bytes += bytes
+    if (this.#minute.bytes > MAX_BYTES_A_MINUTE) throw this.#tooMuch()
+  }
+
+  /** @throws SourceError `too_large` */
+  add(data: Buffer, id: string | null): void {
+    this.#waiting.push({ data, id })
+    if (this.#waiting.length > MAX_QUEUED) throw this.#tooMuch()
+    if (this.#isRunning) return
+    this.#isRunning = true
+    this.idle = this.#run().catch((error: unknown) => this.#connection.abort(error))
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await setImmediate()
+      if (this.#connection.signal.aborted) return
+      const { kind } = this.#options.upstream
+      this.#apply(
+        this.#waiting.splice(0, BATCH).map(({ data, id }) => ({
+          change: readChange(data, kind),
+          position: id !== null && POSITION.test(id) ? id : null,
+        })),
+      )
+    }
+    this.#isRunning = false
+  }
+
+  #tooMuch(): SourceError {
+    return new SourceError(
+      'too_large',
+      `${this.#options.upstream.name}: sends more changes than may be taken`,
+    )
+  }
+}
