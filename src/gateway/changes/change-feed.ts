@@ -188,7 +188,7 @@ export class ChangeFeed {
     this.#away.delete(name)
     const entries = [...this.log.after(since)]
     const listingIds = new Set(entries.map((entry) => entry.listingId))
-    // What another replica has removed meanwhile was not said here.
+    // What another replica has removed meanwhile was not reported here.
     for (const { source: of, key, listingId, publisher, state } of entries)
       if (of === name && state === GONE && !statesOf(held.find(listingId), name).has(key))
         this.#enqueue({ source: name, key, listingId, publisher, state })
