@@ -44,7 +44,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     access: { announcePrivate: false, open: false, plain: true, anonymous: 'public', keys: 'all' },
     views: [],
     curation: { denyPublishers: [], rules: [] },
-    keys: { trustSeconds: 300 },
+    keys: { trustSeconds: 300, declared: [] },
     changes: { retentionSeconds: 86_400, maxWatchers: 1000, maxWatchersPerReader: 20 },
     audit: { writes: false, retentionDays: 90, maxBytes: 67_108_864 },
     cache: {
