@@ -143,9 +143,10 @@ export class SourceDenials implements Denials {
     this.version = ++versions
     if (held === undefined || before + this.#blocked.size === 0) return
     this.#changed.clear()
-    const ids = [...held.ids()]
-    this.#isBehind = ids.length === 0 && this.#listeners.size > 0
-    const changed = new Set(ids.filter((id) => this.#update(id)))
+    // Nothing of a source is found while it refuses the key: rows of before would stay hidden after it answers again.
+    const ids = new Set([...held.ids(), ...this.#rows.listingIds])
+    this.#isBehind = held.ids()[Symbol.iterator]().next().done === true && this.#listeners.size > 0
+    const changed = new Set([...ids].filter((id) => this.#update(id)))
     if (changed.size > 0) for (const listener of this.#listeners) listener(changed)
   }
 

@@ -95,6 +95,42 @@ test('block: a publisher is in no answer at once, and comes back when it is undo
   t.deepEqual(await shown(service), before)
 })
 
+test('block: what is set or undone while a source refuses our key holds once it answers again', async (t) => {
+  const held = await startFake(t, {
+    items: [listingText({ listing_id: 'carol', publisher_id: 1 })],
+    publishers: [[1, CAROL]],
+  })
+  const service = await startPatientGateway(
+    t,
+    [{ name: 'held', url: held.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' }],
+    { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
+  )
+  await whenReady(service)
+  await whenAttributed(service)
+  const answer = async (status: number): Promise<void> => {
+    held.script = [status === 200 ? { kind: 'serve' } : { kind: 'status', status }]
+    for (const act of ['probe', 'refresh'])
+      await send(`${service.url}/admin/sources/held/${act}`, { method: 'POST', headers: ADMIN })
+    await eventually(`${status} of the source`, async () => {
+      const { sources } = (await service.get('/sources')).json() as { sources: Record<string, unknown>[] }
+      return (
+        sources.find(({ registry }) => registry === 'held')?.state ===
+        (status === 200 ? 'loaded' : 'unavailable')
+      )
+    })
+  }
+  const id = await block(service, { subject: CAROL })
+  t.deepEqual(await shown(service), [])
+  await answer(401)
+  await unblock(service, id)
+  await answer(200)
+  t.deepEqual(await shown(service), ['held/carol'])
+  await answer(401)
+  await block(service, { subject: CAROL })
+  await answer(200)
+  t.deepEqual(await shown(service), [])
+})
+
 test('block: followers lose what it hides and get it back, and nothing of it meanwhile', async (t) => {
   const service = await openMarket(t)
   const kinds = (changes: readonly ChangeJson[]) =>
