@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import { Emitter } from '../../domain/emitter.ts'
 import { type FeedEntry, GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { ALL_OPEN } from '../../domain/query.ts'
 import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import type { HeldChange, HeldCopy } from '../../domain/source/held.ts'
@@ -151,11 +152,14 @@ export class ChangeFeed {
         this.#leave(source, change.listingIds())
         break
       case 'shown':
+        if (this.#options.isShared) this.#continue(source)
         this.#return(source)
         break
       case 'held':
-        if (change.isContinued && this.#options.isShared) this.#continue(source)
-        else this.#enqueue({ ...WHOLE, source: source.name, state: randomId() })
+        // While the source refuses our key nothing of it is found, and nothing is gone.
+        if (change.isContinued && this.#options.isShared) {
+          if (source.held.answers(ALL_OPEN)) this.#continue(source)
+        } else this.#enqueue({ ...WHOLE, source: source.name, state: randomId() })
         this.#return(source)
     }
     this.#appendInBackground()
@@ -186,12 +190,7 @@ export class ChangeFeed {
     const { name, held } = source
     const since = this.#away.get(name) ?? this.log.end
     this.#away.delete(name)
-    const entries = [...this.log.after(since)]
-    const listingIds = new Set(entries.map((entry) => entry.listingId))
-    // What another replica has removed meanwhile was not reported here.
-    for (const { source: of, key, listingId, publisher, state } of entries)
-      if (of === name && state === GONE && !statesOf(held.find(listingId), name).has(key))
-        this.#enqueue({ source: name, key, listingId, publisher, state })
+    const listingIds = new Set(Iterator.from(this.log.after(since)).map((entry) => entry.listingId))
     for (const listingId of held.ids())
       if (this.#othersWith(listingId, name).length > 0) listingIds.add(listingId)
     for (const listingId of listingIds)

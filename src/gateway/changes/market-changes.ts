@@ -1,4 +1,4 @@
-import { WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
@@ -146,15 +146,16 @@ function changeOf(
   entry: LoggedEntry,
   since: number,
 ): Change | null {
-  const { key, listingId, publisher, source } = entry
+  const { key, listingId, publisher, source, state } = entry
   const merged = shownListings(view, listingId).get(key)
   if (merged !== undefined) {
     const { priceLimit } = view.query
     const shown = describeShown(merged, priceLimit && comparisonWith(priceLimit), settings)
     return { kind: 'listing', key, listingId, publisher, merged: shown }
   }
-  // What a source without an answer had is not removed.
-  if (!isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)) return null
+  // What a source without an answer had is not removed, unless it was gone before.
+  const isGone = state === GONE && view.query.status === 'open'
+  if (!isGone && !isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)) return null
   const before = copyBefore(settings.feed, view, entry, since)
   if (before !== undefined)
     return wasShown(view, entry, before) ? { kind: 'removed', key, listingId, publisher } : null
