@@ -15,7 +15,14 @@ import { describeShown } from '../sequence.ts'
 import { type MergeSettings, rankSources, visibleSources } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { type LoggedEntry, nameOf } from './change-log.ts'
-import { digestOf, goneError, openPosition, sealPosition } from './feed-position.ts'
+import {
+  digestOf,
+  type FeedPosition,
+  goneError,
+  MAX_MISSING,
+  openPosition,
+  sealPosition,
+} from './feed-position.ts'
 import { type ChangesView, isFollowed, shownListings, wasShown } from './shown-listings.ts'
 
 /** Entries that are looked at in one turn of the event loop, and for one answer. */
@@ -60,13 +67,12 @@ export function followChanges(
   const view = viewOf(sources, checked)
   const digest = digestIn(feed, view)
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
-  const start = since ?? positionIn(feed, digest)
+  const start = since ?? sealNow(feed, view, digest)
   checkPosition(feed, view, open(start))
   return {
     position: start,
     read: async (from, limit, signal) => {
-      const range = { from: open(from), limit, signal }
-      const { position, ...read } = await readEntries(settings, view, range)
+      const { position, ...read } = await readEntries(settings, view, { from: open(from), limit, signal })
       return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
@@ -81,17 +87,33 @@ export function currentPosition(
 ): { text: string; isGood: () => boolean } {
   const { log } = feed
   const { incarnation, end } = log
-  const text = positionIn(feed, digestIn(feed, viewOf(sources, checked)))
-  return { text, isGood: () => log.incarnation === incarnation && log.reachesBack(end) }
+  const view = viewOf(sources, checked)
+  const missing = missingIn(view)
+  const text = sealNow(feed, view, digestIn(feed, view))
+  return {
+    text,
+    isGood: () => log.incarnation === incarnation && log.reachesBack(end) && missingIn(view) === missing,
+  }
 }
 
 function viewOf(sources: readonly NamedSource[], { query, merge }: CheckedQuery): ChangesView {
   return { reader: merge.reader, query, ranked: rankSources(visibleSources(sources, merge)) }
 }
 
-function positionIn({ log }: ChangeFeed, digest: string): string {
-  return sealPosition(log.end, digest, log.incarnation)
+function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string {
+  return sealPosition({ position: log.end, missing: missingIn(view) }, digest, log.incarnation)
 }
+
+/** Sources that could be followed and are not now, by rank: a reader who lacks what they have reads again later. All beyond the last bit share it. */
+function missingIn({ ranked, query }: ChangesView): bigint {
+  return ranked.reduce(
+    (bits, source, rank) =>
+      source.held === undefined || isFollowed(source, query) ? bits : bits | bitOf(rank),
+    0n,
+  )
+}
+
+const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
 function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView): string {
   const isOwn = ranked.every(({ mode }) => mode === 'local')
@@ -101,43 +123,51 @@ function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView)
 }
 
 /** @throws EntrepotError `gone` */
-function checkPosition({ log }: ChangeFeed, view: ChangesView, position: number): void {
+function checkPosition({ log }: ChangeFeed, view: ChangesView, { position, missing }: FeedPosition): void {
   if (!log.reachesBack(position)) throw goneError('is too old')
+  if ((missing & ~missingIn(view)) !== 0n)
+    throw goneError('is of a reading that lacked a source, which answers again')
   for (const { name } of view.ranked)
     if ((log.latest(name, WHOLE_SOURCE)?.position ?? 0) > position)
       throw goneError(`is older than what is held of ${name}`)
 }
 
-type EntriesRead = Omit<Changes, 'position'> & { position: number }
+type EntriesRead = Omit<Changes, 'position'> & { position: FeedPosition }
 
 async function readEntries(
   settings: ChangesSettings,
   view: ChangesView,
-  { from, limit, signal }: { from: number; limit: number; signal: AbortSignal },
+  { from, limit, signal }: { from: FeedPosition; limit: number; signal: AbortSignal },
 ): Promise<EntriesRead> {
   const { feed } = settings
   const { incarnation } = feed.log
   const bounds = await settings.boundsOf(view.reader)
-  const seen = new Set(view.ranked.map(({ name }) => name))
+  const rankOf = new Map(view.ranked.map(({ name }, rank) => [name, rank]))
   const changes: Change[] = []
-  let position = from
+  let { position, missing } = from
   for (let scanned = 0; ; ) {
     if (feed.log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
-    checkPosition(feed, view, position)
+    checkPosition(feed, view, { position, missing })
     const entries = feed.log.after(position).take(TURN).toArray()
     for (const entry of entries) {
-      const change = seen.has(entry.source) ? changeOf({ ...settings, bounds }, view, entry, from) : null
-      if (change !== null) changes.push(change)
+      const rank = rankOf.get(entry.source)
+      const change = rank === undefined ? null : changeOf({ ...settings, bounds }, view, entry, from.position)
+      if (change === UNKNOWN) missing |= bitOf(rank!)
+      else if (change !== null) changes.push(change)
       position = entry.position
       scanned++
       if (changes.length === limit) break
     }
     if (entries.length < TURN && changes.length < limit) position = Math.max(position, feed.log.end)
     const hasMore = position < feed.log.end
-    if (!hasMore || changes.length === limit || scanned >= MAX_SCANNED) return { changes, hasMore, position }
+    if (!hasMore || changes.length === limit || scanned >= MAX_SCANNED)
+      return { changes, hasMore, position: { position, missing } }
     await nextTurn(signal)
   }
 }
+
+/** What a source without an answer has of a listing. */
+const UNKNOWN = Symbol('unknown')
 
 /** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
 function changeOf(
@@ -145,7 +175,7 @@ function changeOf(
   view: ChangesView,
   entry: LoggedEntry,
   since: number,
-): Change | null {
+): Change | typeof UNKNOWN | null {
   const { key, listingId, publisher, source, state } = entry
   const merged = shownListings(view, listingId).get(key)
   if (merged !== undefined) {
@@ -155,7 +185,8 @@ function changeOf(
   }
   // What a source without an answer had is not removed, unless it was gone before.
   const isGone = state === GONE && view.query.status === 'open'
-  if (!isGone && !isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)) return null
+  const isKnown = isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)
+  if (!isGone && !isKnown) return UNKNOWN
   const before = copyBefore(settings.feed, view, entry, since)
   if (before !== undefined)
     return wasShown(view, entry, before) ? { kind: 'removed', key, listingId, publisher } : null

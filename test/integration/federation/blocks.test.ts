@@ -95,7 +95,8 @@ test('block: a publisher is in no answer at once, and comes back when it is undo
   t.deepEqual(await shown(service), before)
 })
 
-test('block: what is set or undone while a source refuses our key holds once it answers again', async (t) => {
+/** A gateway over one source in memory, which answers with that status from then on. */
+async function openHeld(t: ExecutionContext) {
   const held = await startFake(t, {
     items: [listingText({ listing_id: 'carol', publisher_id: 1 })],
     publishers: [[1, CAROL]],
@@ -113,12 +114,15 @@ test('block: what is set or undone while a source refuses our key holds once it 
       await send(`${service.url}/admin/sources/held/${act}`, { method: 'POST', headers: ADMIN })
     await eventually(`${status} of the source`, async () => {
       const { sources } = (await service.get('/sources')).json() as { sources: Record<string, unknown>[] }
-      return (
-        sources.find(({ registry }) => registry === 'held')?.state ===
-        (status === 200 ? 'loaded' : 'unavailable')
-      )
+      const state = sources.find(({ registry }) => registry === 'held')?.state
+      return state === (status === 200 ? 'loaded' : 'unavailable')
     })
   }
+  return { held, service, answer }
+}
+
+test('block: what is set or undone while a source refuses our key holds once it answers again', async (t) => {
+  const { service, answer } = await openHeld(t)
   const id = await block(service, { subject: CAROL })
   t.deepEqual(await shown(service), [])
   await answer(401)
@@ -130,6 +134,29 @@ test('block: what is set or undone while a source refuses our key holds once it 
   await answer(200)
   t.deepEqual(await shown(service), [])
 })
+
+test('changes: a source that refuses our key removes nothing but what was gone before, and who lacks some of it reads again', async (t) => {
+  const { held, service, answer } = await openHeld(t)
+  await publish(service.url, BOB, { listing_id: 'bobs' })
+  const [early, late] = [new Follower(service), new Follower(service)]
+  await early.begin()
+  held.items = [listingText({ listing_id: 'later', publisher_id: 1 })]
+  await answer(200)
+  await answer(401)
+  await early.catchUp()
+  t.deepEqual(names(early), ['bobs'], 'carol is gone; later was never shown')
+  await late.begin()
+  t.deepEqual(names(late), ['bobs'])
+  await answer(200)
+  await eventually('both have what is shown again', async () => {
+    for (const one of [early, late]) await one.catchUp()
+    return [early, late].every((one) => names(one).join() === 'bobs,later')
+  })
+  t.deepEqual([early.readings, late.readings], [2, 2])
+})
+
+const names = ({ map }: Follower): string[] =>
+  [...map.keys()].map((key) => key.slice(key.lastIndexOf('/') + 1)).sort()
 
 test('block: followers lose what it hides and get it back, and nothing of it meanwhile', async (t) => {
   const service = await openMarket(t)
