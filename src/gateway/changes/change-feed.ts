@@ -152,13 +152,13 @@ export class ChangeFeed {
         this.#leave(source, change.listingIds())
         break
       case 'shown':
-        if (this.#options.isShared) this.#continue(source)
+        if (this.#options.isShared) this.#continue(source, false)
         this.#return(source)
         break
       case 'held':
         // While the source refuses our key nothing of it is found, and nothing is gone.
         if (change.isContinued && this.#options.isShared) {
-          if (source.held.answers(ALL_OPEN)) this.#continue(source)
+          if (source.held.answers(ALL_OPEN)) this.#continue(source, true)
         } else this.#enqueue({ ...WHOLE, source: source.name, state: randomId() })
         this.#return(source)
     }
@@ -198,12 +198,15 @@ export class ChangeFeed {
         this.#enqueue({ source: name, key, listingId, publisher, state })
   }
 
-  /** What differs from what the log has of the source. */
-  #continue({ name: source, held }: HeldSource): void {
+  /**
+   * What differs from what the log has of the source. `isBegun`: what the log has, too. The process before this one may
+   * have handed out entries of other replicas whose changes it did not have yet.
+   */
+  #continue({ name: source, held }: HeldSource, isBegun: boolean): void {
     for (const { source: of, key, listingId, publisher, state } of this.log.after(0)) {
       if (of !== source || key === WHOLE_SOURCE) continue
       const now = statesOf(held.find(listingId), source).get(key)?.state ?? GONE
-      if (now !== state) this.#enqueue({ source, key, listingId, publisher, state: now })
+      if (isBegun || now !== state) this.#enqueue({ source, key, listingId, publisher, state: now })
     }
   }
 
