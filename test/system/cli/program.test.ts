@@ -40,7 +40,7 @@ const leaves = (command: Command): Command[] =>
 test('program: every command of the contract exists, and its help has an example', (t) => {
   const names = leaves(program).map((command) => command.name())
   const expected =
-    'serve mcp listings watch listing facets filters review publish update delete close validate sync mine new address new show mint list revoke block unblock blocks audit sources add doctor check schema backup restore secret init completion'
+    'serve mcp listings watch listing facets filters review publish update delete close validate sync mine new address new show mint list revoke rotate block unblock blocks audit sources add doctor check schema backup restore secret init completion'
   t.deepEqual(names, expected.split(' '))
   for (const command of leaves(program)) {
     let help = ''
