@@ -40,6 +40,7 @@ const MADE_UP = [
   '404 PUT /listings/8x-h200-tokyo',
   '404 DELETE /listings/8x-h200-tokyo',
   '404 DELETE /admin/blocks/7',
+  '409 POST /admin/api-keys/rotate',
 ]
 
 const DOCUMENTS = ['README.md', ...globSync('docs/*.md').sort()]
