@@ -15,8 +15,7 @@ async function main(): Promise<number> {
         process.stdout.write(`${await answer.text()}\n`)
         return answer.ok ? 0 : 1
       }
-      process.stdout.write(await tour(market))
-      await untilStopped(market)
+      await untilStopped(market, await tour(market))
       return 0
     } finally {
       await market.close()
@@ -31,10 +30,12 @@ async function main(): Promise<number> {
   }
 }
 
-/** Resolves at a signal, or at a key that ends the demo; keys are read only from a terminal. */
-async function untilStopped(market: DemoMarket): Promise<void> {
+/** Prints the tour. Resolves at a signal, or at a key that ends the demo; keys are read only from a terminal. */
+async function untilStopped(market: DemoMarket, text: string): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
+    // A reader of it may stop the demo at once.
+    process.stdout.write(text)
     if (process.stdin.isTTY) readKeys(market, resolve)
   })
   await stopped
