@@ -1,20 +1,21 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import type { ApiKey } from '../domain/api-key.ts'
 import { suggestName } from '../domain/nearest-name.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
+import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
+import { type InCamelCase, inCamelCase } from './camel-case.ts'
 import { type CurationOptions, checkCuration, curationOptions, curationShape } from './curation.ts'
-import { type GatewayIdentity, identityTable, PIN_SETTINGS, readIdentity, readPin } from './identity.ts'
+import { type GatewayIdentity, identityTable, readIdentity } from './identity.ts'
 import { readKeyFile } from './key-file.ts'
 import { withDescriptions } from './setting-descriptions.ts'
-import type { Environment } from './settings.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
 import { lineOf } from './toml-lines.ts'
+import { count, sourceName, text, upstreamEntry, upstreamOptions } from './upstream-entry.ts'
+import { expandVariables, type FileContext } from './variables.ts'
 import { checkViews, keyViews, type ViewOptions, viewChoices, viewList, viewOptions } from './views.ts'
 import { readVocabulary } from './vocabulary.ts'
 
@@ -42,8 +43,6 @@ export type GatewayFile = Omit<
   /** In the order of the file, which is the order that readers see. */
   upstreams: readonly UpstreamOptions[]
 }
-
-type FileContext = { file: string; environment: Environment; problems: Violation[] }
 
 /** Adds each problem to `problems`, with the file's path; then the result is the defaults. */
 export function parseGatewayFile(text: string, { file, environment, problems }: FileContext): GatewayFile {
@@ -85,55 +84,6 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
     upstreams: opened,
   }
 }
-
-const text = z.string().min(1)
-const count = (fallback: number, least = 0): z.ZodDefault<z.ZodNumber> =>
-  z
-    .number()
-    .int()
-    .min(least)
-    .max(2 ** 40)
-    .default(fallback)
-const sourceName = z.string().regex(/^[a-z0-9-]{1,64}$/, 'expected 1 to 64 characters of a-z, 0-9 and -')
-
-const baseUrl = z.string().superRefine((value, context) => {
-  const url = URL.parse(value)
-  if (url === null || !['http:', 'https:'].includes(url.protocol))
-    context.addIssue({ code: 'custom', message: 'expected an http or https URL' })
-  else if (url.username || url.password)
-    context.addIssue({
-      code: 'custom',
-      message: 'must not hold credentials; use api_key_env or api_key_file',
-    })
-  else if (/[?#]/.test(value))
-    context.addIssue({ code: 'custom', message: 'must have no query and no fragment; remove them' })
-})
-
-const upstream = z.strictObject({
-  name: sourceName,
-  url: baseUrl,
-  kind: z.enum(UPSTREAM_KINDS).default('registry'),
-  visibility: z.enum(['public', 'private']).default('public'),
-  mode: z.enum(UPSTREAM_MODES).default('auto'),
-  api_key_env: text.optional(),
-  api_key_file: text.optional(),
-  ...PIN_SETTINGS,
-  priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
-  timeout_ms: count(2500, 1),
-  connect_timeout_ms: count(1000, 1),
-  max_in_flight: count(8, 1),
-  refresh_seconds: count(15, 1).removeDefault().optional(),
-  full_refresh_seconds: count(60, 1).removeDefault().optional(),
-  max_age_seconds: z
-    .number()
-    .int()
-    .min(1)
-    .max(2 ** 40)
-    .optional(),
-  scan_limit: count(2000),
-  max_listings: count(20_000, 1),
-  allow_private_addresses: z.boolean().default(false),
-})
 
 const token = z.strictObject({
   chain: z.unknown().optional(),
@@ -200,7 +150,7 @@ const gatewayFile = z.strictObject({
   }),
   tokens: z.array(token).optional(),
   vocabulary: table({ gpus: text.optional(), places: text.optional() }),
-  upstreams: z.array(upstream).max(MAX_UPSTREAMS).default([]),
+  upstreams: z.array(upstreamEntry).max(MAX_UPSTREAMS).default([]),
 })
 
 /** For editors and tests of a configuration. What needs more than one member is checked by `parseGatewayFile` alone. */
@@ -226,36 +176,6 @@ function position(cause: unknown): string {
   const { line, column } = cause as { line?: number; column?: number }
   return line === undefined ? '' : ` (line ${line}, column ${column})`
 }
-
-const VARIABLE = /\$\{([^}]*)\}/g
-
-/** Replaces `${VAR}` in every string; an unset variable is a problem at its TOML path. */
-function expandVariables(value: unknown, source: FileContext, path = ''): unknown {
-  if (typeof value === 'string') return expandText(value, source, path)
-  if (Array.isArray(value)) return value.map((item, n) => expandVariables(item, source, `${path}[${n}]`))
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      expandVariables(member, source, path ? `${path}.${name}` : name),
-    ]),
-  )
-}
-
-const expandText = (text: string, { environment, problems }: FileContext, path: string): string =>
-  text.replace(VARIABLE, (_whole, name: string) => {
-    const value = variable(name, environment) ?? ''
-    if (value === '')
-      problems.push({
-        path,
-        message: `the environment variable ${name} is not set; set it, or remove \${${name}}`,
-      })
-    return value
-  })
-
-/** Own variables only: a file may name `constructor`. */
-const variable = (name: string, environment: Environment): string | undefined =>
-  Object.hasOwn(environment, name) ? environment[name] : undefined
 
 /** Paths in `known`, such as an unset variable, are reported already. */
 const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violation[] =>
@@ -308,7 +228,7 @@ function unknownSetting(key: string, path: readonly PropertyKey[]): string {
 }
 
 function settingsAt([section]: readonly PropertyKey[]): string[] {
-  if (section === 'upstreams') return Object.keys(upstream.shape)
+  if (section === 'upstreams') return Object.keys(upstreamEntry.shape)
   if (section === 'tokens') return Object.keys(token.shape)
   const { shape } = gatewayFile
   if (section === undefined) return Object.keys(shape)
@@ -346,90 +266,4 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
       path: 'registry.enabled',
       message: 'false without [[upstreams]] leaves nothing to serve; add one, or set it to true',
     })
-}
-
-/**
- * Seconds of the first page, and of the whole. A signed Registry keeps each answer for good, so it is asked seldom; of one whose
- * changes are followed the first page is not read, and the whole is compared.
- */
-const PERIODS = { plain: [15, 60], followed: [15, 600], signed: [60, 3600] } as const
-
-function upstreamOptions(
-  entry: z.infer<typeof upstream>,
-  n: number,
-  source: FileContext & { hasIdentity: boolean },
-): UpstreamOptions {
-  const { api_key_env: _env, api_key_file: _file, protocol, authority, identities, ...rest } = entry
-  const [first, whole] = PERIODS[protocol]
-  const { priority = n + 1, refresh_seconds: refreshSeconds = first, ...others } = rest
-  const path = `upstreams[${n}]`
-  return {
-    ...inCamelCase(others),
-    url: rest.url.replace(/\/+$/, ''),
-    key: upstreamKey(entry, path, source),
-    pin: readPin(entry, { ...source, path }),
-    priority,
-    refreshSeconds,
-    fullRefreshSeconds: Math.max(rest.full_refresh_seconds ?? whole, refreshSeconds),
-    followedRefreshSeconds: Math.max(rest.full_refresh_seconds ?? PERIODS.followed[1], refreshSeconds),
-    maxAgeSeconds: rest.max_age_seconds ?? null,
-  }
-}
-
-function upstreamKey(entry: z.infer<typeof upstream>, path: string, source: FileContext): string | null {
-  const { environment, problems } = source
-  if (entry.api_key_env !== undefined) {
-    const key = variable(entry.api_key_env, environment)?.trim()
-    if (!key)
-      problems.push({
-        path: `${path}.api_key_env`,
-        message: `the environment variable ${entry.api_key_env} is not set; set it to the key`,
-      })
-    return checkedKey(key, `${path}.api_key_env`, problems)
-  }
-  if (entry.api_key_file === undefined) return null
-  const file = resolve(dirname(source.file), entry.api_key_file)
-  try {
-    const key = readFileSync(file, 'utf8').trim()
-    if (key === '') problems.push({ path: `${path}.api_key_file`, message: `${file} is empty` })
-    return checkedKey(key, `${path}.api_key_file`, problems)
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    problems.push({
-      path: `${path}.api_key_file`,
-      message: `cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`,
-    })
-    return null
-  }
-}
-
-/** The key travels in a header. */
-function checkedKey(key: string | undefined, path: string, problems: Violation[]): string | null {
-  if (key && !/^[\x21-\x7e]+$/.test(key))
-    problems.push({
-      path,
-      message: 'the key has characters that cannot be sent in a header, such as spaces; correct it',
-    })
-  return key || null
-}
-
-type CamelCase<Name> = Name extends `${infer Word}_${infer Rest}`
-  ? `${Word}${Capitalize<CamelCase<Rest>>}`
-  : Name
-
-type InCamelCase<Value> = Value extends readonly unknown[]
-  ? Value
-  : Value extends object
-    ? { [Name in keyof Value as CamelCase<Name>]: InCamelCase<Value[Name]> }
-    : Value
-
-/** `{ budget_ms: 1 }` → `{ budgetMs: 1 }`, at every depth outside arrays. */
-function inCamelCase<Value>(value: Value): InCamelCase<Value> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as InCamelCase<Value>
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
-      inCamelCase(member),
-    ]),
-  ) as InCamelCase<Value>
 }

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
+import type { Violation } from '../errors.ts'
+import { inCamelCase } from './camel-case.ts'
+import { PIN_SETTINGS, readPin } from './identity.ts'
+import { type FileContext, variable } from './variables.ts'
+
+export const text = z.string().min(1)
+export const count = (fallback: number, least = 0): z.ZodDefault<z.ZodNumber> =>
+  z
+    .number()
+    .int()
+    .min(least)
+    .max(2 ** 40)
+    .default(fallback)
+export const sourceName = z
+  .string()
+  .regex(/^[a-z0-9-]{1,64}$/, 'expected 1 to 64 characters of a-z, 0-9 and -')
+
+const baseUrl = z.string().superRefine((value, context) => {
+  const url = URL.parse(value)
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    context.addIssue({ code: 'custom', message: 'expected an http or https URL' })
+  else if (url.username || url.password)
+    context.addIssue({
+      code: 'custom',
+      message: 'must not hold credentials; use api_key_env or api_key_file',
+    })
+  else if (/[?#]/.test(value))
+    context.addIssue({ code: 'custom', message: 'must have no query and no fragment; remove them' })
+})
+
+/** `[[upstreams]]`. */
+export const upstreamEntry = z.strictObject({
+  name: sourceName,
+  url: baseUrl,
+  kind: z.enum(UPSTREAM_KINDS).default('registry'),
+  visibility: z.enum(['public', 'private']).default('public'),
+  mode: z.enum(UPSTREAM_MODES).default('auto'),
+  api_key_env: text.optional(),
+  api_key_file: text.optional(),
+  ...PIN_SETTINGS,
+  priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+  timeout_ms: count(2500, 1),
+  connect_timeout_ms: count(1000, 1),
+  max_in_flight: count(8, 1),
+  refresh_seconds: count(15, 1).removeDefault().optional(),
+  full_refresh_seconds: count(60, 1).removeDefault().optional(),
+  max_age_seconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(2 ** 40)
+    .optional(),
+  scan_limit: count(2000),
+  max_listings: count(20_000, 1),
+  allow_private_addresses: z.boolean().default(false),
+})
+
+/**
+ * Seconds of the first page, and of the whole. A signed Registry keeps each answer for good, so it is asked seldom; of one whose
+ * changes are followed the first page is not read, and the whole is compared.
+ */
+const PERIODS = { plain: [15, 60], followed: [15, 600], signed: [60, 3600] } as const
+
+/** @param source where the file is, and whether it has an identity for signed upstreams */
+export function upstreamOptions(
+  entry: z.infer<typeof upstreamEntry>,
+  n: number,
+  source: FileContext & { hasIdentity: boolean },
+): UpstreamOptions {
+  const { api_key_env: _env, api_key_file: _file, protocol, authority, identities, ...rest } = entry
+  const [first, whole] = PERIODS[protocol]
+  const { priority = n + 1, refresh_seconds: refreshSeconds = first, ...others } = rest
+  const path = `upstreams[${n}]`
+  return {
+    ...inCamelCase(others),
+    url: rest.url.replace(/\/+$/, ''),
+    key: upstreamKey(entry, path, source),
+    pin: readPin(entry, { ...source, path }),
+    priority,
+    refreshSeconds,
+    fullRefreshSeconds: Math.max(rest.full_refresh_seconds ?? whole, refreshSeconds),
+    followedRefreshSeconds: Math.max(rest.full_refresh_seconds ?? PERIODS.followed[1], refreshSeconds),
+    maxAgeSeconds: rest.max_age_seconds ?? null,
+  }
+}
+
+function upstreamKey(entry: z.infer<typeof upstreamEntry>, path: string, source: FileContext): string | null {
+  const { environment, problems } = source
+  if (entry.api_key_env !== undefined) {
+    const key = variable(entry.api_key_env, environment)?.trim()
+    if (!key)
+      problems.push({
+        path: `${path}.api_key_env`,
+        message: `the environment variable ${entry.api_key_env} is not set; set it to the key`,
+      })
+    return checkedKey(key, `${path}.api_key_env`, problems)
+  }
+  if (entry.api_key_file === undefined) return null
+  const file = resolve(dirname(source.file), entry.api_key_file)
+  try {
+    const key = readFileSync(file, 'utf8').trim()
+    if (key === '') problems.push({ path: `${path}.api_key_file`, message: `${file} is empty` })
+    return checkedKey(key, `${path}.api_key_file`, problems)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    problems.push({
+      path: `${path}.api_key_file`,
+      message: `cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`,
+    })
+    return null
+  }
+}
+
+/** The key travels in a header. */
+function checkedKey(key: string | undefined, path: string, problems: Violation[]): string | null {
+  if (key && !/^[\x21-\x7e]+$/.test(key))
+    problems.push({
+      path,
+      message: 'the key has characters that cannot be sent in a header, such as spaces; correct it',
+    })
+  return key || null
+}
