@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import test from 'ava'
-import { createGateway, createMcpHandler } from '../../../src/context/runtime.ts'
+import { createGateway } from '../../../src/context/gateway.ts'
+import { createMcpHandler } from '../../../src/context/listener.ts'
 import type { ApiKey } from '../../../src/domain/api-key.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
 import type { ReadWhole } from '../../../src/domain/source/held.ts'

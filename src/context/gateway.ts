@@ -1,0 +1,122 @@
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import type { SourceStatus } from '../domain/source/source-status.ts'
+import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
+import type { ChangeFeed } from '../gateway/changes/change-feed.ts'
+import { type Curation, rulesKey } from '../gateway/curation.ts'
+import type { SpecSource } from '../gateway/current-spec.ts'
+import { Cursors } from '../gateway/cursor.ts'
+import { createMarket } from '../gateway/market.ts'
+import { createReaders } from '../gateway/readers.ts'
+import type { SignedSources } from '../gateway/signed-source.ts'
+import { noteOnHealth } from '../gateway/source-report.ts'
+import { standingFilter } from '../gateway/standing-filter.ts'
+import { createContentTag } from '../http/etag.ts'
+import type { Gateway } from '../http/routes/listings.ts'
+import { localSource, localStatus } from '../registry/local-source.ts'
+import { storefrontInView } from '../registry/publishers-in-view.ts'
+import type { Replica } from '../registry/replica.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import { curationRules } from './curation-rules.ts'
+
+/** `null` for a pure gateway. */
+type LocalRegistry = { source: NamedSource; status: () => SourceStatus } | null
+
+export function createLocal(
+  {
+    config,
+    spec,
+    replica,
+    filters,
+  }: { config: Config; spec: FilterSpec; replica: Replica; filters: readonly Filter[] },
+  now: () => number,
+): LocalRegistry {
+  const { name, enabled } = config.registry
+  if (!enabled) return null
+  const source: NamedSource = {
+    name,
+    visibility: 'public',
+    mode: 'local',
+    priority: 0,
+    ...localSource({ name, now }, replica, filters),
+    storefrontOf: (publisher, within) => storefrontInView(replica.projection, publisher, { name, ...within }),
+  }
+  return { source, status: localStatus(name, spec, replica) }
+}
+
+type GatewayOptions = {
+  config: Pick<Config, 'gateway' | 'cache' | 'tokens' | 'vocabulary'> &
+    Partial<Pick<Config, 'access' | 'curation' | 'views'>>
+  spec: FilterSpec
+  local: LocalRegistry
+  upstreams: readonly Upstream[]
+  clock: Clock
+  cursorSecret: string
+  /** The sources as readers of the signed line have them. */
+  signed?: SignedSources
+  /** Absent: changes are not followed. */
+  feed?: ChangeFeed
+  /** Absent: the operator leaves nothing out. */
+  blocks?: Pick<Curation, 'blocks' | 'onChange'>
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { config, spec, local, upstreams, clock, cursorSecret, feed, blocks } = options
+  const { id: gatewayId, budgetMs } = config.gateway
+  const derived = config.vocabulary.filters(spec.filters)
+  const filters = new Map([...spec.filters, ...derived.map((filter) => [filter.name, filter] as const)])
+  const names = upstreams.map(({ source }) => source.name)
+  const rules = config.curation ? curationRules(config.curation, { filters, upstreams: names }) : []
+  const all = [...(local === null ? [] : [local]), ...upstreams]
+  const shown = options.signed?.sources ?? all.map(({ source }) => source)
+  const specs = [...(local === null ? [] : [undefined]), ...upstreams.map(specSource)]
+  const market = createMarket({
+    sources: all.map(({ status }, n) => ({
+      source: shown[n]!,
+      spec: specs[n],
+      health: () => noteOnHealth(status()),
+    })),
+    spec,
+    gatewayId,
+    tokens: config.tokens,
+    vocabulary: config.vocabulary,
+    announcesPrivate: config.access?.announcePrivate === true,
+    budgetMs,
+    clock,
+    ...(feed && { feed }),
+    curation: blocks && { rules, ...blocks },
+    cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
+  })
+  const { freshSeconds } = config.cache
+  const readers = createReaders({
+    sources: all.map(({ source }) => source),
+    rulesOf: (source) => rulesKey(rules, source),
+    tables: [spec.etag, JSON.stringify(config.tokens.all), config.vocabulary.tables.version],
+    views: config.views?.map(({ name, sources, filter, placeOf, ...limits }) => ({
+      name,
+      sources,
+      filter: standingFilter(filters, filter, placeOf),
+      limits: { requestsPerMinute: limits.requestsPerMinute, maxWatchers: limits.maxWatchersPerReader },
+    })),
+    access: config.access,
+  })
+  const contentTag = createContentTag(cursorSecret)
+  return { market, readers, spec, derived, gatewayId, freshSeconds, clock, contentTag, sources: all }
+}
+
+function specSource({ spec, status }: Upstream): SpecSource {
+  let isLoaded = false
+  void spec.loaded.then(() => {
+    isLoaded = true
+  })
+  return {
+    ...spec,
+    load: () => (isLoaded ? null : spec.loaded),
+    failure: () => {
+      const { lastError } = status()
+      return lastError && new SourceError(lastError.reason, `${spec.name}: its filter spec is not known`)
+    },
+  }
+}

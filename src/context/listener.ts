@@ -1,0 +1,191 @@
+import type { RequestListener } from 'node:http'
+import type { Config } from '../config/config.ts'
+import { version } from '../config/shipped-files.ts'
+import { keyOf } from '../domain/api-key.ts'
+import type { Limiter } from '../domain/limiter.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import type { Market } from '../gateway/market.ts'
+import type { SignedSources } from '../gateway/signed-source.ts'
+import { createApp } from '../http/app.ts'
+import { InFlightRequests } from '../http/metrics/request-metrics.ts'
+import { createAuthorize } from '../http/middleware/authorize.ts'
+import {
+  createAddressLimit,
+  createClientAddress,
+  createRateLimit,
+  hashClient,
+  type RateLimit,
+} from '../http/middleware/rate-limit.ts'
+import type { Route } from '../http/route.ts'
+import type { Watching } from '../http/routes/changes.ts'
+import type { Gateway } from '../http/routes/listings.ts'
+import type { McpHandler } from '../http/routes/mcp.ts'
+import type { Reload } from '../http/routes/replicas.ts'
+import { createRoutes } from '../http/routes.ts'
+import type { SignedLine } from '../http/signed-line/answer-signed.ts'
+import { signedRoutes } from '../http/signed-line/routes.ts'
+import { Watchers } from '../http/watchers.ts'
+import type { Logger } from '../log.ts'
+import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
+import { Blocks } from '../registry/blocks.ts'
+import type { Replica } from '../registry/replica.ts'
+import { createShapeCheck } from '../registry/write/listing-shape.ts'
+import { localDenials } from './curation-rules.ts'
+import type { ProcessScope } from './process.ts'
+
+type ListenerOptions = {
+  config: Config
+  spec: FilterSpec
+  replica: Replica
+  limiter: Limiter
+  scope: ProcessScope
+  gateway: Gateway
+  /** `null`: the service speaks the plain line only. */
+  signedGateway: (Gateway & Pick<SignedSources, 'countLeftOut'>) | null
+  isReady: () => boolean
+  reload: Reload
+}
+
+/** What answers requests, and its routes, for the documents of the API. */
+export type Listening = {
+  routes: readonly Route[]
+  listener: RequestListener
+  watchers: Watchers
+  /** Resolves when no request is in flight. */
+  idle: () => Promise<void>
+}
+
+export function createListener(options: ListenerOptions): Listening {
+  const { config, spec, scope, replica, gateway, signedGateway, limiter, isReady, reload } = options
+  const { store, log, requests, onAnswered, tracer, nowSeconds, metrics, keyUsage, clock, fleet } = scope
+  const { adminKey, metricsKey, registry, limits, metricsPublic } = config
+  const keys = new ApiKeys(store, replica, config.keys)
+  const authorize = createAuthorize({
+    requireReadKey: config.requireReadKey || gateway.readers.anonymous === null,
+    requireWriteKey: config.requireWriteKey,
+    keysRevealMore: gateway.readers.keysRevealMore,
+    operatorReads: config.upstreams.length > 0,
+    isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
+    isMetricsKey: (token) => metricsKey !== null && sameSecret(token, metricsKey),
+    recognise: (token, options) => keys.recognise(token, options),
+    now: () => clock.now() * 1000,
+  })
+  const writes = registry.enabled
+    ? {
+        name: registry.name,
+        denied: localDenials(config.curation, registry.name),
+        store,
+        replica,
+        verifier: { limiter, nowSeconds },
+        shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
+        maxListings: limits.listingsPerPublisher,
+        requiresKey: config.requireWriteKey,
+      }
+    : null
+  const watchers = new Watchers(config.changes)
+  const maySee: Watching['maySee'] = ({ header, reader }) => {
+    const authorization = header('authorization')
+    if (authorization === undefined) return true
+    const isSame = () => gateway.readers.of(authorize('read', authorization)).digest === reader.digest
+    return replica.isCurrent(config.keys.trustSeconds * 1000) && passes(isSame, true)
+  }
+  const audit = scope.auditOf(config.audit)
+  const routesOf = (gateway: Gateway) =>
+    createRoutes({
+      gateway,
+      registry: writes,
+      audit,
+      blocks: new Blocks(store, replica),
+      keys,
+      keyUsage,
+      clock,
+      watching: { watchers, maySee, clock, random: scope.random },
+      mcp: createMcpHandler(gateway.market, log),
+      metrics,
+      metricsPublic,
+      mayReadMetrics: (authorization) => passes(() => authorize('metrics', authorization)),
+      store,
+      readFleet: () => fleet.read(),
+      reload,
+      isReady,
+      // What it answers without a key is not of the store.
+      answersWithoutStore: !registry.enabled && !config.requireReadKey,
+    })
+  const routes = routesOf(gateway)
+  const clientAddress = createClientAddress(limits.trustedProxies)
+  const nameClient = config.logClients
+    ? clientAddress
+    : hashClient(clientAddress, adminKey ?? scope.cursorSecret)
+  const limit = createRateLimit(limiter, clientAddress)
+  /** Runs once for each request that passed its gate. */
+  const rateLimit: RateLimit = (request, gate, caller, about) => {
+    const key = keyOf(caller)
+    if (key !== null) keyUsage.count(key.id)
+    return limit(request, gate, caller, about)
+  }
+  const inFlight = new InFlightRequests()
+  const app = createApp({
+    routes,
+    authorize,
+    readerOf: gateway.readers.of,
+    whenVerifiable: () => (keys.isVerifiable() ? null : keys.areVerifiable()),
+    rateLimit,
+    audit,
+    clientAddress,
+    nameClient,
+    signedLine: signedLineOf(options, createAddressLimit(limiter, clientAddress)),
+    signedRoutes: signedRoutes(
+      signedGateway === null ? routes : routesOf(signedGateway),
+      writes && { ...writes, authority: config.authority?.id ?? '', nowSeconds },
+    ),
+    metrics: requests,
+    inFlight,
+    tracer,
+    onAnswered,
+    log,
+  })
+  return { routes, listener: app.callback(), idle: () => inFlight.idle(), watchers }
+}
+
+function signedLineOf(
+  { config, replica, scope, signedGateway }: ListenerOptions,
+  limitAddress: SignedLine['limitAddress'],
+): SignedLine | null {
+  const { authority, registry, access } = config
+  const { store, nowSeconds } = scope
+  if (authority === null) return null
+  return {
+    signer: authority.signer,
+    localName: registry.name,
+    countLeftOut: () => signedGateway?.countLeftOut() ?? 0,
+    publisherWith: (id) => replica.projection.publisher(id),
+    writes: registry.enabled ? { store, nowSeconds } : null,
+    isPlainOpen: access.plain,
+    limitAddress,
+    nowSeconds,
+  }
+}
+
+/** The agents' tools over what a reader sees. Loads the protocol with the first request. */
+export function createMcpHandler(market: Market, log: Logger): McpHandler {
+  return async (request, { reader, signal, trace }) => {
+    const { handleHttp } = await import('../mcp/server.ts')
+    return handleHttp(request, market, {
+      reader,
+      trace,
+      version: version(),
+      signal,
+      onError: (cause) => log.error({ err: cause }, 'unhandled error in a tool'),
+    })
+  }
+}
+
+/** @param expected what the check has to give; absent: anything */
+function passes(check: () => unknown, expected?: unknown): boolean {
+  try {
+    const result = check()
+    return expected === undefined || result === expected
+  } catch {
+    return false
+  }
+}
