@@ -32,7 +32,7 @@ export type NewAuditEntry = {
   by: string | null
   /** Of the key in the store. */
   keyId: number | null
-  /** Who has signed, `0x…` or `ed25519:…`; `null`: an operator. */
+  /** Address or key that signed the write, `0x…` or `ed25519:…`; `null` for an act of an operator. */
   publisher: string | null
   act: Act
   /** What it was about. */

@@ -11,7 +11,10 @@ export const auditEntrySchema = z
       .nullable()
       .describe('Name of the key, `operator` for REGISTRY_ADMIN_API_KEY, or `local:USER@HOST`'),
     key_id: z.int().nullable().describe('Of the key in `GET /admin/api-keys`'),
-    publisher: z.string().nullable().describe('Who has signed; null: an operator'),
+    publisher: z
+      .string()
+      .nullable()
+      .describe('Address or key that signed the write; null for an act of an operator'),
     act: z.string().describe('Such as `block.add` or `listing.publish`'),
     subject: z.string().describe('What it was about'),
     client: z

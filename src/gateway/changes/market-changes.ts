@@ -104,7 +104,10 @@ function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string
   return sealPosition({ position: log.end, missing: missingIn(view) }, digest, log.incarnation)
 }
 
-/** Sources that could be followed and are not now, by rank: a reader who lacks what they have reads again later. All beyond the last bit share it. */
+/**
+ * Sources that could be followed and are not now, one bit a rank: a reader without their listings reads again later. All
+ * ranks beyond the last bit share it.
+ */
 function missingIn({ ranked, query }: ChangesView): bigint {
   return ranked.reduce(
     (bits, source, rank) =>

@@ -8,7 +8,7 @@ import type { ListingRow } from './state/listing-row.ts'
 
 type BlockFormProps = { row: ListingRow; onBlocked: () => void }
 
-/** For an operator who has signed in on the operator's page in this tab. */
+/** Shown after a sign-in on the operator's page in this tab. */
 export function BlockForm({ row, onBlocked }: BlockFormProps) {
   const key = readKey(OPERATOR_KEY)
   const subjects = subjectsOf(row)
