@@ -10,6 +10,7 @@ import type { Feed, NewFeedChange } from '../../store/feed.ts'
 import { ChangeLog, nameOf } from './change-log.ts'
 import { EarlierCopies } from './earlier-copies.ts'
 import { statesOf } from './held-copy.ts'
+import { unloggedChanges } from './unlogged-changes.ts'
 
 /** Entries per read, and per append: about 10 ms of SQLite. */
 const BATCH = 250
@@ -216,33 +217,15 @@ export class ChangeFeed {
     const { followed } = await feed.read(this.log.end, 1)
     if (followed === null) return this.#append([], registry.position())
     const listingIds = await registry.changedSince(followed)
-    if (listingIds === 'lost' || !this.#compareWithLog(registry.name, listingIds)) {
+    const { name } = registry
+    const find = (listingId: string) => this.#sourceNamed(name)?.held.find(listingId) ?? []
+    const changes = listingIds === 'lost' ? null : unloggedChanges(this.log, { name, find }, listingIds)
+    for (const change of changes ?? []) this.#enqueue(change)
+    if (changes === null) {
       await feed.renew(registry.position())
       await this.read()
     }
     this.#appendInBackground()
-  }
-
-  /** @returns `false` where the publisher of a removed listing is not known */
-  #compareWithLog(name: string, listingIds: readonly string[]): boolean {
-    const changed = new Set(listingIds)
-    const known = new Map<string, FeedEntry[]>()
-    for (const entry of this.log.after(0))
-      if (entry.source === name && changed.has(entry.listingId))
-        known.set(entry.listingId, [...(known.get(entry.listingId) ?? []), entry])
-    const source = this.#sourceNamed(name)
-    for (const listingId of changed) {
-      const there = statesOf(source?.held.find(listingId) ?? [], name)
-      const before = known.get(listingId) ?? []
-      if (there.size === 0 && before.length === 0) return false
-      for (const { key, publisher, state } of before)
-        if (state !== GONE && !there.has(key))
-          this.#enqueue({ source: name, key, listingId, publisher, state: GONE })
-      for (const [key, { publisher, state }] of there)
-        if (this.log.latest(name, key)?.state !== state)
-          this.#enqueue({ source: name, key, listingId, publisher, state })
-    }
-    return true
   }
 
   #sourceNamed(name: string): HeldSource | undefined {

@@ -1,0 +1,33 @@
+import { type FeedEntry, GONE } from '../../domain/feed-entry.ts'
+import type { HeldCopy } from '../../domain/source/held.ts'
+import type { NewFeedChange } from '../../store/feed.ts'
+import type { ChangeLog } from './change-log.ts'
+import { statesOf } from './held-copy.ts'
+
+type Source = { name: string; find: (listingId: string) => readonly HeldCopy[] }
+
+/** What the log lacks of listings that have changed; `null` where the publisher of a removed one is not known. */
+export function unloggedChanges(
+  log: ChangeLog,
+  { name, find }: Source,
+  listingIds: readonly string[],
+): Omit<NewFeedChange, 'known'>[] | null {
+  const changed = new Set(listingIds)
+  const logged = new Map<string, FeedEntry[]>()
+  for (const entry of log.after(0))
+    if (entry.source === name && changed.has(entry.listingId))
+      logged.set(entry.listingId, [...(logged.get(entry.listingId) ?? []), entry])
+  const changes: Omit<NewFeedChange, 'known'>[] = []
+  for (const listingId of changed) {
+    const copies = statesOf(find(listingId), name)
+    const entries = logged.get(listingId) ?? []
+    if (copies.size === 0 && entries.length === 0) return null
+    for (const { key, publisher, state } of entries)
+      if (state !== GONE && !copies.has(key))
+        changes.push({ source: name, key, listingId, publisher, state: GONE })
+    for (const [key, { publisher, state }] of copies)
+      if (log.latest(name, key)?.state !== state)
+        changes.push({ source: name, key, listingId, publisher, state })
+  }
+  return changes
+}
