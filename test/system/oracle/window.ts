@@ -34,6 +34,8 @@ export type Window = {
   listings: ReadonlyMap<string, Listing<Candidate>>
   /** Their sources could not answer. */
   unusable: ReadonlySet<Path>
+  /** Registries that answer 500 to pages with one odd listing: reading them whole may fail. */
+  searched: ReadonlySet<string>
   /** Listings of each Registry in that time, of any status. */
   sizes: ReadonlyMap<string, number>
   /** Sources with less are read whole. */
@@ -76,10 +78,25 @@ export function windowOf(
     history.versions.filter((version) => overlaps(version, low / 1000, end)),
     ({ registry }) => registry,
   )
+  const searched = new Set(plan.registries.flatMap(({ name, odd }) => (odd.isFailing ? name : [])))
   const sizes = new Map(paths.map(({ registry }) => [registry, present.get(registry)?.length ?? 0]))
   const scanLimit = plan.scanLimit ?? Number.POSITIVE_INFINITY
   const [begin, high] = [answers[0]!.begin.at * 1000, endOfMs(end.at)]
-  return { question, history, paths, since, end, listings, unusable, sizes, scanLimit, low, begin, high }
+  return {
+    question,
+    history,
+    paths,
+    since,
+    end,
+    listings,
+    unusable,
+    searched,
+    sizes,
+    scanLimit,
+    low,
+    begin,
+    high,
+  }
 }
 
 export const USABLE: readonly string[] = ['loaded', 'stale']
@@ -170,8 +187,9 @@ export function isKnown({ unusable }: Window, { isSteady, path }: Candidate): bo
 }
 
 /** Whether a source did not answer, or is too large to be read whole. */
-export function isDoubtful({ unusable, paths, sizes, scanLimit }: Window, path: Path): boolean {
-  if (unusable.has(path)) return true
+export function isDoubtful(window: Window, path: Path): boolean {
+  const { unusable, searched, paths, sizes, scanLimit } = window
+  if (unusable.has(path) || (!path.isHeld && searched.has(path.registry))) return true
   const behind = paths.filter(({ isBehind, source }) => isBehind && source === path.source)
   const size = (path.isBehind ? behind : [path]).reduce((sum, { registry }) => sum + sizes.get(registry)!, 0)
   return !path.isHeld && size > scanLimit
