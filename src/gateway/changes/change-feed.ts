@@ -109,6 +109,11 @@ export class ChangeFeed {
     }
   }
 
+  /** Whether memory is ahead of the log in that entry. */
+  isPending(name: string): boolean {
+    return this.#queue.has(name) || this.#inFlight.has(name)
+  }
+
   /** Lets readers look again at listings that other rules of the operator hide or show now. */
   lookAgain(name: string, listingIds: Iterable<string>): void {
     const source = this.#sourceNamed(name)
@@ -243,7 +248,7 @@ export class ChangeFeed {
   /** @param before the copy before the change; absent where it is not known */
   #enqueue(change: Omit<NewFeedChange, 'known'>, before?: HeldCopy | null): void {
     const name = nameOf(change)
-    const isPending = this.#queue.has(name) || this.#inFlight.has(name)
+    const isPending = this.isPending(name)
     // Readers may have been sent what was between two changes of one entry.
     if (before === undefined || isPending) this.earlier.delete(name)
     else this.earlier.put(name, { copy: before, after: change.state })

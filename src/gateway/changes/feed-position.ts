@@ -12,6 +12,10 @@ import { EntrepotError } from '../../errors.ts'
 /** A place in the log of changes. */
 export type FeedPosition = {
   position: number
+  /**
+   * Where its reader last had read all there was. Behind it, entries that others have superseded were passed over.
+   */
+  caughtUpTo: number
   /** Sources of which its reader lacks something, one bit each. */
   missing: bigint
 }
@@ -22,14 +26,14 @@ export type FeedPosition = {
  * @param digest of everything that decides what the reader is sent
  */
 export function sealPosition(
-  { position, missing }: FeedPosition,
+  { position, caughtUpTo, missing }: FeedPosition,
   digest: string,
   incarnation: string,
 ): string {
   const nonce = Buffer.from(randomId(), 'base64url')
   const cipher = createCipheriv('aes-256-gcm', keyOf(incarnation), nonce).setAAD(Buffer.from(digest))
   const sealed = cipher.update(
-    String(position).padStart(POSITION_LENGTH, '0') + missing.toString(16).padStart(MISSING_LENGTH, '0'),
+    digits(position) + digits(caughtUpTo) + missing.toString(16).padStart(MISSING_LENGTH, '0'),
   )
   return Buffer.concat([nonce, sealed, cipher.final(), cipher.getAuthTag()]).toString('base64url')
 }
@@ -62,10 +66,12 @@ const POSITION_LENGTH = 15
 /** Hexadecimal digits: 64 bits. */
 const MISSING_LENGTH = 16
 export const MAX_MISSING = 64
+
+const digits = (position: number): string => String(position).padStart(POSITION_LENGTH, '0')
 const MAX_LENGTH = 1000
 
 function decipher(bytes: Buffer, digest: string, incarnation: string): FeedPosition | null {
-  if (bytes.length !== NONCE_BYTES + POSITION_LENGTH + MISSING_LENGTH + TAG_BYTES) return null
+  if (bytes.length !== NONCE_BYTES + 2 * POSITION_LENGTH + MISSING_LENGTH + TAG_BYTES) return null
   const key = keyOf(incarnation)
   const opened = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
@@ -76,8 +82,11 @@ function decipher(bytes: Buffer, digest: string, incarnation: string): FeedPosit
       opened.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)),
       opened.final(),
     ]).toString()
-    const [position, missing] = [text.slice(0, POSITION_LENGTH), text.slice(POSITION_LENGTH)]
-    return { position: Number(position), missing: BigInt(`0x${missing}`) }
+    return {
+      position: Number(text.slice(0, POSITION_LENGTH)),
+      caughtUpTo: Number(text.slice(POSITION_LENGTH, 2 * POSITION_LENGTH)),
+      missing: BigInt(`0x${text.slice(2 * POSITION_LENGTH)}`),
+    }
   } catch {
     return null // not authentic
   }

@@ -101,7 +101,8 @@ function viewOf(sources: readonly NamedSource[], { query, merge }: CheckedQuery)
 }
 
 function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string {
-  return sealPosition({ position: log.end, missing: missingIn(view) }, digest, log.incarnation)
+  const { end, incarnation } = log
+  return sealPosition({ position: end, caughtUpTo: end, missing: missingIn(view) }, digest, incarnation)
 }
 
 /**
@@ -126,7 +127,11 @@ function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView)
 }
 
 /** @throws EntrepotError `gone` */
-function checkPosition({ log }: ChangeFeed, view: ChangesView, { position, missing }: FeedPosition): void {
+function checkPosition(
+  { log }: ChangeFeed,
+  view: ChangesView,
+  { position, missing }: Omit<FeedPosition, 'caughtUpTo'>,
+): void {
   if (!log.reachesBack(position)) throw goneError('is too old')
   if ((missing & ~missingIn(view)) !== 0n)
     throw goneError('is of a reading that lacked a source, which answers again')
@@ -154,7 +159,8 @@ async function readEntries(
     const entries = feed.log.after(position).take(TURN).toArray()
     for (const entry of entries) {
       const rank = rankOf.get(entry.source)
-      const change = rank === undefined ? null : changeOf({ ...settings, bounds }, view, entry, from.position)
+      const change =
+        rank === undefined ? null : changeOf({ ...settings, bounds }, view, entry, from.caughtUpTo)
       if (change === UNKNOWN) missing |= bitOf(rank!)
       else if (change !== null) changes.push(change)
       position = entry.position
@@ -164,7 +170,11 @@ async function readEntries(
     if (entries.length < TURN && changes.length < limit) position = Math.max(position, feed.log.end)
     const hasMore = position < feed.log.end
     if (!hasMore || changes.length === limit || scanned >= MAX_SCANNED)
-      return { changes, hasMore, position: { position, missing } }
+      return {
+        changes,
+        hasMore,
+        position: { position, caughtUpTo: hasMore ? from.caughtUpTo : position, missing },
+      }
     await nextTurn(signal)
   }
 }
@@ -199,14 +209,18 @@ function changeOf(
 
 /** What the source had at the position; `undefined` where that, or what other sources had, is not known. */
 function copyBefore(
-  { log, earlier }: ChangeFeed,
+  feed: ChangeFeed,
   { ranked }: ChangesView,
   { source, key, state, previous }: LoggedEntry,
   since: number,
 ): HeldCopy | null | undefined {
   if (previous > since) return undefined
+  const { log, earlier } = feed
+  // What others have may have changed since, in the log or in memory alone.
   const hasOthers = ranked.some(
-    ({ name }) => name !== source && (log.latest(name, key)?.position ?? 0) > since,
+    ({ name }) =>
+      name !== source &&
+      ((log.latest(name, key)?.position ?? 0) > since || feed.isPending(nameOf({ source: name, key }))),
   )
   return hasOthers ? undefined : earlier.before(nameOf({ source, key }), state)
 }
