@@ -91,10 +91,15 @@ export class Context {
     this.#succeededAt = clock.now()
     this.#latestReload = { at: this.#succeededAt, error: null }
     this.listener = (request, response) => this.#current.listener(request, response)
-    registerSourceMetrics(metrics, () => this.#current.sources)
+    const { log } = scope.changes
+    registerSourceMetrics(
+      metrics,
+      () => this.#current.sources,
+      (source) => log.changedAt(source),
+    )
     registerChangesMetrics(metrics, () => ({
       watchers: this.#current.watchers.count,
-      entries: scope.changes.log.added,
+      entries: log.added,
     }))
     registerReloadMetrics(metrics, () => ({
       succeeded: this.#latestReload.error === null,
@@ -104,6 +109,7 @@ export class Context {
     scope.fleet.start(() => ({
       reload: { at: timeOf(this.#latestReload.at), error: this.#latestReload.error },
       minutes: scope.requests.minutes.read(systemClock.monotonic()),
+      watchers: this.#current.watchers.count,
       statuses: this.#current.sources.map(({ status }) => status()),
     }))
   }

@@ -30,7 +30,7 @@ export function mergeReports(
 }
 
 function describeReplica({ report, ageSeconds }: AgedReport, now: number): FleetJson['replicas'][number] {
-  const { id, version, startedAt, reload, minutes, sources } = report
+  const { id, version, startedAt, reload, minutes, watchers, sources } = report
   const states = Object.groupBy(sources, ({ details }) => details.state)
   return {
     id,
@@ -39,6 +39,7 @@ function describeReplica({ report, ageSeconds }: AgedReport, now: number): Fleet
     age_seconds: Math.max(0, Math.floor(ageSeconds)),
     reload,
     total: toTraffic([totalOf(minutes)], now).total,
+    watchers,
     states: Object.fromEntries(Object.entries(states).map(([state, those]) => [state, those.length])),
   }
 }

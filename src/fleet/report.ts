@@ -26,6 +26,8 @@ export const savedReportSchema = z.object({
   savedAt: time,
   reload: reloadSchema,
   minutes: z.array(minuteSchema),
+  /** Older versions do not report it. */
+  watchers: count.default(0),
   sources: z.array(z.object({ details: sourceDetailsSchema, minutes: z.array(minuteSchema) })),
   changes: z.array(stateChangeSchema),
 })
@@ -38,6 +40,8 @@ export type ReplicaReport = {
   reload: ReloadJson
   /** Of the last hour. */
   minutes: readonly Minute[]
+  /** Requests that wait for changes, streams included. */
+  watchers: number
   /** In configuration order. */
   sources: readonly { details: SourceDetailsJson; minutes: readonly Minute[] }[]
   /** Newest first. */

@@ -40,6 +40,7 @@ const replicaSchema = z
     age_seconds: z.int().describe('Age of its report'),
     reload: reloadSchema,
     total: trafficSchema.shape.total.describe('Of the last 60 minutes'),
+    watchers: z.int().describe('Requests that wait for changes, streams included'),
     states: z.record(z.string(), z.int()).describe('Number of sources in each state'),
   })
   .meta({ id: 'Replica' })

@@ -98,6 +98,7 @@ const REASONS = {
   unsupported_filter: { ...SKIPPED, words: 'does not support a filter of the query' },
   schema_mismatch: { ...SKIPPED, words: 'serves listings of another schema' },
   scan_limit: { ...SKIPPED, words: 'has more listings than may be scanned for the query' },
+  not_followed: { ...SKIPPED, words: 'is not in memory for this query, so its changes are not followed' },
   loop: { ...SKIPPED, words: 'would request this gateway in turn' },
   unauthorized: { ...REFUSAL, words: 'requires a valid API key' },
   signed_requests_required: { ...REFUSAL, words: 'requires signed requests' },

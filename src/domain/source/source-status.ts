@@ -44,10 +44,12 @@ export type SourceDetails = SourceStatus & {
   items: { received: number; invalid: number }
   /** End of its certificate, in ms since the Unix epoch; `null` without TLS, or where none was seen yet. */
   certificateEndsAt: number | null
-  /** Its stream of changes, while that is open; absent where it is not held. */
+  /** Its stream of changes, while that is open and the source is held. */
   followed?: { behindSeconds: number } | undefined
   /** Listings that its stream of changes had missed, as pulls showed. */
   missedChanges?: number | undefined
+  /** Why its streams of changes have broken off. */
+  feedFailures?: Readonly<Record<string, number>> | undefined
   /** The latest, newest first. */
   failures: readonly Failure[]
   /** Of the last hour. */

@@ -19,6 +19,7 @@ export class ChangeLog {
   /** By position. Superseded entries stay until there are many of them. */
   #entries: LoggedEntry[] = []
   readonly #latest = new Map<string, LoggedEntry>()
+  readonly #changedAt = new Map<string, number>()
 
   get size(): number {
     return this.#latest.size
@@ -33,6 +34,7 @@ export class ChangeLog {
       const logged = { ...entry, previous: this.#latest.get(name)?.position ?? 0 }
       this.#entries.push(logged)
       this.#latest.set(name, logged)
+      this.#changedAt.set(entry.source, entry.at)
       this.end = entry.position
       this.added++
     }
@@ -48,11 +50,17 @@ export class ChangeLog {
     this.droppedTo = 0
     this.#entries = []
     this.#latest.clear()
+    this.#changedAt.clear()
   }
 
   /** Whether everything after the position is known. */
   reachesBack(position: number): boolean {
     return position >= this.droppedTo && position <= this.end
+  }
+
+  /** When the newest entry of the source was appended, in ms since the Unix epoch, by the store's clock. */
+  changedAt(source: string): number | undefined {
+    return this.#changedAt.get(source)
   }
 
   latest(source: string, key: string): LoggedEntry | undefined {

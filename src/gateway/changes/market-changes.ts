@@ -2,6 +2,7 @@ import { GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
+import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
 import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { SourceNote } from '../../wire/source.ts'
@@ -225,7 +226,7 @@ function copyBefore(
   return hasOthers ? undefined : earlier.before(nameOf({ source, key }), state)
 }
 
-const NOT_FOLLOWED = { state: 'skipped', reason: 'not_followed' }
+const NOT_FOLLOWED: SourceReason = 'not_followed'
 
 function describeSources(
   sources: MarketParts['sources'],
@@ -244,7 +245,8 @@ function describeSources(
 
 function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
   const { registry, state, reason } = note!
-  if (!isKnown && (state === 'loaded' || state === 'stale')) return { registry, ...NOT_FOLLOWED }
+  if (!isKnown && (state === 'loaded' || state === 'stale'))
+    return { registry, state: traitsOf(NOT_FOLLOWED).state, reason: NOT_FOLLOWED }
   return { registry, state, ...(reason !== undefined && { reason }) }
 }
 

@@ -157,6 +157,7 @@ const FLEET = {
       age_seconds: 0,
       reload: { at: SEEN_AT, error: null },
       total: TRAFFIC.total,
+      watchers: 2,
       states: { loaded: 1 },
     },
   ],

@@ -2,11 +2,18 @@ import { Counter, Gauge, type Registry as MetricsRegistry } from 'prom-client'
 import type { SourceDetails, SourceStatus } from '../../domain/source/source-status.ts'
 import type { SourceList } from '../routes/sources.ts'
 
-/** `sources` is read at every scrape. */
-export function registerSourceMetrics(registry: MetricsRegistry, sources: () => SourceList['sources']): void {
+/**
+ * `sources` is read at every scrape.
+ * @param changedAt when a source had its newest change, in ms since the Unix epoch
+ */
+export function registerSourceMetrics(
+  registry: MetricsRegistry,
+  sources: () => SourceList['sources'],
+  changedAt: (source: string) => number | undefined,
+): void {
   const statuses = (): Status[] => sources().map(({ status }) => status())
   registerUpstreamCounters(registry, () => statuses().filter((status) => 'calls' in status))
-  registerGauges(registry, statuses)
+  registerGauges(registry, statuses, changedAt)
 }
 
 type Status = SourceStatus | SourceDetails
@@ -48,9 +55,19 @@ function registerUpstreamCounters(registry: MetricsRegistry, upstreams: () => So
   counter('invalid_items', 'Malformed listings received', null, ({ items }) => ({
     invalid: items.invalid,
   }))
+  counter('feed_failures', 'Streams of changes that have broken off, by reason', 'reason', (status) => ({
+    ...status.feedFailures,
+  }))
+  counter('missed_changes', 'Listings that a stream of changes had missed', null, (status) => ({
+    missed: status.missedChanges ?? 0,
+  }))
 }
 
-function registerGauges(registry: MetricsRegistry, statuses: () => Status[]): void {
+function registerGauges(
+  registry: MetricsRegistry,
+  statuses: () => Status[],
+  changedAt: (source: string) => number | undefined,
+): void {
   const gauge = (name: string, help: string, read: (status: Status) => number | null): void => {
     new Gauge({
       name: `entrepot_source_${name}`,
@@ -75,6 +92,13 @@ function registerGauges(registry: MetricsRegistry, statuses: () => Status[]): vo
   gauge('listings', 'Open listings, as of its latest answer', ({ listings }) => listings)
   gauge('gaps', 'Sources that its latest answer reports as missing', (status) =>
     'calls' in status ? (status.missing?.length ?? 0) : null,
+  )
+  gauge('changed_timestamp_seconds', 'Unix time of its newest change in the log of changes', ({ name }) => {
+    const at = changedAt(name)
+    return at === undefined ? null : at / 1000
+  })
+  gauge('behind_seconds', 'Seconds since its stream of changes was heard', (status) =>
+    'followed' in status ? (status.followed?.behindSeconds ?? null) : null,
   )
   gauge('cache_bytes', 'Memory of its cached pages', (status) =>
     'cache' in status ? status.cache.bytes : null,

@@ -48,6 +48,7 @@ const BATCH = 100
 /** By then the stream has repeated what changed during a pull. */
 const SETTLE_MS = 10_000
 /** The stream is wrong, or its position: only a pull helps. */
+const NOT_FOLLOWED: SourceReason = 'not_followed'
 const DOUBTS: readonly SourceReason[] = ['bad_envelope', 'not_json', 'too_large', 'http_400', 'http_410']
 
 type Received = { change: FeedChange | null; position: string | null }
@@ -167,7 +168,7 @@ export class UpstreamFeed {
 
   /** Whether the stream lacks changes of that source, or a pull would say otherwise whether it is missing. */
   #isUnknownState({ registry, state, reason }: FeedChange & { kind: 'source' }): boolean {
-    if (reason === 'not_followed') return true
+    if (reason === NOT_FOLLOWED) return true
     const isMissing = state !== 'loaded' && state !== 'stale'
     const { missing = [] } = this.#options.state.current ?? {}
     return isMissing !== missing.some((entry) => coversRegistry(entry, registry))
@@ -186,11 +187,19 @@ export class UpstreamFeed {
     const isDoubt = reason !== null && DOUBTS.includes(reason)
     if (clock.monotonic() - startedAt > SILENCE_MS) this.#failures = 0
     this.#failures++
-    if (error !== null) log.warn({ upstream: upstream.name, reason }, 'stream of changes ended')
+    if (error !== null) {
+      this.#countFailure(reason ?? 'connection_reset')
+      log.warn({ upstream: upstream.name, reason }, 'stream of changes ended')
+    }
     if (isDoubt || this.#failures > 1) this.#setFollowed(false)
     const backoffMs = Math.min(MIN_WAIT_MS * 2 ** (this.#failures - 1), MAX_WAIT_MS) * (0.5 + random())
     const waitMs = Math.max(backoffMs, error instanceof SourceError ? (error.retryAfterMs ?? 0) : 0)
     this.#cancel = clock.after(waitMs, () => (isDoubt ? this.#options.pull() : this.#connect()))
+  }
+
+  #countFailure(reason: SourceReason): void {
+    const { feedFailures } = this.#options.state
+    feedFailures[reason] = (feedFailures[reason] ?? 0) + 1
   }
 
   /** The stream is never trusted alone: what a pull had otherwise, and the stream did not name, it has missed. */

@@ -98,9 +98,10 @@ export class SnapshotSource {
   }
 
   status(live: SourceDetails): SourceDetails {
-    const { current, visible, failure, lastError } = this.#options.state
+    const { current, visible, failure, lastError, feedDifferences, feedFailures } = this.#options.state
     const liveReason = this.#liveReason
-    const status = { ...live, mode: this.mode, lastError: lastError ?? live.lastError }
+    const feed = { missedChanges: feedDifferences, feedFailures }
+    const status = { ...live, ...feed, mode: this.mode, lastError: lastError ?? live.lastError }
     if (liveReason !== undefined) return { ...status, liveReason }
     if (current === null || visible === null) {
       const state = failure === null ? 'not_yet_loaded' : 'unavailable'
@@ -108,7 +109,7 @@ export class SnapshotSource {
     }
     return {
       ...status,
-      ...this.#followed(current),
+      followed: this.#followed(current),
       state: this.#isStale(current) ? 'stale' : 'loaded',
       ageSeconds: this.#secondsSince(currentAt(current)),
       listings: current.snapshot.size,
@@ -116,10 +117,9 @@ export class SnapshotSource {
     }
   }
 
-  #followed({ heardAt }: HeldSnapshot): Pick<SourceDetails, 'followed' | 'missedChanges'> {
-    const { isFollowed, feedDifferences: missedChanges } = this.#options.state
-    const isHeard = isFollowed && heardAt !== undefined
-    return { missedChanges, ...(isHeard && { followed: { behindSeconds: this.#secondsSince(heardAt) } }) }
+  #followed({ heardAt }: HeldSnapshot): SourceDetails['followed'] {
+    const isHeard = this.#options.state.isFollowed && heardAt !== undefined
+    return isHeard ? { behindSeconds: this.#secondsSince(heardAt) } : undefined
   }
 
   /** `undefined` while it answers from memory. */

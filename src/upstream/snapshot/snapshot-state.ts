@@ -38,6 +38,8 @@ export class SnapshotState {
   isPartlyFollowed = false
   /** Listings that pulls had otherwise than the stream. */
   feedDifferences = 0
+  /** Why streams of changes have ended, but for an end by the upstream. */
+  readonly feedFailures: Record<string, number> = {}
   /** Whether a pull has ended, with any outcome. */
   isReady = false
   history: PullHistory = NEVER_PULLED

@@ -169,6 +169,7 @@ const COLUMNS: readonly DataColumn[] = [
   { title: 'Errors', isNumber: true },
   { title: 'p50 / p95', isNumber: true },
   { title: 'From cache', isNumber: true },
+  { title: 'Watchers', isNumber: true },
   { title: 'Sources OK', isNumber: true },
 ]
 
@@ -176,7 +177,7 @@ const COLUMNS: readonly DataColumn[] = [
 const LATE_SECONDS = 10
 
 function cellsOf(replica: FleetJson['replicas'][number], { at, answered_by }: FleetJson) {
-  const { id, version, started_at, age_seconds, reload, total, states } = replica
+  const { id, version, started_at, age_seconds, reload, total, watchers, states } = replica
   const now = Date.parse(at)
   const loadedAgo = timeAgo(Date.parse(reload.at), now)
   const sources = Object.values(states).reduce((sum, count) => sum + count, 0)
@@ -194,6 +195,7 @@ function cellsOf(replica: FleetJson['replicas'][number], { at, answered_by }: Fl
     formatCount(total.errors),
     total.p50_ms === null ? '–' : `${formatMs(total.p50_ms)} / ${formatMs(total.p95_ms!)}`,
     total.lookups === 0 ? '–' : formatShare(total.hits / total.lookups),
+    formatCount(watchers),
     sources === 0 ? '–' : `${states.loaded ?? 0} of ${sources}`,
   ]
 }

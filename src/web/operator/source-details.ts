@@ -1,3 +1,4 @@
+import { plural } from '../../domain/plural.ts'
 import { describeReason } from '../../wire/describe-missing.ts'
 import { ClockTime } from '../common/time.ts'
 import { stateWords } from '../common/tone.ts'
@@ -50,7 +51,7 @@ const CHART_WORDS = {
 }
 
 function countsOf(source: FleetSource): Row[] {
-  const { calls, items, cache, filters, schema_id, replicas, certificate_ends_at: endsAt } = source
+  const { calls, items, cache, filters, mode, schema_id, replicas, certificate_ends_at: endsAt } = source
   const reasons = Object.entries(calls?.failures_by_reason ?? {}).map(([reason, n]) => `${reason} ${n}×`)
   return [
     ['calls', `${formatCount(calls?.made ?? 0)}, ${formatCount(calls?.retried ?? 0)} of them retries`],
@@ -64,10 +65,19 @@ function countsOf(source: FleetSource): Row[] {
       `${formatCount(cache?.fresh ?? 0)} fresh, ${formatCount(cache?.stale ?? 0)} stale, ${formatCount(cache?.miss ?? 0)} missed`,
     ],
     ...(endsAt ? [['certificate until', endsAt.slice(0, 10)] as const] : []),
+    ...(mode === 'snapshot' ? [['changes', describeFollowed(source)] as const] : []),
     ['schema', schema_id === null ? 'not declared' : untrustedText(schema_id)],
     ['filters', filters === null ? 'not known' : untrustedText(filters.join(', '), MAX_FILTERS_CHARS)],
     ...Object.entries(replicas).map(([id, state]): Row => [id, stateWords(state)]),
   ]
+}
+
+function describeFollowed({ followed, missed_changes: missed = 0 }: FleetSource): string {
+  const how =
+    followed === undefined
+      ? 'by its pulls: no stream is open'
+      : `by its stream, heard ${followed.behind_seconds} s ago`
+  return missed === 0 ? how : `${how}; ${plural(missed, 'listing')} missed`
 }
 
 type Row = readonly [name: string, value: string]

@@ -135,7 +135,7 @@ type RowOptions = {
 }
 
 function sourceCells(source: FleetSource, options: RowOptions): ComponentChildren[] {
-  const { registry, mode, visibility, age_seconds: age } = source
+  const { registry, mode, visibility, age_seconds: age, followed } = source
   const { now, isOpen, onToggle, onProbe, onRefresh } = options
   const ofRegistry = html`<span class="unseen">${registry}</span>`
   const actions = html`<div class="row">
@@ -146,7 +146,7 @@ function sourceCells(source: FleetSource, options: RowOptions): ComponentChildre
     html`<button type="button" class="quiet expand" aria-expanded=${isOpen} onClick=${onToggle}>
         <span aria-hidden="true">${isOpen ? '▾' : '▸'}</span> ${registry}
       </button>
-      <small>${describeMode(source)}${visibility === 'private' && ', private'}</small>`,
+      <small>${describeMode(source)}${followed !== undefined && ', followed'}${visibility === 'private' && ', private'}</small>`,
     stateOf(source),
     callsOf(source, now),
     mode === 'local' || age === null ? '–' : html`<${TimeAgo} at=${now - age * 1000} now=${now} />`,

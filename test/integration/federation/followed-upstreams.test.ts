@@ -1,11 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
-import { envelopeText, listingTexts } from '../../helpers/fake-registry.ts'
+import { listingTexts } from '../../helpers/fake-registry.ts'
 import { startGateway, whenReady } from '../../helpers/gateway.ts'
-import { listen } from '../../helpers/listen.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
+import { ownRedis } from '../../helpers/redis.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
+import { startScriptedEntrepot } from '../../helpers/scripted-entrepot.ts'
 
 const OFFER = { offer_resource: { gpu_model: 'H200', gpu_count: 8 }, storefront_url: 'https://alice.example' }
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -62,38 +63,6 @@ test('a followed upstream: changes arrive by its stream, and no page is requeste
   t.is(source.missed_changes, 0)
 })
 
-/** The first page of a scripted entrepot, with the position of its stream. */
-const pageOf = (items: readonly string[]): string => envelopeText(items, items.length)
-
-type Scripted = {
-  url: string
-  items: string[]
-  /** What each stream sends; the last one repeats. */
-  streams: (string | number)[]
-  pulls: number
-  opened: string[]
-}
-
-/** An entrepot whose streams send what the test says, and then nothing. */
-async function startScripted(t: ExecutionContext, streams: (string | number)[]): Promise<Scripted> {
-  const scripted: Scripted = { url: '', items: listingTexts('x', 2), streams, pulls: 0, opened: [] }
-  scripted.url = await listen(t, (request, response) => {
-    const { pathname, searchParams } = new URL(request.url!, 'http://scripted')
-    const json = { 'content-type': 'application/json' }
-    if (pathname === '/listings') {
-      scripted.pulls++
-      response.writeHead(200, { ...json, 'changes-position': `from-pull-${scripted.pulls}` })
-      response.end(pageOf(scripted.items))
-    } else if (pathname === '/changes') {
-      scripted.opened.push(searchParams.get('since')!)
-      const stream = scripted.streams.length > 1 ? scripted.streams.shift()! : scripted.streams[0]!
-      if (typeof stream === 'number') response.writeHead(stream, json).end('{}')
-      else response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`: hello\n\n${stream}`)
-    } else response.writeHead(404, json).end('{}')
-  })
-  return scripted
-}
-
 const event = (change: object, id = 'next'): string => `id: ${id}\ndata: ${JSON.stringify(change)}\n\n`
 const listed = (text: string): object => ({
   type: 'listing',
@@ -103,31 +72,110 @@ const listed = (text: string): object => ({
   listing: JSON.parse(text),
 })
 
-/** Of a stream that is not one: what it sent stays out, and a pull has what is right. */
-const HOSTILE: Readonly<Record<string, string | number>> = {
-  'a position that is gone': 410,
-  'an event that is not JSON': event({ type: 'listing' }).replace('{', '{{'),
-  'a listing without an id': event({ type: 'listing', listing: { status: 'open' } }),
-  'a removal of nothing': event({ type: 'removed' }),
-  'an endless line': `data: ${'x'.repeat(400_000)}`,
-  'another status': 500,
+const KEY = 'a-key-that-stays-here'
+
+/** Of a stream that is not one, and why it ends: what it sent stays out, and a pull has what is right. */
+const HOSTILE: Readonly<Record<string, [stream: string | number, reason: string]>> = {
+  'a position that is gone': [410, 'http_410'],
+  'an event that is not JSON': [event({ type: 'listing' }).replace('{', '{{'), 'not_json'],
+  'a listing without an id': [event({ type: 'listing', listing: { status: 'open' } }), 'bad_envelope'],
+  'a removal of nothing': [event({ type: 'removed' }), 'bad_envelope'],
+  'an endless line': [`data: ${'x'.repeat(400_000)}`, 'too_large'],
+  'more events at once than may wait': ['data: {}\n\n'.repeat(1500), 'too_large'],
+  'more than 64 MiB in a minute': [`:${'x'.repeat(255 * 1024)}\n`.repeat(260), 'too_large'],
+  'our own key': [event({ type: 'listing', key: KEY }), 'bad_envelope'],
+  'another status': [500, 'http_500'],
 }
 
-for (const [what, stream] of Object.entries(HOSTILE))
+for (const [what, [stream, reason]] of Object.entries(HOSTILE))
   test(`a followed upstream: ${what} is followed by a pull or by another stream`, async (t) => {
     const good = event(listed(listingTexts('good', 1)[0]!))
-    const scripted = await startScripted(t, [stream, good])
-    const gateway = await startGateway(t, [
-      { name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' },
-    ])
+    const scripted = await startScriptedEntrepot(t, [stream, good])
+    const gateway = await startGateway(
+      t,
+      [
+        {
+          name: 'entrepot',
+          url: scripted.url,
+          settings: 'mode = "snapshot"\nrefresh_seconds = 3600\napi_key_env = "ENTREPOT_KEY"',
+        },
+      ],
+      { environment: { ENTREPOT_KEY: KEY, METRICS_PUBLIC: 'true' } },
+    )
     await whenReady(gateway)
     await eventually('followed again', async () => (await idsOf(gateway)).includes('good-0000'))
     t.true(scripted.opened.length >= 2)
     if (stream !== 500) t.true(scripted.pulls >= 2)
+    const { text } = await gateway.get('/metrics')
+    t.true(text.includes(`entrepot_source_feed_failures_total{registry="entrepot",reason="${reason}"} 1`))
+    t.regex(text, /^entrepot_source_behind_seconds\{registry="entrepot"\} /m)
+    t.regex(text, /^entrepot_source_changed_timestamp_seconds\{registry="entrepot"\} \d/m)
   })
 
+test('a followed upstream: a stream that is cut goes on from its last position, without a pull', async (t) => {
+  const [first, second] = listingTexts('good', 2)
+  const scripted = await startScriptedEntrepot(t, [
+    `${event(listed(first!), 'one')}${event(listed(second!), 'two')}id: three\ndata: {"type":"removed"`,
+    ': idle\n\n',
+  ])
+  const gateway = await startGateway(t, [
+    { name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' },
+  ])
+  await whenReady(gateway)
+  await eventually('applied', async () => (await idsOf(gateway)).includes('good-0001'))
+  scripted.items = []
+  scripted.cut()
+  await eventually('opened again', () => scripted.opened.length === 2)
+  t.deepEqual(scripted.opened, ['from-pull-1', 'two'])
+  t.is((await idsOf(gateway)).length, 4)
+})
+
+test('a followed upstream: a shared pull has its position, from which other replicas follow', async (t) => {
+  const scripted = await startScriptedEntrepot(t, [': idle\n\n'])
+  const { url } = await ownRedis(t)
+  const start = async () =>
+    whenReady(
+      await startGateway(
+        t,
+        [{ name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' }],
+        { environment: { STORE_URL: url, REGISTRY_ADMIN_API_KEY: 'admin' } },
+      ),
+    )
+  await start()
+  await eventually('saved and followed', () => scripted.opened.length === 1)
+  await start()
+  await eventually('followed twice', () => scripted.opened.length > 1)
+  t.deepEqual(scripted.opened.slice(0, 2), ['from-pull-1', 'from-pull-1'])
+})
+
+test('a followed upstream: of a source that its stream does not follow the pulls go on as before', async (t) => {
+  const scripted = await startScriptedEntrepot(t, [
+    event({ type: 'source', source: { registry: 'live', state: 'skipped', reason: 'not_followed' } }),
+  ])
+  const clock = manualClock()
+  const gateway = await startGateway(
+    t,
+    [
+      {
+        name: 'entrepot',
+        url: scripted.url,
+        settings: 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 30',
+      },
+    ],
+    { clock, environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
+  )
+  await whenReady(gateway)
+  await eventually('followed', async () => (await sourceOf(gateway)).followed)
+  scripted.items = listingTexts('y', 1)
+  await eventually('pulled', async () => {
+    clock.advance(1000)
+    return (await idsOf(gateway)).join() === 'y-0000'
+  })
+  t.pass()
+})
+
 test('a followed upstream: a stream goes on from its last position, and what it has missed is counted', async (t) => {
-  const scripted = await startScripted(t, [
+  const scripted = await startScriptedEntrepot(t, [
     event(listed(listingTexts('good', 1)[0]!), 'second'),
     500,
     ': idle\n\n',

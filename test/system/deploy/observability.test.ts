@@ -2,8 +2,10 @@ import { globSync, readFileSync } from 'node:fs'
 import test from 'ava'
 import { parse } from 'yaml'
 import { TRUSTED, trustOurAuthority } from '../../helpers/certificates.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { startScriptedEntrepot } from '../../helpers/scripted-entrepot.ts'
 import { namesIn, readComposeFile } from './compose-file.ts'
 import { labelsIn, metricsIn, promtool, seriesIn } from './metric-names.ts'
 
@@ -24,7 +26,7 @@ const shown = [
 const ITS_OWN = new Set(['up', 'ALERTS'])
 const ITS_LABELS = new Set(['job', 'instance', 'le'])
 
-/** `/metrics` of a gateway that has seen an answer, a failure and an invalid listing. */
+/** `/metrics` of a gateway that has seen an answer, a failure, an invalid listing, and a stream of changes that broke off. */
 const exposition = test.macro({
   exec: async (t, check: (series: Map<string, Set<string>>) => string[]) => {
     trustOurAuthority()
@@ -32,17 +34,21 @@ const exposition = test.macro({
       certificate: TRUSTED,
       items: [...listingTexts('a', 3), listingText({ listing_id: 7 })],
     })
+    const followed = await startScriptedEntrepot(t, [500, ': idle\n\n'])
     const { get } = await startGateway(
       t,
       [
         { name: 'a', url: fake.url },
         { name: 'dead', url: deadUrl() },
+        { name: 'followed', url: followed.url, settings: 'mode = "snapshot"' },
       ],
       { environment: { METRICS_PUBLIC: 'true' } },
     )
     await get('/listings')
     await get('/listings')
-    t.deepEqual(check(seriesIn((await get('/metrics')).text)), [])
+    const read = async () => (await get('/metrics')).text
+    const text = await eventually('followed', read, (metrics) => metrics.includes('_behind_seconds{'))
+    t.deepEqual(check(seriesIn(text)), [])
   },
   title: (title) => title ?? '',
 })

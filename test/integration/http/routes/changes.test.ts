@@ -221,6 +221,8 @@ test('changes: watchers are limited, and a revoked key ends its stream', async (
   const second = await market.get('/changes', { ...bearer, Prefer: 'wait=5' })
   t.is(second.status, 429)
   t.is((await market.get('/changes', bearer)).status, 200, 'reads that do not wait are not watchers')
+  const { replicas } = (await market.get('/admin/replicas', { Authorization: 'Bearer admin' })).json()
+  t.like(replicas, [{ watchers: 1 }])
   const revoked = await fetch(`${market.url}/admin/api-keys/${id}`, {
     method: 'DELETE',
     headers: { Authorization: 'Bearer admin' },
