@@ -93,17 +93,42 @@ test('stalled readers: their connection closes, that of a slow reader stays open
 
 test('stalled readers: a page longer than the kernel takes stays open while its reader takes it slowly', async (t) => {
   t.timeout(600_000)
-  const { url, get } = await startRegistry(t, { stalledMs: 2000 })
+  const { url, get } = await startRegistry(t, {
+    stalledMs: 2000,
+    environment: { METRICS_PUBLIC: 'true' },
+    toml: '[limits]\npublish_per_minute = 0',
+  })
+  const { position } = (await get('/changes')).json()
   const offer_resource = { text: 'x'.repeat(62_000) }
   for (let n = 0; n < 200; n++) await publish(url, ALICE, { listing_id: `${n}`, offer_resource })
   const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  t.teardown(() => socket.destroy())
-  socket.write('GET /listings?limit=200 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
-  const slow = new SlowReader(socket)
-  while (!socket.closed) {
+  const open = (request: string): Socket => {
+    const socket = connect(Number(port), hostname)
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {})
+    socket.write(`GET ${request}\r\n\r\n`)
+    return socket
+  }
+  const slow = new SlowReader(open('/listings?limit=200 HTTP/1.1\r\nHost: a\r\nConnection: close'))
+  while (!slow.socket.closed) {
     await get('/ready')
     slow.read(2000)
   }
   t.regex(slow.end, /"total_after_filter":200\}$/)
+
+  // Streams of changes are no other answers: one that is not read is closed, and another one has all.
+  const stream = `/changes?since=${position} HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream`
+  const stalled = open(stream)
+  const reader = open(stream)
+  let events = ''
+  reader.on('data', (bytes: Buffer) => {
+    events += bytes.toString('latin1')
+  })
+  await eventually('closed', () => {
+    stalled.write('\n')
+    return stalled.closed
+  })
+  await eventually('read', () => events.split('data: ').length === 201)
+  t.false(reader.closed)
+  t.regex((await get('/metrics')).text, /^entrepot_watchers 1$/m)
 })

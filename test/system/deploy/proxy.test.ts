@@ -5,8 +5,11 @@ import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { MAX_BODY_BYTES } from '../../../src/http/middleware/body.ts'
 import { TRUSTED, trustOurAuthority } from '../../helpers/certificates.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { listen } from '../../helpers/listen.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
+import { openMarket } from '../../helpers/market.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { readComposeFile } from './compose-file.ts'
 import { complaints, NGINX_FILE, type Nginx, nginxConf, startProxy, startTlsSite } from './nginx.ts'
@@ -189,6 +192,27 @@ test('proxy: its own errors are problems like those of the gateways', async (t) 
   const own = await fetch(`${withGateway.url}/listings`, { method: 'POST', body: 'x'.repeat(300 * 1024) })
   t.is(own.status, 413)
   t.regex(await own.text(), /larger than \d+ bytes/, 'problems of a gateway are passed on')
+})
+
+test('proxy: a stream of changes passes as it is sent, comments of a silent one included', async (t) => {
+  const clock = manualClock()
+  const market = await openMarket(t, { clock })
+  const proxy = await proxyOver(t, [market.url, deadUrl()])
+  const outgoing = request(`${proxy.url}/changes`, { headers: { Accept: 'text/event-stream' } }).end()
+  t.teardown(() => outgoing.destroy())
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+  let text = ''
+  answer.setEncoding('utf8').on('data', (part: string) => {
+    text += part
+  })
+  await eventually('began', () => text.startsWith('retry: '))
+  await market.publish({ listing_id: 'a', offer_resource: {}, storefront_url: 'https://a.example' })
+  await eventually('sent', () => text.includes('"listing_id":"a"'))
+  await eventually('silent', () => {
+    clock.advance(1000)
+    return text.endsWith(':\n\n')
+  })
+  t.false(answer.complete)
 })
 
 test('proxy: logs no request, and sends no version to clients', async (t) => {
