@@ -17,19 +17,18 @@ import {
   type Holdings,
   heldCopies,
 } from './holdings.ts'
+import { type KnownPublisher, publisherInBetter } from './known-publisher.ts'
 import { lookUpIn, lookUpKey, openViews, type View } from './views.ts'
 
 export type Copy = RankedCopy & { item: Item }
 
 /** About a copy that no better source is known to have. */
-export type Verdict = {
+export type Verdict = KnownPublisher & {
   /** Copies of the listing in worse sources, by rank. */
   otherCopies: readonly Copy[]
   isConflict: boolean
   /** Better sources that could not be asked whether they have the listing, by rank. */
   unchecked: readonly string[]
-  /** Better sources, known whole, that know the publisher and do not have the listing. */
-  notIn: readonly string[]
 }
 
 /** Why a copy is not shown: a better source has the listing; `outside`: and its copy is outside the view, so the listing does not exist. */
@@ -159,11 +158,20 @@ export class Deciders {
 
   /** `null` where a better source is known to have the listing. */
   judge(item: Item, rank: number): Verdict | null {
-    const about = this.#betterThan(rank, item)
-    if (!this.#mayHaveCopies(item)) return { otherCopies: NO_COPIES, isConflict: false, ...about }
-    if (this.hidingOf(item, rank) !== null) return null
-    const copies = this.#copiesOf(item.listingId)
-    return { otherCopies: copies.openOthersOf(item, rank), isConflict: copies.hasOther(item, rank), ...about }
+    const mayHaveCopies = this.#mayHaveCopies(item)
+    if (mayHaveCopies && this.hidingOf(item, rank) !== null) return null
+    const copies = mayHaveCopies ? this.#copiesOf(item.listingId) : null
+    return {
+      ...publisherInBetter(this.#sources, { item, rank }, this.#query.standing, this.#isWhole),
+      otherCopies: copies?.openOthersOf(item, rank) ?? NO_COPIES,
+      isConflict: copies?.hasOther(item, rank) ?? false,
+      unchecked: this.#areAllHeld ? NO_NAMES : this.#uncheckedFor(item, rank),
+    }
+  }
+
+  readonly #isWhole = (rank: number): boolean => {
+    const { kind } = this.#views[rank]!
+    return kind === 'held' || kind === 'whole'
   }
 
   #isOwn(rank: number): boolean {
@@ -212,19 +220,12 @@ export class Deciders {
     return this.#view.has(item, this.#sources[rank]!.name) ? 'hidden' : 'outside'
   }
 
-  #betterThan(rank: number, item: Item): Pick<Verdict, 'unchecked' | 'notIn'> {
-    let unchecked: readonly string[] = NO_NAMES
-    let notIn: readonly string[] = NO_NAMES
-    for (let n = 0; n < rank; n++) {
-      const source = this.#sources[n]!
-      const view = this.#views[n]!
+  #uncheckedFor(item: Item, rank: number): readonly string[] {
+    return this.#views.slice(0, rank).flatMap((view, n) => {
       const isUnchecked =
         view.kind === 'looked-up' ? !view.presence.has(lookUpKey(item)) : view.kind === 'unknown'
-      if (isUnchecked) unchecked = [...unchecked, source.name]
-      const isWhole = view.kind === 'held' || view.kind === 'whole'
-      if (isWhole && knows(source, item, this.#query.standing)) notIn = [...notIn, source.name]
-    }
-    return { unchecked, notIn }
+      return isUnchecked ? [this.#sources[n]!.name] : []
+    })
   }
 
   #hiddenRows(): readonly { hidden: readonly HiddenRows[]; denied: readonly HiddenRows[] }[] {
@@ -322,15 +323,6 @@ export type OpenDeciders = (
   query: ListingQuery,
   signal: AbortSignal,
 ) => Promise<Deciders>
-
-/** Whether the publisher of a Registry's listing is known there. */
-export function knows(
-  { storefrontOf }: NamedSource,
-  { publisher, origin }: Item,
-  standing: StandingFilter | undefined,
-): boolean {
-  return publisher !== null && origin === undefined && storefrontOf?.(publisher, { standing }) !== undefined
-}
 
 export function isReadable(item: Item): boolean {
   try {

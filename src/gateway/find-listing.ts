@@ -6,8 +6,9 @@ import { traitsOf } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import { decide } from './authority.ts'
-import { type Copy, decidingView, isReadable, knows } from './deciders.ts'
+import { type Copy, decidingView, isReadable } from './deciders.ts'
 import { type DecidingView, heldCopies } from './holdings.ts'
+import { publisherInBetter } from './known-publisher.ts'
 import { describeItem, type MergedItem, mergeItem } from './merged-item.ts'
 import {
   countReturned,
@@ -170,18 +171,17 @@ function mergeAnswers(
   const unchecked = better.flatMap(({ outcome: { source, result } }) =>
     result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
   )
-  const notIn = better.flatMap(({ outcome: { source, result } }) =>
-    !(result instanceof SourceError) && knows(source, decider.item, standing) ? [source.name] : [],
+  const answered = new Set(
+    better.flatMap(({ outcome, rank }) => (outcome.result instanceof SourceError ? [] : [rank])),
   )
   const { result } = bestAnswer.outcome
   const isStale = !(result instanceof SourceError) && result.stale
   const ageSeconds =
     result instanceof SourceError ? undefined : Math.max(0, Math.floor((now - result.asOf) / 1000))
-  const merged = mergeItem(
-    decider.item,
-    { ranked, rank: bestAnswer.rank, isStale, standing },
-    { otherCopies, isConflict, unchecked, notIn },
-  )
+  const { rank } = bestAnswer
+  const about = publisherInBetter(ranked, { item: decider.item, rank }, standing, (n) => answered.has(n))
+  const verdict = { ...about, otherCopies, isConflict, unchecked }
+  const merged = mergeItem(decider.item, { ranked, rank, isStale }, verdict)
   return { ...merged, ageSeconds }
 }
 

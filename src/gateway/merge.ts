@@ -25,7 +25,7 @@ export type ResumePoint = {
  */
 export const ROUND = 189
 /** Listings that are read of a source in memory beyond twice its even share of a page. */
-const FIRST_SPARE = 8
+const FIRST_SPARE = 4
 
 /**
  * Newest first. Each source gives its listings in their own order, less those that a better source has; the sequence is
@@ -191,14 +191,7 @@ export class MergedSequence {
       const verdict = deciders.judge(item, rank)
       if (verdict === null) reader.addHidden(deciders.hidingOf(item, rank))
       else if (this.#repeats.add(item, reader.source, verdict)) reader.addHidden()
-      else
-        items.push(
-          mergeItem(
-            item,
-            { ranked: this.#ranked, rank, isStale: reader.isStale, standing: this.#query.standing },
-            verdict,
-          ),
-        )
+      else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale: reader.isStale }, verdict))
     }
     return items
   }

@@ -1,6 +1,5 @@
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import type { StandingFilter } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { type JsonObject, parseObject, sameJson } from '../json/value.ts'
@@ -70,19 +69,17 @@ function markOutlier(price: ItemPrice, groups: readonly string[], tokens: TokenT
   return groups.includes(tokens.groupingOf('gpu')(basis)) ? { ...price, outlier: true } : price
 }
 
-/** `standing`: filter of the view. */
 type MergedIn = {
   ranked: readonly NamedSource[]
   rank: number
   isStale: boolean
-  standing: StandingFilter | undefined
 }
 
 /** A readable copy that no better source is known to have, with what is known of the others. */
 export function mergeItem(
   item: Item,
-  { ranked, rank, isStale, standing }: MergedIn,
-  { otherCopies, isConflict, unchecked, notIn }: Verdict,
+  { ranked, rank, isStale }: MergedIn,
+  { otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
 ): MergedItem {
   const { origin } = item
   const { name: registry, label } = ranked[rank]!
@@ -97,7 +94,7 @@ export function mergeItem(
     stale: isStale || origin?.stale === true,
     differs: origin?.differs === true || otherCopies.some((other) => hasOtherTerms(item, other.item)),
     conflict: isConflict,
-    disputed: joined(disputedBy(ranked, rank, item, standing), registry, origin?.disputed),
+    disputed: joined(disputed, registry, origin?.disputed),
     unchecked: joined(unchecked, registry, origin?.unchecked),
     notIn: joined(notIn, registry, origin?.notIn),
     label,
@@ -126,23 +123,6 @@ function joined(
 }
 
 const NONE: readonly never[] = []
-
-/** By sources that are better than that rank. */
-function disputedBy(
-  ranked: readonly NamedSource[],
-  rank: number,
-  { publisher, storefrontUrl }: Item,
-  standing: StandingFilter | undefined,
-): readonly string[] {
-  let names: readonly string[] = NONE
-  if (publisher === null) return names
-  for (let n = 0; n < rank; n++) {
-    const { name, storefrontOf } = ranked[n]!
-    const storefront = storefrontOf?.(publisher, { standing })
-    if (storefront !== undefined && storefront !== storefrontUrl) names = [...names, name]
-  }
-  return names
-}
 
 /** Whether two copies of a listing have different offers or escrows; so has an unreadable one. */
 function hasOtherTerms(item: Item, other: Item): boolean {

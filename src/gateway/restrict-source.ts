@@ -100,11 +100,14 @@ type StorefrontOf = NonNullable<NamedSource['storefrontOf']>
 /** A denied publisher is not known here, and the own Registry knows those with a listing that is shown. */
 function restrictDirectory(storefrontOf: StorefrontOf, denials: Denials | null): StorefrontOf {
   if (denials === null) return storefrontOf
-  return (publisher, { standing = NO_FILTER, denied = [] } = {}) => {
-    if (!denials.isActive()) return storefrontOf(publisher, { standing, denied })
+  return (publisher, within = {}) => {
+    if (!denials.isActive()) return storefrontOf(publisher, within)
     if (denials.deniesPublisher(publisher)) return undefined
-    const within = { standing: bothFilters(standing, denials.only), denied: [...denied, denials.rows] }
-    return storefrontOf(publisher, within)
+    const { standing = NO_FILTER, denied = [] } = within
+    return storefrontOf(publisher, {
+      standing: bothFilters(standing, denials.only),
+      denied: [...denied, denials.rows],
+    })
   }
 }
 

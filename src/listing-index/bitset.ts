@@ -15,10 +15,10 @@ export function clearBit(set: Bitset, slot: number): void {
 
 // A length read once, and no compound assignment, make loops over words two to four times as fast.
 
-/** `target ∪= other` */
-export function addAll(target: Bitset, other: Bitset): void {
+/** `target ∪= other`, whose words begin at `start`. */
+export function addAll(target: Bitset, other: Bitset, start = 0): void {
   const words = target.length
-  for (let n = 0; n < words; n++) target[n] = target[n]! | other[n]!
+  for (let n = 0; n < words; n++) target[n] = target[n]! | other[start + n]!
 }
 
 /** `target ∪= other ∖ except` */

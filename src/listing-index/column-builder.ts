@@ -140,7 +140,7 @@ function groupStarts(slots: number, counts: Uint32Array): Uint32Array {
 
 function addSlots(target: Bitset, { counts, starts, lists, sets }: Postings, n: number, slots: number): void {
   const start = starts[n]!
-  if (isDense(counts[n]!, slots)) addAll(target, sets.subarray(start, start + target.length))
+  if (isDense(counts[n]!, slots)) addAll(target, sets, start)
   else for (let at = start; at < start + counts[n]!; at++) setBit(target, lists[at]!)
 }
 

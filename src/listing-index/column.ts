@@ -153,10 +153,9 @@ export class Column {
 
   /** Of the values in `[from, to)`. */
   #addValues(target: Bitset, from: number, to: number): Bitset {
-    const { counts, starts, lists } = this.data
+    const { counts, starts, lists, sets } = this.data
     for (let n = from; n < to; n++) {
-      const set = this.#setOf(n)
-      if (set !== null) addAll(target, set)
+      if (isDense(counts[n]!, this.#slots)) addAll(target, sets, starts[n]!)
       else for (let at = starts[n]!, end = at + counts[n]!; at < end; at++) setBit(target, lists[at]!)
     }
     return target

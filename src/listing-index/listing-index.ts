@@ -136,12 +136,19 @@ export class ListingIndex {
   }
 
   /** @throws Error for a criterion whose path the index lacks */
-  query({ limit, offset = 0, after = null, ...conditions }: IndexQuery): IndexPage {
-    const matches = this.#match(this.#conditions(conditions))
+  query(asked: IndexQuery): IndexPage {
+    const { limit, offset = 0, after = null } = asked
+    const matches = this.#match(this.#conditions(asked))
     const total = sumOf(matches, ({ count }) => count)
     const hidden = sumOf(matches, (match) => match.hidden)
     const inOrder = after === null ? newestFirst(matches, offset) : olderThan(matches, after)
-    return { total, hidden, rows: Array.from(inOrder.take(limit), ({ rows, slot }) => rows.entry(slot)) }
+    const page: IndexRow[] = []
+    if (limit > 0)
+      for (const { rows, slot } of inOrder) {
+        page.push(rows.entry(slot))
+        if (page.length === limit) break
+      }
+    return { total, hidden, rows: page }
   }
 
   /** For answers by price and facets. @throws Error for a criterion whose path the index lacks */
@@ -219,8 +226,8 @@ export class ListingIndex {
       .filter(({ count, hidden }) => count > 0 || hidden > 0)
   }
 
-  #conditions({ status, publisherId, criteria, priceLimit, ...view }: IndexConditions): Conditions {
-    const { standing, hidden, denied } = view
+  #conditions(asked: IndexConditions): Conditions {
+    const { status, publisherId, criteria, priceLimit, standing, hidden, denied } = asked
     const inColumns = (all: readonly Criterion[]) =>
       all.map((criterion) => ({ column: this.#vocabulary.columnOf(criterion.filter), criterion }))
     return {

@@ -10,23 +10,24 @@ export type Match = { rows: Segment; slots: Bitset; count: number; hidden: numbe
 type Found = { readonly rows: Segment; readonly slot: number }
 
 /** Rows of all matches, whose stretches of time may overlap, newest first and without the first `skip`. */
-export function* newestFirst(matches: readonly Match[], skip = 0): Generator<Found, void> {
+export function newestFirst(matches: readonly Match[], skip = 0): IteratorObject<Found, void> {
   const { ends, rest } = skipNewest(matches, skip)
-  let left = rest
-  for (const row of below(matches, ends)) if (left-- <= 0) yield row
+  return rest === 0 ? below(matches, ends) : below(matches, ends).drop(rest)
 }
 
 /** Those older than `place`. */
-export function olderThan(matches: readonly Match[], place: Place): Generator<Found, void> {
+export function olderThan(matches: readonly Match[], place: Place): IteratorObject<Found, void> {
   return below(
     matches,
     matches.map(({ rows }) => firstNotOlder(rows, place, 0, rows.size)),
   )
 }
 
-function* below(matches: readonly Match[], ends: readonly number[]): Generator<Found, void> {
-  const cursors = matches.map((match, n) => new Cursor(match, ends[n]!))
-  yield* merged(cursors, compareCursors)
+function below(matches: readonly Match[], ends: readonly number[]): IteratorObject<Found, void> {
+  return merged(
+    matches.map((match, n) => new Cursor(match, ends[n]!)),
+    compareCursors,
+  )
 }
 
 /** All that sorted cursors give. A greater one comes first; `advance` is `false` at its end. */

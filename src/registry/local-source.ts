@@ -51,10 +51,16 @@ function publisherIdOf(projection: Projection, publisher: string | null): number
 
 function indexed(projection: Projection): IndexedListings {
   return {
-    page: ({ publisher, ...query }, page) => {
-      const publisherId = publisherIdOf(projection, publisher)
+    page: (query, { after, limit, offset }) => {
+      const publisherId = publisherIdOf(projection, query.publisher)
       if (publisherId === undefined) return { items: NONE, total: 0 }
-      const { rows, total, hidden } = projection.listings.query({ ...query, ...page, publisherId })
+      const { rows, total, hidden } = projection.listings.query({
+        ...query,
+        publisherId,
+        after,
+        limit,
+        offset,
+      })
       return { items: rows.map((row) => projection.itemOf(row)), total, hidden }
     },
     select: ({ publisher, ...query }) => {

@@ -177,10 +177,7 @@ export class PriceSequence {
       const verdict = deciders.judge(item, rank)
       if (verdict === null) source.addHidden(deciders.hidingOf(item, rank))
       else if (this.#repeats.add(item, named, verdict)) source.addHidden()
-      else
-        items.push(
-          mergeItem(item, { ranked: this.#ranked, rank, isStale, standing: this.#query.standing }, verdict),
-        )
+      else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale }, verdict))
     }
     const isUnchecked = ({ unchecked }: MergedItem): boolean => unchecked.length > 0
     return [...items.filter((one) => !isUnchecked(one)), ...items.filter(isUnchecked)]

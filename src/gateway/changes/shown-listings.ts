@@ -7,8 +7,9 @@ import { Exclusions } from '../../filter-spec/evaluate.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { decide } from '../authority.ts'
 import { CopiesOfId } from '../copies-of-id.ts'
-import { type Copy, decidingView, knows, queryIn } from '../deciders.ts'
+import { type Copy, decidingView, queryIn } from '../deciders.ts'
 import { heldCopies } from '../holdings.ts'
+import { publisherInBetter } from '../known-publisher.ts'
 import { type MergedItem, mergeItem } from '../merged-item.ts'
 import { keyOf } from './held-copy.ts'
 
@@ -35,17 +36,15 @@ export function shownListings(view: ChangesView, listingId: string): Map<string,
   const shown = decideIn(view, copies).filter(({ isShown }) => isShown)
   return new Map(
     shown.map(({ decider: { item, rank } }) => {
-      const better = ranked.slice(0, rank)
-      const names = (sources: readonly NamedSource[]) => sources.map(({ name }) => name)
+      const isWhole = (n: number) => isFollowed(ranked[n]!, query)
+      const unchecked = ranked.slice(0, rank).filter((source) => !isFollowed(source, query))
       const verdict = {
+        ...publisherInBetter(ranked, { item, rank }, query.standing, isWhole),
         otherCopies: ofId.openOthersOf(item, rank),
         isConflict: ofId.hasOther(item, rank),
-        unchecked: names(better.filter((source) => !isFollowed(source, query))),
-        notIn: names(
-          better.filter((source) => isFollowed(source, query) && knows(source, item, query.standing)),
-        ),
+        unchecked: unchecked.map(({ name }) => name),
       }
-      const merged = mergeItem(item, { ranked, rank, isStale: false, standing: query.standing }, verdict)
+      const merged = mergeItem(item, { ranked, rank, isStale: false }, verdict)
       return [keyOf(item, ranked[rank]!.name), merged]
     }),
   )

@@ -175,11 +175,11 @@ export class Snapshot {
   }
 
   readonly #indexed: IndexedListings = {
-    page: ({ publisher, ...query }, page) => {
-      const publisherId = this.#publisherId(publisher)
+    page: (query, { after, limit, offset }) => {
+      const publisherId = this.#publisherId(query.publisher)
       if (publisherId === undefined) return { items: [], total: 0 }
-      const asked = { ...query, status: 'open', publisherId } as const
-      const { rows, total, hidden } = this.#index.query({ ...asked, ...page })
+      const asked = { ...query, status: 'open', publisherId, after, limit, offset } as const
+      const { rows, total, hidden } = this.#index.query(asked)
       return { items: rows.map((row) => this.#itemOf(row)), total, hidden }
     },
     select: ({ publisher, ...query }) => {

@@ -37,7 +37,14 @@ test('bitset: unions and differences are those of sets', (t) => {
         )
         return found
       }
-      t.deepEqual(after(addAll), ascending(a.union(b)))
+      t.deepEqual(
+        after((target, other) => addAll(target, other)),
+        ascending(a.union(b)),
+      )
+      t.deepEqual(
+        after((target, other, before) => addAll(target, Int32Array.of(...before, ...other), before.length)),
+        ascending(a.union(b)),
+      )
       t.deepEqual(after(addAllExcept), ascending(a.union(b.difference(c))))
     }),
   )
