@@ -93,6 +93,7 @@ type PackedHint = [name: string, offset: number, resume?: string]
  */
 function packHints(hints: readonly (readonly [name: string, hint: SourceHint])[]): PackedHint[] {
   const packed = hints.map(([name, { offset }]): PackedHint => [name, offset])
+  if (hints.every(([, { resume }]) => resume === undefined)) return packed
   let room = MAX_HINTS_BYTES - jsonBytes(packed)
   return hints.map(([name, { offset, resume }], n) => {
     const size = resume === undefined ? 0 : jsonBytes(resume) + 1

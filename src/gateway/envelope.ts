@@ -1,3 +1,4 @@
+import { remembered } from '../domain/remembered.ts'
 import { withMember } from '../json/members.ts'
 import { CLOSE_BRACE, COMMA } from '../json/scanner.ts'
 import { ENVELOPE_START, envelopeEnd } from '../wire/envelope.ts'
@@ -59,8 +60,8 @@ export function renderItem(merged: MergedItem): Buffer {
 
 function renderMeta(merged: MergedItem): string {
   const { item, registry, alsoIn, stale, differs, conflict, disputed, price } = merged
-  const publisher = item.publisher === null ? '' : `,"publisher":${JSON.stringify(item.publisher)}`
-  let meta = `{"registry":${JSON.stringify(qualifiedName(registry, item))}${publisher}`
+  const publisher = item.publisher === null ? '' : `,"publisher":${quoted(item.publisher)}`
+  let meta = `{"registry":${quoted(qualifiedName(registry, item))}${publisher}`
   meta += `,"also_in":${alsoIn.length === 0 ? '[]' : JSON.stringify(alsoIn)},"stale":${stale}`
   if (merged.label !== undefined) meta += `,"label":${JSON.stringify(merged.label)}`
   if (differs) meta += ',"differs":true'
@@ -74,6 +75,13 @@ function renderMeta(merged: MergedItem): string {
   if (price !== undefined) meta += `,"price":${textOf(price)}`
   return `${meta}}`
 }
+
+/** Many listings have the same source, and many the same publisher. */
+function quoted(text: string): string {
+  return remembered(QUOTED, text, () => JSON.stringify(text))
+}
+
+const QUOTED = new Map<string, string>()
 
 /** Many listings have the same price, which is one object. */
 function textOf(price: ItemPrice): string {

@@ -110,7 +110,7 @@ export class MergedSequence {
     while (taken.length < least) {
       const pending = byRank.filter(({ needsReading }) => needsReading)
       await Promise.all(
-        pending.map((reader) => reader.read(reader.isInMemory ? Math.min(size, share) : size, signal)),
+        pending.map((reader) => reader.read(share < size && reader.isInMemory ? share : size, signal)),
       )
       share = Number.POSITIVE_INFINITY
       size = ROUND

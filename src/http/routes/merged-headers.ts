@@ -1,6 +1,7 @@
 import { type BareItem, type Item, serializeList, Token } from 'structured-headers'
 import type { Caller } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { remembered } from '../../domain/remembered.ts'
 import type { CacheDecision } from '../../domain/source/freshness.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
@@ -99,11 +100,23 @@ const timing = (name: string, elapsedMs: number): string =>
 
 /** `Cache-Status` (RFC 9211), one member a source; those beyond the limit share one. */
 const cacheStatus = (outcomes: readonly Outcome[]): string =>
-  joinUpTo(
-    MAX_CACHE_STATUS,
-    outcomes.map((outcome) => serializeList([member(outcome)])),
-    (left) => serializeList([[`and ${left} more`, new Map()]]),
+  joinUpTo(MAX_CACHE_STATUS, outcomes.map(memberText), (left) =>
+    serializeList([[`and ${left} more`, new Map()]]),
   )
+
+/** A text of all that `member` reads finds the one from before: in memory, sources change once a second. */
+function memberText(outcome: Outcome): string {
+  const { source, result } = outcome
+  const state =
+    result instanceof SourceError
+      ? `failed ${result.reason}`
+      : result.cache === undefined
+        ? source.mode
+        : `${result.cache.outcome} ${Math.trunc(result.cache.ttlSeconds)} ${result.cache.ttlSeconds > 0}`
+  return remembered(MEMBERS, `${source.name}\n${state}`, () => serializeList([member(outcome)]))
+}
+
+const MEMBERS = new Map<string, string>()
 
 function member({ source, result }: Outcome): Item {
   const parameters =

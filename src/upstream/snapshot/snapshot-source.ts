@@ -58,7 +58,9 @@ export class SnapshotSource {
     if (!this.#isHeld(query)) return this.#options.live.read(query, range, signal)
     const { snapshot, info } = this.#current(query)
     const asked = this.#mustAsk(query, info) ? await this.#askForOne(query, range, signal) : null
-    return asked ?? { ...(await snapshot.read(query, range)), ...info }
+    if (asked !== null) return asked
+    const { listings, hasMore, total, hidden, explanation } = await snapshot.read(query, range)
+    return { ...info, listings, hasMore, total, hidden, explanation }
   }
 
   readonly select: Select = async (query, signal) => {
