@@ -83,25 +83,49 @@ const hasPublisher = ({ publisher }: Item): boolean => publisher !== null && rea
 
 const isSigned = (item: Item): boolean => hasPublisher(item) && isReadable(item) && isSignableJson(item.bytes)
 
-/** A copy that cannot be signed is unreadable: it is stepped over, and counted as such. */
-function toSigned(item: Item): Item {
-  const { listingId, createdAt, position, storefrontUrl, publisher, origin, offset, resume } = item
-  let isShown: boolean | undefined
-  return {
-    get bytes() {
-      isShown ??= isSigned(item)
-      if (isShown) return item.bytes
-      throw new SyntaxError(`the listing ${JSON.stringify(listingId)} cannot be signed`)
-    },
-    get meaning() {
-      return item.meaning
-    },
-    get terms() {
-      return item.terms
-    },
-    ...{ listingId, createdAt, position, storefrontUrl, publisher, resume, isKnownById: true },
-    ...(origin && { origin }),
-    ...(offset !== undefined && { offset }),
+const toSigned = (item: Item): Item => new SignedItem(item)
+
+/**
+ * A copy that cannot be signed is unreadable: it is stepped over, and counted as such. A class, since V8 keeps an object
+ * literal with a getter until the next full collection of garbage.
+ */
+class SignedItem implements Item {
+  readonly listingId: string
+  readonly createdAt: Item['createdAt']
+  readonly position: Item['position']
+  readonly storefrontUrl: string | null
+  readonly publisher: string | null
+  readonly isKnownById = true
+  readonly resume: string | undefined
+  readonly origin?: Item['origin'] & object
+  readonly offset?: number
+  readonly #item: Item
+  #isShown: boolean | undefined
+
+  constructor(item: Item) {
+    this.listingId = item.listingId
+    this.createdAt = item.createdAt
+    this.position = item.position
+    this.storefrontUrl = item.storefrontUrl
+    this.publisher = item.publisher
+    this.resume = item.resume
+    if (item.origin !== undefined) this.origin = item.origin
+    if (item.offset !== undefined) this.offset = item.offset
+    this.#item = item
+  }
+
+  get bytes(): Uint8Array {
+    this.#isShown ??= isSigned(this.#item)
+    if (this.#isShown) return this.#item.bytes
+    throw new SyntaxError(`the listing ${JSON.stringify(this.listingId)} cannot be signed`)
+  }
+
+  get meaning(): string | undefined {
+    return this.#item.meaning
+  }
+
+  get terms(): string | undefined {
+    return this.#item.terms
   }
 }
 
