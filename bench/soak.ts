@@ -3,6 +3,7 @@ import { runFeeds } from '../test/system/oracle/feeds.ts'
 import { UPSTREAM_MODES, type UpstreamMode } from '../test/system/oracle/plan.ts'
 import { runWorld } from '../test/system/oracle/run.ts'
 import { compareViews } from '../test/system/oracle/views.ts'
+import { soakWatchers } from './soak-watchers.ts'
 
 /** Default duration. */
 const MINUTES = 10
@@ -118,19 +119,21 @@ async function soakChanges({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>):
 
 const USAGE =
   `npm run soak -- MINUTES, npm run soak -- oracle MINUTES [SEED] [${UPSTREAM_MODES.join('|')}], ` +
-  'npm run soak -- views MINUTES [SEED] or npm run soak -- changes MINUTES [SEED]\n'
+  'npm run soak -- views MINUTES [SEED], npm run soak -- changes MINUTES [SEED] or npm run soak -- watchers MINUTES\n'
 
 const [first, ...rest] = process.argv.slice(2)
 const isOracle = first === 'oracle'
 const isViews = first === 'views'
 const isChanges = first === 'changes'
-const minutes = Number((isOracle || isViews || isChanges ? rest[0] : first) ?? MINUTES)
+const isWatchers = first === 'watchers'
+const minutes = Number((isOracle || isViews || isChanges || isWatchers ? rest[0] : first) ?? MINUTES)
 const mode = UPSTREAM_MODES.find((name) => rest.includes(name)) ?? null
 const seed = Number(rest.slice(1).find((text) => text !== mode) ?? Date.now() % 2 ** 31)
 if (!(minutes > 0 && Number.isInteger(seed))) {
   process.stderr.write(USAGE)
   process.exitCode = 1
-} else if (isChanges) await soakChanges({ minutes, firstSeed: seed })
+} else if (isWatchers) await soakWatchers(minutes)
+else if (isChanges) await soakChanges({ minutes, firstSeed: seed })
 else if (isViews) await soakViews({ minutes, firstSeed: seed })
 else if (isOracle) await soakOracle({ minutes, firstSeed: seed, mode })
 else await soakKills(minutes)
