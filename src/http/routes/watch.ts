@@ -7,8 +7,10 @@ import type { Watcher } from '../watchers.ts'
 const HEARTBEAT_MS = 15_000
 /** How often the credential of a reader and the state of the sources are looked at, in ms. */
 const CHECK_MS = 1000
-/** Of one turn: what is queued for a reader that takes nothing is bounded by it. */
+/** Changes that are read at once. */
 const MAX_BATCH = 20
+/** Of events that are sent together. */
+const PART_BYTES = 64 * 1024
 /** Clients reconnect after so long, and up to twice as long, so that they do not come at once. */
 const RETRY_MS = 1000
 
@@ -57,20 +59,12 @@ export async function* streamChanges(
     yield Buffer.from(`retry: ${Math.round(RETRY_MS * (1 + random()))}\n\n`)
     for (let sentAt = clock.monotonic(); !watcher.stopped.aborted && !signal.aborted && maySee(); ) {
       const read = await following.read(position, MAX_BATCH, signal)
-      const events = [
-        ...newStates(following, states).map((source) =>
-          event(Buffer.from(JSON.stringify({ type: 'source', source })), position),
-        ),
-        ...read.changes.map((change, n) =>
-          event(render(change), n + 1 === read.changes.length ? read.position : null),
-        ),
-      ]
-      position = read.position
       const isSilent = clock.monotonic() - sentAt >= HEARTBEAT_MS
-      if (events.length > 0 || isSilent) {
-        yield events.length > 0 ? Buffer.concat(events) : HEARTBEAT
+      for (const part of joined(eventsOf(following, states, { read, position }, render), isSilent)) {
+        yield part
         sentAt = clock.monotonic()
       }
+      position = read.position
       if (!read.hasMore) await waker.next(CHECK_MS)
     }
     yield END
@@ -83,6 +77,36 @@ export async function* streamChanges(
     waker.close()
     watcher.close()
   }
+}
+
+type Batch = { read: Changes; position: string }
+
+function* eventsOf(
+  following: Following,
+  states: Map<string, string>,
+  { read, position }: Batch,
+  render: (change: Change) => Buffer,
+): Generator<Buffer> {
+  for (const source of newStates(following, states))
+    yield event(Buffer.from(JSON.stringify({ type: 'source', source })), position)
+  const last = read.changes.at(-1)
+  for (const change of read.changes) yield event(render(change), change === last ? read.position : null)
+}
+
+/** Joined up to `PART_BYTES`, which is what waits in memory for a reader that takes nothing; a heartbeat where there is no event. */
+function* joined(events: Iterable<Buffer>, isSilent: boolean): Generator<Buffer> {
+  let parts: Buffer[] = []
+  let bytes = 0
+  let isEmpty = true
+  for (const one of events) {
+    isEmpty = false
+    bytes = parts.push(one) === 1 ? one.length : bytes + one.length
+    if (bytes < PART_BYTES) continue
+    yield Buffer.concat(parts)
+    parts = []
+  }
+  if (parts.length > 0) yield Buffer.concat(parts)
+  if (isEmpty && isSilent) yield HEARTBEAT
 }
 
 const HEARTBEAT = Buffer.from(':\n\n')

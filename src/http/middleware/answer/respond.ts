@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { KoaContext, Middleware } from '../../request-state.ts'
-import { lengthOf, type UnsentBytes } from './unsent-bytes.ts'
+import { heldBytes, type UnsentBytes } from './unsent-bytes.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 /** A connection shows that its reader takes something only when a write ends: `connections.ts`. */
@@ -20,7 +20,7 @@ export function respond(unsent: UnsentBytes): Middleware {
       res.writeHead(status, isEmpty ? all : { ...all, 'Content-Length': '0' }).end()
       return
     }
-    const bytes = lengthOf(body)
+    const bytes = heldBytes(state.response)
     if (body instanceof Readable) stream(context, status, { ...all, 'Content-Type': type }, body)
     else {
       const complete = { ...all, 'Content-Type': type, 'Content-Length': String(bytes) }

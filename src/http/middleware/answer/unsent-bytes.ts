@@ -20,17 +20,18 @@ export function requireRoom(unsent: UnsentBytes): Middleware {
   return async ({ req, state }, next) => {
     await next()
     const { body } = state.response
-    if (body === undefined) return
-    const refusal = unsent.refusal(req, lengthOf(body))
+    const refusal = unsent.refusal(req, heldBytes(state.response))
     if (refusal === null) return
     if (body instanceof Readable) body.destroy()
     throw refusal
   }
 }
 
-/** The bytes that an answer holds until its reader has taken them. */
-export const lengthOf = (body: NonNullable<HandlerResponse['body']>): number =>
-  body instanceof Readable ? STREAM_BYTES : Buffer.byteLength(body)
+/** What an answer holds until its reader has taken it. Streams of changes are idle, and have a limit of their own: `watchers.ts`. */
+export function heldBytes({ body = '', isWatch = false }: HandlerResponse): number {
+  if (body instanceof Readable) return isWatch ? 0 : STREAM_BYTES
+  return Buffer.byteLength(body)
+}
 
 /**
  * Counts the bytes of answers that wait until their readers take them. Both limits are exceeded by one answer at most:

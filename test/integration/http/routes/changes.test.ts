@@ -231,6 +231,16 @@ test('changes: watchers are limited, and a revoked key ends its stream', async (
   await eventually('ended', () => stream.isEnded)
 })
 
+test('changes: streams that are open for one address leave room for its other answers', async (t) => {
+  const market = await openMarket(t, {
+    toml: '[registry]\nlisting_shape = "off"\n[changes]\nmax_watchers_per_reader = 200',
+  })
+  await market.publish({ listing_id: 'a', ...OFFER, demands: [{ text: 'x'.repeat(8000) }] })
+  const streams = await Promise.all(Array.from({ length: 150 }, () => openStream(t, `${market.url}/changes`)))
+  t.true(streams.every(({ response }) => response.status === 200))
+  t.is((await market.get('/listings')).status, 200)
+})
+
 test('changes: a reader that has left is no watcher any more, before the next heartbeat', async (t) => {
   const { url } = await openMarket(t, {
     toml: '[registry]\nlisting_shape = "off"\n[changes]\nmax_watchers_per_reader = 1',
