@@ -10,7 +10,7 @@ import type { SourceNote } from '../wire/source.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
 import { createFindBounds } from './by-price/outliers.ts'
-import { currentPosition, type Following, followChanges } from './changes/market-changes.ts'
+import { currentPosition, type Following, followChanges, type SharedReads } from './changes/market-changes.ts'
 import { type RuleCount, SourceDenials } from './curation.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, selectAll } from './facets.ts'
@@ -100,6 +100,7 @@ export function createMarket(parts: MarketParts): Market {
   const shared = { ...parts, sources, holdings, itemPrices }
   const settings = { ...shared, boundsOf: createFindBounds(shared) }
   const read = createQueryReader(parts)
+  const reads: SharedReads = new Map()
   const positionOf = (checked: CheckedQuery) => feed && currentPosition({ sources, feed }, checked)
   const visibleTo = ({ reader }: MarketRequest) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
@@ -149,7 +150,7 @@ export function createMarket(parts: MarketParts): Market {
     },
     changes: async (asked, since, request) => {
       if (feed === undefined) throw new EntrepotError('bad_request', 'Changes are not followed here')
-      return followChanges({ ...settings, feed, parts }, await ask(asked, request), since)
+      return followChanges({ ...settings, feed, parts, reads }, await ask(asked, request), since)
     },
     find: (listingId, registry, request) => {
       const { isLoop, ...path } = read.path(request)

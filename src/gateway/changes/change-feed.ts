@@ -9,6 +9,7 @@ import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { Feed, NewFeedChange } from '../../store/feed.ts'
 import { ChangeLog, nameOf } from './change-log.ts'
 import { EarlierCopies } from './earlier-copies.ts'
+import type { FollowedRegistry } from './followed-registry.ts'
 import { statesOf } from './held-copy.ts'
 import { unloggedChanges } from './unlogged-changes.ts'
 
@@ -20,17 +21,6 @@ const POLL_INTERVAL_MS = 10_000
 const RETRY_MS = 500
 /** Of the log, here and in the store. */
 const MAX_LOG_BYTES = 32 * 1024 * 1024
-
-/** The own Registry: it follows a changelog, which is ahead of the log of changes. */
-export type FollowedRegistry = {
-  name: string
-  /** Of the changelog. */
-  position: () => string
-  /** Resolves when every change of the store before this call is in memory. */
-  catchUp: () => Promise<void>
-  /** Ids that have changed since a position of the changelog; `lost` where that is not known, or not of which publisher. */
-  changedSince: (position: string) => Promise<readonly string[] | 'lost'>
-}
 
 type HeldSource = Pick<NamedSource, 'name'> & { held: NonNullable<NamedSource['held']> }
 
@@ -298,6 +288,7 @@ export class ChangeFeed {
   async #readAll(): Promise<void> {
     const { feed } = this.#options
     const { log } = this
+    const { added, incarnation } = log
     for (let isWhole = false; !isWhole; ) {
       const read = await feed.read(log.end, BATCH)
       if (read.incarnation !== log.incarnation) {
@@ -315,7 +306,7 @@ export class ChangeFeed {
     }
     this.#isFaulty = false
     this.#readAfter(POLL_INTERVAL_MS)
-    this.advanced.emit()
+    if (log.added !== added || log.incarnation !== incarnation) this.advanced.emit()
   }
 
   /** Whether the change of an entry of the own Registry is not in memory yet. */

@@ -48,7 +48,7 @@ export type Following = {
   /** Of now; `since` where it was given. */
   position: string
   /** Rejects with `gone` where what is behind the position is not known any more. */
-  read: (since: string, limit: number, signal: AbortSignal) => Promise<Changes>
+  read: (since: string, limit: number) => Promise<Changes>
   /** Calls back when there may be changes. Returns how to stop. */
   onAdvance: (notify: () => void) => () => void
   /** What is known of each source, and whether its changes are followed. */
@@ -56,7 +56,14 @@ export type Following = {
 }
 
 /** `parts`: the sources with their health; `sources`: the same, traced. */
-type ChangesSettings = MergeSettings & { feed: ChangeFeed; parts: Pick<MarketParts, 'sources'> }
+type ChangesSettings = MergeSettings & {
+  feed: ChangeFeed
+  parts: Pick<MarketParts, 'sources'>
+  reads: SharedReads
+}
+
+/** Reads that run, by what they read: a change wakes many readers of one query at one position. */
+export type SharedReads = Map<string, Promise<Changes>>
 
 /** @throws EntrepotError `bad_request` or `gone` for `since` */
 export function followChanges(
@@ -69,12 +76,19 @@ export function followChanges(
   const digest = digestIn(feed, view)
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
   const start = since ?? sealNow(feed, view, digest)
-  checkPosition(feed, view, open(start))
+  let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
+  checkPosition(feed, view, latest.position)
   return {
     position: start,
-    read: async (from, limit, signal) => {
-      const { position, ...read } = await readEntries(settings, view, { from: open(from), limit, signal })
-      return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
+    read: async (text, limit) => {
+      const { incarnation } = feed.log
+      if (latest.text !== text || latest.incarnation !== incarnation)
+        latest = { incarnation, text, position: open(text) }
+      const from = latest.position
+      checkPosition(feed, view, from)
+      if (from.position === feed.log.end && from.caughtUpTo === from.position)
+        return { changes: [], hasMore: false, position: text }
+      return readTogether(settings, view, { digest, from, limit })
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
     sources: () => describeSources(parts.sources, view),
@@ -141,12 +155,35 @@ function checkPosition(
       throw goneError(`is older than what is held of ${name}`)
 }
 
+function readTogether(
+  settings: ChangesSettings,
+  view: ChangesView,
+  { digest, from, limit }: { digest: string; from: FeedPosition; limit: number },
+): Promise<Changes> {
+  const { feed, reads } = settings
+  // The digest leaves out which gateways a query has passed, and these decide which sources it reads.
+  const key = [digest, limit, from.position, from.caughtUpTo, from.missing, ...(view.query.via ?? [])].join(
+    ' ',
+  )
+  const running = reads.get(key)
+  if (running !== undefined) return running
+  const read = readEntries(settings, view, from, limit)
+    .then(({ position, ...rest }) => ({
+      ...rest,
+      position: sealPosition(position, digest, feed.log.incarnation),
+    }))
+    .finally(() => reads.delete(key))
+  reads.set(key, read)
+  return read
+}
+
 type EntriesRead = Omit<Changes, 'position'> & { position: FeedPosition }
 
 async function readEntries(
   settings: ChangesSettings,
   view: ChangesView,
-  { from, limit, signal }: { from: FeedPosition; limit: number; signal: AbortSignal },
+  from: FeedPosition,
+  limit: number,
 ): Promise<EntriesRead> {
   const { feed } = settings
   const { incarnation } = feed.log
@@ -176,7 +213,7 @@ async function readEntries(
         hasMore,
         position: { position, caughtUpTo: hasMore ? from.caughtUpTo : position, missing },
       }
-    await nextTurn(signal)
+    await nextTurn()
   }
 }
 

@@ -93,7 +93,7 @@ export const changeRoutes = (
       const rowOf = rowsOf(request, isPlain)
       const following = await follow(gateway, request, isParameter, isStream)
       if (!isStream && waitSeconds === null)
-        return answer(await following.read(following.position, limit, request.signal), following, rowOf)
+        return answer(await following.read(following.position, limit), following, rowOf)
       const options = { following, ...openWatch(watching, request) }
       if (waitSeconds !== null) {
         const waited = answer(await waitForChanges(options, limit, waitSeconds * 1000), following, rowOf)

@@ -31,7 +31,8 @@ export async function waitForChanges(options: WatchOptions, limit: number, waitM
   const end = clock.monotonic() + waitMs
   try {
     for (let since = following.position; ; ) {
-      const read = await following.read(since, limit, signal)
+      const read = await following.read(since, limit)
+      signal.throwIfAborted()
       const leftMs = end - clock.monotonic()
       if (read.changes.length > 0 || leftMs <= 0 || watcher.stopped.aborted) return read
       since = read.position
@@ -58,7 +59,7 @@ export async function* streamChanges(
   try {
     yield Buffer.from(`retry: ${Math.round(RETRY_MS * (1 + random()))}\n\n`)
     for (let sentAt = clock.monotonic(); !watcher.stopped.aborted && !signal.aborted && maySee(); ) {
-      const read = await following.read(position, MAX_BATCH, signal)
+      const read = await following.read(position, MAX_BATCH)
       const isSilent = clock.monotonic() - sentAt >= HEARTBEAT_MS
       for (const part of joined(eventsOf(following, states, { read, position }, render), isSilent)) {
         yield part
@@ -90,8 +91,16 @@ function* eventsOf(
   for (const source of newStates(following, states))
     yield event(Buffer.from(JSON.stringify({ type: 'source', source })), position)
   const last = read.changes.at(-1)
-  for (const change of read.changes) yield event(render(change), change === last ? read.position : null)
+  for (const change of read.changes) {
+    const known = eventOf.get(change)
+    const made = known ?? event(render(change), change === last ? read.position : null)
+    if (known === undefined) eventOf.set(change, made)
+    yield made
+  }
 }
+
+/** Readers of one query share what was read for all of them. */
+const eventOf = new WeakMap<Change, Buffer>()
 
 /** Joined up to `PART_BYTES`, which is what waits in memory for a reader that takes nothing; a heartbeat where there is no event. */
 function* joined(events: Iterable<Buffer>, isSilent: boolean): Generator<Buffer> {

@@ -25,11 +25,7 @@ export const marketChangesTool = defineTool({
   run: async (market, { since = null, ...input }, request) => {
     const query = marketQuery(market, { ...input, status: 'open' }, 'newest')
     const following = await market.changes(query, since, request)
-    const { changes, position, hasMore } = await following.read(
-      following.position,
-      MAX_CHANGES,
-      request.signal,
-    )
+    const { changes, position, hasMore } = await following.read(following.position, MAX_CHANGES)
     const listed = changes.filter(({ kind }) => kind === 'listing').length
     const counts = `${listed} new or changed, ${changes.length - listed} gone`
     const notice = [
