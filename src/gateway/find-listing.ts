@@ -27,12 +27,13 @@ import {
   visibleSources,
   withBudget,
 } from './sources.ts'
+import { bothHold, type Validity, validityOf, whileHeld } from './validity.ts'
 
 /**
  * `merged` is `null` only where every visible source has no such listing. `complete`: every source that could
  * have a better copy has answered.
  */
-export type MergedLookup = Reports & { merged: MergedItem | null }
+export type MergedLookup = Reports & { merged: MergedItem | null; isCurrent: Validity }
 
 type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string }
 
@@ -53,7 +54,9 @@ export async function findListing(
   const { sources, budgetMs, clock } = settings
   const query = { ...ANY_STATUS, ...lookup }
   const visible = visibleSources(sources, request)
-  if (!hasIdLength(lookup.listingId)) return { ...reportOutcomes([], new Map(), settings), merged: null }
+  const isHeld = whileHeld(visible)
+  if (!hasIdLength(lookup.listingId))
+    return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
   const ranked = rankSources(visible)
   const standing = request.reader.filter
   const view = decidingView(standing)
@@ -71,7 +74,12 @@ export async function findListing(
   const better = seen.filter((answer) => merged === null || answer.rank <= rank)
   const bounds = await settings.boundsOf(request.reader)
   const shown = merged && describeItem(merged, { ...settings, bounds })
-  return { ...reports, merged: shown, complete: better.every(({ outcome }) => isComplete(outcome)) }
+  return {
+    ...reports,
+    merged: shown,
+    complete: better.every(({ outcome }) => isComplete(outcome)),
+    isCurrent: bothHold(validityOf({ outcomes, areBoundsCurrent: bounds.isCurrent }, null, clock), isHeld),
+  }
 }
 
 type Answer = { rank: number; outcome: Outcome; items: readonly Item[] }

@@ -1,4 +1,5 @@
 import type { Clock } from '../domain/clock.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
@@ -43,6 +44,18 @@ const whileCurrent =
     const now = clock.monotonic()
     return now < until && checks.every((isCurrent) => isCurrent(now))
   }
+
+/** Whether these sources have in memory what they have now. */
+export function whileHeld(sources: readonly NamedSource[]): () => boolean {
+  const checks = sources.flatMap(({ held }) => (held === undefined ? [] : [whileVersion(held.version)]))
+  return () => checks.every((isSame) => isSame())
+}
+
+function whileVersion(version: (() => string) | undefined): () => boolean {
+  if (version === undefined) return () => false
+  const before = version()
+  return () => version() === before
+}
 
 /** `other` absent: the first alone. */
 export function bothHold(one: Validity, other: Validity): Validity {

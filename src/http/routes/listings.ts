@@ -118,9 +118,9 @@ const getPlain = ({ market }: Gateway): Route => ({
   responses: { 200: { description: 'The listing', schema: z.object({ listing: listingSchema }) } },
   problems: [404],
   handle: async ({ params, reader, signal, trace }) => {
-    const { merged } = await market.find(params.id ?? '', null, { reader, signal, trace })
+    const { merged, isCurrent } = await market.find(params.id ?? '', null, { reader, signal, trace })
     if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
-    return { body: Buffer.concat([OPEN_LISTING, merged.bytes, CLOSE_LISTING]) }
+    return { body: Buffer.concat([OPEN_LISTING, merged.bytes, CLOSE_LISTING]), isCurrent }
   },
 })
 
@@ -253,7 +253,7 @@ const getMerged = (gateway: Gateway): Route => ({
 async function findMerged(gateway: Gateway, request: RequestContext): Promise<HandlerResponse> {
   const { params, query, caller } = request
   const listing = await gateway.market.find(params.id ?? '', query.registry || null, marketRequestOf(request))
-  const { merged, complete, sources } = listing
+  const { merged, complete, sources, isCurrent } = listing
   if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
   const end = complete
     ? CLOSE_LISTING
@@ -261,6 +261,7 @@ async function findMerged(gateway: Gateway, request: RequestContext): Promise<Ha
   return {
     body: Buffer.concat([OPEN_LISTING, renderItem(merged), end]),
     headers: oneListingHeaders(listing, caller, gateway),
+    isCurrent,
   }
 }
 

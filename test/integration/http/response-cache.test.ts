@@ -4,7 +4,7 @@ import test from 'ava'
 import { EntrepotError } from '../../../src/errors.ts'
 import type { HandlerResponse, Route } from '../../../src/http/route.ts'
 import { eventually } from '../../helpers/eventually.ts'
-import { listingTexts } from '../../helpers/fake-registry.ts'
+import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { gatewayToml, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { inject } from '../../helpers/inject.ts'
 import { listen } from '../../helpers/listen.ts'
@@ -12,9 +12,10 @@ import { manualClock } from '../../helpers/manual-clock.ts'
 import { oneRouteApp } from '../../helpers/one-route-app.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
-import { ALICE, mintKey, publish, unixNow } from '../../helpers/seller.ts'
+import { ALICE, mintKey, publish, unixNow, update } from '../../helpers/seller.ts'
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
+const STOREFRONT = 'http://storefront.example/'
 const ADMIN = { Authorization: 'Bearer admin' }
 
 test('response cache: same request, same bytes, until something changes', async (t) => {
@@ -24,6 +25,8 @@ test('response cache: same request, same bytes, until something changes', async 
   const again = await get('/listings?limit=5')
   t.is(again.text, first.text)
   t.is(again.headers.get('content-type'), first.headers.get('content-type'))
+  const one = await get('/listings/one')
+  t.is((await get('/listings/one')).text, one.text)
 
   await publish(url, ALICE, { listing_id: 'two' })
   t.is((await get('/listings?limit=5')).json().count, 2, 'a write is read at once')
@@ -34,6 +37,27 @@ test('response cache: same request, same bytes, until something changes', async 
     { timestamp: unixNow() + 5 },
   )
   t.true((await get('/listings?limit=5')).text.includes('https://new.example/'))
+  await update(url, 'one', { status: 'closed' })
+  t.like((await get('/listings/one')).json().listing as object, { status: 'closed' })
+})
+
+test('response cache: the answer for an id is made again when a worse copy in memory has gone', async (t) => {
+  const copy = { listing_id: 'own', publisher_id: 7, storefront_url: STOREFRONT }
+  const fake = await startFake(t, {
+    items: [listingText(copy)],
+    publishers: [[7, ALICE.address.toLowerCase(), STOREFRONT]],
+  })
+  const { url, get } = await startRegistry(t, {
+    toml: gatewayToml([{ name: 'up', url: fake.url, settings: 'mode = "snapshot"' }]),
+    environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
+  })
+  await publish(url, ALICE, { listing_id: 'own', storefront_url: STOREFRONT })
+  const isCopied = async () => (await get('/listings/own')).text.includes('"also_in":["up"]')
+  await eventually('the copy is found', isCopied)
+  t.true(await isCopied())
+  fake.items = []
+  await fetch(`${url}/admin/sources/up/refresh`, { method: 'POST', headers: ADMIN })
+  await eventually('the copy is gone', async () => !(await isCopied()))
 })
 
 test('response cache: every request passes the gate first', async (t) => {
