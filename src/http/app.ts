@@ -25,6 +25,7 @@ import { traceRequests } from './middleware/tracing.ts'
 import type { Route } from './route.ts'
 import { answerSigned, type SignedLine } from './signed-line/answer-signed.ts'
 import { askPlain } from './signed-line/ask-plain.ts'
+import { translateAnswers } from './signed-line/translate.ts'
 import { answerRecorded, verifySigned } from './signed-line/verify-signed.ts'
 
 type AppOptions = {
@@ -79,6 +80,7 @@ export function createApp(options: AppOptions): Koa {
     compressBodies(),
     answerUnmodified(),
     cacheResponses(metrics.countLookup),
+    translateAnswers(line),
     callHandler(options.clientAddress),
   ])
     app.use(middleware)

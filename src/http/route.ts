@@ -103,6 +103,8 @@ export type HandlerResponse = {
   /** The body as gzip, where it was compressed before; `null` if that failed. */
   gzipped?: Promise<Buffer | null>
   headers?: Readonly<Record<string, string>>
+  /** The hash of its canonical JSON, where the body is made for the signed line. */
+  content?: string | undefined
   /** It waits for changes: its duration is no latency. */
   isWatch?: boolean
   /** The response may be served again to the same request while this is true. */

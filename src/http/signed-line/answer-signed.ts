@@ -1,13 +1,11 @@
-import { Readable } from 'node:stream'
-import { at, formatJson, isJsonObject, type JsonObject, parseJson } from '../../json/value.ts'
 import { endWrite } from '../../registry/write/signed-write.ts'
-import { bodyHash, valueHash } from '../../signing/canonical-json.ts'
+import { bodyHash } from '../../signing/canonical-json.ts'
 import { type Exchange, isSigned, signAnswer } from '../../signing/exchange.ts'
 import { operationOf } from '../../signing/operations.ts'
 import type { Signer } from '../../signing/proof.ts'
 import type { KoaContext, Middleware } from '../request-state.ts'
 import { type HandlerResponse, json, NO_STORE } from '../route.ts'
-import { type BodyOptions, inSignedLine } from './bodies.ts'
+import type { BodyOptions } from './bodies.ts'
 import type { Verification } from './verify-signed.ts'
 
 /** Who answers readers of the signed line. */
@@ -49,46 +47,23 @@ function varying(response: HandlerResponse): HandlerResponse {
 
 async function signAnswered({ state }: KoaContext, line: SignedLine): Promise<void> {
   const { request, writer } = state.signed!
-  const { response, value } = translated(state.response, request.exchange.operation, line)
-  const { status = 200, body = '' } = response
+  const { status = 200, body = '' } = state.response
   if (writer !== null && line.writes !== null && state.recorded === undefined)
     await endWrite(writer, { status, body: String(body) }, line.writes)
-  state.response = signed(response, value, { exchange: request.exchange, line })
-}
-
-/** `value`: of its body, where that is known. */
-type Translated = { response: HandlerResponse; value?: JsonObject }
-
-/** In members of the signed line. */
-function translated(response: HandlerResponse, operation: string, line: SignedLine): Translated {
-  const { body, status = 200 } = response
-  if (body === undefined) return { response }
-  if (body instanceof Readable) {
-    body.destroy()
-    return { response: json({ detail: 'Signed answers are JSON' }, 406) }
-  }
-  const value = status === 200 ? parseJson(body.toString()) : null
-  if (!isJsonObject(value)) return { response }
-  const answer = inSignedLine(operation, value, line)
-  const { listing } = answer
-  if (listing === null) return { response: json({ detail: 'Listing not found' }, 404) }
-  // These readers act on a listing without a look at how old its copy is.
-  if (at(listing, '_meta', 'stale') === true)
-    return { response: json({ detail: 'The Registry of this listing does not answer now' }, 503) }
-  return { response: { ...response, body: formatJson(answer) }, value: answer }
+  state.response = signed(state.response, request.exchange, line)
 }
 
 /** An answer without a canonical form cannot be signed: an unsigned 500, as of the public implementation. */
 function signed(
   response: HandlerResponse,
-  value: JsonObject | undefined,
-  { exchange, line: { signer, nowSeconds } }: { exchange: Exchange; line: SignedLine },
+  exchange: Exchange,
+  { signer, nowSeconds }: SignedLine,
 ): HandlerResponse {
   const { status = 200, body = '', headers } = response
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(String(body))
   const { Vary: _vary, 'WWW-Authenticate': _scheme, ...others } = headers ?? {}
   try {
-    const content = value === undefined ? bodyHash(bytes) : valueHash(value)
+    const { content = bodyHash(bytes) } = response
     const signature = signAnswer(signer, { status, content, timestamp: nowSeconds(), exchange })
     const sent = bytes.length === 0 ? {} : { body: bytes }
     return { status, ...sent, headers: { ...others, ...NO_STORE, ...signature } }

@@ -158,6 +158,8 @@ test('signed writes: a key is changed without an outage, and a retired wallet is
   let now = unixNow()
   const { url, get, send, publish: publishSigned } = await start(t, { now: () => now })
   await publishSigned()
+  const row = async () => (await send('GET', '/listings/a%20b')).body.listing
+  for (let n = 0; n < 2; n++) t.deepEqual((await row()).publisher_principals, { identities: [SELLER.party] })
   const path = '/publishers/1/identity-rotations'
   const body = await rotationBody(SELLER, NEXT, {
     subject: 'publisher:1',
@@ -171,8 +173,8 @@ test('signed writes: a key is changed without an outage, and a retired wallet is
     isSigned: true,
     body: { status: 'overlap', overlap_seconds: 100, retired_at: null },
   })
-  const row = async () => (await send('GET', '/listings/a%20b')).body.listing
-  t.deepEqual((await row()).publisher_principals, { identities: [NEXT.party, SELLER.party] })
+  for (let n = 0; n < 2; n++)
+    t.deepEqual((await row()).publisher_principals, { identities: [NEXT.party, SELLER.party] })
   t.is(
     (await publish(url, ALICE, { listing_id: 'plain', offer_resource: {} }, { timestamp: now })).status,
     201,
