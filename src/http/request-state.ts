@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
 import type { Caller } from '../domain/api-key.ts'
 import type { Reader } from '../domain/reader.ts'
@@ -36,3 +37,7 @@ type RequestState = {
 
 export type Middleware = Koa.Middleware<RequestState>
 export type KoaContext = Koa.ParameterizedContext<RequestState>
+
+/** The first line of a header, by its lower-case name. To ask Node for the lines makes those of all headers. */
+export const firstLineOf = (request: IncomingMessage, name: string): string | undefined =>
+  request.headers[name] === undefined ? undefined : request.headersDistinct[name]?.[0]

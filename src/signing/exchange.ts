@@ -122,11 +122,11 @@ export type SignedRequest = {
 
 /**
  * Who has signed a request. Checks in the order of the public implementation, whose words the faults are.
- * @param question as its path and body say. @param now Unix seconds
+ * @param question as its path and body say; `content` is the `bodyHash` of its body. @param now Unix seconds
  */
 export function readRequest(
   headers: IncomingHttpHeaders,
-  { method, operation, resource, body }: Operation & { method: string; body: Buffer },
+  { method, operation, resource, content }: Operation & { method: string; content: string },
   now: number,
 ): { fault: RequestFault } | SignedRequest {
   const read = (name: string): string => headers[`x-market-${name}`]?.toString() ?? ''
@@ -142,7 +142,6 @@ export function readRequest(
   if (Math.abs(now - Number(timestamp)) > MAX_SKEW_SECONDS) return { fault: 'timestamp_skew' }
   const exchange = { method, operation, resource, requestId }
   const about = { version: REQUEST_VERSION, role, principal, exchange, timestamp }
-  const content = bodyHash(body)
   const message = messageOf(about, [content])
   return isProof(principal, message, read('signature'))
     ? { principal, role: role as Role, exchange, timestamp: Number(timestamp), content }

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 /** What a request is about, in the words of the signed line. */
 export type Operation = { operation: string; resource: string }
 
@@ -48,11 +50,18 @@ function textOf(segment: string): string | null {
   }
 }
 
-/** The body that a GET signs in place of its query, as JSON text. */
+/** The body that a GET signs in place of its query, as canonical JSON. */
 export function queryBody(query: string, ifMatch: string | undefined): string {
   const pairs = [...new URLSearchParams(`&${query}`)].sort(comparePairs)
-  return JSON.stringify({ query: pairs, ...(ifMatch !== undefined && { if_match: etagIn(ifMatch) }) })
+  return JSON.stringify({ ...(ifMatch !== undefined && { if_match: etagIn(ifMatch) }), query: pairs })
 }
+
+/** The hash of that body. */
+export const queryHash = (query: string, ifMatch: string | undefined): string =>
+  query === '' && ifMatch === undefined ? NO_QUERY : hash('sha256', queryBody(query, ifMatch))
+
+/** Single listings are read again before every message of a negotiation. */
+const NO_QUERY = hash('sha256', '{"query":[]}')
 
 /** By code point, as bytes of UTF-8 are ordered. */
 const comparePairs = ([a, x]: readonly [string, string], [b, y]: readonly [string, string]): number =>

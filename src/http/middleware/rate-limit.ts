@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import type { Caller } from '../../domain/api-key.ts'
-import type { Limiter, LimitKind } from '../../domain/limiter.ts'
+import type { Limiter, LimitKind, LimitState } from '../../domain/limiter.ts'
 import type { Reader } from '../../domain/reader.ts'
 import { rateLimited, rateLimitHeaders } from '../../registry/errors.ts'
 import { type Principal, publisherOf } from '../../signing/principal.ts'
@@ -59,18 +59,20 @@ const limitOf = (principal: Principal, gate: Gate): [LimitKind, string] =>
     ? ['publish', `publisher:${publisherOf(principal)}`]
     : ['principal', `principal:${publisherOf(principal)}`]
 
-/** Refuses addresses that sign too much, before any signature is checked. Rejects with `rate_limited` (429). */
+/** Refuses addresses that sign too much, before any signature is checked. Rejects with `rate_limited` (429); `null` without a limit. */
 export const createAddressLimit =
   (limiter: Limiter, clientAddress: (request: IncomingMessage) => string) =>
-  async (request: IncomingMessage): Promise<void> => {
-    const state = await limiter('signed_address', () => `address:${clientAddress(request)}`)
-    if (!state?.exceeded) return
-    const { limit, resetSeconds } = state
-    const detail =
-      `More than ${limit} requests of the signed line from this address in a minute; try again in ${resetSeconds} s. ` +
-      'This answer is not signed, since it is given before a signature is checked'
-    throw rateLimited('signed_address', state, detail)
-  }
+  (request: IncomingMessage): Promise<void> | null =>
+    limiter('signed_address', () => `address:${clientAddress(request)}`)?.then(refuseAddress) ?? null
+
+function refuseAddress(state: LimitState): void {
+  if (!state.exceeded) return
+  const { limit, resetSeconds } = state
+  const detail =
+    `More than ${limit} requests of the signed line from this address in a minute; try again in ${resetSeconds} s. ` +
+    'This answer is not signed, since it is given before a signature is checked'
+  throw rateLimited('signed_address', state, detail)
+}
 
 /**
  * The address that limits count by; IPv6 by its /64, the network of one customer. `X-Forwarded-For` is read

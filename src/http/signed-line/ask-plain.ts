@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { EntrepotError } from '../../errors.ts'
 import { publisherOf, readPrincipal } from '../../signing/principal.ts'
-import type { KoaContext, Middleware } from '../request-state.ts'
+import { firstLineOf, type KoaContext, type Middleware } from '../request-state.ts'
 import type { SignedLine } from './answer-signed.ts'
 
 /** Hands the question of a signed read on as one of the plain line. */
@@ -12,7 +12,7 @@ export function askPlain(line: SignedLine | null): Middleware {
     // The whole body is signed, as JSON, and none stands for one that the reader has.
     for (const name of ['accept', 'accept-encoding', 'if-none-match']) setHeader(req, name, undefined)
     // The first one is signed.
-    setHeader(req, 'if-match', req.headersDistinct['if-match']?.[0])
+    setHeader(req, 'if-match', firstLineOf(req, 'if-match'))
     const problem = toPlainPublisher(context)
     if (problem === null) return next()
     try {
@@ -60,16 +60,14 @@ function toPlainPublisher(context: KoaContext): Problem | null {
 }
 
 /** Node gives headers in two ways. */
-function setHeader(
-  { headers, headersDistinct }: IncomingMessage,
-  name: string,
-  value: string | undefined,
-): void {
+function setHeader(request: IncomingMessage, name: string, value: string | undefined): void {
+  const { headers } = request
+  if (headers[name] === undefined) return
   if (value === undefined) {
     delete headers[name]
-    delete headersDistinct[name]
+    delete request.headersDistinct[name]
   } else {
     headers[name] = value
-    headersDistinct[name] = [value]
+    request.headersDistinct[name] = [value]
   }
 }

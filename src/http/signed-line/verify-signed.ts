@@ -6,18 +6,18 @@ import { beginWrite, conflict, type WriteRecords } from '../../registry/write/si
 import { validatedForm } from '../../registry/write/validate.ts'
 import { bodyHash } from '../../signing/canonical-json.ts'
 import { readRequest, replayHash, type SignedRequest } from '../../signing/exchange.ts'
-import { queryBody } from '../../signing/operations.ts'
+import { queryHash } from '../../signing/operations.ts'
 import { publisherOf } from '../../signing/principal.ts'
 import { readIntegerParameter } from '../parameters.ts'
-import type { KoaContext, Middleware } from '../request-state.ts'
+import { firstLineOf, type KoaContext, type Middleware } from '../request-state.ts'
 import { type HandlerResponse, type IntegerParameter, json, type Route } from '../route.ts'
 import { notCanonical, readSignedBody } from './signed-body.ts'
 
 export type Verification = {
   /** Unix seconds. */
   nowSeconds: () => number
-  /** Rejects over the limit of an address. */
-  limitAddress: (request: IncomingMessage) => Promise<void>
+  /** Rejects over the limit of an address; `null` if nothing is counted. */
+  limitAddress: (request: IncomingMessage) => Promise<void> | null
   /** Of the writes; `null` for a pure gateway. */
   writes: WriteRecords | null
   /** `false`: the plain line is closed, but for probes and the operator. */
@@ -36,11 +36,15 @@ export function verifySigned(options: Verification | null): Middleware {
       else await next()
       return
     }
-    await options.limitAddress(req)
+    const counted = options.limitAddress(req)
+    if (counted !== null) await counted
     requireIntegers(context)
-    const body = await signedBody(context, question.operation)
-    const method = req.method ?? ''
-    const request = readRequest(req.headers, { method, ...question, body }, options.nowSeconds())
+    const { method } = context
+    const content =
+      method === 'GET'
+        ? queryHash(context.querystring, firstLineOf(req, 'if-match'))
+        : await contentOf(context, question.operation)
+    const request = readRequest(req.headers, { method, ...question, content }, options.nowSeconds())
     if ('fault' in request) {
       state.response = json({ detail: request.fault }, 401)
       return
@@ -77,10 +81,10 @@ const isClosed = ({ gate, path }: Route): boolean =>
 const OPEN: ReadonlySet<string> = new Set(['/live', '/ready', '/health', '/admin', '/assets/*file'])
 
 /** @throws EntrepotError `invalid` for a parameter that is no integer, before anything is verified */
-function requireIntegers({ state: { route }, params, query }: KoaContext): void {
-  for (const parameter of route.parameters ?? []) {
+function requireIntegers(context: KoaContext): void {
+  for (const parameter of context.state.route.parameters ?? []) {
     if (!isInteger(parameter)) continue
-    const value = (parameter.in === 'path' ? params : query)[parameter.name]
+    const value = (parameter.in === 'path' ? context.params : context.query)[parameter.name]
     readIntegerParameter(parameter, Array.isArray(value) ? value.at(-1) : value)
   }
 }
@@ -88,7 +92,7 @@ function requireIntegers({ state: { route }, params, query }: KoaContext): void 
 const isInteger = (parameter: NonNullable<Route['parameters']>[number]): parameter is IntegerParameter =>
   parameter.in !== 'header' && parameter.schema.type === 'integer'
 
-const NO_BODY = Buffer.alloc(0)
+const NO_BODY = bodyHash(Buffer.alloc(0))
 /** The bodies of others are ignored. */
 const HAVE_BODIES: ReadonlySet<string> = new Set([
   'listing.publish',
@@ -97,11 +101,9 @@ const HAVE_BODIES: ReadonlySet<string> = new Set([
   'publisher.identity.rotate',
 ])
 
-/** The body that is signed. Sets that of the handler. @throws EntrepotError for one that has no canonical form */
-async function signedBody(context: KoaContext, operation: string): Promise<Buffer> {
-  const { state, req, method } = context
-  if (method === 'GET')
-    return Buffer.from(queryBody(context.querystring, req.headersDistinct['if-match']?.[0]))
+/** The hash of the body that a write signs. Sets that of the handler. @throws EntrepotError for one that has no canonical form */
+async function contentOf(context: KoaContext, operation: string): Promise<string> {
+  const { state } = context
   state.body = null
   if (!HAVE_BODIES.has(operation)) return NO_BODY
   const body = await readSignedBody(context)
@@ -109,8 +111,7 @@ async function signedBody(context: KoaContext, operation: string): Promise<Buffe
   const signed =
     operation === 'listing.validate' ? Buffer.from(formatJson(validatedForm(body.value))) : body.bytes
   try {
-    bodyHash(signed)
-    return signed
+    return bodyHash(signed)
   } catch {
     throw notCanonical()
   }

@@ -61,13 +61,7 @@ test('vectors: the query body of a request has its pairs in order, and the etag 
     queryBody('status=open&limit=50&offset=0&gpu_model=H200', undefined),
     vectors['list/ed25519']!.canonical_body,
   )
-  t.is(
-    queryBody('limit=1', 'W/"deadbeef"'),
-    JSON.stringify(vectors['list-ifmatch/ed25519']!.body).replace(
-      /^\{"if_match":"deadbeef","query":(.*)\}$/,
-      '{"query":$1,"if_match":"deadbeef"}',
-    ),
-  )
+  t.is(queryBody('limit=1', 'W/"deadbeef"'), vectors['list-ifmatch/ed25519']!.canonical_body)
   t.is(
     queryBody('b=%FF&a=1+2&a=%EF%BD%A1&a=%F0%9F%98%80', undefined),
     '{"query":[["a","1 2"],["a","｡"],["a","😀"],["b","\ufffd"]]}',

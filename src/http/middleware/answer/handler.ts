@@ -3,7 +3,7 @@ import type { Caller } from '../../../domain/api-key.ts'
 import type { Reader } from '../../../domain/reader.ts'
 import type { Trace } from '../../../domain/trace.ts'
 import { decodeQuery } from '../../../filter-spec/parameters.ts'
-import type { KoaContext, Middleware } from '../../request-state.ts'
+import { firstLineOf, type KoaContext, type Middleware } from '../../request-state.ts'
 import type { LogMembers, QueryTexts, RequestContext, SignedCall } from '../../route.ts'
 import { CLIENT_CLOSED } from '../errors.ts'
 
@@ -59,10 +59,7 @@ class HandledRequest implements RequestContext {
     return this.#signal
   }
 
-  readonly header = (name: string): string | undefined => {
-    const { req } = this.#context
-    return req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]
-  }
+  readonly header = (name: string): string | undefined => firstLineOf(this.#context.req, name)
 
   readonly listHeader = (name: string): string | undefined => {
     const { req } = this.#context
