@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
+import type { Item } from '../domain/source/reading.ts'
 import { type Filter, type FilterSpec, filterIn, onSignedLine } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
@@ -85,7 +86,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       countLeftOut: signed.countLeftOut,
     }
     const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
-    const endFollowing = feed.attach(all, registry)
+    const { denialsOf } = gateway.market
+    const isDenied = (name: string, item: Item) => denialsOf(name)?.denies(item) === true
+    const endFollowing = feed.attach(all, registry, isDenied)
     cleanup.add(endFollowing)
     const stopEnding = endDueBlocks(new Blocks(scope.store, replica), clock)
     cleanup.add(stopEnding)

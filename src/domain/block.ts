@@ -53,6 +53,11 @@ export class BlockedSubjects {
     return isListed || this.#hasStorefront(storefrontUrl)
   }
 
+  /** Whether it is among them for no other reason than that its publisher is not known. */
+  mayHave(copy: Copy): boolean {
+    return copy.publisher === null && this.has(copy) && !this.#hasStorefront(copy.storefrontUrl)
+  }
+
   hasPublisher(publisher: string): boolean {
     return this.#publishers.has(publisher)
   }

@@ -28,6 +28,8 @@ export type ListingQuery = {
   hidden?: readonly HiddenRows[]
   /** Rows that do not exist for the reader: a source in memory leaves them out of `matched`, too. Live sources ignore it. */
   denied?: readonly HiddenRows[]
+  /** Asks a source in memory as if it had no copy of the listing: those that it has do not exist for the reader. */
+  ignoresHeld?: boolean
   /** Why a request for this query has just failed: only a cached Reading can answer. Sources in memory ignore it. */
   outage?: SourceError | null
   /** The reader's `Cache-Control`; absent: cached Readings may be served. */

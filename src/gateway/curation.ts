@@ -54,8 +54,8 @@ export class SourceDenials implements Denials {
   readonly #rows = new KeySet(() => this.#follow())
   /** Ids whose copies have changed since the rows were looked at. */
   readonly #changed = new Set<string>()
-  /** Of rows whose publisher is not known. */
-  readonly #unknown = new Set<string>()
+  /** Of rows that are denied since their publisher is not known. */
+  readonly #uncertain = new Set<string>()
   readonly #listeners = new Set<(listingIds: Iterable<string>) => void>()
   readonly #ends: readonly (() => void)[]
   #rules: readonly Rule[] = []
@@ -96,13 +96,17 @@ export class SourceDenials implements Denials {
     return this.#blocked.has(item) || isOutside(this.only.criteria, item)
   }
 
+  isUncertain(item: Item): boolean {
+    return this.#blocked.mayHave(item) && !isOutside(this.only.criteria, item)
+  }
+
   deniesPublisher(publisher: string): boolean {
     return this.#blocked.hasPublisher(publisher)
   }
 
   hidesUnknown(): boolean {
     this.#follow()
-    return this.#unknown.size > 0
+    return this.#uncertain.size > 0
   }
 
   onChange(listener: (listingIds: Iterable<string>) => void): () => void {
@@ -178,8 +182,8 @@ export class SourceDenials implements Denials {
   #update(listingId: string): boolean {
     const copies = this.#source.held?.find(listingId) ?? []
     const denied = copies.filter(({ item }) => this.#blocked.has(item))
-    if (denied.some(({ item }) => item.publisher === null)) this.#unknown.add(listingId)
-    else this.#unknown.delete(listingId)
+    if (denied.some(({ item }) => this.isUncertain(item))) this.#uncertain.add(listingId)
+    else this.#uncertain.delete(listingId)
     return this.#rows.set(
       listingId,
       denied.map(({ key }) => key),

@@ -64,14 +64,20 @@ export async function findListing(
     readUntilFound({ ranked, view }, query, signal),
   )
   const seen = withinView(answers, { ranked, view }, query.listingId)
-  const outcomes = visible.flatMap((one) =>
-    seen.flatMap(({ outcome }) => (outcome.source === one ? [outcome] : [])),
+  const merged = mergeAnswers(
+    { ranked, view, standing },
+    { answers, seen },
+    query.listingId,
+    clock.monotonic(),
   )
-  const merged = mergeAnswers({ ranked, view, standing }, seen, query.listingId, clock.monotonic())
+  const rank = ranked.findIndex(({ name }) => name === merged?.registry)
+  // Which of the worse ones have answered by now depends on what is hidden, too.
+  const better = seen.filter((answer) => merged === null || answer.rank <= rank)
+  const outcomes = visible.flatMap((one) =>
+    better.flatMap(({ outcome }) => (outcome.source === one ? [outcome] : [])),
+  )
   const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), settings)
   if (merged === null && !request.isLoop) rejectUnknown(reports)
-  const rank = ranked.findIndex(({ name }) => name === merged?.registry)
-  const better = seen.filter((answer) => merged === null || answer.rank <= rank)
   const bounds = await settings.boundsOf(request.reader)
   const shown = merged && describeItem(merged, { ...settings, bounds })
   return {
@@ -94,13 +100,14 @@ async function readUntilFound(
   before: readonly Answer[] = [],
   from = 0,
 ): Promise<Answer[]> {
-  const holder = ranked.findIndex(
-    ({ held }, rank) => rank >= from && held !== undefined && held.find(query.listingId).length > 0,
-  )
+  const holders = holdersInView(before, { ranked, view }, query.listingId)
+  const holder = ranked.findIndex((_, rank) => rank >= from && holders.has(rank))
   const end = holder === -1 ? ranked.length : holder + 1
   const settled = new Map<number, Answer>()
   const pending = ranked.slice(from, end).map(async (source, n) => {
-    const answer = { rank: from + n, ...(await readSource(source, query, signal)) }
+    // What is held and hidden is no answer, not even while the source is away.
+    const asked = holders.has(from + n) ? query : { ...query, ignoresHeld: true }
+    const answer = { rank: from + n, ...(await readSource(source, asked, signal)) }
     settled.set(answer.rank, answer)
     return answer
   })
@@ -117,6 +124,20 @@ async function readUntilFound(
   return readUntilFound({ ranked, view }, query, signal, answers, end)
 }
 
+/** Ranks of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
+function holdersInView(
+  answers: readonly Answer[],
+  { ranked, view }: Sight,
+  listingId: string,
+): ReadonlySet<number> {
+  const decisions = decide(copiesOf(answers, { ranked, view }, listingId), { status: null })
+  return new Set(
+    decisions
+      .filter(({ decider }) => view.has(decider.item, ranked[decider.rank]!.name))
+      .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies].map(({ rank }) => rank)),
+  )
+}
+
 /** Without the copies of listings whose best copy is outside the view. */
 function withinView(
   answers: readonly Answer[],
@@ -125,7 +146,9 @@ function withinView(
 ): readonly Answer[] {
   if (view.key === '') return answers
   const outside = new Set<Item>()
-  for (const { decider, otherCopies } of decide(copiesOf(answers, ranked, listingId), { status: null }))
+  for (const { decider, otherCopies } of decide(copiesOf(answers, { ranked, view }, listingId), {
+    status: null,
+  }))
     if (!view.has(decider.item, ranked[decider.rank]!.name))
       for (const { item } of [decider, ...otherCopies]) outside.add(item)
   return answers.map((answer) => {
@@ -137,10 +160,18 @@ function withinView(
   })
 }
 
-/** Those of the answers, and of sources in memory that were not asked. */
-function copiesOf(answers: readonly Answer[], ranked: readonly NamedSource[], listingId: string): Copy[] {
-  const asked = new Set(answers.map(({ rank }) => rank))
-  const held = ranked.flatMap((source, rank) => (asked.has(rank) ? [] : heldCopies(source, rank, listingId)))
+/**
+ * Those of the answers, and of sources in memory that were not asked. Of a source that has failed, what it holds outside the view:
+ * it hides the copies of worse ones.
+ */
+function copiesOf(answers: readonly Answer[], { ranked, view }: Sight, listingId: string): Copy[] {
+  const asked = new Map(answers.map(({ rank, outcome }) => [rank, outcome]))
+  const held = ranked.flatMap((source, rank) => {
+    const outcome = asked.get(rank)
+    if (outcome === undefined) return heldCopies(source, rank, listingId)
+    if (!(outcome.result instanceof SourceError)) return []
+    return heldCopies(source, rank, listingId).filter(({ item }) => !view.has(item, source.name))
+  })
   const read = answers.flatMap(({ items, rank }) =>
     items.map((item): Copy => ({ item, rank, status: 'open', isOwn: false })),
   )
@@ -162,20 +193,20 @@ async function readSource(
   return { outcome: { ...about, result: unreadable }, items }
 }
 
-/** The best copy, with what the answers and the sources in memory have of the others. */
+/** The best copy, with what the answers and the sources in memory have of the others. `seen`: without what is outside the view. */
 function mergeAnswers(
   { ranked, view, standing }: Sight,
-  answers: readonly Answer[],
+  { answers, seen }: { answers: readonly Answer[]; seen: readonly Answer[] },
   listingId: string,
   now: number,
 ): MergedItem | null {
-  const bestAnswer = answers.find(({ items }) => items.length > 0)
+  const bestAnswer = seen.find(({ items }) => items.length > 0)
   if (bestAnswer === undefined) return null
-  const copies = copiesOf(answers, ranked, listingId)
+  const copies = copiesOf(answers, { ranked, view }, listingId)
   const matches = ({ item, rank }: Copy) => view.has(item, ranked[rank]!.name)
   const decisions = decide(copies, { status: null, matches })
   const { decider, otherCopies, isConflict } = decisions.find(({ isShown }) => isShown)!
-  const better = answers.filter(({ rank }) => rank < bestAnswer.rank)
+  const better = seen.filter(({ rank }) => rank < bestAnswer.rank)
   const unchecked = better.flatMap(({ outcome: { source, result } }) =>
     result instanceof SourceError && traitsOf(result.reason).state !== 'skipped' ? [source.name] : [],
   )

@@ -23,6 +23,8 @@ export type Denials = {
   /** Whether there are any now. */
   isActive: () => boolean
   denies: (item: Item) => boolean
+  /** Of one that is denied: whether it is for no other reason than that its publisher is not known. */
+  isUncertain: (item: Item) => boolean
   /** What does not match is denied. A source in memory applies it, and another can be asked for it. */
   only: StandingFilter
   /** Whether copies that match are denied, too: by their publisher, storefront or id. */
@@ -42,13 +44,12 @@ export type Denials = {
 export function restrictSource(source: NamedSource, denials: Denials | null): NamedSource {
   const { held, readWhole, lookUp, select, storefrontOf } = source
   const inMemory = restrictQueries(denials)
-  const isDenied = (item: Item): boolean => denials?.isActive() === true && denials.denies(item)
   const hidesUnknown = () => denials?.hidesUnknown() === true
   const read: Source = async (query, range, signal) => {
-    if (query.listingId !== undefined) return withoutDenied(await source.read(query, range, signal), isDenied)
+    if (query.listingId !== undefined) return withoutDenied(await source.read(query, range, signal), denials)
     if (held?.answers(query) === true)
       return markUnknown(await source.read(inMemory(query), range, signal), hidesUnknown())
-    return readRestricted(source, query, { range, signal, isDenied, denials })
+    return readRestricted(source, query, { range, signal, denials })
   }
   return {
     ...source,
@@ -65,16 +66,18 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
           markUnknown(await select(inMemory(query), signal), hidesUnknown()),
         ),
     }),
-    ...(held && { held: denials === null ? held : restrictHeld(held, denials, isDenied) }),
+    ...(held && { held: denials === null ? held : restrictHeld(held, denials) }),
     ...(readWhole && {
       readWhole: async (query, signal) => {
         const whole = await readWhole(query, signal)
-        return whole === null || denials?.isActive() !== true ? whole : restrictWhole(whole, isDenied)
+        return whole === null || denials?.isActive() !== true ? whole : restrictWhole(whole, denials)
       },
     }),
     ...(lookUp && {
       lookUp: async (listings, query, signal) =>
-        (await lookUp(listings, query, signal)).map((copy) => (copy && isDenied(copy) ? null : copy)),
+        (await lookUp(listings, query, signal)).map((copy) =>
+          copy && isDenied(copy, denials) ? null : copy,
+        ),
     }),
     ...(storefrontOf && { storefrontOf: restrictDirectory(storefrontOf, denials) }),
   }
@@ -123,14 +126,14 @@ async function whileRulesHold<Info extends Pick<Reading, 'isCurrent'>>(
   return { ...info, isCurrent: (now?: number) => denials.version === version && isCurrent(now) }
 }
 
-function restrictHeld(held: Held, denials: Denials, isDenied: (item: Item) => boolean): Held {
+function restrictHeld(held: Held, denials: Denials): Held {
   const { version } = held
   return {
     ...held,
     ...(version && { version: () => `${version()}.${denials.version}` }),
     find: (listingId) => {
       const copies = held.find(listingId)
-      return denials.isActive() ? copies.filter(({ item }) => !isDenied(item)) : copies
+      return denials.isActive() ? copies.filter(({ item }) => !denials.denies(item)) : copies
     },
     onChange: (listener) => {
       const ends = [held.onChange(listener), denials.onChange(listener)]
@@ -141,17 +144,20 @@ function restrictHeld(held: Held, denials: Denials, isDenied: (item: Item) => bo
   }
 }
 
-function restrictWhole(whole: Whole, isDenied: (item: Item) => boolean): Whole {
+function restrictWhole(whole: Whole, denials: Denials): Whole {
   return {
     ...whole,
-    find: (listingId) => whole.find(listingId).filter((item) => isReadable(item) && !isDenied(item)),
+    find: (listingId) => whole.find(listingId).filter((item) => isReadable(item) && !isDenied(item, denials)),
   }
 }
 
-function withoutDenied(reading: Reading, isDenied: (item: Item) => boolean): Reading {
-  const denied = new Set(reading.listings.filter((item) => isReadable(item) && isDenied(item)))
+function withoutDenied(reading: Reading, denials: Denials | null): Reading {
+  const denied = new Set(reading.listings.filter((item) => isReadable(item) && isDenied(item, denials)))
   const listings = reading.listings.filter((item) => !denied.has(item))
-  return markUnknown({ ...reading, listings, total: reading.total - denied.size }, hasUnknown(denied))
+  return markUnknown(
+    { ...reading, listings, total: reading.total - denied.size },
+    hasUncertain(denied, denials),
+  )
 }
 
 /** An answer without copies that may be of a denied publisher is incomplete. */
@@ -159,14 +165,17 @@ function markUnknown<Info extends Pick<Reading, 'missing'>>(info: Info, isUnknow
   return isUnknown ? { ...info, missing: joinMissing(info.missing, DIRECTORY) } : info
 }
 
-function hasUnknown(denied: Iterable<Item>): boolean {
-  return Iterator.from(denied).some(({ publisher }) => publisher === null)
+function hasUncertain(denied: Iterable<Item>, denials: Denials | null): boolean {
+  return Iterator.from(denied).some((item) => denials?.isUncertain(item) === true)
+}
+
+function isDenied(item: Item, denials: Denials | null): boolean {
+  return denials?.isActive() === true && denials.denies(item)
 }
 
 type Restriction = {
   range: Range
   signal: AbortSignal
-  isDenied: (item: Item) => boolean
   denials: Denials | null
 }
 
@@ -178,20 +187,20 @@ type Restriction = {
 async function readRestricted(
   source: NamedSource,
   query: ListingQuery,
-  { range, signal, isDenied, denials }: Restriction,
+  { range, signal, denials }: Restriction,
 ): Promise<Reading> {
   const { standing = NO_FILTER } = query
   if (standing.criteria.length === 0 && denials?.isActive() !== true) return source.read(query, range, signal)
   const asked = { ...query, standing: undefined, madeOf: query.madeOf ?? query }
   try {
     const reading = await source.read(asked, FULL_RANGE, signal)
-    return await inTurns(cutOut(withoutExplanation(reading), range, isDenied))
+    return await inTurns(cutOut(withoutExplanation(reading), range, denials))
   } catch (error) {
     if (!(error instanceof SourceError) || !TOO_LARGE.includes(error.reason)) throw error
     const kept = bothFilters(standing, denials?.only ?? NO_FILTER)
     if (denials?.deniesSubjects() === true || !canJoin(query, kept)) throw error
     const reading = await readMatching(source, asked, kept, { range, signal })
-    return withoutDenied(reading, isDenied)
+    return withoutDenied(reading, denials)
   }
 }
 
@@ -233,15 +242,11 @@ function withoutExplanation(reading: Reading): Reading {
 }
 
 /** In steps of one listing: the range of what is not left out. Unreadable copies stay, and are counted later. */
-function* cutOut(
-  reading: Reading,
-  range: Range,
-  isDenied: (item: Item) => boolean,
-): Generator<void, Reading> {
+function* cutOut(reading: Reading, range: Range, denials: Denials | null): Generator<void, Reading> {
   const all: Item[] = []
   const denied: Item[] = []
   for (const item of reading.listings) {
-    if (isReadable(item) && isDenied(item)) denied.push(item)
+    if (isReadable(item) && isDenied(item, denials)) denied.push(item)
     else all.push(item)
     yield
   }
@@ -250,7 +255,7 @@ function* cutOut(
   const listings = all.slice(from, from + range.count)
   const isPartial = from > 0 || listings.length < all.length
   return {
-    ...markUnknown(reading, hasUnknown(denied)),
+    ...markUnknown(reading, hasUncertain(denied, denials)),
     listings,
     hasMore: from + listings.length < all.length,
     total: all.length,

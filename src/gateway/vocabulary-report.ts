@@ -99,7 +99,9 @@ class VocabularyCounts {
         continent: continentOfCountry(places, country) ?? '',
         listings,
       })),
-      not_recognised: this.#unknown.sort((a, b) => b.count - a.count).slice(0, MAX_UNKNOWN),
+      not_recognised: this.#unknown
+        .sort((a, b) => byCount([a.text, a.count], [b.text, b.count]))
+        .slice(0, MAX_UNKNOWN),
     }
   }
 }

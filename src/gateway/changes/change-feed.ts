@@ -10,7 +10,7 @@ import type { Feed, NewFeedChange } from '../../store/feed.ts'
 import { ChangeLog, nameOf } from './change-log.ts'
 import { EarlierCopies } from './earlier-copies.ts'
 import type { FollowedRegistry } from './followed-registry.ts'
-import { statesOf } from './held-copy.ts'
+import { changesBetween, type IsDenied, statesOf } from './held-copy.ts'
 import { unloggedChanges } from './unlogged-changes.ts'
 
 /** Entries per read, and per append: about 10 ms of SQLite. */
@@ -80,11 +80,11 @@ export class ChangeFeed {
   }
 
   /** Follows these sources as well, until the returned function is called. */
-  attach(sources: readonly NamedSource[], registry: FollowedRegistry | null): () => void {
+  attach(sources: readonly NamedSource[], registry: FollowedRegistry | null, isDenied: IsDenied): () => void {
     const held = sources.filter((source): source is NamedSource & HeldSource => source.held !== undefined)
     const attached = { sources: held, registry }
     this.#attached.add(attached)
-    const ends = held.map((source) => source.held.follow((change) => this.#take(source, change)))
+    const ends = held.map((source) => source.held.follow((change) => this.#take(source, change, isDenied)))
     for (const source of held) this.#begin(source, source.name === registry?.name)
     if (registry !== null && !this.#isRecovered) {
       this.#isRecovered = true
@@ -134,14 +134,17 @@ export class ChangeFeed {
     if (isOwn) return
     if (this.#away.get(source.name) === undefined) this.#away.set(source.name, this.log.end)
     const holdsAny = ids()[Symbol.iterator]().next().done !== true
-    if (holdsAny) this.#take(source, { kind: 'held', isContinued: true })
+    if (holdsAny) this.#take(source, { kind: 'held', isContinued: true }, () => false)
   }
 
-  #take(source: HeldSource, change: HeldChange): void {
+  #take(source: HeldSource, change: HeldChange, isDenied: IsDenied): void {
     switch (change.kind) {
       case 'copies':
-        for (const listingId of change.listingIds)
-          this.#compare(source.name, listingId, change.before(listingId), change.after(listingId))
+        for (const listingId of change.listingIds) {
+          const about = { source: source.name, listingId, isDenied }
+          const changes = changesBetween(change.before(listingId), change.after(listingId), about)
+          for (const [entry, before] of changes) this.#enqueue(entry, before)
+        }
         break
       case 'hidden':
       case 'dropped':
@@ -159,17 +162,6 @@ export class ChangeFeed {
         this.#return(source)
     }
     this.#appendInBackground()
-  }
-
-  #compare(source: string, listingId: string, before: readonly HeldCopy[], after: readonly HeldCopy[]): void {
-    const [earlier, later] = [statesOf(before, source), statesOf(after, source)]
-    for (const [key, { publisher, copy }] of earlier)
-      if (!later.has(key)) this.#enqueue({ source, key, listingId, publisher, state: GONE }, copy)
-    for (const [key, { state, publisher }] of later) {
-      const known = earlier.get(key)
-      if (known?.state !== state)
-        this.#enqueue({ source, key, listingId, publisher, state }, known?.copy ?? null)
-    }
   }
 
   /** Copies of worse sources are shown from now on. */
@@ -235,7 +227,7 @@ export class ChangeFeed {
     return [...others.values()]
   }
 
-  /** @param before the copy before the change; absent where it is not known */
+  /** @param before the copy that was shown before the change; absent where it is not known */
   #enqueue(change: Omit<NewFeedChange, 'known'>, before?: HeldCopy | null): void {
     const name = nameOf(change)
     const isPending = this.isPending(name)

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { GONE } from '../../domain/feed-entry.ts'
 import { listingKey } from '../../domain/listing-identity.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
 import type { Item } from '../../domain/source/reading.ts'
+import type { NewFeedChange } from '../../store/feed.ts'
 import { qualifiedName } from '../merged-item.ts'
 
 export function keyOf(item: Item, source: string): string {
@@ -16,6 +18,29 @@ function stateOf({ item, status }: HeldCopy): string {
 }
 
 const STATE_LENGTH = 16
+
+/** Whether the operator leaves out a copy of that source now. */
+export type IsDenied = (source: string, item: Item) => boolean
+
+/**
+ * What has changed of the copies of one id, with the copy that was shown before: none where there was none, or the operator left
+ * it out.
+ */
+export function* changesBetween(
+  before: readonly HeldCopy[],
+  after: readonly HeldCopy[],
+  { source, listingId, isDenied }: { source: string; listingId: string; isDenied: IsDenied },
+): Generator<readonly [change: Omit<NewFeedChange, 'known'>, before: HeldCopy | null]> {
+  const [earlier, later] = [statesOf(before, source), statesOf(after, source)]
+  const shown = (copy: HeldCopy | undefined): HeldCopy | null =>
+    copy === undefined || isDenied(source, copy.item) ? null : copy
+  for (const [key, { publisher, copy }] of earlier)
+    if (!later.has(key)) yield [{ source, key, listingId, publisher, state: GONE }, shown(copy)]
+  for (const [key, { state, publisher }] of later) {
+    const known = earlier.get(key)
+    if (known?.state !== state) yield [{ source, key, listingId, publisher, state }, shown(known?.copy)]
+  }
+}
 
 /** By key; of several copies of one listing in a source the last one. */
 export function statesOf(

@@ -55,7 +55,8 @@ export class SnapshotSource {
 
   readonly read: Source = async (query, range, signal) => {
     this.#options.puller.onRead()
-    if (!this.#isHeld(query)) return this.#options.live.read(query, range, signal)
+    if (query.ignoresHeld === true || !this.#isHeld(query))
+      return this.#options.live.read(query, range, signal)
     const { snapshot, info } = this.#current(query)
     const asked = this.#mustAsk(query, info) ? await this.#askForOne(query, range, signal) : null
     if (asked !== null) return asked

@@ -1,4 +1,4 @@
-import { identityKey } from '../../domain/listing-identity.ts'
+import { identityKey, sellerKey } from '../../domain/listing-identity.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { randomId } from '../../domain/random-id.ts'
 import type { CopiesOf, HeldCopy } from '../../domain/source/held.ts'
@@ -31,6 +31,7 @@ export class Snapshot {
   readonly #details = new Map<string, Details>()
   /** By listing id, for keys that are not the id itself. */
   readonly #keys = new Map<string, string | readonly string[]>()
+  /** By address; where it is not known by storefront, which is never queried. */
   readonly #publisherIds = new Map<string, number>()
   readonly #publishers: Publisher[] = []
   /** Most listings of a gateway have the same details. */
@@ -227,9 +228,10 @@ export class Snapshot {
   /** The row of a listing, whose other parts are added here. */
   #describe(key: string, item: Item): IndexEntry {
     const { listingId, position, bytes, publisher, storefrontUrl, createdAt, origin } = item
-    const publisherId = this.#publisherIds.get(publisher ?? UNKNOWN) ?? this.#publishers.length
+    const seller = sellerKey(item) ?? UNKNOWN
+    const publisherId = this.#publisherIds.get(seller) ?? this.#publishers.length
     if (publisherId === this.#publishers.length) {
-      this.#publisherIds.set(publisher ?? UNKNOWN, publisherId)
+      this.#publisherIds.set(seller, publisherId)
       this.#publishers.push({ publisher, storefrontUrl })
     }
     const details: Details = {}
@@ -283,7 +285,7 @@ type Publisher = Pick<Item, 'publisher' | 'storefrontUrl'>
 type Details = { -readonly [Name in 'storefrontUrl' | 'createdAt' | 'origin']?: Item[Name] }
 
 const NONE: readonly HeldCopy[] = []
-/** Not an address, so it is never queried. */
+/** Neither an address nor a storefront. */
 const UNKNOWN = ''
 const MAX_SHARED = 1000
 

@@ -135,6 +135,19 @@ test('block: what is set or undone while a source refuses our key holds once it 
   t.deepEqual(await shown(service), [])
 })
 
+test('block: what it hides is, while its source is away, no other answer than an unknown listing', async (t) => {
+  const { held, service } = await openHeld(t)
+  await block(service, { subject: CAROL })
+  const ask = async (id: string) => {
+    const { status, text } = await service.get(`/listings/${id}`)
+    return [status, text.replaceAll(/"elapsed_ms":\d+/g, '')]
+  }
+  held.listingScript = { kind: 'status', status: 500 }
+  const unknown = await ask('nothing')
+  t.is(unknown[0], 502)
+  t.deepEqual(await ask('carol'), unknown)
+})
+
 test('changes: a source that refuses our key removes nothing but what was gone before, and who lacks some of it reads again', async (t) => {
   const { held, service, answer } = await openHeld(t)
   await publish(service.url, BOB, { listing_id: 'bobs' })
@@ -179,7 +192,7 @@ test('block: followers lose what it hides and get it back, and nothing of it mea
     await follower.catchUp()
     return [...follower.map.keys()].some((key) => key.endsWith('/later'))
   })
-  t.false(kinds(follower.changes.slice(2)).some(([type, name]) => type === 'listing' && name !== 'later'))
+  t.deepEqual(kinds(follower.changes.slice(2)), [['listing', 'later']])
   await unblock(service, id)
   await eventually('what the block hid', async () => {
     await follower.catchUp()

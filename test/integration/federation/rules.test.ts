@@ -255,5 +255,10 @@ test('rules: a copy whose publisher is not known may be of a denied one, so it i
       patientToml(upstreams, '[[curation.rules]]\ndeny = { storefront = ["https://carol.example"] }'),
     )
     t.deepEqual(await shown(service), ['eu/a'])
+    const other = (await service.get('/listings')).json()
+    t.true(other.complete, 'a storefront says enough about a copy without a publisher')
+    for (const id of ['b', 'nothing']) t.is((await service.get(`/listings/${id}`)).status, 404)
+    await service.reload(patientToml(upstreams, ''))
+    t.like((await service.get('/facets?by=gpu')).json(), { total: 2, sellers: 2 })
   }
 })

@@ -1,5 +1,7 @@
 import test from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { mintKey } from '../../helpers/seller.ts'
 
@@ -59,4 +61,38 @@ test('views: a key whose view is not in the file is 403, and reads again when it
   t.is((await get('/listings')).status, 200)
   await reload(view(''))
   t.is((await get('/listings', bearer)).status, 200)
+})
+
+test('views: a lookup names the sources that decided, whatever hidden copies others hold', async (t) => {
+  const copyOf = (gpu_model: string) => ({
+    items: [listingText({ listing_id: 'x', offer_resource: { gpu_model, gpu_count: 8 } })],
+    publishers: [[1, `0x${(gpu_model === 'H100' ? 'a' : 'b').repeat(40)}`]] as const,
+  })
+  const [live, hidden, held] = await Promise.all(
+    ['H100', 'A100', 'H100'].map((gpu) => startFake(t, copyOf(gpu))),
+  )
+  const upstreams = [
+    { name: 'live', url: live!.url },
+    { name: 'hidden', url: hidden!.url, settings: 'mode = "snapshot"' },
+    { name: 'held', url: held!.url, settings: 'mode = "snapshot"' },
+  ]
+  const open = async (...names: string[]) => {
+    const service = await startPatientGateway(
+      t,
+      upstreams.filter(({ name }) => names.includes(name)),
+      { more: `[access]\nanonymous = "partners"\n${view('filter = { gpu_model = "H100" }')}` },
+    )
+    await whenReady(service)
+    await whenAttributed(service)
+    const { text, headers } = await service.get('/listings/x')
+    return {
+      listing: JSON.parse(text).listing,
+      named: headers.get('cache-status')?.match(/\b(?:live|hidden|held)\b/g),
+    }
+  }
+  const { listing, named } = await open('live', 'hidden', 'held')
+  t.like(listing, { _meta: { registry: 'live', also_in: ['held'] } })
+  t.false('conflict' in listing._meta)
+  t.deepEqual(named, ['live'])
+  t.deepEqual((await open('live', 'held')).named, named)
 })
