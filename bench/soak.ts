@@ -87,11 +87,12 @@ async function soakOracle({ minutes, firstSeed, mode }: OracleOptions): Promise<
 /** Compares views with gateways that lack what they hide, one market per seed. Exits with 1 at the first difference. */
 async function soakViews({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>): Promise<void> {
   const end = performance.now() + minutes * 60_000
-  let answers = 0
+  const sums = { answers: 0, changes: 0 }
   for (let seed = firstSeed; performance.now() < end; seed++) {
-    const { compared, faults } = await compareViews(seed, ANSWERS)
-    answers += compared
-    process.stdout.write(`seed ${seed}: ${answers} answers compared\n`)
+    const { compared, changes, faults } = await compareViews(seed, ANSWERS)
+    sums.answers += compared
+    sums.changes += changes
+    process.stdout.write(`seed ${seed}: ${sums.answers} answers compared, ${sums.changes} changes followed\n`)
     if (faults.length === 0) continue
     process.stdout.write(`${faults.join('\n')}\nrepeat it by: npm run soak -- views 1 ${seed}\n`)
     process.exitCode = 1

@@ -157,7 +157,7 @@ function describeDifference(kept: Row[], read: Row[]): string {
 }
 
 /** Applies the events among the first `bytes` of a stream, which ends there or after a moment without events. */
-async function followStream(follower: Follower, url: string, bytes: number): Promise<void> {
+export async function followStream(follower: Follower, url: string, bytes: number): Promise<void> {
   const abort = new AbortController()
   const headers = { ...follower.headers, accept: 'text/event-stream', 'last-event-id': follower.position }
   const response = await fetch(`${url}?${follower.query}`, { headers, signal: abort.signal }).catch(

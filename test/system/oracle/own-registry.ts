@@ -124,7 +124,7 @@ function signerOf({ address }: Publisher): Publisher {
   return SIGNERS.find((one) => one.address === address)!
 }
 
-function walletOf({ address }: Publisher): Wallet {
+export function walletOf({ address }: Publisher): Wallet {
   return WALLETS.find((wallet) => wallet.address.toLowerCase() === address)!
 }
 

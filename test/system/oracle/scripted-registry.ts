@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { formatTimestamp, type Micros } from '../../../src/domain/timestamp.ts'
 import type { History, Publisher, Status, Terms, Version } from './history.ts'
@@ -31,12 +31,16 @@ type ScriptOptions = {
   pageSize: number
   /** Whether it copies listings of others, with changes. */
   isLiar: boolean
+  /** Whether every listing is open, whatever is stated. */
+  isAlwaysOpen?: boolean
 }
 
 export type OddKind = NonNullable<Version['odd']>
 export type Stated = Pick<Version, 'listingId' | 'publisher' | 'terms' | 'status' | 'createdAt'> &
   Partial<Pick<Version, 'odd'>>
 type Row = { version: Version; inserted: number; text: string }
+/** A request to one of its servers. */
+type Asked = { headers: IncomingHttpHeaders; isServed: (version: Version) => boolean }
 
 /** Longer than a listing of a gateway may be. */
 const OVERSIZED = 'x'.repeat(70_000)
@@ -56,9 +60,7 @@ export class ScriptedRegistry {
   readonly #rows: Row[] = []
   readonly #byId = new Map<string, Row>()
   readonly #publisherIds = new Map<string, { id: number; publisher: Publisher }>()
-  readonly #server = createServer((request, response) =>
-    this.#answer(request.url ?? '', request.headers, response),
-  )
+  readonly #servers: Server[] = []
   #inserted = 0
 
   constructor(options: ScriptOptions) {
@@ -79,15 +81,25 @@ export class ScriptedRegistry {
   }
 
   async listen(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    this.url = await this.serve(() => true)
+  }
+
+  /** Serves the listings that `isServed` keeps at a URL of their own: it never had the others. */
+  async serve(isServed: (version: Version) => boolean): Promise<string> {
+    const server = createServer((request, response) =>
+      this.#answer(request.url ?? '', { headers: request.headers, isServed }, response),
+    ).listen(0, '127.0.0.1')
+    this.#servers.push(server)
+    await once(server, 'listening')
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections()
-    this.#server.close()
-    await once(this.#server, 'close')
+    for (const server of this.#servers) {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    }
   }
 
   /** The listings of a status, newest first. */
@@ -138,8 +150,9 @@ export class ScriptedRegistry {
     return isCoarse ? Math.floor(ms / 1000) * 1_000_000 : ms * 1000 + Math.floor(random() * 1000)
   }
 
-  #put(listing: Stated): void {
-    const { history, name, hasPublishers } = this.options
+  #put(stated: Stated): void {
+    const { history, name, hasPublishers, isAlwaysOpen = false } = this.options
+    const listing = isAlwaysOpen ? { ...stated, status: 'open' as const } : stated
     const { listingId, publisher } = listing
     const before = this.#byId.get(listingId)
     if (before !== undefined) history.end(before.version)
@@ -193,21 +206,21 @@ export class ScriptedRegistry {
     return id
   }
 
-  #answer(target: string, headers: Record<string, unknown>, response: ServerResponse): unknown {
+  #answer(target: string, { headers, isServed }: Asked, response: ServerResponse): unknown {
     const { pathname, searchParams } = new URL(target, 'http://registry')
     if (this.isAway) return response.destroy()
     if (pathname === '/filter-spec') return this.#answerSpec(headers, response)
     if (pathname === '/publishers') return this.#answerPublishers(searchParams, response)
     this.requests++
     this.onRequest()
-    if (pathname === '/listings') return this.#answerPage(searchParams, headers, response)
+    if (pathname === '/listings') return this.#answerPage(searchParams, { headers, isServed }, response)
     const row = this.#byId.get(decodeURIComponent(pathname.slice('/listings/'.length)))
-    return row === undefined || row.version.odd === 'failing'
+    return row === undefined || row.version.odd === 'failing' || !isServed(row.version)
       ? respond(response, 404, '{"detail":"Listing not found"}')
       : respond(response, 200, `{"listing":${row.text}}`)
   }
 
-  #answerSpec(headers: Record<string, unknown>, response: ServerResponse): unknown {
+  #answerSpec(headers: IncomingHttpHeaders, response: ServerResponse): unknown {
     const { spec } = this
     if (spec === 'none') return respond(response, 404, '{"detail":"Not Found"}')
     if (headers['if-none-match'] === `"${spec}"`) return response.writeHead(304).end()
@@ -234,11 +247,7 @@ export class ScriptedRegistry {
     return respond(response, 200, JSON.stringify({ items, count: items.length }))
   }
 
-  #answerPage(
-    parameters: URLSearchParams,
-    headers: Record<string, unknown>,
-    response: ServerResponse,
-  ): unknown {
+  #answerPage(parameters: URLSearchParams, { headers, isServed }: Asked, response: ServerResponse): unknown {
     const { spec } = this
     const { pageSize } = this.options
     const ifMatch = headers['if-match'] ?? `"${spec}"`
@@ -249,7 +258,9 @@ export class ScriptedRegistry {
     const refused = [...parameters.keys()].find((name) => !isKnown(name, spec))
     if (refused !== undefined || !(limit >= 1 && limit <= 200 && offset >= 0))
       return respond(response, 400, `{"detail":"Unknown filter: ${refused}"}`)
-    const matching = this.#rows.filter(({ version }) => isMatch(version, parameters, spec))
+    const matching = this.#rows.filter(
+      ({ version }) => isMatch(version, parameters, spec) && isServed(version),
+    )
     const items = matching.slice(offset, offset + Math.min(limit, pageSize))
     if (items.some(({ version }) => version.odd === 'failing'))
       return respond(response, 500, '{"detail":"Infinity"}')

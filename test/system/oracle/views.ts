@@ -1,313 +1,350 @@
-import { listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
-import { patientToml, whenReady } from '../../helpers/gateway.ts'
+import type { ChangeJson } from '../../../src/wire/change.ts'
+import { comparable, Follower } from '../../helpers/follower.ts'
+import { startGateway } from '../../helpers/gateway.ts'
+import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { type Random, seededRandom } from '../../helpers/random.ts'
-import {
-  type Reply,
-  type RunningService,
-  send,
-  startRegistry,
-  type Teardown,
-} from '../../helpers/registry.ts'
-import type { ALICE } from '../../helpers/seller.ts'
-import { BOB, mintKey, publish, ALICE as SELLER } from '../../helpers/seller.ts'
+import { type Reply, type RunningService, send, type Teardown } from '../../helpers/registry.ts'
+import { mintKey, postJson } from '../../helpers/seller.ts'
+import { countCalls, passIn } from './calls.ts'
+import { followStream } from './feeds.ts'
+import { SoldHere } from './sold-here.ts'
+import { SEEN, type Sold, ViewMarket } from './view-market.ts'
+import { type Asked, askOf, settled, withoutChance } from './view-questions.ts'
 
-/** Names of sources, the best first. `hidden` is in no view. */
-const UPSTREAMS = ['liar', 'eu', 'hidden', 'open'] as const
-const SEEN = ['local', 'liar', 'eu', 'open']
-const MODELS = ['H100', 'H200', 'A100', 'L4'] as const
-const REGIONS = ['Frankfurt, DE', 'Reykjavik, IS', 'Oslo'] as const
-const WALLETS = [SELLER, BOB, { address: `0x${'c'.repeat(40)}` }] as const
-/** Listing ids, few enough that most sources have copies of the same. */
-const IDS = 12
-
-type Copy = {
-  id: string
-  wallet: number
-  model: string
-  region: string
-  gpus: number
-  price: string
-  second: number
+export type ViewsOutcome = {
+  compared: number
+  /** Copies that were hidden, at most. */
+  hidden: number
+  /** Changes that followers in the view were sent. */
+  changes: number
+  faults: string[]
 }
-type Market = Readonly<Record<string, readonly Copy[]>>
-
-/** What a view keeps, as the gateway file says it and as a plain predicate. */
-type Rule = { toml: string; keeps: (copy: Copy) => boolean; kept: Pick<Copy, 'model' | 'region' | 'gpus'> }
-
-const RULES: readonly Rule[] = [
-  {
-    toml: 'gpu_model = ["H100", "H200"]',
-    keeps: ({ model }) => model === 'H100' || model === 'H200',
-    kept: { model: 'H200', region: 'Oslo', gpus: 2 },
-  },
-  {
-    toml: 'gpu = "A100"',
-    keeps: ({ model }) => model === 'A100',
-    kept: { model: 'A100', region: 'Oslo', gpus: 2 },
-  },
-  {
-    toml: 'region = ["Frankfurt, DE", "Reykjavik, IS"], gpu_count_min = 4',
-    keeps: ({ region, gpus }) => region !== 'Oslo' && gpus >= 4,
-    kept: { model: 'L4', region: 'Reykjavik, IS', gpus: 8 },
-  },
-]
-
-export type ViewsOutcome = { compared: number; hidden: number; faults: string[] }
 
 /**
- * Compares what a reader of a view is answered with the answers of a gateway that never had the hidden sources and listings,
- * byte for byte but for times, ids of requests and sealed cursors.
+ * Compares what a reader of a view is answered with the answers of a gateway that never had the hidden sources and listings, byte for
+ * byte but for times, ids of requests and sealed texts, while the market changes, lies and fails, and blocks are set and lifted.
  */
 export async function compareViews(seed: number, requests: number): Promise<ViewsOutcome> {
   const closers: (() => unknown)[] = []
   const owner: Teardown = { teardown: (close: () => unknown) => void closers.unshift(close) }
   try {
-    return await compareWithin(owner, seededRandom(seed), { seed, requests })
+    const comparison = await Comparison.open(owner, seededRandom(seed))
+    return await comparison.run(seed, requests)
   } finally {
     for (const close of closers) await close()
   }
 }
 
-async function compareWithin(
-  owner: Teardown,
-  random: Random,
-  { seed, requests }: { seed: number; requests: number },
-): Promise<ViewsOutcome> {
-  const rule = random.pick(RULES)
-  const market = makeMarket(random, rule)
-  const modes = UPSTREAMS.map(() => random.pick(['live', 'snapshot'] as const))
-  const visible = withoutHidden(market, rule)
-  const access = random.chance(0.5) ? 'anonymous' : 'keys'
-  const view = `[access]\n${access} = "partners"\n[[views]]\nname = "partners"\nsources = ${JSON.stringify(SEEN)}\nfilter = { ${rule.toml} }\n`
-  const seen = await openGateway(owner, market, {
-    names: UPSTREAMS,
-    modes,
-    more: view,
-    local: visible.local!,
-  })
-  const bare = await openGateway(owner, visible, {
-    names: UPSTREAMS.filter((name) => name !== 'hidden'),
-    modes: modes.filter((_, n) => UPSTREAMS[n] !== 'hidden'),
-    more: '',
-    local: [],
-  })
-  const reader = access === 'keys'
-  const readers = [await headersOf(seen, reader), await headersOf(bare, reader)] as const
-  // Live sources have answered once.
-  for (const [n, { url }] of [seen, bare].entries()) await send(`${url}/listings`, { headers: readers[n]! })
-  const faults: string[] = []
-  let cursors: [string, string] = ['', '']
-  let compared = 0
-  for (; compared < requests && faults.length === 0; compared++) {
-    const asked = askOf(random)
-    const one = await ask(seen.url, asked, { headers: readers[0], cursor: cursors[0] })
-    const other = await ask(bare.url, asked, { headers: readers[1], cursor: cursors[1] })
-    const [left, right] = [settled(one), settled(other)]
-    if (left !== right)
-      faults.push(
-        `seed ${seed}, request ${compared}: ${asked.method} ${asked.path} ${asked.body}\n--- in the view { ${rule.toml} }\n${left}\n--- without what is hidden\n${right}`,
-      )
-    const next = [one, other].map(({ text }) => /"next_cursor":"([^"]+)"/.exec(text)?.[1])
-    if (next[0] !== undefined && next[1] !== undefined) cursors = [next[0], next[1]]
+/** Most changes between two comparisons, and answers that are compared then. */
+const MOST_STEPS = 4
+const ANSWERS = 8
+/** After so long all data are of now. */
+const CALM_MS = 150_000
+/** A request to a source that has no answer is repeated after a while, so time has to pass for one. */
+const RETRY_STEP_MS = 50
+const ADMIN = { Authorization: 'Bearer admin' }
+
+type Side = { service: RunningService; headers: Record<string, string>; cursor: string }
+
+class Comparison {
+  readonly #owner: Teardown
+  readonly #random: Random
+  readonly #clock: ManualClock
+  readonly #market: ViewMarket
+  readonly #access: 'anonymous' | 'keys'
+  readonly #idle: () => Promise<void>
+  readonly #pass: (ms: number) => Promise<void>
+  readonly #done: string[] = []
+  #seen!: Side & { sold: SoldHere }
+  /** The gateway that never had what is hidden, and what its own Registry has. */
+  #bare!: Side
+  #soldAtBare = ''
+  #closeBare: () => Promise<unknown> = () => Promise.resolve()
+  #follower!: Follower
+  /** Listings that the reader could see at some time. */
+  readonly #everShown = new Set<string>()
+
+  static async open(owner: Teardown, random: Random): Promise<Comparison> {
+    // The own Registry dates by the real clock, and is the oldest here.
+    const clock = manualClock(Date.UTC(2100, 0))
+    const market = await ViewMarket.open(random, () => clock.now())
+    for (const registry of market.registries) owner.teardown(() => registry.close())
+    // Those of readers wait for the clock, which waits for the gateways.
+    const urls = new Set(market.upstreams.flatMap(({ registry, mirror }) => [registry.url, mirror]))
+    const calls = countCalls(({ origin }) => urls.has(String(origin)))
+    owner.teardown(calls.close)
+    const comparison = new Comparison(owner, random, { clock, market, idle: calls.idle })
+    await comparison.#begin()
+    return comparison
   }
-  const count = (all: Market): number => Object.values(all).reduce((sum, copies) => sum + copies.length, 0)
-  return { compared, hidden: count(market) - count(visible), faults }
-}
 
-/** Sources disagree about a third of what several have: a liar has what its better twin says otherwise. */
-function makeMarket(random: Random, { kept }: Rule): Market {
-  let second = 0
-  const copiesOf = (name: string): Copy[] => {
-    const ids = Array.from({ length: IDS }, (_, n) => `l${n}`).filter(() => random.chance(0.5))
-    return ids.map((id) => ({
-      id: random.chance(0.3) ? `${name}-${id}` : id,
-      wallet: name === 'local' ? Number(id.slice(1)) % 2 : random.below(WALLETS.length),
-      model: random.pick(MODELS),
-      region: random.pick(REGIONS),
-      gpus: 1 + random.below(8),
-      price: String(1 + random.below(4)),
-      second: second++,
-    }))
+  private constructor(
+    owner: Teardown,
+    random: Random,
+    { clock, market, idle }: { clock: ManualClock; market: ViewMarket; idle: () => Promise<void> },
+  ) {
+    this.#owner = owner
+    this.#random = random
+    this.#clock = clock
+    this.#market = market
+    this.#idle = idle
+    this.#pass = passIn(clock, idle)
+    this.#access = random.chance(0.5) ? 'anonymous' : 'keys'
   }
-  // Directories of publishers are not filtered, and are read for listings: each upstream has one of every wallet.
-  const known = (name: string): Copy[] =>
-    WALLETS.map((_, wallet) => ({
-      ...kept,
-      id: `${name}-of-${wallet}`,
-      wallet,
-      price: '9',
-      second: second++,
-    }))
-  return Object.fromEntries(
-    ['local', ...UPSTREAMS].map((name) => [
-      name,
-      unique([...copiesOf(name), ...(name === 'local' ? [] : known(name))]),
-    ]),
-  )
-}
 
-function unique(copies: readonly Copy[]): readonly Copy[] {
-  return [...new Map(copies.map((copy) => [copy.id, copy])).values()]
-}
-
-/** The rule, plainly applied: a listing is there if the best copy in a source of the view matches, with all its copies. */
-function withoutHidden(market: Market, { keeps }: Rule): Market {
-  const decided = new Map<string, boolean>()
-  for (const name of SEEN)
-    for (const copy of market[name]!) {
-      const key = `${copy.wallet} ${copy.id}`
-      if (!decided.has(key)) decided.set(key, keeps(copy))
+  async run(seed: number, requests: number): Promise<ViewsOutcome> {
+    const outcome: ViewsOutcome = { compared: 0, hidden: 0, changes: 0, faults: [] }
+    while (outcome.compared < requests && outcome.faults.length === 0) {
+      this.#fail()
+      for (let step = this.#random.below(MOST_STEPS); step >= 0; step--) await this.#step()
+      await this.#settle()
+      const { all, shown } = this.#market.count()
+      outcome.hidden = Math.max(outcome.hidden, all - shown)
+      outcome.faults.push(...(await this.#compareFollower()))
+      for (let n = 0; n < ANSWERS && outcome.faults.length === 0; n++, outcome.compared++)
+        outcome.faults.push(...(await this.#compareAnswer()))
     }
-  return Object.fromEntries(
-    SEEN.map((name) => [name, market[name]!.filter((copy) => decided.get(`${copy.wallet} ${copy.id}`))]),
-  )
-}
-
-type Opening = {
-  names: readonly string[]
-  modes: readonly string[]
-  more: string
-  /** Listings of the local Registry that are published first. */
-  local: readonly Copy[]
-}
-
-async function openGateway(
-  owner: Teardown,
-  market: Market,
-  { names, modes, more, local }: Opening,
-): Promise<RunningService> {
-  const publishers = WALLETS.map(({ address }, n) => [n + 1, address, storefrontOf(n)] as const)
-  const upstreams = []
-  for (const [n, name] of names.entries()) {
-    const items = market[name]!.toSorted((a, b) => b.second - a.second).map(textOf)
-    const fake = await startFakeRegistry({ items, publishers })
-    owner.teardown(() => fake.close())
-    upstreams.push({ name, url: fake.url, settings: `mode = "${modes[n]}"` })
+    outcome.changes = this.#follower.changes.length
+    const about = `seed ${seed}, answer ${outcome.compared}, view { ${this.#market.view.toml} }, ${this.#access}\n${this.#market.curation}`
+    outcome.faults = outcome.faults.map((fault) => `${about}${this.#done.join('\n')}\n${fault}`)
+    return outcome
   }
-  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
-  const service = await startRegistry(owner, { environment, toml: patientToml(upstreams, more) })
-  await whenReady(service)
-  // In this order wallets have the same ids whatever is published later.
-  for (const copy of [...local, ...market.local!.filter((copy) => !local.includes(copy))]) {
-    const { id, ...fields } = fieldsOf(copy)
-    const wallet = WALLETS[copy.wallet] as typeof ALICE
-    const { status, text } = await publish(service.url, wallet, { listing_id: id, ...fields })
-    if (status !== 201) throw new Error(`publish: ${status} ${text}`)
+
+  async #begin(): Promise<void> {
+    const { view, curation } = this.#market
+    const toml = `[access]\n${this.#access} = "partners"\n${curation}[[views]]\nname = "partners"\nsources = ${JSON.stringify(SEEN)}\nfilter = { ${view.toml} }\n`
+    const urls = this.#market.upstreams.map(({ registry, mode }) => ({
+      name: registry.name,
+      url: registry.url,
+      mode,
+    }))
+    const seen = await this.#start(this.#owner, urls, toml)
+    this.#seen = { ...seen, sold: new SoldHere(seen.service.url, () => this.#clock.now()) }
+    for (let n = 0; n < 8; n++) await this.#sell()
+    await this.#settle()
+    // Of what is followed, the best: the best copy of the named sources decides.
+    const ranked = this.#market.upstreams.filter(({ registry }) => SEEN.includes(registry.name))
+    const live = ranked.findIndex(({ mode }) => mode === 'live')
+    const query = live === -1 ? '' : `sources=${SEEN.slice(0, live + 1).join()}`
+    this.#follower = new Follower(this.#seen.service, { query, headers: this.#seen.headers })
+    await this.#patiently(this.#follower.begin())
   }
-  return service
+
+  async #start(
+    owner: Teardown,
+    upstreams: readonly { name: string; url: string; mode: string }[],
+    toml: string,
+  ): Promise<Side> {
+    const entries = upstreams.map(({ name, url, mode }) => ({
+      name,
+      url,
+      settings: `mode = "${mode}"\ntimeout_ms = 30000`,
+    }))
+    const service = await startGateway(owner, entries, {
+      clock: this.#clock,
+      nowSeconds: () => Math.floor(this.#clock.now() / 1000),
+      random: () => 0.5,
+      environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
+      more: `${SETTINGS}${toml}`,
+    })
+    await this.#idle()
+    const headers = this.#access === 'keys' ? (await mintKey(service.url)).bearer : {}
+    return { service, headers, cursor: '' }
+  }
+
+  /** A source that was read before is away, or another one is there again. */
+  #fail(): void {
+    if (!this.#random.chance(0.3)) return
+    const registry = this.#random.pick(this.#market.registries)
+    const { away } = this.#market
+    if (!away.delete(registry)) away.add(registry)
+    this.#done.push(`${registry.name} is ${away.has(registry) ? 'away' : 'there'}`)
+  }
+
+  async #step(): Promise<void> {
+    const random = this.#random
+    this.#noteShown()
+    const kind = random.pick([
+      'change',
+      'change',
+      'change',
+      'sell',
+      'sell',
+      'block',
+      'unblock',
+      'away',
+    ] as const)
+    if (kind === 'change') this.#market.change(this.#clock.now(), random)
+    if (kind === 'sell') await this.#sell()
+    if (kind === 'block') await this.#block()
+    if (kind === 'unblock') await this.#unblock()
+    this.#noteShown()
+  }
+
+  #noteShown(): void {
+    for (const key of this.#market.shownKeys()) this.#everShown.add(key)
+  }
+
+  async #sell(): Promise<void> {
+    this.#done.push(await this.#seen.sold.change(this.#market, this.#random))
+  }
+
+  async #block(): Promise<void> {
+    const { text, hits, ...subject } = this.#market.pickSubject(this.#random)
+    const source = this.#random.pick([null, null, ...this.#market.registries.map(({ name }) => name)])
+    const body = JSON.stringify({ subject: text, reason: 'test', ...(source !== null && { source }) })
+    const reply = await postJson(`${this.#seen.service.url}/admin/blocks`, body, ADMIN)
+    if (reply.status !== 201) throw new Error(`${reply.status} ${reply.text}`)
+    const { id } = reply.json() as { id: number }
+    this.#market.blocks.set(id, { source, denies: hits, subject: { text, hits, ...subject } })
+    this.#done.push(`block ${id} of ${text} in ${source ?? 'every source'}`)
+  }
+
+  async #unblock(): Promise<void> {
+    const ids = [...this.#market.blocks.keys()]
+    if (ids.length === 0) return
+    const id = this.#random.pick(ids)
+    const url = `${this.#seen.service.url}/admin/blocks/${id}`
+    const { status, text } = await send(url, { method: 'DELETE', headers: ADMIN })
+    if (status !== 204) throw new Error(`${status} ${text}`)
+    this.#market.blocks.delete(id)
+    this.#done.push(`unblock ${id}`)
+  }
+
+  /** Until both gateways have read what there is now. */
+  async #settle(): Promise<void> {
+    const sold = JSON.stringify(this.#market.soldInView)
+    // What is held of a source that is away is of before, and a new gateway holds nothing of it.
+    const { away, registries } = this.#market
+    for (const registry of registries) registry.isAway = false
+    if (sold !== this.#soldAtBare) await this.#renewBare(this.#market.soldInView)
+    if (away.size > 0) await this.#read()
+    for (const registry of away) registry.isAway = true
+    this.#soldAtBare = sold
+    await this.#read()
+  }
+
+  async #read(): Promise<void> {
+    await this.#pass(CALM_MS)
+    // Publishers that were met for the first time are asked for then.
+    for (let n = 0; n < 2; n++) {
+      for (const side of [this.#seen, this.#bare]) await this.#get(side, '/listings?limit=200')
+      await this.#idle()
+    }
+  }
+
+  async #renewBare(sold: readonly Sold[]): Promise<void> {
+    await this.#closeBare()
+    const closers: (() => unknown)[] = []
+    const owner: Teardown = { teardown: (close: () => unknown) => void closers.unshift(close) }
+    const close = async (): Promise<void> => {
+      for (const end of closers.splice(0)) await end()
+    }
+    if (this.#bare === undefined) this.#owner.teardown(() => this.#closeBare())
+    this.#closeBare = close
+    const urls = this.#market.upstreams
+      .filter(({ registry }) => SEEN.includes(registry.name))
+      .map(({ registry, mode, mirror }) => ({ name: registry.name, url: mirror, mode }))
+    this.#bare = await this.#start(owner, urls, this.#market.labels)
+    const registry = new SoldHere(this.#bare.service.url, () => this.#clock.now())
+    for (const one of sold) await registry.publish(one)
+    this.#seen.cursor = ''
+  }
+
+  async #get({ service, headers }: Side, path: string): Promise<Reply> {
+    return this.#patiently(send(`${service.url}${path}`, { headers }))
+  }
+
+  async #patiently<T>(answer: Promise<T>): Promise<T> {
+    let isAnswered = false
+    const end = (): void => {
+      isAnswered = true
+    }
+    answer.then(end, end)
+    while (!isAnswered && this.#market.registries.some(({ isAway }) => isAway))
+      await this.#pass(RETRY_STEP_MS)
+    return answer
+  }
+
+  async #compareAnswer(): Promise<string[]> {
+    const asked = askOf(this.#market, this.#random)
+    const sides = [this.#seen, this.#bare]
+    for (let attempt = 0; ; attempt++) {
+      const answers: Reply[] = []
+      for (const side of sides) answers.push(await this.#patiently(ask(side, asked)))
+      const [left, right] = answers.map(settled)
+      if (left !== right) {
+        if (asked.isLookup && attempt < MOST_ATTEMPTS) continue
+        return [`${asked.method} ${asked.path} ${asked.body}\n${describeDifference(left!, right!)}`]
+      }
+      const cursors = answers.map(({ text }) => /"next_cursor":"([^"]+)"/.exec(text)?.[1])
+      if (cursors.every((cursor) => cursor !== undefined))
+        for (const [n, side] of sides.entries()) side.cursor = cursors[n]!
+      return []
+    }
+  }
+
+  /** The map of a follower in the view is what the other gateway lists, and no change was of anything that was never shown. */
+  async #compareFollower(): Promise<string[]> {
+    const follower = this.#follower
+    const before = follower.changes.length
+    if (this.#random.chance(0.4))
+      await this.#patiently(
+        followStream(follower, `${this.#seen.service.url}/changes`, this.#random.below(6000)),
+      )
+    await this.#patiently(follower.catchUp())
+    const { service, headers } = this.#bare
+    const other = new Follower(service, { query: follower.query, headers })
+    const { map } = await this.#patiently(other.read())
+    const leaked = follower.changes.slice(before).filter((change) => !this.#mayBeSent(change))
+    const faults = leaked.map((change) => `a follower was sent ${JSON.stringify(change)}`)
+    const [kept, read] = [follower.map, map].map((one) =>
+      comparable(one).map((row) => withoutChance(JSON.stringify(row))),
+    )
+    const lines = (rows: string[], others: string[]) => rows.filter((row) => !others.includes(row)).join('\n')
+    if (lines(kept!, read!) + lines(read!, kept!) === '') return faults
+    return [
+      ...faults,
+      `a follower keeps\n${lines(kept!, read!)}\nand the other gateway lists\n${lines(read!, kept!)}`,
+    ]
+  }
+
+  #mayBeSent(change: ChangeJson): boolean {
+    if (change.type === 'source') return SEEN.includes(change.source.registry)
+    const { publisher, listing_id } = change
+    const storefront = change.key.slice(0, change.key.lastIndexOf('/'))
+    return this.#everShown.has(`${publisher ?? storefront} ${listing_id}`)
+  }
 }
 
-const storefrontOf = (wallet: number): string => `http://seller-${wallet}.example/`
-
-const fieldsOf = ({ id, wallet, model, region, gpus, price }: Copy) => ({
-  id,
-  storefront_url: storefrontOf(wallet),
-  offer_resource: { resource_type: 'compute', gpu_model: model, gpu_count: gpus, region },
-  accepted_escrows: [
-    {
-      chain_name: 'base',
-      literal_fields: { token: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' },
-      rates: [{ field: 'amount', value: `${price}000000`, per: 'hour' }],
-    },
-  ],
-})
-
-function textOf(copy: Copy): string {
-  const { id, ...fields } = fieldsOf(copy)
-  const created_at = `2026-11-20T10:${String(Math.floor(copy.second / 60)).padStart(2, '0')}:${String(copy.second % 60).padStart(2, '0')}`
-  return listingText({ listing_id: id, publisher_id: copy.wallet + 1, created_at, ...fields })
+/** What both say where they part. */
+function describeDifference(left: string, right: string): string {
+  let first = 0
+  while (left[first] === right[first]) first++
+  const from = Math.max(0, first - 300)
+  const part = (text: string) => `${text.slice(from, first + 500)}\n…${text.slice(-700)}`
+  return `--- in the view\n${part(left)}\n--- without what is hidden\n${part(right)}`
 }
 
-async function headersOf({ url }: RunningService, hasKey: boolean): Promise<Record<string, string>> {
-  return hasKey ? (await mintKey(url)).bearer : {}
-}
+/** Of a lookup, until the same worse sources have answered. */
+const MOST_ATTEMPTS = 5
 
-type Asked = { method: 'GET' | 'POST'; path: string; body: string; headers: Record<string, string> }
+/** Cached data is of the moment of a comparison, and nothing stale is shown of sources that are read live. */
+const SETTINGS = `[gateway]
+id = "views"
+budget_ms = 60000
+[cache]
+fresh_seconds = 1
+stale_while_revalidate_seconds = 0
+stale_if_error_seconds = 0
+[registry]
+listing_shape = "off"
+[limits]
+publish_per_minute = 0
+`
 
-/** `CURSOR` stands for the latest one. */
-function askOf(random: Random): Asked {
-  const get = (path: string, headers = {}): Asked => ({ method: 'GET', path, body: '', headers })
-  const tool = (name: string, args: object): Asked => ({
-    method: 'POST',
-    path: '/mcp',
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
-    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
-  })
-  const filter = random.pick([
-    '',
-    '',
-    '&gpu_model=H100',
-    '&gpu=A100',
-    '&region=Oslo',
-    '&gpu_count_min=5',
-    '&gpu_model=none',
-  ])
-  const order = random.pick([
-    '',
-    '&sort=price',
-    '&sort=price&price_token=USDC',
-    '&price_token=USDC&price_max=2',
-  ])
-  const limit = random.pick([1, 3, 50])
-  const id = random.pick(['l0', 'l1', 'l2', 'l3', 'eu-l4', 'open-l5', 'hidden-l1', 'nothing'])
-  return random.pick([
-    () => get(`/listings?limit=${limit}${filter}${order}`),
-    () => get(`/listings?limit=${limit}&offset=${random.below(9)}${filter}${order}`),
-    () => get('/listings?limit=3&cursor=CURSOR'),
-    () => get(`/listings?limit=3&cursor=${filter}`),
-    () => get(`/listings?explain=true${filter}`),
-    () => get(`/listings?status=${random.pick(['closed', 'open', ''])}${filter}`),
-    () => get(`/listings?sources=${random.pick(['local', 'local,liar', 'hidden', 'liar,nothing'])}${filter}`),
-    () => get(`/listings?publisher=${WALLETS[random.below(WALLETS.length)]!.address}${filter}`),
-    () => get(`/listings?publisher=0x${'d'.repeat(40)}&nothing=1`),
-    () => get(`/listings?${filter.slice(1)}`, { Accept: 'application/x-ndjson' }),
-    () => get('/listings', { 'Cache-Control': 'no-cache' }),
-    () => get(`/listings?hidden_filter=1${filter}`),
-    () => get(`/listings/${id}`),
-    () => get(`/listings/${id}?registry=${random.pick(['local', 'hidden', 'nothing'])}`),
-    () => get(`/facets?by=gpu_model,region,registry,gpu${filter}`),
-    () => get(`/facets?by=region&prices_by=gpu_model${filter}`),
-    () => get('/sources'),
-    () => get('/vocabulary'),
-    () => get('/filter-spec'),
-    () => get('/tokens'),
-    () => get('/publishers'),
-    () => get(`/publishers?identifier=${WALLETS[random.below(WALLETS.length)]!.address}`),
-    () => get('/api/v1/system/stats'),
-    () => tool('search_listings', { limit }),
-    () => tool('search_listings', { filters: { gpu_model: random.pick(MODELS) }, sort: 'price' }),
-    () => tool('get_listing', { listing_id: id }),
-    () => tool('market_overview', {}),
-    () => tool('describe_filters', {}),
-    () => tool('list_sources', {}),
-  ])()
-}
-
-function ask(
-  url: string,
-  { method, path, body, headers }: Asked,
-  reader: { headers: Record<string, string>; cursor: string },
-): Promise<Reply> {
-  const target = `${url}${path.replace('CURSOR', reader.cursor)}`
-  return send(target, { method, ...(body && { body }), headers: { ...headers, ...reader.headers } })
-}
-
-const HEADERS = ['cache-control', 'cache-status', 'vary', 'via', 'content-type', 'etag', 'link'] as const
-
-/** Without times, sealed cursors and counts of bytes, which differ in any two services. */
-function settled({ status, headers, text }: Reply): string {
-  const head = HEADERS.map((name) => `${name}: ${headers.get(name)}`).join('\n')
-  return `${status}\n${head}\n\n${text}`
-    .replaceAll(/\\?"(elapsed_ms|age_seconds)\\?":\d+/g, '"$1":0')
-    .replaceAll(/\\?"next_cursor\\?":\\?"[^"\\]+\\?"/g, '"next_cursor":"…"')
-    .replaceAll(/cursor: [\w-]{50,}/g, 'cursor: …')
-    .replaceAll(/\d+ s old/g, 'AGE old')
-    .replaceAll(/(fwd=miss;stored|hit);ttl=-?\d+/g, 'ttl')
-    .replaceAll(/\\?"cache\\?":\\?"(hit|miss)\\?"/g, '"cache"')
-    .replaceAll(/max-age=\d+/g, 'max-age=0')
-    .replaceAll(/etag: W\/.*/g, 'etag: …')
-    .replaceAll(/20\d\d-\d\d-\d\dT[\d:.]+Z?/g, 'TIME')
-    .replaceAll(/(oldest reading(?: is)?) \d+ \w+/g, '$1 AGE')
-    .replaceAll(/,?"excluded":\{("[^"]+":\{[^}]*\},?)*\}/g, '')
-    .replaceAll(/\\?"instance\\?":\\?"[^"\\]*\\?"/g, '')
+function ask({ service, headers: own, cursor }: Side, asked: Asked): Promise<Reply> {
+  const { method, path, body, headers } = asked
+  const target = `${service.url}${path.replace('CURSOR', cursor)}`
+  return send(target, { method, ...(body && { body }), headers: { ...headers, ...own } })
 }

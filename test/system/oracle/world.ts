@@ -1,9 +1,8 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { setImmediate } from 'node:timers/promises'
 import { collectGarbage } from '../../helpers/collect-garbage.ts'
 import { startGateway } from '../../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { type Random, seededRandom } from '../../helpers/random.ts'
+import { countCalls, passIn } from './calls.ts'
 import { Changes, terms } from './changes.ts'
 import { History } from './history.ts'
 import type { Question } from './model.ts'
@@ -126,13 +125,7 @@ export async function startWorld(seed: number, mode: UpstreamMode | null = null)
     changeOwn,
     change: (from) => changes.make(clock.now(), from),
     isRestless: false,
-    pass: async (ms) => {
-      for (let left = ms; left > 0; left -= STEP_MS) {
-        await calls.idle()
-        clock.advance(Math.min(left, STEP_MS))
-      }
-      await calls.idle()
-    },
+    pass: passIn(clock, calls.idle),
     idle: calls.idle,
     collectGarbage,
     close: async () => {
@@ -158,9 +151,6 @@ function registryLines(routes: readonly Route[]): string {
     ? '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0'
     : '[registry]\nenabled = false'
 }
-
-/** Longest time that passes at once: shorter than any pull is delayed by. */
-const STEP_MS = 3000
 
 function makePlan(random: Random, fixedMode: UpstreamMode | null): Plan {
   const count = 1 + random.below(4)
@@ -206,35 +196,5 @@ function makePlan(random: Random, fixedMode: UpstreamMode | null): Plan {
     unrest,
     scanLimit: random.chance(0.8) ? null : 100,
     failing,
-  }
-}
-
-/** Turns of the event loop without a request after which nothing goes on: an index is made in as many steps. */
-const QUIET_TURNS = 40
-
-/** Counts the requests of this process's gateways that are not answered yet, without streams of changes, which do not end. */
-function countCalls(): { idle: () => Promise<void>; close: () => void } {
-  const open = new Set<unknown>()
-  const begin = (message: unknown): void => {
-    const { request } = message as { request: { path: string } }
-    if (!/^\/changes\b/.test(request.path)) open.add(request)
-  }
-  const end = (message: unknown): void => void open.delete((message as { request: unknown }).request)
-  const channels = [
-    ['undici:request:create', begin],
-    ['undici:request:trailers', end],
-    ['undici:request:error', end],
-  ] as const
-  for (const [channel, listener] of channels) subscribe(channel, listener)
-  return {
-    idle: async () => {
-      for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
-        await setImmediate()
-        if (open.size > 0) quiet = 0
-      }
-    },
-    close: () => {
-      for (const [channel, listener] of channels) unsubscribe(channel, listener)
-    },
   }
 }
