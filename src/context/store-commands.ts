@@ -4,6 +4,7 @@ import type { MintedKey, StoreCheck, StoreCounts } from '../cli/command.ts'
 import { CliError, EXIT, usageError } from '../cli/exit-codes.ts'
 import { sqlitePath } from '../config/settings.ts'
 import { type ApiKey, describeKey, opensGates } from '../domain/api-key.ts'
+import type { NewAuditEntry } from '../domain/audit.ts'
 import { USE_SECONDS } from '../domain/listing.ts'
 import { redactCredentials } from '../domain/safe-text.ts'
 import { nowMicros } from '../domain/timestamp.ts'
@@ -60,21 +61,21 @@ export async function backupStore(url: string, file: string): Promise<StoreCount
       () => createFile(path),
     )
   const counts = await reportingWrites(path, copy).catch(async (cause: unknown) => {
-    await recordBackup(url, path, cause instanceof EntrepotError ? cause.code : 'failed')
+    await record(url, localAct('backup', path, cause instanceof EntrepotError ? cause.code : 'failed'))
     throw cause
   })
-  await recordBackup(url, path, 'ok')
+  await record(url, localAct('backup', path, 'ok'))
   return { ...counts, bytes: statSync(path).size }
 }
 
 /** Where the store can be written. One that an older version has made is left as it is. */
-async function recordBackup(url: string, file: string, result: string): Promise<void> {
+async function record(url: string, act: NewAuditEntry): Promise<void> {
   try {
     const path = databaseOf(url)
     if (path !== null && !(await import('../store/sqlite/database.ts')).hasAudit(path)) return
-    await usingStore(url, (store) => store.appendAudit(localAct('backup', file, result), KEEPS_ALL))
+    await usingStore(url, (store) => store.appendAudit(act, KEEPS_ALL))
   } catch {
-    // The backup is good without its record.
+    // What was done is good without its record.
   }
 }
 
@@ -112,15 +113,17 @@ async function usingStore<T>(url: string, use: (store: Store) => Promise<T>): Pr
  * it may have accepted them after the backup.
  * @throws CliError, ConfigError or EntrepotError; then there is no store
  */
-export function restoreStore(file: string, url: string): Promise<StoreCounts> {
+export async function restoreStore(file: string, url: string): Promise<StoreCounts> {
   const signedBefore = nowMicros() + USE_SECONDS * 1_000_000
-  return reportingWrites(redactCredentials(url), () =>
+  const counts = await reportingWrites(redactCredentials(url), () =>
     copyStore(
       () => openBackup(file),
       () => createStore(url),
       signedBefore,
     ),
   )
+  await record(url, localAct('restore', resolve(file), 'ok'))
+  return counts
 }
 
 async function openSource(url: string): Promise<CopySource> {

@@ -11,6 +11,7 @@ export type Act =
   | 'source.refresh'
   | 'source.probe'
   | 'backup'
+  | 'restore'
   | 'listing.publish'
   | 'listing.update'
   | 'listing.delete'

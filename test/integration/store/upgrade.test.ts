@@ -145,6 +145,8 @@ test('upgrade: a backup of 0.3.0 is restored, and a store with replaced identiti
   const store = openSqliteStore(restored)
   t.teardown(() => store.close())
   await assertKept(t, store)
+  const acts = (await store.readAudit(0, 10)).map(({ act, subject, result }) => [act, subject, result])
+  t.deepEqual(acts, [['restore', backup, 'ok']])
   const current = openSqliteStore(backup)
   t.teardown(() => current.close())
   await assertCurrent(t, current)
