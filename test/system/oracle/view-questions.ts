@@ -127,6 +127,7 @@ const CHANCE: readonly (readonly [pattern: RegExp, put: string | ((_: string, na
     [/ttl=-?\d+/g, 'ttl'],
     [/\\?"cache\\?":\\?"(hit|miss)\\?"/g, '"cache"'],
     [/,?"excluded":\{("[^"]+":\{[^}]*\},?)*\}/g, ''],
+    [/\\?"breaker\\?":\\?"\w+\\?"/g, '"breaker"'],
     [/connection_reset|circuit_open/g, 'away'],
     [/closed the connection early|failed repeatedly and is not requested for a moment/g, 'is away'],
     [/is unavailable: it is away \(away\)/g, 'is unavailable'],
