@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { autoRefresh } from './auto-refresh.ts'
+import { changes } from './changes.ts'
 import { churn } from './churn.ts'
 import { cli } from './cli.ts'
 import { cold } from './cold.ts'
@@ -39,6 +40,7 @@ const BENCHES: readonly Bench[] = [
   autoRefresh,
   stream,
   deep,
+  changes,
   churn,
   cli,
   pages,

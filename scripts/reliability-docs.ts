@@ -55,7 +55,11 @@ is exact. \`auto\`, the default, reads the upstream live until the first pull ha
 - A Registry is pulled in pages that overlap by ten listings. A page has to contain a listing of the page before it;
   otherwise it is requested again from further back. So no listing that stays open is missed while others
   change. A gateway is pulled as one NDJSON stream behind its first page. A pull is served completely or not at all.
-- \`age_seconds\` counts from the last whole pull. A failed pull changes nothing else. The source is \`stale\` when that is older than
+- An upstream whose pages have \`Changes-Position\` is followed by its stream of changes, and pulled whole every 600 s only, or where
+  the stream does not follow one of its sources. A stream that breaks off, or is silent for 45 s, is opened again from its last
+  position; after a 410, a change that is not one, or more than 64 MiB in a minute, the whole is pulled. What a pull has and the stream
+  did not name is counted as \`missed_changes\`. \`age_seconds\` of a followed upstream counts from the last byte of the stream.
+- \`age_seconds\` counts from the last whole pull otherwise. A failed pull changes nothing else. The source is \`stale\` when that is older than
   \`max_age_seconds\`, or than two \`refresh_seconds\` while pulls fail, with the reason of the latest failure. It is served while the
   upstream is down, and pulled again after the period, or after 15 s if that is sooner. A 401 or 403 hides it until the
   upstream answers again.
