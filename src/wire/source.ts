@@ -4,6 +4,13 @@ import { trafficSchema } from './traffic.ts'
 
 const SOURCE_STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded'] as const
 
+const leftOut = z
+  .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
+  .optional()
+  .describe(
+    'Open listings that each rule of [curation] and each block leaves out; null for a source that is read live and was not read whole lately',
+  )
+
 const explanation = z.looseObject({
   query: z.string().optional().describe('The query string that the source received, without paging'),
   cache: z.string().describe('Cache outcome'),
@@ -12,6 +19,7 @@ const explanation = z.looseObject({
     z.string(),
     z.object({ by_value: z.int(), missing: z.int() }).describe('Listings that one filter excluded'),
   ),
+  left_out: leftOut,
 })
 
 export const sourceReportSchema = z
@@ -112,12 +120,7 @@ export const sourceDetailsSchema = sourceStatusSchema
       .optional()
       .describe('In effect, by their names in the gateway file; the key only as whether there is one'),
     traffic: trafficSchema.optional(),
-    left_out: z
-      .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
-      .optional()
-      .describe(
-        'Open listings that each rule of [curation] and each block leaves out; null for a source that is read live and was not read whole lately',
-      ),
+    left_out: leftOut,
   })
   .meta({ id: 'SourceDetails' })
 

@@ -25,7 +25,10 @@ export function askOf(market: ViewMarket, random: Random): Asked {
   const model = random.pick(['H100', 'A100', 'B200'])
   const { address } = random.pick(copies).publisher
   // A Registry that names no publishers cannot answer for one, were all of its listings hidden.
-  const publisher = market.namesPublishers ? `publisher=${address}` : ''
+  const unknown = `0x${'d'.repeat(40)}`
+  const [publisher, stranger] = market.namesPublishers
+    ? [`publisher=${address}`, `publisher=${unknown}`]
+    : ['', '']
   // Sources in memory hold open listings: of one that is away the others are not known.
   const statuses = market.away.size === 0 ? ['closed', 'open', ''] : ['open']
   return random.pick([
@@ -38,7 +41,7 @@ export function askOf(market: ViewMarket, random: Random): Asked {
     () => get(`/listings?status=${random.pick(statuses)}${filter}`),
     () => get(`/listings?sources=${random.pick(['local', 'local,liar', 'hidden', 'liar,nothing'])}${filter}`),
     () => get(`/listings?${publisher}${filter}`),
-    () => get(`/listings?publisher=0x${'d'.repeat(40)}&nothing=1`),
+    () => get(`/listings?${stranger}&nothing=1`),
     () => get(`/listings?${filter.slice(1)}`, { Accept: 'application/x-ndjson' }),
     () => get('/listings', { 'Cache-Control': 'no-cache' }),
     () => get(`/listings?hidden_filter=1${filter}`),

@@ -25,14 +25,15 @@ const ASKED = 16_384
  * while the others wait for it.
  */
 export function cacheResponses(onLookup: (isHit: boolean) => void): Middleware {
-  /** By line, URL and what the reader sees. Callers without a key displace no answer to those with one. */
+  /** By line, URL and what the reader sees. Answers to operators are longer. Callers without a key displace no answer to those with one. */
   const withKey = new Responses()
   const anonymous = new Responses()
   return async ({ req, state }, next) => {
     const { route, caller, reader } = state
     if (route.gate !== 'read' || route.method !== 'GET') return next()
     const cache = isSelective(req) ? null : caller.kind === 'anonymous' ? anonymous : withKey
-    const key = `${reader.digest} ${state.signed === undefined ? '' : 'signed '}${req.url!}`
+    const asked = [...(caller.kind === 'operator' ? ['operator'] : []), ...(state.signed ? ['signed'] : [])]
+    const key = [reader.digest, ...asked, req.url!].join(' ')
     let cached = cache?.get(key)
     if (cached?.refresh !== undefined && !cached.isCurrent()) {
       await cached.refresh
