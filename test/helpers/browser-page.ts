@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ExecutionContext } from 'ava'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
 /** A page that records its faults. */
 export type WatchedPage = Page & {
@@ -23,23 +23,51 @@ const WATCH = `
   }).observe({ type: 'layout-shift', buffered: true })
 `
 
+type PageOptions = Omit<BrowserContextOptions, 'viewport' | 'colorScheme'> & {
+  viewport?: { width: number; height: number }
+  colorScheme?: 'light' | 'dark'
+  prepare?: (page: Page) => Promise<unknown>
+}
+
+const contexts = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
+
+/** One context for all pages of the same options, so that a test starts no process of the browser. */
+function contextOf(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
+  const ofBrowser = contexts.get(browser) ?? new Map<string, Promise<BrowserContext>>()
+  contexts.set(browser, ofBrowser)
+  const key = JSON.stringify(options)
+  const context = ofBrowser.get(key) ?? browser.newContext(options)
+  ofBrowser.set(key, context)
+  return context.then((opened) => {
+    opened.setDefaultTimeout(TIMEOUT_MS)
+    return opened
+  })
+}
+
+/** Leaves the page empty and closes the others: the browser keeps the process of a page for the next one. */
+async function keepProcess(context: BrowserContext, page: Page): Promise<void> {
+  if (!page.isClosed()) await page.evaluate("location.replace('about:blank')")
+  for (const other of context.pages()) if (other !== page) await other.close()
+}
+
 /** A status that the page handles; the browser logs it all the same. */
 const HANDLED = /^Failed to load resource: the server responded with a status of/
 
-/** Opens an address in a new browser context, closed when the test ends. */
+/** Opens an address in a new page. Pages of one browser share its cache; what they store is of their servers' ports. */
 export async function openWatched(
   t: ExecutionContext,
   browser: Browser,
   url: string,
-  { prepare, ...options }: BrowserContextOptions & { prepare?: (page: Page) => Promise<unknown> } = {},
+  { prepare, viewport = { width: 1280, height: 900 }, colorScheme = 'light', ...options }: PageOptions = {},
 ): Promise<WatchedPage> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  context.setDefaultTimeout(TIMEOUT_MS)
+  const context = await contextOf(browser, options)
   const page = await context.newPage()
+  await page.setViewportSize(viewport)
+  await page.emulateMedia({ colorScheme })
   t.teardown(async () => {
     // A route may be waiting for an answer, which the end of the page takes away.
     await page.unrouteAll({ behavior: 'ignoreErrors' })
-    await context.close()
+    await keepProcess(context, page)
   })
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`))

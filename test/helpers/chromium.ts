@@ -14,4 +14,7 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  '--renderer-process-limit=1',
+  '--disable-site-isolation-trials',
+  '--disable-features=SpareRendererForSitePerProcess',
 ]

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { anyText } from './any-text.ts'
 
 /**
  * JSON texts of foreign writers: white space anywhere, needless escapes, numbers in every spelling
@@ -25,7 +26,7 @@ const spaced = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.tuple(fc.constantFrom(...SPACES), text, fc.constantFrom(...SPACES)).map((parts) => parts.join(''))
 
 const stringText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 12 }).map((text) => JSON.stringify(text)),
+  anyText(12).map((text) => JSON.stringify(text)),
   fc.constantFrom(
     '"\\u0041\\/"',
     '"_meta"',

@@ -31,13 +31,30 @@ export async function publishBody(
   return { identifier, scheme: 'eip191', signature, timestamp, ...fields }
 }
 
-export const publish = async (
+/** A signed publish request; one of the same id again is of a later second. */
+export async function publish(
   url: string,
   seller: typeof ALICE,
   fields: Record<string, unknown>,
-  { headers = {}, timestamp = unixNow() }: { headers?: Record<string, string>; timestamp?: number } = {},
-): Promise<Reply> =>
-  postJson(`${url}/listings`, JSON.stringify(await publishBody(seller, fields, timestamp)), headers)
+  { headers = {}, timestamp }: { headers?: Record<string, string>; timestamp?: number } = {},
+): Promise<Reply> {
+  const id = fields.listing_id
+  const time = id === undefined ? unixNow() : laterThanBefore(`POST ${url} ${seller.address} ${id}`)
+  return postJson(
+    `${url}/listings`,
+    JSON.stringify(await publishBody(seller, fields, timestamp ?? time)),
+    headers,
+  )
+}
+
+const lastTimes = new Map<string, number>()
+
+/** Now, or a second later than before: a signature covers no more than who, what and when, and is used once. */
+function laterThanBefore(write: string): number {
+  const time = Math.max(unixNow(), (lastTimes.get(write) ?? 0) + 1)
+  lastTimes.set(write, time)
+  return time
+}
 
 type Signed = { seller?: typeof ALICE; timestamp?: number; headers?: Record<string, string> }
 
@@ -46,7 +63,11 @@ export async function update(
   url: string,
   id: string,
   fields: Record<string, unknown>,
-  { seller = ALICE, timestamp = unixNow(), headers = {} }: Signed = {},
+  {
+    seller = ALICE,
+    timestamp = laterThanBefore(`PUT ${url} ${seller.address} ${id}`),
+    headers = {},
+  }: Signed = {},
 ): Promise<Reply> {
   const signature = await sign(seller, 'update_listing', id, timestamp)
   return send(`${url}/listings/${encodeURIComponent(id)}`, {

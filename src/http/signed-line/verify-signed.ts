@@ -123,8 +123,10 @@ const REMEMBERED_MS = 600_000
 
 /** Whether the id of a request was another one's. A question that is asked again is answered again. */
 function rememberRequests(): (request: SignedRequest) => boolean {
-  const asked = new LRUCache<string, string>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS })
+  // Made for the first one, since it takes the memory of all of them at once.
+  let asked: LRUCache<string, string> | undefined
   return (request) => {
+    asked ??= new LRUCache({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS })
     const id = `${publisherOf(request.principal)} ${request.exchange.requestId}`
     const hash = replayHash(request)
     const earlier = asked.get(id)

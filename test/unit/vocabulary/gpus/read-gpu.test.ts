@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { readGpuTable } from '../../../../src/config/gpu-rows.ts'
 import { type GpuResource, readGpu } from '../../../../src/vocabulary/gpus/read-gpu.ts'
+import { anyText } from '../../../helpers/any-text.ts'
 
 const table = readGpuTable(null, [])
 const read = (resource: GpuResource) => readGpu(table, 'seller', resource)
@@ -106,7 +107,7 @@ test('readGpu: TFLOPS are those of the variant, or the least of those that the n
 
 test('readGpu: any JSON value is read, and the reading has the form of one', (t) => {
   const models = new Set(table.models.map(({ model }) => model))
-  const value = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }), fc.double(), fc.bigInt())
+  const value = fc.oneof(fc.jsonValue(), anyText(), fc.double(), fc.bigInt())
   const property = fc.property(value, value, value, (gpu_model, gpu_count, gpu_memory_gb) => {
     const { isGpu, model, variant, memoryGb, fp16Tflops } = read({ gpu_model, gpu_count, gpu_memory_gb })
     t.true(model === null || (isGpu && models.has(model)))
