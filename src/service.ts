@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Config, loadConfig } from './config/config.ts'
 import { environment, serviceUrl } from './config/settings.ts'
@@ -8,6 +8,7 @@ import { type Context, createContext } from './context/context.ts'
 import { redactCredentials } from './domain/safe-text.ts'
 import { ConfigError, type Violation } from './errors.ts'
 import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
+import { createServer } from './http/node-http.ts'
 import type { Logger } from './log.ts'
 
 /** Idle time of kept-alive connections during a drain, in ms: longer than a client pauses. */

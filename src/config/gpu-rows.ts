@@ -1,14 +1,17 @@
 import { z } from 'zod'
+import { lazy } from '../domain/lazy.ts'
 import type { Violation } from '../errors.ts'
 import { EMPTY_GPU_TABLE, extendGpuTable, type GpuTable } from '../vocabulary/gpus/gpu-table.ts'
-import { readRowFile } from './row-file.ts'
+import { readRowFile, withoutProblems } from './row-file.ts'
 import { shippedFile } from './shipped-files.ts'
 
 /** The models of `config/gpus.toml`, with the rows of the operator's file. Problems have file and line. */
-export function readGpuTable(operatorFile: string | null, problems: Violation[]): GpuTable {
-  const shipped = extendFrom(EMPTY_GPU_TABLE, shippedFile('gpus.toml'), problems)
-  return operatorFile === null ? shipped : extendFrom(shipped, operatorFile, problems)
-}
+export const readGpuTable = (operatorFile: string | null, problems: Violation[]): GpuTable =>
+  operatorFile === null ? shippedTable() : extendFrom(shippedTable(), operatorFile, problems)
+
+const shippedTable = lazy(() =>
+  withoutProblems((problems) => extendFrom(EMPTY_GPU_TABLE, shippedFile('gpus.toml'), problems)),
+)
 
 const MAX_ROWS = 2000
 const MAX_ALIASES = 50

@@ -1,14 +1,17 @@
 import { z } from 'zod'
+import { lazy } from '../domain/lazy.ts'
 import type { Violation } from '../errors.ts'
 import { extendPlaceTable, libraryTable, type PlaceTable } from '../vocabulary/places/place-table.ts'
-import { readRowFile } from './row-file.ts'
+import { readRowFile, withoutProblems } from './row-file.ts'
 import { shippedFile } from './shipped-files.ts'
 
 /** The rows of `config/places.toml`, with those of the operator's file. Problems have file and line. */
-export function readPlaceTable(operatorFile: string | null, problems: Violation[]): PlaceTable {
-  const shipped = extendFrom(libraryTable(), shippedFile('places.toml'), problems)
-  return operatorFile === null ? shipped : extendFrom(shipped, operatorFile, problems)
-}
+export const readPlaceTable = (operatorFile: string | null, problems: Violation[]): PlaceTable =>
+  operatorFile === null ? shippedTable() : extendFrom(shippedTable(), operatorFile, problems)
+
+const shippedTable = lazy(() =>
+  withoutProblems((problems) => extendFrom(libraryTable(), shippedFile('places.toml'), problems)),
+)
 
 const MAX_ROWS = 10_000
 const MAX_NAMES = 200

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import type { z } from 'zod'
 import { suggestName } from '../domain/nearest-name.ts'
-import type { Violation } from '../errors.ts'
+import { ConfigError, type Violation } from '../errors.ts'
 import { lineOf } from './toml-lines.ts'
 
 type Rows<Kinds extends Record<string, z.ZodObject>> = {
@@ -44,6 +44,14 @@ export function readRowFile<Kinds extends Record<string, z.ZodObject>>(
   }
   report(fileProblems)
   return { rows, report }
+}
+
+/** For files of the package. @throws ConfigError with what is wrong in them */
+export function withoutProblems<Value>(read: (problems: Violation[]) => Value): Value {
+  const problems: Violation[] = []
+  const value = read(problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return value
 }
 
 function readText(file: string, problems: Violation[]): string {

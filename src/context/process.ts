@@ -7,10 +7,10 @@ import { sqlitePath } from '../config/settings.ts'
 import { version } from '../config/shipped-files.ts'
 import type { KeyUseStorage } from '../domain/api-key.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
+import { lazy } from '../domain/lazy.ts'
 import { redactCredentials } from '../domain/safe-text.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { ChangeFeed } from '../gateway/changes/change-feed.ts'
-import { lazy } from '../http/lazy.ts'
 import {
   createMetrics,
   createStoreMetrics,

@@ -1,10 +1,11 @@
-import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { type Socket, Server as SocketServer } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { EntrepotError } from '../errors.ts'
 import { PROBLEM_TYPE, renderProblem } from './middleware/errors.ts'
 import { COMMON_HEADERS } from './middleware/headers.ts'
+import { STATUS_CODES } from './node-http.ts'
 
 /** In ms. */
 const SWEEP_INTERVAL = 50

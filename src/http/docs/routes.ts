@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { lazy } from '../lazy.ts'
+import { lazy } from '../../domain/lazy.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
 import type { Route } from '../route.ts'
 import type { Site } from '../web/site.ts'

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import { EntrepotError } from '../../errors.ts'
+import { STATUS_CODES } from '../node-http.ts'
 import type { Middleware } from '../request-state.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'

@@ -1,5 +1,5 @@
-import Router from '@koa/router'
 import { EntrepotError } from '../../errors.ts'
+import { Router } from '../node-http.ts'
 import type { KoaContext, Middleware } from '../request-state.ts'
 import type { Route } from '../route.ts'
 

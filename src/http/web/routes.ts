@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { lazy } from '../../domain/lazy.ts'
 import { EntrepotError } from '../../errors.ts'
-import { lazy } from '../lazy.ts'
 import { prefersToJson } from '../middleware/accept.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
 import type { Route } from '../route.ts'
