@@ -44,9 +44,12 @@ function contextOf(browser: Browser, options: BrowserContextOptions): Promise<Br
   })
 }
 
-/** Leaves the page empty and closes the others: the browser keeps the process of a page for the next one. */
-async function keepProcess(context: BrowserContext, page: Page): Promise<void> {
-  if (!page.isClosed()) await page.evaluate("location.replace('about:blank')")
+/** Closes all pages but one, which is left empty: the browser keeps its process for the next test. */
+async function leaveEmpty(context: BrowserContext, page: Page): Promise<void> {
+  if (page.isClosed()) return
+  // A route may be waiting for an answer, which the end of the page takes away.
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.evaluate("location.replace('about:blank')")
   for (const other of context.pages()) if (other !== page) await other.close()
 }
 
@@ -64,11 +67,7 @@ export async function openWatched(
   const page = await context.newPage()
   await page.setViewportSize(viewport)
   await page.emulateMedia({ colorScheme })
-  t.teardown(async () => {
-    // A route may be waiting for an answer, which the end of the page takes away.
-    await page.unrouteAll({ behavior: 'ignoreErrors' })
-    await keepProcess(context, page)
-  })
+  t.teardown(() => leaveEmpty(context, page))
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`))
   page.on('dialog', (dialog) => {
