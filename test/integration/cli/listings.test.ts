@@ -206,7 +206,9 @@ test.serial('listing: the first Registry with the listing shows it', async (t) =
   t.is(JSON.parse(found.stdout)._meta.registry, own.url)
   const missing = await runCli(['listing', 'nope', '-r', own.url])
   t.deepEqual([missing.code, missing.stdout], [1, ''])
-  t.is((await runCli(['listing', 'a/b', '-r', `${own.url},${deadUrl()}`])).code, 3)
+  t.is((await runCli(['listing', 'a/b', '-r', `${deadUrl()},${own.url}`])).code, 3)
+  // A worse one decides nothing about it.
+  t.is((await runCli(['listing', 'a/b', '-r', `${own.url},${deadUrl()}`])).code, 0)
 })
 
 test.serial('listing: _meta names the Registry behind a gateway, and the publisher', async (t) => {
