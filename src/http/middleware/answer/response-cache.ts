@@ -32,8 +32,8 @@ export function cacheResponses(onLookup: (isHit: boolean) => void): Middleware {
     const { route, caller, reader } = state
     if (route.gate !== 'read' || route.method !== 'GET') return next()
     const cache = isSelective(req) ? null : caller.kind === 'anonymous' ? anonymous : withKey
-    const asked = [...(caller.kind === 'operator' ? ['operator'] : []), ...(state.signed ? ['signed'] : [])]
-    const key = [reader.digest, ...asked, req.url!].join(' ')
+    const variant = `${caller.kind === 'operator' ? 'operator ' : ''}${state.signed === undefined ? '' : 'signed '}`
+    const key = `${reader.digest} ${variant}${req.url!}`
     let cached = cache?.get(key)
     if (cached?.refresh !== undefined && !cached.isCurrent()) {
       await cached.refresh
