@@ -168,12 +168,18 @@ function judgeNotIn(window: Window, { item, path, version }: Held): string[] {
   ]
 }
 
-/** Only better sources that are too large to be read whole, or did not answer, are not checked. */
+/** Only better sources that are too large to be read whole, did not answer, or are not followed are not checked. */
 function judgeUnchecked(window: Window, { item, path }: Held): string[] {
   const better = window.paths.filter(({ rank }) => rank < path.rank)
+  const mayBeUnchecked = (one: Path): boolean => isDoubtful(window, one) || isNotFollowed(one)
   return item.unchecked
-    .filter((name) => !better.some((one) => isNameOf(name, one) && isDoubtful(window, one)))
+    .filter((name) => !better.some((one) => isNameOf(name, one) && mayBeUnchecked(one)))
     .map((name) => `is unchecked in ${name}`)
+}
+
+/** A gateway that is held sends changes of what it has in memory, unchecked in what it reads live. */
+function isNotFollowed({ isBehind, isHeld, mode }: Path): boolean {
+  return isBehind && !isHeld && mode !== 'live'
 }
 
 function isNameOf(name: string, { source, shownAs }: Path): boolean {
