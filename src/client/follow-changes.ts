@@ -8,7 +8,8 @@ import { ProblemError, readReports } from './problem-error.ts'
 /** A change of the answer to a query. `position`: the `since` of a follower that goes on behind this change. */
 export type Change<Listing> = { position: string } & (
   | { type: 'listing'; key: string; listing_id: string; publisher: string | null; listing: Listing }
-  | { type: 'removed'; key: string; listing_id: string; publisher: string | null }
+  /** `unchecked`: sources that are not followed; one of them may have the listing. */
+  | { type: 'removed'; key: string; listing_id: string; publisher: string | null; unchecked?: string[] }
   /** Another state of a source, whose listings stay. */
   | { type: 'source'; source: SourceReport }
   /** The position is not good any more: all listings that match follow as changes. */
@@ -126,7 +127,9 @@ function readChanges<Listing>(body: JsonValue): Answer<Listing> {
     const about = { key, listing_id: listingId, publisher: textAt(change, 'publisher') }
     const type = textAt(change, 'type')
     if (type === 'listing') return [{ type, ...about, listing: at(change, 'listing') as Listing }]
-    return type === 'removed' ? [{ type, ...about }] : []
+    if (type !== 'removed') return []
+    const unchecked = listAt(change, 'unchecked').filter((name) => typeof name === 'string')
+    return [{ type, ...about, ...(unchecked.length > 0 && { unchecked }) }]
   })
   return { changes, position, hasMore: at(body, 'more') === true, sources: readReports(body) }
 }

@@ -17,7 +17,14 @@ const listingChangeSchema = z
   .meta({ id: 'ListingChange', description: 'A listing that is new or has changed, and matches the query' })
 
 const removedChangeSchema = z
-  .object({ type: z.literal('removed'), ...ofListing })
+  .object({
+    type: z.literal('removed'),
+    ...ofListing,
+    unchecked: z
+      .array(z.string())
+      .optional()
+      .describe('Sources that are not followed, so that one of them may have the listing; absent for none'),
+  })
   .meta({ id: 'RemovedChange', description: 'A listing that is not in the answer any more' })
 
 const sourceChangeSchema = z

@@ -127,7 +127,9 @@ function lineOf(change: ListingChange, tokens: TokenTable, prices: Map<string, s
   const before = prices.get(change.key)
   if (change.type === 'removed') {
     prices.delete(change.key)
-    return safeText([time, 'gone   ', before ?? '', change.listing_id].filter(Boolean).join('  '))
+    const { unchecked = [] } = change
+    const rest = unchecked.length > 0 ? `unchecked in ${unchecked.join(', ')}` : ''
+    return safeText([time, 'gone   ', before ?? '', change.listing_id, rest].filter(Boolean).join('  '))
   }
   const { listing } = change
   const price = shownPrice(listing, tokens)

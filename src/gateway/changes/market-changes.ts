@@ -24,7 +24,7 @@ import {
   openPosition,
   sealPosition,
 } from './feed-position.ts'
-import { type ChangesView, isFollowed, shownListings, wasShown } from './shown-listings.ts'
+import { type ChangesView, isFollowed, notFollowedIn, shownListings, wasShown } from './shown-listings.ts'
 
 /** Entries that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
@@ -32,7 +32,8 @@ const MAX_SCANNED = 5000
 
 export type Change = { key: string; listingId: string; publisher: string | null } & (
   | { kind: 'listing'; merged: MergedItem }
-  | { kind: 'removed' }
+  /** `unchecked`: sources that are not followed; one of them may have the listing. */
+  | { kind: 'removed'; unchecked: readonly string[] }
 )
 
 export type Changes = {
@@ -238,11 +239,11 @@ function changeOf(
   const isGone = state === GONE && view.query.status === 'open'
   const isKnown = isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)
   if (!isGone && !isKnown) return UNKNOWN
+  const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked: notFollowedIn(view) }
   const before = copyBefore(settings.feed, view, entry, since)
-  if (before !== undefined)
-    return wasShown(view, entry, before) ? { kind: 'removed', key, listingId, publisher } : null
+  if (before !== undefined) return wasShown(view, entry, before) ? removed : null
   if (view.reader.filter.criteria.length > 0) throw goneError('is too old to know what has left your view')
-  return { kind: 'removed', key, listingId, publisher }
+  return removed
 }
 
 /** What the source had at the position; `undefined` where that, or what other sources had, is not known. */

@@ -26,6 +26,11 @@ export function isFollowed({ held }: NamedSource, query: ListingQuery): boolean 
   return held?.answers(query) === true
 }
 
+/** Names of sources whose changes are not known here. @param end the first rank that does not count */
+export function notFollowedIn({ ranked, query }: ChangesView, end = ranked.length): string[] {
+  return ranked.slice(0, end).flatMap((source) => (isFollowed(source, query) ? [] : [source.name]))
+}
+
 /** What `GET /listings` shows of one id, by key: the rule of `authority.ts` over the copies in memory. */
 export function shownListings(view: ChangesView, listingId: string): Map<string, MergedItem> {
   const { ranked, query } = view
@@ -37,12 +42,11 @@ export function shownListings(view: ChangesView, listingId: string): Map<string,
   return new Map(
     shown.map(({ decider: { item, rank } }) => {
       const isWhole = (n: number) => isFollowed(ranked[n]!, query)
-      const unchecked = ranked.slice(0, rank).filter((source) => !isFollowed(source, query))
       const verdict = {
         ...publisherInBetter(ranked, { item, rank }, query.standing, isWhole),
         otherCopies: ofId.openOthersOf(item, rank),
         isConflict: ofId.hasOther(item, rank),
-        unchecked: unchecked.map(({ name }) => name),
+        unchecked: notFollowedIn(view, rank),
       }
       const merged = mergeItem(item, { ranked, rank, isStale: false }, verdict)
       return [keyOf(item, ranked[rank]!.name), merged]

@@ -168,9 +168,16 @@ const COMMA = Buffer.from(',')
 
 function renderChange(change: Change, rowOf: RowOf): Buffer {
   const { kind: type, key, listingId: listing_id, publisher } = change
-  const about = JSON.stringify({ type, key, listing_id, publisher })
-  if (change.kind === 'removed') return Buffer.from(about)
-  return Buffer.concat([Buffer.from(`${about.slice(0, -1)},"listing":`), rowOf(change.merged), CLOSE])
+  const about = { type, key, listing_id, publisher }
+  if (change.kind === 'removed') {
+    const { unchecked } = change
+    return Buffer.from(JSON.stringify({ ...about, ...(unchecked.length > 0 && { unchecked }) }))
+  }
+  return Buffer.concat([
+    Buffer.from(`${JSON.stringify(about).slice(0, -1)},"listing":`),
+    rowOf(change.merged),
+    CLOSE,
+  ])
 }
 
 const CLOSE = Buffer.from('}')

@@ -41,7 +41,12 @@ export const marketChangesTool = defineTool({
 })
 
 function renderChange(change: Change): string {
-  if (change.kind === 'removed') return `gone|${plainId(change.listingId)}`
+  if (change.kind === 'removed')
+    return [
+      'gone',
+      plainId(change.listingId),
+      ...change.unchecked.map((name) => `unchecked in ${name}`),
+    ].join('|')
   const [line] = renderLines(familiesOf([parseObject(renderItem(change.merged).toString())]))
   return `listed|${line}`
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { listingKey } from '../../domain/listing-identity.ts'
+import { coversRegistry } from '../../domain/source/missing-source.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamKind } from '../../domain/source/upstream.ts'
@@ -8,13 +9,21 @@ import { objectMembers } from '../../json/members.ts'
 import { type JsonObject, objectOrEmpty, parseJson, textAt } from '../../json/value.ts'
 import { publisherNamed } from '../../signing/principal.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
+import { namesIn } from '../page/envelope.ts'
 import { conditionsOf, ListingPage, type PageItem } from '../page/listing-page.ts'
 import { PLAIN_QUERY } from '../upstream-query.ts'
 
 /** A change as an upstream states it, checked as far as a page of it is. */
 export type FeedChange =
   | { kind: 'listing'; item: PageItem }
-  | { kind: 'removed'; listingId: string; key: string; publisher: string | null }
+  /** `unchecked`: sources of a gateway that it does not follow. */
+  | {
+      kind: 'removed'
+      listingId: string
+      key: string
+      publisher: string | null
+      unchecked: readonly string[]
+    }
   | { kind: 'source'; registry: string; state: string; reason: string | null }
 
 /** A listing may be nested 32 deep. */
@@ -29,7 +38,8 @@ export function readChange(data: Buffer, kind: UpstreamKind): FeedChange | null 
     case 'removed': {
       const [listingId, key] = [textAt(value, 'listing_id'), textAt(value, 'key')]
       if (listingId === null || key === null) throw badChange('it names no listing')
-      return { kind: 'removed', listingId, key, publisher: publisherIn(value) }
+      const unchecked = namesIn(value.unchecked)
+      return { kind: 'removed', listingId, key, publisher: publisherIn(value), unchecked }
     }
     case 'source': {
       const [registry, state] = [textAt(value, 'source', 'registry'), textAt(value, 'source', 'state')]
@@ -44,11 +54,16 @@ export function readChange(data: Buffer, kind: UpstreamKind): FeedChange | null 
 /** Whether the change removes this copy. */
 export function isRemoved(
   item: Item,
-  { key, publisher }: Pick<FeedChange & { kind: 'removed' }, 'key' | 'publisher'>,
+  { key, publisher, unchecked }: Pick<FeedChange & { kind: 'removed' }, 'key' | 'publisher' | 'unchecked'>,
 ): boolean {
   if (item.origin === undefined)
     return publisher === null || item.publisher === null || item.publisher === publisher
-  return listingKey(item.listingId, item, item.origin.registry) === key
+  return listingKey(item.listingId, item, item.origin.registry) === key && !isUnchecked(item, unchecked)
+}
+
+/** Whether the copy is of a source that the gateway did not ask: only a pull shows what that source has now. */
+export function isUnchecked({ origin }: Item, unchecked: readonly string[] = []): boolean {
+  return origin !== undefined && unchecked.some((registry) => coversRegistry({ registry }, origin.registry))
 }
 
 function parse(data: Buffer): JsonObject {

@@ -121,7 +121,8 @@ export function readMeta(meta: JsonValue | undefined): Meta {
   }
 }
 
-function namesIn(value: JsonValue | undefined): readonly string[] {
+/** Names of sources, without values that cannot be names. */
+export function namesIn(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.slice(0, MAX_NAMES).filter(isRegistryName) : NO_NAMES
 }
 

@@ -7,7 +7,7 @@ import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceLog } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
-import { type FeedChange, isRemoved } from '../feed/feed-change.ts'
+import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import type { FirstPage } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
@@ -278,6 +278,8 @@ function applyTo(snapshot: Snapshot, change: FeedChange): void {
   }
   const item = change.item.toItem()
   const key = snapshotKey(item)
+  const held = snapshot.find(item.listingId).find((copy) => copy.key === key)
+  if (held !== undefined && isUnchecked(held.item, item.origin?.unchecked)) return
   if (!change.item.isMatch) snapshot.remove([key])
   else if (!snapshot.has(key, item)) snapshot.put([item])
 }

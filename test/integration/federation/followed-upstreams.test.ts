@@ -130,6 +130,46 @@ test('a followed upstream: a stream that is cut goes on from its last position, 
   t.is((await idsOf(gateway)).length, 4)
 })
 
+test('a followed upstream: a copy of a source that its gateway does not follow stays until a pull', async (t) => {
+  const of = (text: string, registry: string, unchecked?: readonly string[]): string =>
+    JSON.stringify({ ...JSON.parse(text), _meta: { registry, publisher: null, also_in: [], unchecked } })
+  const [first, second, third] = listingTexts('x', 3) as [string, string, string]
+  const key = (text: string): string => `${JSON.parse(text).storefront_url}/${JSON.parse(text).listing_id}`
+  const removed = (text: string, unchecked?: readonly string[]): object => ({
+    type: 'removed',
+    key: key(text),
+    listing_id: JSON.parse(text).listing_id,
+    publisher: null,
+    unchecked,
+  })
+  const scripted = await startScriptedEntrepot(t, [
+    [
+      event(listed(of(first, 'b', ['a']))),
+      event(removed(second, ['a'])),
+      event(removed(third)),
+      event(listed(of(listingTexts('last', 1)[0]!, 'b'))),
+    ].join(''),
+  ])
+  scripted.items = [first, second, third].map((text) => of(text, 'a'))
+  const gateway = await startGateway(t, [
+    {
+      name: 'inner',
+      url: scripted.url,
+      settings: 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 3600',
+    },
+  ])
+  await whenReady(gateway)
+  await eventually('applied', async () => (await idsOf(gateway)).includes('last-0000'))
+  const { items } = (await gateway.get('/listings')).json() as {
+    items: { listing_id: string; _meta: { registry: string } }[]
+  }
+  t.deepEqual(items.map((item) => `${item.listing_id} of ${item._meta.registry}`).sort(), [
+    'last-0000 of inner/b',
+    'x-0000 of inner/a',
+    'x-0001 of inner/a',
+  ])
+})
+
 test('a followed upstream: a shared pull has its position, from which other replicas follow', async (t) => {
   const scripted = await startScriptedEntrepot(t, [': idle\n\n'])
   const { url } = await ownRedis(t)
