@@ -1,4 +1,5 @@
-import { type LowestPrice, lowestPrices, type PriceKey, type Sizes } from '../domain/price/price-key.ts'
+import { lowestPrices, type PriceKey, type Sizes } from '../domain/price/price-key.ts'
+import { writeTerms } from '../domain/price/terms.ts'
 import type { JsonValue } from '../json/value.ts'
 
 /** The lowest price of one listing in each basis. */
@@ -7,7 +8,7 @@ export type RowPrices = {
   bases: readonly string[]
   /** Per basis, of the whole offer. */
   keys: readonly PriceKey[]
-  /** A listing of the same prices and nothing else, as JSON that many rows share; empty without prices. */
+  /** As of `writeTerms`. Many rows share it. */
   terms: string
 }
 
@@ -25,16 +26,6 @@ export function rowPrices(document: JsonValue, sizes: Sizes): RowPrices {
     sizes,
     bases: [...lowest.keys()],
     keys: prices.map(({ key }) => key),
-    terms: termsOf(prices, sizes),
+    terms: writeTerms(prices, sizes),
   }
-}
-
-function termsOf(prices: readonly LowestPrice[], { gpu }: Sizes): string {
-  if (prices.length === 0) return ''
-  const accepted_escrows = prices.map(({ option: { chain, token, value, per } }) => ({
-    chain_name: chain,
-    literal_fields: { token },
-    rates: { value: String(value), per },
-  }))
-  return JSON.stringify({ offer_resource: { gpu_count: gpu }, accepted_escrows })
 }

@@ -19,7 +19,7 @@ export type Item = {
   origin?: Origin
   /** JSON members that a gateway adds: what the listing means, by its vocabulary. Absent where it was not read for that. */
   meaning?: string | undefined
-  /** JSON of a listing that has the same prices and nothing else; empty for none. Absent where it was not read for that. */
+  /** Its prices, as of `writeTerms`. Absent where it was not read for that. */
   terms?: string | undefined
   /** Offset in the source when it was read; absent for a source in memory. */
   offset?: number

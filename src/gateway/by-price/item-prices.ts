@@ -6,10 +6,11 @@ import {
   type PriceKey,
   scaleKey,
 } from '../../domain/price/price-key.ts'
+import { listingOfTerms } from '../../domain/price/terms.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
 import { remembered } from '../../domain/remembered.ts'
 import type { Item } from '../../domain/source/reading.ts'
-import { type JsonValue, parseJson } from '../../json/value.ts'
+import type { JsonValue } from '../../json/value.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
 import { priceJson } from './item-price.ts'
 
@@ -40,7 +41,7 @@ export class ItemPrices {
   of(item: Item, readListing: () => JsonValue): Prices {
     const { terms } = item
     if (terms === '') return NO_PRICES
-    if (terms !== undefined) return remembered(this.#byTerms, terms, () => this.#read(parseJson(terms)))
+    if (terms !== undefined) return remembered(this.#byTerms, terms, () => this.#read(listingOfTerms(terms)))
     const known = this.#byItem.get(item)
     if (known !== undefined) return known
     const prices = this.#read(readListing())
