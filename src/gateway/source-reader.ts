@@ -159,10 +159,15 @@ export class SourceReader {
         : this.#behind(listings, this.#after)
     const last = listings.at(-1)
     if (last !== undefined) this.#after = this.#lastOf(listings, last)
-    this.isEnded = !hasMore || last === undefined
     this.#deciders.learn(listings, this.rank)
+    this.isEnded = !hasMore || last === undefined || !this.#mayShowMore(all?.slice(all.indexOf(last) + 1))
     if (this.#info === null) this.#countHidden(all)
     this.#info = this.#info === null ? info : joinInfo(this.#info, info)
+  }
+
+  /** Whether one of those that follow may be shown; absent: they are not known. */
+  #mayShowMore(following?: readonly Item[]): boolean {
+    return following?.some((item) => this.#deciders.hidingOf(item, this.rank) === null) ?? true
   }
 
   /** Counts hidden listings, and those that a gateway repeats. The Reading of a source in memory lacks hidden ones. */

@@ -3,9 +3,10 @@ import { maySee, type Reader } from '../../domain/reader.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import { inTurns } from '../../domain/turns.ts'
 import { modelIn } from '../../vocabulary/meaning.ts'
+import { decidersOf, decidingView } from '../deciders.ts'
 import { selectAll } from '../facets.ts'
 import { readListing } from '../merged-item.ts'
-import type { MergeSettings } from '../sources.ts'
+import { type MergeSettings, rankSources, visibleSources, withBudget } from '../sources.ts'
 import {
   BoundsCounter,
   type FindBounds,
@@ -67,20 +68,31 @@ class ViewBounds {
     const started = clock.monotonic()
     const sources = this.#held()
     const versions = versionsOf(sources)
-    const query = { ...ALL_OPEN, standing: this.#reader.filter }
+    const reader = this.#reader
+    const isByLive = this.#isByLive(sources)
+    const query = isByLive ? ALL_OPEN : { ...ALL_OPEN, standing: reader.filter }
     const { signal } = new AbortController()
-    const { selected } = await selectAll({ ...settings, sources }, query, { reader: this.#reader, signal })
-    const bounds = await inTurns(countBounds(selected, settings))
+    const { selected } = await selectAll({ ...settings, sources }, query, { reader, signal })
+    const counts = isByLive ? await openCounts(settings, reader, signal) : COUNTS_ALL
+    const bounds = await inTurns(countBounds(selected, settings, counts))
     const now = clock.monotonic()
     const until = now + Math.max(MIN_AGE_MS, REST * (now - started))
     const checks = selected.map(({ selection }) => selection?.isCurrent)
     const isCurrent = (): boolean => {
       if (clock.monotonic() < until) return true
+      if (isByLive) return false
       const now = versionsOf(this.#held())
       return now === versions && (!now.includes(UNKNOWN) || checks.every((check) => check?.() === true))
     }
-    this.#latest = { ...boundsOf(bounds, settings), id: ++counts, isCurrent }
+    this.#latest = { ...boundsOf(bounds, settings), id: ++lastId, isCurrent }
     return this.#latest
+  }
+
+  /** Whether a live source may have the better copy of a listing in memory, which decides whether the view has the listing. */
+  #isByLive(held: MergeSettings['sources']): boolean {
+    if (this.#reader.filter.key === '') return false
+    const ranked = rankSources(this.#settings.sources.filter((source) => maySee(this.#reader, source)))
+    return ranked.slice(0, held.length).some((source) => !held.includes(source))
   }
 
   #held(): MergeSettings['sources'] {
@@ -92,10 +104,10 @@ class ViewBounds {
 
 async function countSelected(selected: readonly WholeRead[], settings: Settings): Promise<PriceBounds> {
   const counted = await inTurns(countBounds(selected, settings))
-  return { ...boundsOf(counted, settings), id: ++counts, isCurrent: () => true }
+  return { ...boundsOf(counted, settings), id: ++lastId, isCurrent: () => true }
 }
 
-let counts = 0
+let lastId = 0
 
 const UNKNOWN = '?'
 
@@ -104,10 +116,39 @@ const versionsOf = (sources: MergeSettings['sources']): string =>
 
 type Counted = BoundsCounter['bounds']
 
-function* countBounds(selected: readonly WholeRead[], settings: Settings): Generator<void, Counted> {
+type Counts = (item: Item, source: string) => boolean
+
+const COUNTS_ALL: Counts = () => true
+
+/**
+ * Copies of the listings that the view has, as the live sources say, too: a view with a filter reads these whole for every answer.
+ * Nothing counts where one of them is too large to be read whole.
+ */
+async function openCounts(settings: Settings, reader: Reader, caller: AbortSignal): Promise<Counts> {
+  const { sources, holdings, budgetMs } = settings
+  const ranked = rankSources(visibleSources(sources, { reader, signal: caller }))
+  const query = { ...ALL_OPEN, standing: reader.filter }
+  const deciders = await withBudget(budgetMs, caller, (signal) =>
+    decidersOf(holdings, budgetMs)(ranked, query, signal),
+  )
+  const ranks = new Map(ranked.map(({ name }, rank) => [name, rank]))
+  const view = decidingView(reader.filter)
+  return (item, source) => {
+    if (deciders.mayLookUp) return false
+    const hiding = deciders.hidingOf(item, ranks.get(source)!)
+    return hiding === null ? view.has(item, source) : hiding === 'hidden'
+  }
+}
+
+function* countBounds(
+  selected: readonly WholeRead[],
+  settings: Settings,
+  counts: Counts = COUNTS_ALL,
+): Generator<void, Counted> {
   const counter = new BoundsCounter()
   for (const { selection, source } of selected)
     for (const item of selection?.items() ?? []) {
+      if (!counts(item, source.name)) continue
       const model = modelOf(item, source.name, settings)
       if (model !== null) counter.add(model, settings.itemPrices.of(item, () => readListing(item)).byGroup)
       yield
