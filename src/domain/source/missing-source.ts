@@ -27,7 +27,7 @@ export const UNNAMED_SOURCE: MissingSource = { registry: '*', state: 'unavailabl
 
 /** The directory of publishers: copies without a publisher are left out, and a later answer may have them. */
 export const DIRECTORY: readonly MissingSource[] = [
-  { registry: 'publishers', state: 'unavailable', reason: 'timeout' },
+  { registry: 'publishers', state: 'unavailable', reason: 'publishers_unknown' },
 ]
 
 export type MissingOptions = {

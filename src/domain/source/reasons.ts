@@ -95,6 +95,11 @@ const REASONS = {
     splitsPage: 'never',
     words: 'does not list its newest listings first, and has too many to sort here',
   },
+  publishers_unknown: {
+    ...BAD_ANSWER,
+    splitsPage: 'never',
+    words: 'does not say who published some of its listings, and these are left out',
+  },
   unsupported_filter: { ...SKIPPED, words: 'does not support a filter of the query' },
   schema_mismatch: { ...SKIPPED, words: 'serves listings of another schema' },
   scan_limit: { ...SKIPPED, words: 'has more listings than may be scanned for the query' },

@@ -261,7 +261,11 @@ test('rules: a copy whose publisher is not known may be of a denied one, so it i
     await whenReady(service)
     const answer = (await service.get('/listings')).json() as { complete: boolean; sources: object[] }
     t.like(answer, { total_after_filter: 0, complete: false })
-    t.like(answer.sources.at(-1), { registry: 'eu/publishers', state: 'unavailable' })
+    t.like(answer.sources.at(-1), {
+      registry: 'eu/publishers',
+      state: 'unavailable',
+      reason: 'publishers_unknown',
+    })
     const facets = (await service.get('/facets?by=gpu')).json()
     t.like(facets, { total: 0, complete: false })
     await service.reload(
