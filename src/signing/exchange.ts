@@ -149,7 +149,7 @@ export function readRequest(
 }
 
 const isResource = (resource: string): boolean =>
-  !resource.includes('\0') && [...resource].length <= MAX_RESOURCE
+  !resource.includes('\0') && (resource.length <= MAX_RESOURCE || [...resource].length <= MAX_RESOURCE)
 
 /** As Python reads an integer: `+5`, `005` and `1_000` are numbers. */
 function readTimestamp(text: string): string | null {

@@ -111,8 +111,9 @@ let lastId = 0
 
 const UNKNOWN = '?'
 
+/** Names of sources and versions have no comma. */
 const versionsOf = (sources: MergeSettings['sources']): string =>
-  JSON.stringify(sources.map(({ name, held }) => [name, held?.version?.() ?? UNKNOWN]))
+  sources.map(({ name, held }) => `${name} ${held?.version?.() ?? UNKNOWN}`).join()
 
 type Counted = BoundsCounter['bounds']
 

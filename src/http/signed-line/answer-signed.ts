@@ -61,14 +61,20 @@ function signed(
 ): HandlerResponse {
   const { status = 200, body = '', headers } = response
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(String(body))
-  const { Vary: _vary, 'WWW-Authenticate': _scheme, ...others } = headers ?? {}
   try {
     const { content = bodyHash(bytes) } = response
     const signature = signAnswer(signer, { status, content, timestamp: nowSeconds(), exchange })
     const sent = bytes.length === 0 ? {} : { body: bytes }
-    return { status, ...sent, headers: { ...others, ...NO_STORE, ...signature } }
+    return { status, ...sent, headers: { ...ofSignedLine(headers), ...NO_STORE, ...signature } }
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause
     return json({ detail: `The answer cannot be signed: ${cause.message}` }, 500)
   }
+}
+
+/** Signed readers send no scheme of authentication, and no cache keeps their answers. */
+function ofSignedLine(headers: HandlerResponse['headers']): HandlerResponse['headers'] {
+  if (headers?.Vary === undefined && headers?.['WWW-Authenticate'] === undefined) return headers
+  const { Vary: _vary, 'WWW-Authenticate': _scheme, ...others } = headers
+  return others
 }

@@ -6,7 +6,7 @@ import type { SignedLine } from './answer-signed.ts'
 
 /** Hands the question of a signed read on as one of the plain line. */
 export function askPlain(line: SignedLine | null): Middleware {
-  return async (context, next) => {
+  return (context, next) => {
     const { req, state } = context
     if (line === null || state.signed === undefined || req.method !== 'GET') return next()
     // The whole body is signed, as JSON, and none stands for one that the reader has.
@@ -14,16 +14,19 @@ export function askPlain(line: SignedLine | null): Middleware {
     // The first one is signed.
     setHeader(req, 'if-match', firstLineOf(req, 'if-match'))
     const problem = toPlainPublisher(context)
-    if (problem === null) return next()
-    try {
-      await next()
-    } catch (cause) {
-      // The etag is looked at first, and the status before what the principal is.
-      const status = cause instanceof EntrepotError ? cause.status : 500
-      if (status === 412 || !problem.isFirst) throw cause
-    }
-    throw new EntrepotError('bad_request', problem.detail)
+    return problem === null ? next() : refuse(problem, next)
   }
+}
+
+/** The etag is looked at first, and the status before what the principal is. */
+async function refuse({ detail, isFirst }: Problem, next: () => Promise<unknown>): Promise<never> {
+  try {
+    await next()
+  } catch (cause) {
+    const status = cause instanceof EntrepotError ? cause.status : 500
+    if (status === 412 || !isFirst) throw cause
+  }
+  throw new EntrepotError('bad_request', detail)
 }
 
 /** Before the two parameters that name a publisher. */
@@ -33,6 +36,9 @@ const PUBLISHER_PREFIXES = new Map([
   ['/publishers', ''],
 ])
 
+/** Escapes may hide a name. */
+const MAY_NAME_PUBLISHER = /publisher|scheme|identifier|[%+]/
+
 /** `isFirst`: before the status and the filters. */
 type Problem = { detail: string; isFirst: boolean }
 
@@ -40,7 +46,7 @@ type Problem = { detail: string; isFirst: boolean }
 function toPlainPublisher(context: KoaContext): Problem | null {
   const path = context.path.replace(/(?<=.)\/$/, '')
   const prefix = PUBLISHER_PREFIXES.get(path)
-  if (prefix === undefined) return null
+  if (prefix === undefined || !MAY_NAME_PUBLISHER.test(context.querystring)) return null
   const query = new URLSearchParams(context.querystring)
   const isPlainFilter = path !== '/publishers' && query.has('publisher')
   const names = [`${prefix}scheme`, `${prefix}identifier`]

@@ -64,10 +64,11 @@ export function verifySigned(options: Verification | null): Middleware {
 
 /** Gives the recorded answer of a write that was made before. */
 export function answerRecorded(): Middleware {
-  return async ({ state }, next) => {
+  return ({ state }, next) => {
     if (state.recorded === undefined) return next()
     const { status, body } = state.recorded
     state.response = recordedResponse(status, body)
+    return Promise.resolve()
   }
 }
 
@@ -83,7 +84,7 @@ const OPEN: ReadonlySet<string> = new Set(['/live', '/ready', '/health', '/admin
 /** @throws EntrepotError `invalid` for a parameter that is no integer, before anything is verified */
 function requireIntegers(context: KoaContext): void {
   for (const parameter of context.state.route.parameters ?? []) {
-    if (!isInteger(parameter)) continue
+    if (!isInteger(parameter) || (parameter.in === 'query' && context.querystring === '')) continue
     const value = (parameter.in === 'path' ? context.params : context.query)[parameter.name]
     readIntegerParameter(parameter, Array.isArray(value) ? value.at(-1) : value)
   }

@@ -7,15 +7,15 @@ import { gzipMinimum } from '../accept.ts'
 
 /**
  * Compresses the body of a read as `Accept-Encoding` asks for it; HEAD has the headers of GET. Sent as they are: answers to
- * writes, one of which holds a new key (docs/security.md), and bodies with a strong etag, of which each coding
+ * writes, one of which holds a new key (docs/security.md), answers that are signed, and bodies with a strong etag, of which each coding
  * would need its own (RFC 9110 section 8.8.3.3).
  */
 export function compressBodies(): Middleware {
   return async ({ req, state }, next) => {
     await next()
     const { method = 'GET' } = req
-    const { response } = state
-    if ((method !== 'GET' && method !== 'HEAD') || !mayBeCompressed(response)) return
+    const { response, signed } = state
+    if ((method !== 'GET' && method !== 'HEAD') || signed !== undefined || !mayBeCompressed(response)) return
     const { Vary } = response.headers ?? {}
     const headers = {
       ...response.headers,

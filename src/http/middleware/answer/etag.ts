@@ -5,13 +5,15 @@ import type { Middleware } from '../../request-state.ts'
  * means the upstreams here.
  */
 export function answerUnmodified(): Middleware {
-  return async ({ req, state }, next) => {
-    await next()
-    const { status = 200, headers = {} } = state.response
-    const { ETag: etag } = headers
+  return ({ req, state }, next) => {
     const ifNoneMatch = req.headers['if-none-match']
-    if (status !== 200 || etag === undefined || ifNoneMatch === undefined) return
-    if (namesEtag(ifNoneMatch, etag)) state.response = { status: 304, headers }
+    if (ifNoneMatch === undefined) return next()
+    return next().then(() => {
+      const { status = 200, headers = {} } = state.response
+      const { ETag: etag } = headers
+      if (status !== 200 || etag === undefined) return
+      if (namesEtag(ifNoneMatch, etag)) state.response = { status: 304, headers }
+    })
   }
 }
 

@@ -14,16 +14,17 @@ export function respond(unsent: UnsentBytes): Middleware {
     // The client has closed the connection.
     if (state.response === undefined) return
     const { status = 200, type = JSON_TYPE, body, headers } = state.response
-    const all = { ...state.headers, ...headers }
     if (body === undefined) {
       const isEmpty = status === 204 || status === 304
-      res.writeHead(status, isEmpty ? all : { ...all, 'Content-Length': '0' }).end()
+      const length = isEmpty ? {} : { 'Content-Length': '0' }
+      res.writeHead(status, { ...state.headers, ...headers, ...length }).end()
       return
     }
     const bytes = heldBytes(state.response)
-    if (body instanceof Readable) stream(context, status, { ...all, 'Content-Type': type }, body)
+    const all = { ...state.headers, ...headers, 'Content-Type': type }
+    if (body instanceof Readable) stream(context, status, all, body)
     else {
-      const complete = { ...all, 'Content-Type': type, 'Content-Length': String(bytes) }
+      const complete = Object.assign(all, { 'Content-Length': String(bytes) })
       if (bytes > MAX_WRITE_BYTES) stream(context, status, complete, inParts(body))
       else res.writeHead(status, complete).end(body)
     }
