@@ -8,6 +8,7 @@ import { generateOffers } from '../demo/offers.ts'
 import { createClient } from '../src/client/client.ts'
 import { type Child, startEntrepot } from './children.ts'
 import { fillStore } from './fill-store.ts'
+import { requestsOverEntrepots } from './followed.ts'
 import { percentile } from './index.ts'
 import { startBenchGateway, whenHeld } from './start-gateway.ts'
 import type { Bench, TableRow } from './table.ts'
@@ -29,7 +30,7 @@ const TOML =
 
 export const changes: Bench = {
   name: 'changes',
-  what: `from the answer to a publish to the event at a stream of a Registry with ${LISTINGS.toLocaleString('en')} listings and of a gateway that follows it; ${WATCHERS.toLocaleString('en')} streams; bytes an hour of an agent over ${MARKETS} such markets with one change a second in all, against reading them each minute`,
+  what: `from the answer to a publish to the event at a stream of a Registry with ${LISTINGS.toLocaleString('en')} listings and of a gateway that follows it; ${WATCHERS.toLocaleString('en')} streams; bytes an hour of an agent over ${MARKETS} such markets with one change a second in all, against reading them each minute; requests of a gateway over ten entrepots`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     const config = join(folder, 'registry.toml')
@@ -49,6 +50,7 @@ export const changes: Bench = {
         ...behind.rows,
         ...(await watched(registry, publisher)),
         ...(await hourOf(registry, alone.bytesOfEvent)),
+        ...(await requestsOverEntrepots(folder)),
       ]
     } finally {
       await gateway.close()

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import type { Interceptor } from '../../../src/upstream/http/request.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
 import { startGateway, whenReady } from '../../helpers/gateway.ts'
@@ -128,6 +129,26 @@ test('a followed upstream: a stream that is cut goes on from its last position, 
   await eventually('opened again', () => scripted.opened.length === 2)
   t.deepEqual(scripted.opened, ['from-pull-1', 'two'])
   t.is((await idsOf(gateway)).length, 4)
+})
+
+test('a followed upstream: a stream that is silent for 45 s is opened again from its last position', async (t) => {
+  const [first] = listingTexts('good', 1)
+  const scripted = await startScriptedEntrepot(t, [event(listed(first!), 'one')])
+  const limits = new Set<number>()
+  const sooner: Interceptor = (dispatch) => (request, handler) => {
+    if (request.purpose !== 'feed') return dispatch(request, handler)
+    limits.add(request.timeoutMs)
+    return dispatch({ ...request, timeoutMs: request.timeoutMs / 300 }, handler)
+  }
+  const gateway = await startGateway(
+    t,
+    [{ name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' }],
+    { interceptors: [sooner] },
+  )
+  await whenReady(gateway)
+  await eventually('opened again', () => scripted.opened.length > 1)
+  t.deepEqual(scripted.opened.slice(0, 2), ['from-pull-1', 'one'])
+  t.deepEqual([...limits], [45_000])
 })
 
 test('a followed upstream: a copy of a source that its gateway does not follow stays until a pull', async (t) => {
