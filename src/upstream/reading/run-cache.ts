@@ -39,10 +39,13 @@ export class RunCacheState {
   readonly counts: Record<CacheDecision['outcome'], number> = { hit: 0, revalidating: 0, stale: 0, miss: 0 }
   /** Raised by `drop`: older reads are not stored. */
   readonly generation = { value: 0 }
+  /** Why a run could not be read again in the background. */
+  readonly failures = new WeakMap<Run, SourceReason>()
 }
 
 /**
- * Serves runs while fresh, then stale while revalidating, then only if reading fails.
+ * Serves runs while fresh, then stale while revalidating, then only if reading fails. After a failed revalidation a run is
+ * served with its reason.
  * Single flight with its own deadline: a caller that hangs up does not fail the others.
  */
 export class RunCache {
@@ -78,9 +81,9 @@ export class RunCache {
     const isUsable = stored !== null && phase !== 'expired'
     if (isUsable && phase === 'fresh' && query.caching !== 'no-cache') return this.#serve(stored, 'hit')
     if (isUsable && phase === 'revalidate' && query.caching === undefined) {
-      // Readers that wait for the run get the failure.
-      this.#readOnce(task).catch(() => {})
-      return this.#serve(stored, 'revalidating')
+      this.#revalidate(task, stored)
+      const failure = this.#state.failures.get(stored.run)
+      return this.#serve(stored, failure === undefined ? 'revalidating' : 'stale', failure)
     }
     if (query.caching === 'only-if-cached') {
       if (isUsable) return this.#serve(stored, phase === 'if_error' ? 'stale' : 'revalidating')
@@ -128,6 +131,13 @@ export class RunCache {
     const reading = this.#readInTime(task).finally(() => this.#inFlight.delete(name))
     this.#inFlight.set(name, reading)
     return reading
+  }
+
+  /** In the background: readers that wait for the run get the failure, later ones see that this one is a copy. */
+  #revalidate(task: ReadTask, { run }: Entry): void {
+    this.#readOnce(task).catch((error: unknown) => {
+      if (isStaleIfError(error)) this.#state.failures.set(run, error.reason)
+    })
   }
 
   #readInTime(task: ReadTask): Promise<Entry> {

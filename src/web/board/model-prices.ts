@@ -1,3 +1,4 @@
+import type { PaymentOption } from '../../domain/price/payment-option.ts'
 import {
   comparePriceKeys,
   formatAmount,
@@ -5,8 +6,7 @@ import {
   readableAmount,
 } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
-import { shortAddress } from '../common/untrusted-text.ts'
-import { keyIn, shortAmount, shownOption, tokenName } from './prices.ts'
+import { isTestnet, keyIn, kindOf, moneyName, shortAmount, shownOption, unknownUnits } from './prices.ts'
 import type { ListingRow } from './state/listing-row.ts'
 import { isSameKind, leadingRow, type MarketPrices } from './state/market-prices.ts'
 
@@ -42,11 +42,12 @@ export function modelsOfMarket(market: MarketPrices): PricedModels | null {
     return [{ model: value, filter: 'gpu', count, amounts }]
   })
   if (models.length === 0) return null
-  return { models, unit: symbol ?? `units of ${shortAddress(token)}`, basedOn: null }
+  return { models, unit: symbol ?? unknownUnits(token), basedOn: null }
 }
 
 /**
- * Of the token in which most rows have a price per hour; `null` without any. Models with most listings first.
+ * Of the known token in which most rows have a price per hour, test networks last; `null` without any. Models with most
+ * listings first.
  * @param nameOf what rows are grouped by
  */
 export function modelsOfRows(
@@ -62,11 +63,12 @@ export function modelsOfRows(
     const filter = row.gpu === null ? ('gpu_model' as const) : ('gpu' as const)
     return option === null || key === null || model === null ? [] : [{ model, filter, option, key }]
   })
-  const byToken = Map.groupBy(
-    priced,
-    ({ option: { chain, token } }) => tokens.find(chain, token)?.symbol ?? `${chain} ${token}`,
+  const isMoney = (option: PaymentOption): boolean =>
+    tokens.find(option.chain, option.token) !== null && !isTestnet(option, tokens)
+  const byKind = Map.groupBy(priced, ({ option }) => kindOf(option, tokens))
+  const [largest = []] = [...byKind.values()].sort(
+    (a, b) => Number(isMoney(b[0]!.option)) - Number(isMoney(a[0]!.option)) || b.length - a.length,
   )
-  const [largest = []] = [...byToken.values()].sort((a, b) => b.length - a.length)
   const [first] = largest
   if (first === undefined) return null
   const known = tokens.find(first.option.chain, first.option.token)
@@ -84,7 +86,7 @@ export function modelsOfRows(
         amounts: [part(0), part(0.5), part(1)],
       }
     })
-  return { models, unit: tokenName(first.option, tokens), basedOn: rows.length }
+  return { models, unit: moneyName(first.option, tokens), basedOn: rows.length }
 }
 
 const amount = (exact: string, isKnown: boolean): Amount => ({

@@ -10,6 +10,7 @@ import {
   amountOf,
   chainName,
   isTestnet,
+  moneyName,
   OutlierChip,
   safeUnit,
   shortAmount,
@@ -28,7 +29,7 @@ export function PriceLines({ row, tokens, isShort }: PriceLinesProps) {
   const isPerGpu = row.gpus !== null && option.unit === 'hour'
   const amountPer = (per: 'gpu' | 'offer'): string => amountOf(option, row.gpus, per, tokens) ?? '–'
   const line = (per: 'gpu' | 'offer') =>
-    html`<strong>${isShort ? shortAmount(amountPer(per)) : amountPer(per)}</strong> <span class="unit">${tokenName(option, tokens)} per ${safeUnit(option.unit, per)}</span>`
+    html`<strong>${isShort ? shortAmount(amountPer(per)) : amountPer(per)}</strong> <span class="unit">${moneyName(option, tokens, amountPer(per))} per ${safeUnit(option.unit, per)}</span>`
   return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}${isTestnet(option, tokens) && html` <${TestChip} />`}${row.isOutlier && html` <${OutlierChip} />`}</p>
     ${isPerGpu && html`<p>${line('offer')} <span class="hint">for the whole offer</span></p>`}`
 }
@@ -49,8 +50,8 @@ export function Total({ row, tokens }: PriceLinesProps) {
     <label>
       For <input inputmode="numeric" autocomplete="off" value=${hours} aria-invalid=${isCount ? undefined : 'true'} onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setHours(currentTarget.value.trim())} /> hours:
     </label>
-    ${' '}<output>${total} ${tokenName(option, tokens)}</output>
-    ${most !== null && html` <span class=${isCount ? 'hint' : 'fault'}>longest rent ${most.toLocaleString('en')} h</span>`}
+    ${' '}<output>${total} ${moneyName(option, tokens, total ?? '')}</output>
+    ${most !== null && html` <span class=${isCount ? 'hint' : 'fault'}>longest rent ${most.toLocaleString('en')}\u00a0h</span>`}
   </p>`
 }
 
@@ -111,12 +112,11 @@ function Arbiters({ listing }: { listing: JsonObject }) {
   const oracle = textAt(at(listing, 'oracle_address'))
   const code = (address: string) =>
     html`<code title=${untrustedText(address)}>${shortAddress(address)}</code>`
-  const names = arbiters
-    .slice(0, MAX_ROWS)
-    .map(
-      ({ arbiter, chain }, n) =>
-        html`${n > 0 && ' or '}${code(arbiter)} on ${chain === null ? 'any chain' : chainName(chain)}`,
-    )
+  const byAddress = [...Map.groupBy(arbiters.slice(0, MAX_ROWS), ({ arbiter }) => arbiter)]
+  const names = byAddress.map(([arbiter, demands], n) => {
+    const chains = demands.map(({ chain }) => (chain === null ? 'any chain' : chainName(chain)))
+    return html`${n > 0 && ', or '}${code(arbiter)} on ${[...new Set(chains)].join(' or ')}`
+  })
   return html`${arbiters.length > 0 && html`<p>Arbiter: ${names}.</p>`}
   ${oracle !== null && html`<p>Oracle: ${code(oracle)}</p>`}`
 }

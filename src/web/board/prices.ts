@@ -25,9 +25,7 @@ export function shownOption(
   const candidates = [inMoney, inKnownTokens, options].find((some) => some.length > 0) ?? []
   const [first] = candidates
   if (compared !== null || first === undefined) return compared
-  const comparable = candidates.filter(
-    (one) => one.unit === first.unit && symbolOf(one, tokens) === symbolOf(first, tokens),
-  )
+  const comparable = candidates.filter((one) => kindOf(one, tokens) === kindOf(first, tokens))
   const keyOf = (one: PaymentOption): PriceKey => keyIn(one, gpus, 'offer', tokens)!
   return comparable.reduce((best, one) => (comparePriceKeys(keyOf(one), keyOf(best)) < 0 ? one : best))
 }
@@ -57,8 +55,12 @@ export const TestChip = () =>
 export const OutlierChip = () =>
   html`<span class="flag" title="Below 1 % of the median of its model: probably not what the seller means. It does not count as the lowest price.">far below the median</span>`
 
-const symbolOf = ({ chain, token }: PaymentOption, tokens: TokenTable): string =>
-  tokens.find(chain, token)?.symbol ?? `${chain} ${token}`
+/** Options of one kind compare: tokens by symbol over all chains, those of test networks by themselves. */
+export function kindOf(option: PaymentOption, tokens: TokenTable): string {
+  const { chain, token, unit } = option
+  const symbol = tokens.find(chain, token)?.symbol ?? `${chain} ${token}`
+  return `${isTestnet(option, tokens) ? 'test ' : ''}${symbol} ${unit}`
+}
 
 /** `2.10`, or base units of a token that the gateway does not know. `null` for a count of GPUs that is not valid. */
 export function amountOf(
@@ -80,13 +82,23 @@ export const shortAmount = (amount: string): string =>
 
 const MAX_AMOUNT_CHARS = 24
 
-/** `USDC`, or `base units of 0x036c…cf7e`. Safe text. */
-export function tokenName(
-  { chain, token }: Pick<PaymentOption, 'chain' | 'token'>,
-  tokens: TokenTable,
-): string {
-  return tokens.find(chain, token)?.symbol ?? `units of ${shortAddress(token)}`
-}
+type PaidToken = Pick<PaymentOption, 'chain' | 'token'>
+
+/** `USDC`, or `unknown token 0x036c…cf7e`. Safe text. */
+export const tokenName = ({ chain, token }: PaidToken, tokens: TokenTable): string =>
+  tokens.find(chain, token)?.symbol ?? unknownToken(token)
+
+/** What an amount is in: `USDC`, or `units of unknown token 0x036c…cf7e`. Safe text. */
+export const moneyName = ({ chain, token }: PaidToken, tokens: TokenTable, amount = ''): string =>
+  tokens.find(chain, token)?.symbol ?? unknownUnits(token, amount)
+
+export const unknownUnits = (token: string, amount = ''): string =>
+  `${unitsWord(amount)} of ${unknownToken(token)}`
+
+/** Of a token whose decimals are not known. */
+export const unitsWord = (amount: string): string => (amount === '1' ? 'unit' : 'units')
+
+const unknownToken = (token: string): string => `unknown token ${shortAddress(token)}`
 
 /** `Base Sepolia` for `base_sepolia`. Safe text. */
 export const chainName = (chain: string): string =>

@@ -28,7 +28,8 @@ type SheetProps = {
 export function Sheet({ row, asOf, tokens, commands, review, navigation, onBlocked }: SheetProps) {
   const dialog = useModal()
   const listing = objectOrEmpty(parseListing(row.bytes))
-  const isRent = row.options.length === 0 || row.options.some(({ unit }) => unit === 'hour')
+  const isRent =
+    row.options.length === 0 ? row.model !== null : row.options.some(({ unit }) => unit === 'hour')
   // A click beside the dialog has the dialog itself as its target.
   const closeBeside = (event: MouseEvent): void => {
     if (event.target === dialog.current) dialog.current?.close()

@@ -81,7 +81,7 @@ const commonCells = (
   untrustedText(name),
   id,
   SCOPE_NAMES[scope],
-  view ?? '',
+  view ?? '–',
   html`<${Day} of=${created_at} />`,
   html`<${Day} of=${expires_at} none="never" />`,
   last_used_at === null ? 'never' : html`<${TimeAgo} at=${millisOf(last_used_at)} now=${now} />`,

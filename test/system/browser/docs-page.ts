@@ -13,6 +13,13 @@ const BROKEN_PATHS = `[...document.querySelectorAll('.contents li a')].filter((l
     return node.nodeType === 3 && !/[ -]/.test(node.textContent) && range.getClientRects().length > 1
   })).map((link) => link.textContent)`
 
+/** Links of the side list where the text of the page is. Runs in the page. */
+const COVERED = `[...document.querySelectorAll('.contents a')].filter((link) => {
+  const { left, top, height } = link.getBoundingClientRect()
+  const there = document.elementsFromPoint(left + 1, top + height / 2)
+  return there.includes(link) && there.some((element) => element.closest('main') !== null)
+}).map((link) => link.textContent)`
+
 /** Short cells whose word is on two lines. Runs in the page. */
 const BROKEN_WORDS = `[...document.querySelectorAll('#getListings td')]
   .filter((cell) => {
@@ -32,6 +39,7 @@ test.serial('docs page: axe finds nothing and no word breaks, light and wide, da
     })
     await page.getByRole('searchbox', { name: 'Search' }).waitFor()
     await shoot(page, `docs-${colorScheme}-${width}`)
+    t.deepEqual(await page.evaluate(COVERED), [])
     for (const summary of await page.locator('#getListings summary').all()) await summary.click()
     t.deepEqual(await axeFindings(page), [], `${colorScheme} ${width}`)
     const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')

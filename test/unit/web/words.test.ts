@@ -138,7 +138,7 @@ test('order: a click orders a whole page by any column, the next one turns it', 
   )
   const view = readView({ search: '', hash: '#order=gpus' })
   const listingView = viewOfSpec(null)
-  const sorting = { view, listingView, isMerged: false, priceToken: 'USDC', isWhole: true }
+  const sorting = { view, listingView, isMerged: false, priceToken: 'USDC', isWhole: true, canLoadAll: true }
   const idsIn = (hash: string, isWhole = true) =>
     inOrder(rows, { ...sorting, isWhole, view: readView({ search: '', hash }) })
       .map(({ id }) => id)
@@ -150,7 +150,7 @@ test('order: a click orders a whole page by any column, the next one turns it', 
   for (const name of ['constructor', '-unknown']) t.is(idsIn(`#order=${name}`), '0123')
   const turned = { order: { by: 'gpus', isDescending: true } }
   t.deepEqual(sortOf('gpus', sorting), { direction: 'ascending', change: turned })
-  t.is(sortOf('gpus', { ...sorting, isWhole: false }).change, null)
+  t.is(sortOf('gpus', { ...sorting, isWhole: false, canLoadAll: true }).change, null)
   t.deepEqual(sortOf('listed', sorting), { direction: 'none', change: { query: [], order: null } })
   const served = readView({ search: '?sort=price&price_token=USDC&price_per=gpu', hash: '' })
   t.deepEqual(sortOf('price', { ...sorting, view: served }), {
@@ -235,6 +235,6 @@ test('CSV: cells are quoted, and no cell is run as a formula', (t) => {
   })
   const [note, head, cells] = listingsCsv([row], TOKENS, ['all that match']).split('\r\n')
   t.is(note, '# all that match')
-  t.is(head!.split(',').length, 24)
+  t.is(head!.split(',').length, 25)
   t.true(cells!.startsWith(`"'=1+1","2.50","2.50","hour","USDC","0xa","base","","1 × a ""b"", c"`), cells)
 })

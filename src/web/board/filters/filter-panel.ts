@@ -154,8 +154,9 @@ function registryFacet({ byName }: FacetCounts, sources: readonly string[]): Fac
     : { ...facet, values: facet.values.filter(({ value }) => sources.includes(value)) }
 }
 
-/** The gateway names the parameter that it refuses. */
+/** The gateway names the parameter that it refuses. @param name `price_` is each that begins so */
 function refusalOf(error: ProblemError | null, name: string): string | null {
-  const isRefused = error !== null && (error.status === 400 || error.status === 422)
-  return isRefused && error.message.includes(name) ? error.message : null
+  if (error === null || (error.status !== 400 && error.status !== 422)) return null
+  const isAbout = (word: string): boolean => (name.endsWith('_') ? word.startsWith(name) : word === name)
+  return error.message.split(/[^\w-]+/).some(isAbout) ? error.message : null
 }

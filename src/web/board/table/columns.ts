@@ -17,6 +17,7 @@ import {
   shortAmount,
   shownOption,
   TestChip,
+  unitsWord,
 } from '../prices.ts'
 import { type ListingRow, warningsOf } from '../state/listing-row.ts'
 
@@ -67,6 +68,7 @@ export const COLUMNS: readonly Column[] = [
       ['token', ({ option, tokens }) => option && (symbolOf(option, tokens) ?? 'base units')],
       ['token_address', ({ option }) => option?.token],
       ['chain', ({ option }) => option?.chain],
+      ['test_network', ({ option, tokens }) => option && (isTestnet(option, tokens) ? 'yes' : 'no')],
       ['other_prices', (priced) => otherPrices(priced)],
     ],
     width: '11.6rem',
@@ -182,7 +184,7 @@ function Price({ row, tokens, per, none }: PriceProps) {
   const amount = amountOf(option, row.gpus, per, tokens)
   if (amount === null)
     return html`<span class="hint">${row.model === null ? 'no GPUs' : 'GPU count unknown'}</span>`
-  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? 'units'}/${safeUnit(option.unit, per)}</span>`
+  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? unitsWord(amount)}/${safeUnit(option.unit, per)}</span>`
 }
 
 /** The price by which the rows are ordered or limited, where it is of a GB or a TFLOP of the data sheet. */
@@ -190,7 +192,7 @@ function Divided({ row: { divided } }: Pick<CellProps, 'row'>) {
   if (divided === null) return null
   const { amount, unit, per, symbol } = divided
   const readable = readableAmount(amount, symbol !== null)
-  return html`<small title=${readable}>${shortAmount(readable)} ${symbol ?? 'units'}/${safeUnit(unit, per)}</small>`
+  return html`<small title=${readable}>${shortAmount(readable)} ${symbol ?? unitsWord(readable)}/${safeUnit(unit, per)}</small>`
 }
 
 /** What the price is paid in, and how many other options there are. */

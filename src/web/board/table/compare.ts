@@ -8,7 +8,7 @@ import { html } from '../../html.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
 import { PriceLines } from '../payments.ts'
-import { chainName, keyIn, shownOption, tokenName } from '../prices.ts'
+import { chainName, isTestnet, keyIn, kindOf, shownOption } from '../prices.ts'
 import { type ListingRow, parseListing } from '../state/listing-row.ts'
 import { MAX_COMPARED } from '../view.ts'
 import { Storefront } from './columns.ts'
@@ -85,10 +85,9 @@ function lowestOf(rows: readonly ListingRow[], tokens: TokenTable): ListingRow |
   const per = rows.some(({ gpus }) => gpus === null) ? 'offer' : 'gpu'
   const priced = rows.flatMap((row) => {
     const option = row.isOutlier ? null : shownOption(row, tokens)
-    const key = option && keyIn(option, row.gpus, per, tokens)
-    return option === null || key === null
-      ? []
-      : [{ row, key, kind: `${tokenName(option, tokens)} ${option.unit}` }]
+    if (option === null || isTestnet(option, tokens)) return []
+    const key = keyIn(option, row.gpus, per, tokens)
+    return key === null ? [] : [{ row, key, kind: kindOf(option, tokens) }]
   })
   if (priced.length < 2 || new Set(priced.map(({ kind }) => kind)).size > 1) return null
   const [first, second] = priced.toSorted((a, b) => comparePriceKeys(a.key, b.key))

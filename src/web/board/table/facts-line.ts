@@ -1,10 +1,10 @@
 import { readableAmount } from '../../../domain/price/price-key.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { CopyButton } from '../../common/copy-button.ts'
-import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
+import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { modelsOfRows, type PricedModels } from '../model-prices.ts'
-import { chainName, safeUnit, shortAmount } from '../prices.ts'
+import { chainName, safeUnit, shortAmount, unknownUnits } from '../prices.ts'
 import type { FacetCounts } from '../state/facets.ts'
 import type { Listings } from '../state/listings.ts'
 import { leadingRow, type PriceRow } from '../state/market-prices.ts'
@@ -36,7 +36,7 @@ function pricesOf(price: PriceRow, atMost: string) {
   const left = outliers === 0 ? '' : `; ${outliers.toLocaleString('en')} far below the median left out`
   const text = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
   const where = chains.length === 1 ? ` on ${chainName(chains[0]!)}` : ''
-  return html`<strong>${text(least)}</strong> – ${text(most)} ${symbol ?? `units of ${shortAddress(price.token ?? '')}`} per ${safeUnit(unit, price.price_per)},
+  return html`<strong>${text(least)}</strong> – ${text(most)} ${symbol ?? unknownUnits(price.token ?? '')} per ${safeUnit(unit, price.price_per)},
     ${' '}median <strong>${text(median)}</strong>
     ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'}${where}${left})</span>`
 }

@@ -8,6 +8,7 @@ import { html } from '../../html.ts'
 import { type Navigation, ViewLink } from '../navigation.ts'
 import { type ListingRow, parseListing, warningsOf } from '../state/listing-row.ts'
 import type { News } from '../state/news.ts'
+import { MAX_ROWS } from '../state/page-loader.ts'
 import { MAX_COMPARED } from '../view.ts'
 import { Storefront } from './columns.ts'
 import { type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
@@ -77,14 +78,17 @@ function SortHead({ navigation, sorting, column }: SortHeadProps) {
     class=${column.name}
     style=${{ width: column.width }}
     aria-sort=${direction}
-    title=${change === null ? LOAD_TO_SORT : undefined}
+    title=${change === null ? sortHint(sorting) : undefined}
   >
     ${change === null ? title : html`<${ViewLink} ...${{ navigation, change }} control="sort">${title}${arrow}<//>`}
   </th>`
 }
 
 export const ARROWS = { ascending: ' ▴', descending: ' ▾', none: '' }
-export const LOAD_TO_SORT = 'Sorting by RAM, SLA… needs all listings loaded.'
+
+/** Why some orders are not offered. */
+export const sortHint = ({ canLoadAll }: Sorting): string =>
+  `Sorting by RAM, SLA… ${canLoadAll ? 'needs all listings loaded' : `works up to ${MAX_ROWS.toLocaleString('en')} listings`}.`
 
 type TableRowProps = ListingTableProps &
   Line & {

@@ -20,7 +20,7 @@ import { parameterOf } from '../view.ts'
 import { listingsCsv } from './columns.ts'
 import { AgentCopy, Facts, Sentence } from './facts-line.ts'
 import { HintLines } from './hint-lines.ts'
-import { ARROWS, ListingTable, type ListingTableProps, LOAD_TO_SORT } from './listing-table.ts'
+import { ARROWS, ListingTable, type ListingTableProps, sortHint } from './listing-table.ts'
 import { NearMisses } from './near-misses.ts'
 import { NewsLine } from './news-line.ts'
 import { inOrder, type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
@@ -46,7 +46,8 @@ export function Results(props: ResultsProps) {
   const { navigation, listingView, priceToken, tokens } = props
   const { total, phase, sources, hints, loadedAt, isPrevious, isWhole, loadUntil } = listings
   const { view, go } = navigation
-  const sorting = { view, listingView, isMerged: sources !== null, priceToken, isWhole }
+  const isMerged = sources !== null
+  const sorting = { view, listingView, isMerged, priceToken, isWhole, canLoadAll: (total ?? 0) <= MAX_ROWS }
   const rows = inOrder(listings.rows, sorting)
   const heading = useRef<HTMLHeadingElement>(null)
   const lastPage = Math.max(1, Math.ceil(Math.min(total ?? 0, MAX_ROWS) / PAGE_ROWS))
@@ -126,7 +127,7 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
     ${
       sorting.isWhole
         ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`
-        : html`<span class="hint">${LOAD_TO_SORT}</span>`
+        : html`<span class="hint">${sortHint(sorting)}</span>`
     }`
 }
 

@@ -8,6 +8,8 @@ export type Sorting = ShownTable & {
   priceToken: string | null
   /** Whether the page has all that match. Otherwise only the gateway orders: what is shown first has to be first. */
   isWhole: boolean
+  /** Whether it can have all. */
+  canLoadAll: boolean
 }
 
 /** The gateway's order from its end. */

@@ -121,6 +121,21 @@ test('a stale run is served at once while it is read again, once', async (t) => 
   t.is(fake.requests.length, 2)
 })
 
+test('after a failed revalidation a run is a copy with the reason, until it is read again', async (t) => {
+  const { read, fake, clock } = await openUpstream(t, { items: OLD })
+  await read()
+  clock.advance(PAST_FRESH)
+  fake.script = [DOWN]
+  t.is(outcomeOf(await read()), 'revalidating')
+  const copy = await readUntil(read, ({ stale }) => stale)
+  t.like(copy, { reason: 'http_502', asOf: clock.now() - PAST_FRESH, cache: { outcome: 'stale' } })
+  t.deepEqual(idsOf(copy), ['old-0000'])
+  fake.script = [{ kind: 'serve' }]
+  fake.items = NEW
+  const reading = await readUntil(read, ({ stale }) => !stale)
+  t.deepEqual(idsOf(reading), ['new-0000'])
+})
+
 test('a run that is stale for long is waited for', async (t) => {
   const { read, fake, clock } = await openUpstream(t, { items: OLD })
   await read()

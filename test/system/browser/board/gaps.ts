@@ -159,6 +159,7 @@ test.serial('board: a refused value is marked at its field, and the old answer s
   await page.goto(`${gateway.url}/?gpu_count_min=x`)
   await page.getByRole('alert').getByText("gpu_count_min: expected integer, got 'x'").first().waitFor()
   await page.getByText('Enter a whole number').waitFor()
+  t.is(await page.getByRole('form', { name: 'Filters' }).getByRole('alert').count(), 1, 'at that field only')
   t.is(await page.getByRole('button', { name: 'Try again' }).count(), 0)
   t.deepEqual(page.faults, [])
 })

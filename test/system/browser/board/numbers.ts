@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import type { Route } from 'playwright-core'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
@@ -16,6 +15,15 @@ const items = [
   listingText({ ...machine('odd', { gpu_model: 'T4' }), accepted_escrows: [escrow('-5')] }),
   listingText({ ...machine('asked', { gpu_model: 'T4' }), accepted_escrows: [escrow('1', { rates: [] })] }),
 ]
+
+const chained = (chain_name: string, token: string, value: string) =>
+  escrow(value, { chain_name, literal_fields: { token } })
+const inPlayMoney = (value: string) =>
+  chained('base_sepolia', '0x036cbd53842c5426634e7929541ec2318f3dcf7e', value)
+const onEthereum = (value: string) => chained('ethereum', '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', value)
+
+const offered = (id: string, gpu_count: number, ...accepted_escrows: object[]) =>
+  listingText({ ...machine(id, { gpu_count }), accepted_escrows })
 
 test.serial('board: a number is of what its label says', async (t) => {
   const fake = await startFake(t, { items })
@@ -51,7 +59,7 @@ test.serial('board: a number is of what its label says', async (t) => {
   t.regex(lines[0] ?? '', /^# http:.*\?sla=in.*, read 20/)
   t.is(lines[1], '# 2 listings, all that match')
   t.is(lines[2], '# 1 of 1 answered')
-  for (const column of ['ram_gb', 'sla', 'copy', 'longest_rent_seconds', 'other_prices'])
+  for (const column of ['ram_gb', 'sla', 'copy', 'longest_rent_seconds', 'other_prices', 'test_network'])
     t.true(lines[3]!.split(',').includes(`"${column}"`), column)
   t.deepEqual(page.faults, [])
 })
@@ -61,24 +69,25 @@ test.serial('board: a comparison marks the lowest price, and leads to the storef
   const compared = [
     listingText({ ...machine('cheap', { gpu_count: 1 }), ...rent }),
     listingText({ ...machine('dear', { gpu_count: 1 }), ...dear }),
+    offered('play', 1, inPlayMoney('10000')),
   ]
   const fake = await startFake(t, { items: compared })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-  const address = `${gateway.url}/#compare=far%3Adear&compare=far%3Acheap`
+  const address = `${gateway.url}/#compare=far%3Adear&compare=far%3Acheap&compare=far%3Aplay`
   const page = await openWatched(t, t.context.browser, address)
   const prices = page
     .getByRole('dialog')
     .getByRole('row', { name: /^Price/ })
     .getByRole('cell')
   await prices.nth(1).getByText('lowest').waitFor()
-  t.is(await prices.nth(0).getByText('lowest').count(), 0)
-  await page.getByRole('dialog').getByRole('row', { name: 'Chain Base Base' }).waitFor()
+  for (const other of [0, 2]) t.is(await prices.nth(other).getByText('lowest').count(), 0)
+  await page.getByRole('dialog').getByRole('row', { name: 'Chain Base Base Base Sepolia' }).waitFor()
   t.is(
     await page
       .getByRole('dialog')
       .getByRole('link', { name: /^Storefront/ })
       .count(),
-    2,
+    3,
   )
   t.deepEqual(page.faults, [])
 })
@@ -99,41 +108,41 @@ test.serial('board: on a phone the button to the listings stays in reach', async
   t.deepEqual(page.faults, [])
 })
 
-const PRICE = { symbol: 'USDC', unit: 'hour', price_per: 'gpu', chains: ['base', 'ethereum'] }
-const USDC = { ...PRICE, offers: 3, gpus: 3, least: '1.75', median: '2', most: '3.73' }
+/** Three prices in USDC, of which one listing has two, and two that are lower without being money. */
+const MIXED = [
+  offered('both', 1, onEthereum('1800000'), escrow('1750000')),
+  offered('dear', 2, onEthereum('7460000')),
+  offered('other', 1, escrow('2000000')),
+  offered('play', 8, inPlayMoney('80000')),
+  offered('unknown', 4, chained('base', `0x${'9'.repeat(40)}`, '1')),
+  listingText({ ...machine('storage', {}), ...rent, offer_resource: { service_name: 'storage' } }),
+]
 
 test.serial('board: money is by symbol, GPUs are of all, models have prices of all', async (t) => {
-  const fake = await startFake(t, { items })
+  const fake = await startFake(t, { items: MIXED })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
   await whenReady(gateway)
-  const withPrices = async (route: Route): Promise<void> => {
-    const response = await route.fetch()
-    const body = await response.json()
-    const test = { ...USDC, testnet: true, chains: ['base_sepolia'], least: '0.01' }
-    for (const value of body.facets.gpu?.values ?? []) value.prices = [test, USDC]
-    const json = { ...body, gpus: 59, summary: 'Cheapest now: 1.75 USDC.', prices: [test, USDC] }
-    await route.fulfill({ response, json })
-  }
-  const page = await openWatched(t, t.context.browser, `${gateway.url}/`, {
-    prepare: (page) => page.route('**/facets?*', withPrices),
-  })
-  await page
-    .locator('.facts-line', {
-      hasText: /59 GPUs · *1\.75 – 3\.73 USDC per GPU·h,\s+median 2\.00\s+\(3 offers\)/,
-    })
-    .waitFor()
-  await page.getByText('Cheapest now: 1.75 USDC.').waitFor()
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  const facts = (words: RegExp) => page.locator('.facts-line', { hasText: words }).waitFor()
+  await facts(/16 GPUs · *1\.75 – 3\.73 USDC per GPU·h,\s+median 2\.00\s+\(3 offers\)/)
+  const sentence = /^Cheapest 1\.75 USDC\/GPU·h, median 2\.00, of 3 of 6 listings .* 1 price of test networks/
+  await page.locator('.sentence', { hasText: sentence }).waitFor()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.getByRole('button', { name: 'Copy for my agent' }).click()
   await page.getByText('Copied').waitFor()
   const copied = String(await page.evaluate('navigator.clipboard.readText()'))
-  t.regex(copied, /^Cheapest now: 1\.75 USDC\.\nhttp:.*\nRead at 20/)
+  t.regex(copied, /^Cheapest 1\.75 USDC.*\nhttp:.*\nRead at 20/)
   const line = page.locator('.prices').getByRole('row', { name: /^H200/ })
-  t.deepEqual((await line.getByRole('cell').allTextContents()).slice(0, 4), ['3', '1.75', '2.00', '3.73'])
+  const drawn = async () => (await line.getByRole('cell').allTextContents()).slice(0, 4)
+  t.deepEqual(await drawn(), ['5', '1.75', '2.00', '3.73'])
   await page.locator('.prices').getByRole('row', { name: 'not stated 1' }).waitFor()
   await line.getByRole('link').click()
-  await waitForCount(page, '3 listings')
+  await waitForCount(page, '5 listings')
   t.is(new URL(page.url()).search, '?gpu=H200')
+  await page.goto(`${gateway.url}/?price_token=USDC&price_max=2.10`)
+  await waitForCount(page, '2 listings')
+  await facts(/2 GPUs · *1\.75 – 2\.00 USDC per GPU·h,\s+median 1\.75\s+\(2 offers\)/)
+  t.deepEqual(await drawn(), ['2', '1.75', '1.75', '2.00'])
   t.deepEqual(page.faults, [])
 })
 

@@ -6,7 +6,7 @@ import { listen } from '../../../helpers/listen.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { ALICE } from '../../../helpers/seller.ts'
 import { test } from '../in-chromium.ts'
-import { machine, rowsOf, waitForCount } from './federation.ts'
+import { escrow, machine, rowsOf, waitForCount } from './federation.ts'
 
 test.serial('board: works below a path of a proxy', async (t) => {
   const fake = await startFake(t, { items: listingTexts('far', 2) })
@@ -45,11 +45,15 @@ test.serial('board: a plain Registry has the same one, paged by offset', async (
 })
 
 test.serial('board: of 10,050 listings one page is in the document', async (t) => {
-  const offer = {
-    offer_resource: { gpu_model: 'H100', gpu_count: 8, region: 'Tokyo, JP' },
-    accepted_escrows: machine('x', {}).accepted_escrows,
-  }
-  const fake = await startFake(t, { items: listingTexts('many', 10_050, offer) })
+  const offer_resource = { gpu_model: 'H100', gpu_count: 8, region: 'Tokyo, JP' }
+  const inUsdc = { offer_resource, accepted_escrows: [escrow('16000000')] }
+  const unknown = escrow('5', { literal_fields: { token: `0x${'9'.repeat(40)}` } })
+  // The newest are in money, most are not.
+  const items = [
+    ...listingTexts('first', 150, { ...inUsdc, created_at: '2026-11-21T00:00:00' }),
+    ...listingTexts('many', 9900, { offer_resource, accepted_escrows: [unknown] }),
+  ]
+  const fake = await startFake(t, { items })
   const gateway = await startPatientGateway(t, [{ name: 'big', url: fake.url }])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   await waitForCount(page, 'At most 10,050 listings')
@@ -57,6 +61,9 @@ test.serial('board: of 10,050 listings one page is in the document', async (t) =
   await page.getByText('Showing the first 10,000.').waitFor()
   await page.getByText('of 10,000 of at most 10,050 listings').waitFor()
   t.is(await page.getByRole('button', { name: /^Use all/ }).count(), 0, 'as many as can be are loaded')
+  await page.getByText('Sorting by RAM, SLA… works up to 10,000 listings.').waitFor()
+  await page.locator('.plot summary', { hasText: 'USDC per GPU-hour' }).waitFor()
+  await page.locator('.prices').getByRole('row', { name: 'H100 150 2.00 2.00 2.00' }).waitFor()
   for (let n = 0; n < 5; n++) await page.getByRole('button', { name: 'Next' }).click()
   await page.getByText('501 to 600 of at most 10,050').waitFor()
   t.is(await rowsOf(page).count(), 100)

@@ -117,7 +117,17 @@ test.serial('board: the sheet shows every payment option, and what was not check
           ...token('0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'),
         }),
       ],
+      demands: ['base', 'ethereum'].map((chain_name) => ({ chain_name, arbiter: `0x${'a'.repeat(40)}` })),
       max_duration_seconds: 604_800,
+    }),
+    listingText({
+      ...machine('credits', {}),
+      offer_resource: { service_name: 'ocr' },
+      accepted_escrows: [escrow('1', { rates: [] })],
+    }),
+    listingText({
+      ...machine('unit', { gpu_count: 1 }),
+      accepted_escrows: [escrow('1', token('t'.repeat(120)))],
     }),
     listingText({
       ...machine('odd', { gpu_count: 1 }),
@@ -140,11 +150,18 @@ test.serial('board: the sheet shows every payment option, and what was not check
   await sheet.getByText('up to 7 days').waitFor()
   t.is(await sheet.getByRole('link', { name: /^Storefront/ }).getAttribute('href'), 'https://alice.example/')
   await sheet.getByText('How to rent').waitFor()
-  t.is(await sheet.getByText('not yet').count(), 0)
+  await sheet.getByText('Arbiter: 0xaaaa…aaaa on Base or Ethereum.').waitFor()
 
-  await page.keyboard.press('Escape')
-  await page.waitForURL(({ hash }) => hash === '')
-  await page.goto(`${gateway.url}/#listing=odd`)
-  t.regex((await sheet.locator('.big-price').textContent()) ?? '', /^[9,]+ units of tttttt…tttt per GPU·h$/)
+  const open = async (id: string) => {
+    await page.keyboard.press('Escape')
+    await page.waitForURL(({ hash }) => hash === '')
+    await page.goto(`${gateway.url}/#listing=${id}`)
+    return (await sheet.locator('.big-price').textContent()) ?? ''
+  }
+  t.regex(await open('odd'), /^[9,]+ units of unknown token tttttt…tttt per GPU·h$/)
+  t.is(await open('unit'), '1 unit of unknown token tttttt…tttt per GPU·h')
+  t.is(await open('credits'), 'Price on request')
+  await sheet.getByText('How to buy').waitFor()
+  await sheet.getByText('agree on an amount').waitFor()
   t.deepEqual(page.faults, [])
 })
