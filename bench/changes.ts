@@ -2,11 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { generateOffers } from '../demo/offers.ts'
 import { createClient } from '../src/client/client.ts'
-import { type Child, startEntrepot } from './children.ts'
+import { type Child, startChild, startEntrepot } from './children.ts'
 import { fillStore } from './fill-store.ts'
 import { requestsOverEntrepots } from './followed.ts'
 import { percentile } from './index.ts'
@@ -49,6 +50,7 @@ export const changes: Bench = {
         ...alone.rows,
         ...behind.rows,
         ...(await watched(registry, publisher)),
+        await plainStreams(alone.bytesOfEvent),
         ...(await hourOf(registry, alone.bytesOfEvent)),
         ...(await requestsOverEntrepots(folder)),
       ]
@@ -123,9 +125,30 @@ async function watched(registry: Child, publish: Publisher): Promise<TableRow[]>
       measure: `${streams}, added to a publish`,
       value: (many - few) * 1000,
       unit: 'ms of a core',
-      budget: '2',
     },
   ]
+}
+
+/** What a publish cannot cost less than: a write of that many bytes to each of the same streams. */
+async function plainStreams(bytes: number): Promise<TableRow> {
+  const plain = await startChild([fileURLToPath(new URL('./plain-streams.ts', import.meta.url))])
+  const watchers = new Watchers()
+  try {
+    await watchers.open(plain.url, WATCHERS)
+    const spent = async () => Number(await (await fetch(`${plain.url}/cpu`)).text())
+    const before = await spent()
+    const body = `data: ${'x'.repeat(Math.max(0, bytes - 8))}\n\n`
+    for (let n = 0; n < PUBLISHES; n++) {
+      await (await fetch(plain.url, { method: 'POST', body })).text()
+      await delay(PAUSE_MS)
+    }
+    await watchers.received(PUBLISHES)
+    const value = (((await spent()) - before) / PUBLISHES) * 1000
+    return { measure: `plain node:http, a write to ${WATCHERS} streams`, value, unit: 'ms of a core' }
+  } finally {
+    watchers.close()
+    await plain.close()
+  }
 }
 
 /** Seconds of a core. @param idleShare what is spent without publishes */
