@@ -148,9 +148,10 @@ export class MergedSequence {
       if (reader === null) break
       const item = reader.take()
       this.#pass(item, reader.rank)
-      // A whole source has counted its hidden ones, unreadable or not.
+      // A source that was read whole has counted its hidden ones, unreadable or not, and those that are left out.
       const hiding = this.#opened!.deciders.hidingOf(item, reader.rank)
       if (hiding !== null) reader.addHidden(hiding)
+      else if (item.isLeftOut) reader.addLeftOut()
       else if (!isReadable(item)) reader.addInvalid()
       else copies.push({ item, rank: reader.rank, reader })
     }

@@ -82,14 +82,15 @@ async function select(
   const seen = mayRepeat === true ? new SeenListings() : null
   const hidingOf = (item: Item): Hiding | null =>
     deciders.hidingOf(item, rank) ?? (seen?.add(item.listingId, item) === false ? 'hidden' : null)
-  const { items, hidden, unreadable } = await inTurns(visibleItems(listings, hidingOf))
+  const { items, hidden, unreadable, leftOut } = await inTurns(visibleItems(listings, hidingOf))
   const invalid = (info.invalid ?? 0) + unreadable
   return {
     ...info,
     ...(await selectInTurns(items, query.sizesOf)),
     total: items.length,
     hidden: (info.hidden ?? 0) + hidden,
-    invalid: invalid === 0 ? undefined : invalid,
+    invalid: invalid || undefined,
+    leftOut: leftOut || undefined,
   }
 }
 
@@ -97,12 +98,14 @@ function* visibleItems(listings: readonly Item[], hidingOf: (item: Item) => Hidi
   const items: Item[] = []
   let hidden = 0
   let unreadable = 0
+  let leftOut = 0
   for (const item of listings) {
     const hiding = isReadable(item) ? hidingOf(item) : null
-    if (!isReadable(item)) unreadable++
+    if (item.isLeftOut) leftOut++
+    else if (!isReadable(item)) unreadable++
     else if (hiding === 'hidden') hidden++
     else if (hiding === null) items.push(item)
     yield
   }
-  return { items, hidden, unreadable }
+  return { items, hidden, unreadable, leftOut }
 }

@@ -81,12 +81,23 @@ function withDirectory<Info extends ReadingInfo>(info: Info): Info {
 
 const hasPublisher = ({ publisher }: Item): boolean => publisher !== null && readPublisher(publisher) !== null
 
-const isSigned = (item: Item): boolean => hasPublisher(item) && isReadable(item) && isSignableJson(item.bytes)
+const isSigned = (item: Item): boolean => hasPublisher(item) && isReadable(item) && isSignable(item)
+
+/** Of copies, which live sources give again with each answer: to read their bytes takes longer than the rest. */
+const signable = new WeakMap<Item, boolean>()
+
+function isSignable(item: Item): boolean {
+  const before = signable.get(item)
+  if (before !== undefined) return before
+  const now = isSignableJson(item.bytes)
+  signable.set(item, now)
+  return now
+}
 
 const toSigned = (item: Item): Item => new SignedItem(item)
 
 /**
- * A copy that cannot be signed is unreadable: it is stepped over, and counted as such. A class, since V8 keeps an object
+ * A copy that cannot be signed is unreadable: it is stepped over, and counted as left out. A class, since V8 keeps an object
  * literal with a getter until the next full collection of garbage.
  */
 class SignedItem implements Item {
@@ -112,6 +123,10 @@ class SignedItem implements Item {
     if (item.origin !== undefined) this.origin = item.origin
     if (item.offset !== undefined) this.offset = item.offset
     this.#item = item
+  }
+
+  get isLeftOut(): boolean {
+    return isReadable(this.#item) && !isReadable(this)
   }
 
   get bytes(): Uint8Array {

@@ -31,6 +31,9 @@ export class SourceReader {
   #hidden = 0
   /** Listings that do not exist for the reader. */
   #outside = 0
+  #leftOut = 0
+  /** Whether all its matches were counted. */
+  #areAllCounted = false
   #after: Position | null
   #start: Position | null
   #hint: SourceHint
@@ -85,6 +88,11 @@ export class SourceReader {
     if (info !== null) this.#info = { ...info, total: info.total - 1, invalid: (info.invalid ?? 0) + 1 }
   }
 
+  /** A copy that was taken, and is not for readers of the signed line. */
+  addLeftOut(): void {
+    if (!this.#areAllCounted) this.#leftOut++
+  }
+
   /** A copy that was taken and is not shown, since a better source has the listing. */
   addHidden(hiding: Hiding | null = 'hidden'): void {
     if (!this.isWhole) this.#count(hiding)
@@ -102,10 +110,12 @@ export class SourceReader {
   }
 
   get #counted(): ReadingInfo | null {
-    if (this.#info === null || this.#hidden + this.#outside === 0) return this.#info
+    const dropped = this.#hidden + this.#outside + this.#leftOut
+    if (this.#info === null || dropped === 0) return this.#info
     const { total, hidden = 0 } = this.#info
-    const left = Math.max(0, total - this.#hidden - this.#outside)
-    return { ...this.#info, total: left, hidden: hidden + this.#hidden }
+    const left = Math.max(0, total - dropped)
+    const leftOut = this.#leftOut || undefined
+    return { ...this.#info, total: left, hidden: hidden + this.#hidden, leftOut }
   }
 
   /** Leads to the first listing with the position of the next one, since a source has ties in any order. */
@@ -170,15 +180,17 @@ export class SourceReader {
     return following?.some((item) => this.#deciders.hidingOf(item, this.rank) === null) ?? true
   }
 
-  /** Counts hidden listings, and those that a gateway repeats. The Reading of a source in memory lacks hidden ones. */
+  /** Counts hidden listings, those that a gateway repeats, and those that are left out. The Reading of a source in memory lacks hidden ones. */
   #countHidden(all: Reading['all']): void {
     this.isWhole = all !== undefined || this.isInMemory
     if (all === undefined) return
+    this.#areAllCounted = true
     const seen = this.source.mayRepeat === true ? new SeenListings() : null
     for (const item of all) {
       const hiding = this.#deciders.hidingOf(item, this.rank)
       if (hiding !== null) this.#count(hiding)
       else if (seen?.add(item.listingId, item) === false) this.#hidden++
+      else if (item.isLeftOut) this.#leftOut++
     }
   }
 

@@ -16,6 +16,8 @@ export type Item = {
   /** Signing address, lower-cased, where it is known. */
   publisher: string | null
   isKnownById?: true
+  /** Left out for readers of the signed line, and then unreadable. */
+  readonly isLeftOut?: boolean
   origin?: Origin
   /** JSON members that a gateway adds: what the listing means, by its vocabulary. Absent where it was not read for that. */
   meaning?: string | undefined
@@ -74,6 +76,8 @@ export type ReadingInfo = {
   isCurrent?: ((now?: number) => boolean) | undefined
   /** Unreadable items that were dropped. */
   invalid?: number | undefined
+  /** Items with `isLeftOut` that were dropped. */
+  leftOut?: number | undefined
   /** Sources that a gateway reports as missing from its answer. */
   missing?: readonly MissingSource[] | undefined
   explanation?: Explanation | undefined

@@ -21,7 +21,7 @@ export type BodyOptions = {
   localName: string
   /** Of the local Registry; `null` for another number. */
   publisherWith: (id: number) => Publisher | null
-  /** Copies that these readers do not get, whatever they ask. */
+  /** Copies in memory that these readers do not get, whatever they ask. */
   countLeftOut: () => number
   /** Unix seconds. */
   nowSeconds: () => number
@@ -49,7 +49,7 @@ function pageOf(body: JsonObject, items: readonly JsonValue[], options: BodyOpti
   }
   const leftHere = items.length - rows.size
   const total = Number(body.total_after_filter) - leftHere
-  const leftOut = leftHere + options.countLeftOut()
+  const leftOut = leftHere + options.countLeftOut() + leftOutLive(body)
   return {
     ...body,
     items: [...rows.values()],
@@ -57,6 +57,12 @@ function pageOf(body: JsonObject, items: readonly JsonValue[], options: BodyOpti
     total_after_filter: total,
     ...(leftOut > 0 && { left_out: leftOut }),
   }
+}
+
+/** As the sources report it. */
+function leftOutLive({ sources }: JsonObject): number {
+  const counts = Array.isArray(sources) ? sources.map((source) => Number(at(source, 'left_out') ?? 0)) : []
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /** `null` for one without a known publisher, and for numbers that JSON readers round. */
