@@ -20,15 +20,19 @@ const redis = await testRedis()
 test.after.always(() => redis.dispose())
 
 /**
- * Frozen stores of version 0.3.0, which its own code has written: a key, a listing of Alice with a storefront, a closed one of
- * Bob, one that was deleted, used signatures that expire in 2096, and a spent one.
+ * Frozen stores of these versions, which their own code has written: a key, a listing of Alice with a storefront, a closed one of
+ * Bob, one that was deleted, used signatures that expire in 2096, and a spent one. A backup has the time before which all
+ * signatures are refused in place of the used ones.
  */
-const fixture = (name: string): Buffer =>
-  readFileSync(new URL(`../../fixtures/stores/0.3.0${name}`, import.meta.url))
+const VERSIONS = ['0.2.0', '0.3.0']
 
-function oldFile(t: ExecutionContext): string {
+const fixture = (name: string): Buffer =>
+  readFileSync(new URL(`../../fixtures/stores/${name}`, import.meta.url))
+
+/** `what`: `''` or `-backup`. */
+function oldFile(t: ExecutionContext, version: string, what = ''): string {
   const path = join(temporaryFolder(t), 'old.db')
-  writeFileSync(path, gunzipSync(fixture('.db.gz')))
+  writeFileSync(path, gunzipSync(fixture(`${version}${what}.db.gz`)))
   return path
 }
 
@@ -40,11 +44,11 @@ type Keys = Record<
   | { type: 'stream'; value: [string, string[]][] }
 >
 
-async function oldRedis(t: ExecutionContext): Promise<string> {
+async function oldRedis(t: ExecutionContext, version: string): Promise<string> {
   const prefix = `{entrepot-test-${randomUUID()}}:`
   const client = new Redis(redis.url)
   t.teardown(() => client.disconnect())
-  for (const [name, key] of Object.entries(JSON.parse(fixture('-redis.json').toString()) as Keys)) {
+  for (const [name, key] of Object.entries(JSON.parse(fixture(`${version}-redis.json`).toString()) as Keys)) {
     const at = `${prefix}${name}`
     if (key.type === 'string') await client.set(at, key.value)
     else if (key.type === 'hash') await client.hset(at, key.value)
@@ -124,42 +128,45 @@ const ACTS: readonly NewAuditEntry[] = [
   { ...ACT, kind: 'seller', act: 'listing.publish', publisher: '0xa' },
 ]
 
-test('upgrade: a file of 0.3.0 keeps what it had, and its owners sign on both lines', async (t) => {
-  const store = openSqliteStore(oldFile(t))
-  t.teardown(() => store.close())
-  await assertKept(t, store)
-  await assertCurrent(t, store)
-})
+for (const version of VERSIONS) {
+  test(`upgrade: a file of ${version} keeps what it had, and its owners sign on both lines`, async (t) => {
+    const store = openSqliteStore(oldFile(t, version))
+    t.teardown(() => store.close())
+    await assertKept(t, store)
+    await assertCurrent(t, store)
+  })
 
-test('upgrade: a Redis of 0.3.0 keeps what it had, and its owners sign on both lines', async (t) => {
-  const { store } = await openRedisStore(redis.url, { prefix: await oldRedis(t) })
-  t.teardown(() => store.close())
-  await assertKept(t, store)
-  await assertCurrent(t, store)
-})
+  test(`upgrade: a Redis of ${version} keeps what it had, and its owners sign on both lines`, async (t) => {
+    const { store } = await openRedisStore(redis.url, { prefix: await oldRedis(t, version) })
+    t.teardown(() => store.close())
+    await assertKept(t, store)
+    await assertCurrent(t, store)
+  })
 
-test('upgrade: a backup of 0.3.0 is restored, and a store with replaced identities is backed up', async (t) => {
-  const backup = oldFile(t)
-  const restored = join(temporaryFolder(t), 'restored.db')
-  t.deepEqual(await restoreStore(backup, `sqlite:${restored}`), { listings: 2, publishers: 2, keys: 1 })
-  const store = openSqliteStore(restored)
-  t.teardown(() => store.close())
-  await assertKept(t, store)
-  const acts = (await store.readAudit(0, 10)).map(({ act, subject, result }) => [act, subject, result])
-  t.deepEqual(acts, [['restore', backup, 'ok']])
-  const current = openSqliteStore(backup)
-  t.teardown(() => current.close())
-  await assertCurrent(t, current)
-  const file = join(temporaryFolder(t), 'backup.db')
-  await backupStore(`sqlite:${backup}`, file)
-  const again = join(temporaryFolder(t), 'again.db')
-  await restoreStore(file, `sqlite:${again}`)
-  const last = openSqliteStore(again)
-  t.teardown(() => last.close())
-  t.deepEqual((await Picture.of(last)).sorted(), (await Picture.of(current)).sorted())
-  t.deepEqual((await last.readAudit(0, 10)).slice(0, ACTS.length), await current.readAudit(0, ACTS.length))
-  const use = freshUse({ expiresAt: 4_000_000_000_000_000 })
-  t.is((await last.publish(publishOf('P', { identity: identityOf(ALICE), use }))).outcome, 'retired')
-  const earlier = freshRequest({ expiresAt: use.now + 599_000_000 })
-  t.is((await last.reserve(earlier)).outcome, 'changed_reuse', 'signed before the restore')
-})
+  test(`upgrade: a backup of ${version} is restored, and a store with replaced identities is backed up`, async (t) => {
+    const backup = oldFile(t, version, '-backup')
+    const restored = join(temporaryFolder(t), 'restored.db')
+    t.deepEqual(await restoreStore(backup, `sqlite:${restored}`), { listings: 2, publishers: 2, keys: 1 })
+    const store = openSqliteStore(restored)
+    t.teardown(() => store.close())
+    await assertKept(t, store)
+    const acts = (await store.readAudit(0, 10)).map(({ act, subject, result }) => [act, subject, result])
+    t.deepEqual(acts, [['restore', backup, 'ok']])
+    const file = oldFile(t, version)
+    const current = openSqliteStore(file)
+    t.teardown(() => current.close())
+    await assertCurrent(t, current)
+    const newer = join(temporaryFolder(t), 'newer.db')
+    await backupStore(`sqlite:${file}`, newer)
+    const again = join(temporaryFolder(t), 'again.db')
+    await restoreStore(newer, `sqlite:${again}`)
+    const last = openSqliteStore(again)
+    t.teardown(() => last.close())
+    t.deepEqual((await Picture.of(last)).sorted(), (await Picture.of(current)).sorted())
+    t.deepEqual((await last.readAudit(0, 10)).slice(0, ACTS.length), await current.readAudit(0, ACTS.length))
+    const use = freshUse({ expiresAt: 4_000_000_000_000_000 })
+    t.is((await last.publish(publishOf('P', { identity: identityOf(ALICE), use }))).outcome, 'retired')
+    const earlier = freshRequest({ expiresAt: use.now + 599_000_000 })
+    t.is((await last.reserve(earlier)).outcome, 'changed_reuse', 'signed before the restore')
+  })
+}
