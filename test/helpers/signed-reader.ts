@@ -17,8 +17,9 @@ import {
   REQUEST_VERSION,
 } from './signed-line.ts'
 
-const SEED = Buffer.alloc(32, 3)
-const AUTHORITY = ed25519Key(SEED).party
+/** Of the key that has to answer. */
+export const AUTHORITY_SEED = Buffer.alloc(32, 3)
+const AUTHORITY = ed25519Key(AUTHORITY_SEED).party
 const READER = ed25519Key(Buffer.alloc(32, 4))
 
 /** The environment of a service that answers on the signed line, with the key of `readSigned`. */
@@ -26,7 +27,7 @@ export const authorityEnvironment = (t: Teardown): Record<string, string> => ({
   REGISTRY_AUTHORITY_ID: 'registry-a',
   REGISTRY_AUTHORITY_SCHEME: AUTHORITY.scheme,
   REGISTRY_AUTHORITY_IDENTIFIER: AUTHORITY.identifier,
-  REGISTRY_AUTHORITY_CREDENTIAL_FILE: temporaryFile(t, 'authority.key', SEED.toString('base64url')),
+  REGISTRY_AUTHORITY_CREDENTIAL_FILE: temporaryFile(t, 'authority.key', AUTHORITY_SEED.toString('base64url')),
 })
 
 export type Changes = {

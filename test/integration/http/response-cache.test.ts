@@ -1,8 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import test from 'ava'
+import type { Publisher } from '../../../src/domain/publisher.ts'
+import { SEES_ALL } from '../../../src/domain/reader.ts'
 import { EntrepotError } from '../../../src/errors.ts'
 import type { HandlerResponse, Route } from '../../../src/http/route.ts'
+import { openSigner } from '../../../src/signing/proof.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { gatewayToml, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
@@ -13,6 +16,8 @@ import { oneRouteApp } from '../../helpers/one-route-app.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, mintKey, publish, unixNow, update } from '../../helpers/seller.ts'
+import { ed25519Key } from '../../helpers/signed-line.ts'
+import { AUTHORITY_SEED, readSigned } from '../../helpers/signed-reader.ts'
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
 const STOREFRONT = 'http://storefront.example/'
@@ -50,6 +55,8 @@ test('response cache: the answer for an id is made again when a worse copy in me
   const { url, get } = await startRegistry(t, {
     toml: gatewayToml([{ name: 'up', url: fake.url, settings: 'mode = "snapshot"' }]),
     environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
+    // It stands still, so that no answer ends by its age.
+    clock: manualClock(),
   })
   await publish(url, ALICE, { listing_id: 'own', storefront_url: STOREFRONT })
   const isCopied = async () => (await get('/listings/own')).text.includes('"also_in":["up"]')
@@ -58,6 +65,67 @@ test('response cache: the answer for an id is made again when a worse copy in me
   fake.items = []
   await fetch(`${url}/admin/sources/up/refresh`, { method: 'POST', headers: ADMIN })
   await eventually('the copy is gone', async () => !(await isCopied()))
+})
+
+test('response cache: a signed answer ends with the publishers in it and with what it leaves out, and is none of the plain line', async (t) => {
+  const publisher: Publisher = {
+    publisherId: 1,
+    scheme: 'eip191',
+    identifier: ALICE.address.toLowerCase(),
+    storefrontUrl: null,
+    createdAt: 0,
+    updatedAt: 0,
+    rotations: [],
+  }
+  const next = { scheme: 'ed25519', identifier: ed25519Key(Buffer.alloc(32, 31)).party.identifier }
+  const rotation = { nonce: 'n', current: publisher, replacement: next, overlapSeconds: 100 }
+  const market = { handled: 0, publisher, leftOut: 1, now: unixNow() }
+  const page = { items: [{ listing_id: 'one', publisher_id: 1 }], count: 1, total_after_filter: 1 }
+  const handle = () => {
+    market.handled++
+    return { body: Buffer.from(JSON.stringify(page)), isCurrent: () => true }
+  }
+  const signedLine = {
+    signer: openSigner({ scheme: 'ed25519', key: AUTHORITY_SEED })!,
+    localName: 'local',
+    publisherWith: () => market.publisher,
+    countLeftOut: () => market.leftOut,
+    nowSeconds: () => market.now,
+    writes: null,
+    isPlainOpen: true,
+    limitAddress: () => null,
+  }
+  const url = await listen(t, oneRouteApp({ path: '/listings', handle, signedLine }).callback())
+  /** How often the handler is called for two requests, and what they are answered. */
+  const askTwice = async () => {
+    const before = market.handled
+    const changes = { timestamp: String(market.now) }
+    await readSigned(url, '/listings', changes)
+    const { body, isSigned } = await readSigned(url, '/listings', changes)
+    t.true(isSigned)
+    const { identities } = body.items[0]!.publisher_principals as { identities: { scheme: string }[] }
+    return [market.handled - before, body.left_out, identities.map(({ scheme }) => scheme)]
+  }
+  t.deepEqual(await askTwice(), [1, 1, ['eip191']])
+  t.false((await (await fetch(`${url}/listings`)).text()).includes('publisher_principals'))
+  market.leftOut = 2
+  t.deepEqual(await askTwice(), [1, 2, ['eip191']])
+  const applied = { ...rotation, expiresAt: market.now, appliedAt: market.now * 1_000_000, retiredAt: null }
+  market.publisher = { ...publisher, ...next, rotations: [applied] }
+  t.deepEqual(await askTwice(), [2, 2, ['ed25519', 'eip191']], 'not kept while two keys are good')
+  market.now += 100
+  t.deepEqual(await askTwice(), [1, 2, ['ed25519']])
+})
+
+test('response cache: readers who see different things share no answer', async (t) => {
+  let digest = 'one'
+  const handle: Route['handle'] = ({ reader }) => ({
+    body: Buffer.from(reader.digest),
+    isCurrent: () => true,
+  })
+  const readerOf = () => ({ ...SEES_ALL, digest })
+  const listener = oneRouteApp({ path: '/listings', handle, readerOf }).callback()
+  for (digest of ['one', 'two', 'one', 'two']) t.is((await inject(listener, '/listings')).body, digest)
 })
 
 test('response cache: every request passes the gate first', async (t) => {
