@@ -142,7 +142,9 @@ export class SourceDenials implements Denials {
       deny: [subject],
       only: NO_FILTER,
     }))
-    this.#rules = [...this.#fileRules, ...ofBlocks]
+    const rules = [...this.#fileRules, ...ofBlocks]
+    if (this.version > 0 && keyOf(rules) === keyOf(this.#rules)) return
+    this.#rules = rules
     this.#blocked = new BlockedSubjects(this.#rules.flatMap(({ deny }) => deny))
     this.version = ++versions
     if (held === undefined || before + this.#blocked.size === 0) return
@@ -190,6 +192,9 @@ export class SourceDenials implements Denials {
     )
   }
 }
+
+const keyOf = (rules: readonly Rule[]): string =>
+  JSON.stringify(rules.map(({ name, deny, only }) => [name, deny, only.key]))
 
 function isOf({ sources }: CurationRule, source: string): boolean {
   return sources?.includes(source) ?? true

@@ -34,6 +34,7 @@ export async function streamListings(
   const { byPrice, budgetMs: ms = settings.budgetMs } = request
   const visible = visibleSources(sources, request)
   const versions = versionsOf(visible, query)
+  const rules = rulesOf(visible)
   const cap = endOfMs(clock.now())
   const sequence = openSequence(visible, query, {
     by: byPrice,
@@ -51,22 +52,31 @@ export async function streamListings(
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versions !== null && versionsOf(visible, query) === versions
   const contents = isSame ? JSON.stringify([versions, bounds.id, states]) : null
-  const described = { ...settings, bounds }
   return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
     const returned = new Map<string, number>()
     let unchecked = 0
+    const count = (merged: MergedItem): MergedItem => {
+      unchecked += countUnchecked([merged])
+      countReturned([merged], returned)
+      return merged
+    }
     for (let batch = first; batch.length > 0; batch = await next()) {
       const items = sent ? batch.filter(({ item }) => sent.add(item.listingId, item)) : batch
-      unchecked += countUnchecked(items)
-      countReturned(items, returned)
-      yield* renderChunks(describeItems(items, sequence, query, described))
+      const described = describeItems(items, sequence, query, { ...settings, bounds })
+      yield* renderChunks(described.values().filter(isStillShown).map(count))
     }
     const end = reportOutcomes(sequence.outcomes, returned, settings, query.explain)
     const unplaced = await countUnplaced(settings, { query, spec }, request)
-    const _meta = { ...end, outcomes: undefined, unchecked: unchecked || undefined, unplaced }
+    const rules_changed = rulesOf(visible) !== rules || undefined
+    const _meta = { ...end, outcomes: undefined, unchecked: unchecked || undefined, unplaced, rules_changed }
     yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
+  }
+
+  // A block may have begun since the batch was read.
+  function isStillShown({ item, registry }: MergedItem): boolean {
+    return !visible.some(({ name, rules }) => name === registry && rules?.denies(item) === true)
   }
 }
 
@@ -76,7 +86,11 @@ function versionsOf(sources: readonly NamedSource[], query: ListingQuery): strin
   return versions.includes(undefined) ? null : versions.join()
 }
 
-function* renderChunks(items: readonly MergedItem[]): Generator<Buffer> {
+/** Differs where the rules of one of them do. */
+const rulesOf = (sources: readonly NamedSource[]): string =>
+  sources.map(({ rules }) => rules?.version() ?? '').join()
+
+function* renderChunks(items: Iterable<MergedItem>): Generator<Buffer> {
   let chunk: Uint8Array[] = []
   let size = 0
   for (const merged of items) {

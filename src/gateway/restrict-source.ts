@@ -18,7 +18,7 @@ import { isReadable } from './deciders.ts'
 
 /** What the operator leaves out of one source, for every reader. Such copies decide nothing. */
 export type Denials = {
-  /** Raised whenever rules change. */
+  /** Another number whenever rules change. */
   readonly version: number
   /** Whether there are any now. */
   isActive: () => boolean
@@ -58,7 +58,10 @@ export function restrictSource(source: NamedSource, denials: Denials | null): Na
       return source.mode
     },
     ...(denials?.label && { label: denials.label }),
-    ...(denials && { denied: [...(source.denied ?? []), denials.rows] }),
+    ...(denials && {
+      denied: [...(source.denied ?? []), denials.rows],
+      rules: { version: () => denials.version, denies: (item: Item) => isDenied(item, denials) },
+    }),
     read: (query, range, signal) => whileRulesHold(denials, () => read(query, range, signal)),
     ...(select && {
       select: (query, signal) =>

@@ -1,7 +1,7 @@
 import type { HiddenRows, ListingQuery } from '../query.ts'
 import type { Breaker } from './breaker.ts'
 import type { Held, LookUpCopies, ReadWhole } from './held.ts'
-import type { Source, SourceMode, Visibility } from './reading.ts'
+import type { Item, Source, SourceMode, Visibility } from './reading.ts'
 import type { Select } from './selection.ts'
 
 export type NamedSource = {
@@ -22,6 +22,8 @@ export type NamedSource = {
   lookUp?: LookUpCopies
   /** Rows that a rule of the operator leaves out, while it is in memory. */
   denied?: readonly HiddenRows[]
+  /** Rules of the operator about it. Absent: there are never any. */
+  rules?: SourceRules
   /** `_meta.label` of what is shown of it. */
   label?: string
   breaker?: () => Breaker['state']
@@ -32,6 +34,13 @@ export type NamedSource = {
   storefrontOf?: (publisher: string, within?: Within) => string | null | undefined
   /** Whether a listing may repeat: a gateway's pages by cursor repeat one whose copies are far apart. */
   mayRepeat?: boolean
+}
+
+type SourceRules = {
+  /** Another number whenever they change. */
+  version: () => number
+  /** Whether they leave that copy out now. */
+  denies: (item: Item) => boolean
 }
 
 /** What exists for a reader, of one source. */

@@ -140,7 +140,7 @@ const listMerged = (
     'merged listings, and pages of an unchanged market neither lose nor repeat a listing. `cursor` continues at any ' +
     'depth: no unchanged listing is lost; one that was `unchecked`, or is in a gateway, may be repeated, with the same id and publisher. ' +
     '`Accept: application/x-ndjson` streams the complete sequence, one listing a line and none twice; its ' +
-    'last line is `_meta` with `complete` and `sources`.',
+    'last line is `_meta` with `complete` and `sources`, and `rules_changed` if a block began or ended meanwhile.',
   parameters: [...all, IF_MATCH, IF_NONE_MATCH],
   responses: {
     200: {
