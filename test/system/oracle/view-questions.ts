@@ -141,5 +141,12 @@ const CHANCE: readonly (readonly [pattern: RegExp, put: string | ((_: string, na
     [/,\\?"disputed\\?":\[([^\]]*)\]/g, onlyLocal(',"disputed":["local"]')],
     [/\|SELLER DISPUTED by ([\w, ]+)/g, onlyLocal('|SELLER DISPUTED by local')],
     [/\|NOT IN ([\w, ]+)/g, onlyLocal('|NOT IN local')],
-    [/WARNING: ([\w, ]+) ha(?:s|ve) this publisher without this listing[^.]*\./g, onlyLocal('NOT IN local')],
+    [
+      / WARNING: ([\w, ]+) ha(?:s|ve) this publisher without this listing[^.]*\./g,
+      onlyLocal(' NOT IN local'),
+    ],
+    [
+      / WARNING: ([\w, ]+) ha(?:s|ve) this publisher at another storefront\.[^.]*\./g,
+      onlyLocal(' DISPUTED by local'),
+    ],
   ]
