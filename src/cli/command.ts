@@ -32,7 +32,8 @@ export type CommandContext = {
 /** `raw`: shown once. */
 export type MintedKey = { id: number; raw: string }
 
-export type StoreCounts = { listings: number; publishers: number; keys: number }
+/** `blocks`: absent without any. */
+export type StoreCounts = { listings: number; publishers: number; keys: number; blocks?: number }
 
 /** `keys`: those that could pass a gate. */
 export type StoreCheck = { warnings: readonly string[]; keys: readonly Pick<ApiKey, 'name' | 'view'>[] }

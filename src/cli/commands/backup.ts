@@ -6,7 +6,7 @@ import { EXIT } from '../exit-codes.ts'
 import { printData, printWarning } from '../output/terminal.ts'
 
 export const backupCommand: CommandDefinition<{ json?: boolean }> = {
-  summary: 'save listings, publishers and API keys of the store of `serve`, while it runs or not',
+  summary: 'save the whole store of `serve`, with keys, blocks and audit log, while it runs or not',
   define: (command) =>
     command
       .argument('<file>', 'the SQLite file to create; an existing file is never overwritten')
@@ -41,5 +41,5 @@ export const restoreCommand: CommandDefinition<{ json?: boolean }> = {
   },
 }
 
-const describeCounts = ({ listings, publishers, keys }: StoreCounts): string =>
-  `${plural(listings, 'listing')}, ${plural(publishers, 'publisher')}, ${plural(keys, 'API key')}`
+const describeCounts = ({ listings, publishers, keys, blocks = 0 }: StoreCounts): string =>
+  `${plural(listings, 'listing')}, ${plural(publishers, 'publisher')}, ${plural(keys, 'API key')}, ${plural(blocks, 'block')}`

@@ -521,13 +521,13 @@ function commands.count_listings()
 end
 
 -- Renames the staged keys, which are the last, to the store's. Answers `adopted`; `replaced` if a copy began after this
--- one, whose id is in the key after the store's; `occupied` if the store has a publisher or an API key.
+-- one, whose id is in the key after the store's; `occupied` if the store has a publisher, an API key or a block.
 function commands.adopt(copy)
   local latest = KEYS[OWN_KEYS + 1]
   if redis.call('GET', latest) ~= copy then
     return 'replaced'
   end
-  if redis.call('EXISTS', publishers, keys) > 0 then
+  if redis.call('EXISTS', publishers, keys, blocks) > 0 then
     return 'occupied'
   end
   redis.call('DEL', latest)

@@ -49,8 +49,8 @@ class RedisCopy implements CopyTarget {
   async open(): Promise<void> {
     const { client } = this.#session
     await connected(client)
-    const { listings, publishers, apiKeys } = this.#storeSession.keys
-    const nouns = { listing: listings, publisher: publishers, 'API key': apiKeys }
+    const { listings, publishers, apiKeys, blocks } = this.#storeSession.keys
+    const nouns = { listing: listings, publisher: publishers, 'API key': apiKeys, block: blocks }
     const counts = await Promise.all(
       Object.entries(nouns).map(async ([noun, key]) => ({ noun, count: await client.hlen(key) })),
     )

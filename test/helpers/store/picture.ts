@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../../src/domain/api-key.ts'
+import type { Block } from '../../../src/domain/block.ts'
 import type { ListingRecord } from '../../../src/domain/listing.ts'
 import type { Publisher } from '../../../src/domain/publisher.ts'
 import type { Change, Store } from '../../../src/store/store.ts'
@@ -9,11 +10,13 @@ export class Picture {
   readonly publishers: Map<number, Publisher>
   readonly listings: Map<string, ListingRecord>
   readonly keys: Map<number, ApiKey>
+  readonly blocks: Map<number, Block>
 
   constructor(from?: Picture) {
     this.publishers = new Map(from?.publishers)
     this.listings = new Map(from?.listings)
     this.keys = new Map(from?.keys)
+    this.blocks = new Map(from?.blocks)
   }
 
   static async of(store: Store): Promise<Picture> {
@@ -25,8 +28,9 @@ export class Picture {
   apply(change: Change): void {
     if (change.kind === 'publisher') this.publishers.set(change.publisher.publisherId, change.publisher)
     else if (change.kind === 'key') this.keys.set(change.key.id, change.key)
+    else if (change.kind === 'block') this.blocks.set(change.block.id, change.block)
     else if (change.kind === 'listing_removed') this.listings.delete(change.listingId)
-    else if (change.kind === 'listing') this.#put(change.record)
+    else this.#put(change.record)
   }
 
   /** For comparison: independent of the order in which things came. */
@@ -36,6 +40,7 @@ export class Picture {
       publishers: [...this.publishers.values()].sort(byCreation),
       listings: [...this.listings.values()].sort(byCreation),
       keys: [...this.keys.values()].sort(byCreation),
+      blocks: [...this.blocks.values()].sort(byCreation),
     }
   }
 

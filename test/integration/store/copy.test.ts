@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
+import type { NewBlock } from '../../../src/domain/block.ts'
 import { type CopySource, type CopyTarget, copyStore } from '../../../src/store/copy.ts'
 import { createRedisCopy } from '../../../src/store/redis/copy.ts'
 import { openRedisStore } from '../../../src/store/redis/open.ts'
@@ -60,7 +61,7 @@ function closing(t: ExecutionContext, store: Store): Store {
 /** 300 listings, of which one load page ends in the middle, and two keys. */
 async function fill(store: Store): Promise<void> {
   await store.addKey(keyNamed('expiring', { expiresAt: 1_900_000_000_000_000, scope: 'write' }))
-  await store.revokeKey((await store.addKey(keyNamed('revoked ü'))).id)
+  await store.revokeKey((await store.addKey(keyNamed('revoked ü', { view: 'partners' }))).id)
   await published(
     store,
     publishOf('first "ü"', {
@@ -72,8 +73,27 @@ async function fill(store: Store): Promise<void> {
   await Promise.all(Array.from({ length: 300 }, (_, n) => store.publish(publishOf(`L${n}`))))
 }
 
+const BLOCKS: readonly Omit<NewBlock, 'until'>[] = [
+  { subject: { kind: 'publisher', publisher: '0xa11ce' }, source: null, reason: 'ticket “812”\n', by: 'ann' },
+  { subject: { kind: 'storefront', url: 'https://a.example/shop' }, source: 'eu', reason: 'r', by: 'bob' },
+  {
+    subject: { kind: 'listing', publisher: '0xa11ce', listingId: 'L7' },
+    source: null,
+    reason: 'r',
+    by: 'ann',
+  },
+]
+
+/** One of each subject, of which the second has ended. */
+async function fillBlocks(store: Store): Promise<void> {
+  for (const block of BLOCKS) await store.addBlock({ ...block, until: 1_900_000_000_000_000 })
+  await store.endBlock(2)
+}
+
 /** What a service does while it is copied. */
 async function change(store: Store): Promise<void> {
+  await store.endBlock(1)
+  await store.addBlock({ ...BLOCKS[0]!, source: 'late', until: null })
   await store.remove(removeOf('L0'))
   await store.remove(removeOf('L1'))
   await published(store, publishOf('L1', { identity: BOB }))
@@ -106,6 +126,7 @@ for (const [from, to] of [
     const [origin, place] = [places[from]!(t), places[to]!(t)]
     const store = await origin.store()
     await fill(store)
+    await fillBlocks(store)
     const ahead = freshUse({ expiresAt: 4_000_000_000_000_000 })
     await published(store, publishOf('signed ahead', { use: ahead }))
     const spent = freshUse({ expiresAt: 200, now: 100 })
@@ -136,7 +157,15 @@ for (const [from, to] of [
       listings: picture.listings.size,
       publishers: picture.publishers.size,
       keys: picture.keys.size,
+      blocks: 4,
     })
+    t.deepEqual([...picture.blocks.values()].map(({ id, endedAt }) => [id, endedAt !== null]).sort(), [
+      [1, true],
+      [2, true],
+      [3, false],
+      [4, false],
+    ])
+    t.is([...picture.keys.values()].find(({ name }) => name === 'revoked ü')!.view, 'partners')
     for (const use of [ahead, spent])
       t.is(
         (await copy.publish(publishOf('N', { use: { ...use, body: 'another' } }))).outcome,
@@ -156,6 +185,7 @@ for (const [from, to] of [
       'as large as in the store',
     )
     t.is((await copy.addKey(keyNamed('next'))).id, 4)
+    t.is((await copy.addBlock({ ...BLOCKS[0]!, until: null })).id, 5)
   })
 
 for (const to of ['SQLite', 'Redis'])
@@ -188,6 +218,18 @@ for (const to of ['SQLite', 'Redis'])
     await abandoned.close()
     t.is((await Picture.of(await place.store())).listings.size, 301)
   })
+
+test('copy: a Redis with blocks alone is not replaced', async (t) => {
+  const place = places.Redis!(t)
+  const store = await place.store()
+  await fillBlocks(store)
+  const origin = places.SQLite!(t)
+  await (await origin.store()).addKey(keyNamed('other'))
+  await t.throwsAsync(copyStore(origin.source, place.target), {
+    message: /holds 0 listings, 0 publishers, 0 API keys, 3 blocks: stop the service/,
+  })
+  t.is((await Picture.of(store)).blocks.size, 3)
+})
 
 test('copy: a file of version 0.1.0 is read as it is', async (t) => {
   const path = join(temporaryFolder(t), 'old.db')

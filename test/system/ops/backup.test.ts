@@ -14,9 +14,10 @@ import { blockOf } from './operations-page.ts'
 
 const ADMIN = 'admin-secret'
 const BEFORE = 20
+const TOML = '[limits]\npublish_per_minute = 0\n[[views]]\nname = "large"\nfilter = { gpu_count_min = 100 }\n'
 
 async function start(t: ExecutionContext, storeUrl: string): Promise<ServiceProcess> {
-  const file = temporaryFile(t, 'gateway.toml', '[limits]\npublish_per_minute = 0\n')
+  const file = temporaryFile(t, 'gateway.toml', TOML)
   const environment = {
     ENTREPOT_CONFIG: file,
     REGISTRY_ADMIN_API_KEY: ADMIN,
@@ -44,6 +45,24 @@ async function keysOf({ url }: ServiceProcess) {
   )
   return keys.map(({ calls, last_used_at, ...key }) => key)
 }
+
+/** What an operator did before the backup: a listing is taken down, a storefront was blocked for a while. */
+async function curate({ url }: ServiceProcess, key: string): Promise<void> {
+  const taken = JSON.stringify(await publishBody(ALICE, { listing_id: TAKEN_DOWN }))
+  await postJson(`${url}/listings`, taken, bearer(key))
+  const block = async (subject: string) => {
+    const body = JSON.stringify({ subject, reason: 'ticket 812' })
+    return (await postJson(`${url}/admin/blocks`, body, bearer())).json()
+  }
+  await block(`${ALICE.address}/${TAKEN_DOWN}`)
+  const { id } = await block('https://scam.example')
+  await send(`${url}/admin/blocks/${id}`, { method: 'DELETE', headers: bearer() })
+}
+
+const TAKEN_DOWN = 'taken-down'
+
+const adminRead = async ({ url }: ServiceProcess, path: string): Promise<Record<string, unknown>[]> =>
+  JSON.parse((await send(`${url}${path}`, { headers: bearer() })).text)
 
 const RAW = '{"gpu_model":"H200", "gpu_count":8.0,"note":"\\u00fc ü" }'
 
@@ -84,8 +103,11 @@ async function savesAndRestores(t: ExecutionContext, from: string, to: string): 
   const bob = await mintKey(live.url, { name: 'bob', scope: 'write' }, ADMIN)
   await send(`${live.url}/admin/api-keys/${bob.id}`, { method: 'DELETE', headers: bearer() })
   const { ids, captured, stop } = await publishing(live, alice.key)
+  const partner = await mintKey(live.url, { name: 'partner', view: 'large' }, ADMIN)
+  await curate(live, alice.key)
   await update(live.url, 'before-1', { status: 'closed' }, { headers: bearer(alice.key) })
   const before = [...ids]
+  const [blocks, audit] = [await adminRead(live, '/admin/blocks'), await adminRead(live, '/admin/audit')]
   const saved = (await run(t, 'backup', { STORE_URL: from, BACKUP })) as Record<string, number>
   await stop()
   const lost = JSON.stringify(await publishBody(ALICE, { listing_id: 'lost' }))
@@ -96,10 +118,10 @@ async function savesAndRestores(t: ExecutionContext, from: string, to: string): 
   await live.end('SIGTERM')
 
   const restoredAt = (await run(t, 'restore', { STORE_URL: to, BACKUP })) as Record<string, unknown>
-  t.like(restoredAt, { listings: saved.listings, publishers: 1, keys: 2 })
+  t.like(restoredAt, { listings: saved.listings, publishers: 1, keys: 3, blocks: 2 })
   const restored = await start(t, to)
   const rows = await readAll(restored.url)
-  t.is(rows.size, saved.listings!)
+  t.is(rows.size, saved.listings! - 1, 'all but the one that was taken down')
   t.deepEqual(await texts(restored, before), answers)
   t.regex(answers[0]!, /"offer_resource":\{"gpu_model":"H200", "gpu_count":8\.0,"note":"\\u00fc ü" \}/)
   t.deepEqual(
@@ -108,6 +130,20 @@ async function savesAndRestores(t: ExecutionContext, from: string, to: string): 
     'the same order',
   )
   t.deepEqual(await keysOf(restored), keys)
+  t.deepEqual(await adminRead(restored, '/admin/blocks'), blocks)
+  t.is((await send(`${restored.url}/listings/${TAKEN_DOWN}`)).status, 404)
+  const again = JSON.stringify(await publishBody(ALICE, { listing_id: TAKEN_DOWN }, unixNow() + 60))
+  t.is((await postJson(`${restored.url}/listings`, again, bearer(alice.key))).status, 403)
+  t.like((await send(`${restored.url}/listings`, { headers: bearer(partner.key) })).json(), {
+    total_after_filter: 0,
+  })
+  const acts = await adminRead(restored, '/admin/audit')
+  const isSame = (act: object) => audit.some((one) => JSON.stringify(one) === JSON.stringify(act))
+  t.deepEqual(acts.filter(isSame), audit)
+  t.deepEqual(
+    acts.filter((act) => !isSame(act)).map(({ act }) => act),
+    ['restore'],
+  )
   t.is((await postJson(`${restored.url}/listings`, captured, bearer(bob.key))).status, 401)
   for (const replay of [captured, captured.replace('H200', 'B200'), lost])
     t.is((await postJson(`${restored.url}/listings`, replay, bearer(alice.key))).status, 409)
@@ -198,6 +234,6 @@ test('backup, restore: what cannot be done is refused, and changes nothing', asy
   t.is(again.code, 78)
   t.regex(
     again.stderr,
-    /holds 0 listings, 0 publishers, 1 API key: stop the service and .*redis-cli --scan --pattern '\{entrepot\}:\*' \| xargs redis-cli unlink/,
+    /holds 0 listings, 0 publishers, 1 API key, 0 blocks: stop the service and .*redis-cli --scan --pattern '\{entrepot\}:\*' \| xargs redis-cli unlink/,
   )
 })
