@@ -7,6 +7,7 @@ import { startFake, startPatientGateway, whenAttributed, whenReady } from '../..
 import { ownRedis } from '../../helpers/redis.ts'
 import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
+import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const CAROL = `0x${'c'.repeat(40)}`
@@ -229,11 +230,13 @@ test('block: a cursor and a stream that run go on without what it hides', async 
 
 test('block: it holds on every replica of a Redis, and is refused while Redis is away', async (t) => {
   const redis = await ownRedis(t)
-  const environment = { REGISTRY_ADMIN_API_KEY: 'admin', STORE_URL: redis.url }
-  const [one, other] = await Promise.all([
-    startRegistry(t, { environment }),
-    startRegistry(t, { environment }),
-  ])
+  const proxy = await startTcpProxy(Number(new URL(redis.url).port))
+  t.teardown(() => proxy.close())
+  const [one, other] = await Promise.all(
+    [redis.url, `redis://127.0.0.1:${proxy.port}`].map((url) =>
+      startRegistry(t, { environment: { REGISTRY_ADMIN_API_KEY: 'admin', STORE_URL: url } }),
+    ) as [Promise<RunningService>, Promise<RunningService>],
+  )
   t.is((await publish(one.url, ALICE, { listing_id: 'own' })).status, 201)
   const totalAt = async ({ get }: RunningService) => (await get('/listings')).json().total_after_filter
   await eventually('the listing at the other', async () => (await totalAt(other)) === 1)
@@ -248,6 +251,15 @@ test('block: it holds on every replica of a Redis, and is refused while Redis is
     audit.map(({ act }) => act),
     ['block.add', 'block.end'],
   )
+
+  proxy.cut()
+  const apart = await block(one, { subject: ALICE.address })
+  t.is(await totalAt(one), 0)
+  t.is(await totalAt(other), 1, 'a replica that is cut off goes on from memory')
+  t.is((await publish(other.url, ALICE, { listing_id: 'more' })).status, 503, 'and takes nothing')
+  proxy.mend()
+  await eventually('blocked at the replica that is back', async () => (await totalAt(other)) === 0)
+  await unblock(one, apart)
 
   await redis.end()
   const body = JSON.stringify({ subject: ALICE.address, reason: 'spam' })

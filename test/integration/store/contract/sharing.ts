@@ -1,4 +1,8 @@
 import test from 'ava'
+import { activeBlocks } from '../../../../src/registry/blocks.ts'
+import { Replica } from '../../../../src/registry/replica.ts'
+import { eventually } from '../../../helpers/eventually.ts'
+import { manualClock } from '../../../helpers/manual-clock.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
   BOB,
@@ -11,6 +15,7 @@ import {
   removeOf,
   replayed,
 } from '../../../helpers/store/subject.ts'
+import { VOCABULARY } from '../../../helpers/vocabulary.ts'
 
 /** Two stores on the same data, at once or one after the other. */
 export function sharingContract(name: string, open: OpenStore): void {
@@ -65,6 +70,24 @@ export function sharingContract(name: string, open: OpenStore): void {
     await t.notThrowsAsync(notified.promise)
     clearInterval(alive)
     stop()
+  })
+
+  test(`${name}: a block in one open store reaches a replica of the other without a poll, and so does its end`, async (t) => {
+    const { store, another } = await open(t)
+    const replica = await Replica.open(await another(), {
+      filters: [],
+      vocabulary: VOCABULARY,
+      onFault: (cause) => t.fail(String(cause)),
+      // It does not move, so the replica never polls.
+      clock: manualClock(),
+    })
+    t.teardown(() => replica.close())
+    const subject = { kind: 'publisher', publisher: '0xa11ce' } as const
+    const { id } = await store.addBlock({ subject, source: null, reason: 'r', by: 'ann', until: null })
+    await eventually('blocked', () => activeBlocks(replica.projection).length === 1)
+    await store.endBlock(id)
+    await eventually('not blocked any more', () => activeBlocks(replica.projection).length === 0)
+    t.pass()
   })
 
   test(`${name}: concurrent writers on two open stores all succeed`, async (t) => {
