@@ -7,7 +7,8 @@ export type RegistryName = (typeof REGISTRY_NAMES)[number]
 
 /**
  * Publishes the demo's listings and resolves with their number. Their wallets are generated and not kept. Each example has
- * its own seller, since a storefront URL belongs to one publisher; the generated listings share three.
+ * its own seller, since a storefront URL belongs to one publisher; the generated listings share three. What has no price in
+ * money is the oldest, so that pages begin with prices.
  * @param registries their URLs
  * @param key opens the curated one
  */
@@ -29,18 +30,21 @@ export async function fillMarket(
     [newSeller(), curated, generateOffers('vetted', 100, 'data sheet')],
     [newSeller(), colocated, generateOffers('house', 40)],
   ]
-  await Promise.all(generated.map(publishAll))
-  const examples: Stall[] = [
-    [bobsWallet, open, [bob]],
-    [bobsWallet, curated, [bob]],
+  const unpriced: Stall[] = [
     [newSeller(), open, [alice]],
     [newSeller(), curated, [tokyo]],
     [newSeller(), open, [weather]],
     [newSeller(), curated, [ocr]],
     [newSeller(), colocated, [llm]],
   ]
-  for (const stall of examples) await publishAll(stall)
-  return [...generated, ...examples].reduce((sum, [, , offers]) => sum + offers.length, 0)
+  const latest: Stall[] = [
+    [bobsWallet, open, [bob]],
+    [bobsWallet, curated, [bob]],
+  ]
+  for (const stall of unpriced) await publishAll(stall)
+  await Promise.all(generated.map(publishAll))
+  for (const stall of latest) await publishAll(stall)
+  return [...unpriced, ...generated, ...latest].reduce((sum, [, , offers]) => sum + offers.length, 0)
 }
 
 type Stall = [seller: PrivateKeyAccount, registry: string, offers: readonly Offer[]]

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
@@ -147,6 +147,19 @@ test('documents: every command of README.md and docs/ runs, from an empty folder
     statuses.filter((line) => !line.startsWith('2')).map((line) => line.replace(/http:\/\/[^/]+|\?.*/g, '')),
     MADE_UP,
   )
+})
+
+test('README: signing without a question, and the library from the file that npm packs', (t) => {
+  const text = readFileSync('README.md', 'utf8')
+  const { name, version, exports } = JSON.parse(readFileSync('package.json', 'utf8'))
+  // The shell above has this variable and no terminal, and every command that signs ends with 0.
+  t.true(
+    text.slice(0, text.indexOf('**An operator**')).includes('`ENTREPOT_KEY_PASSPHRASE_FILE` names a file'),
+  )
+  t.true(text.includes(`\`npm install ./${name}-${version}.tgz\``))
+  const [, imported = ''] = /import \{ createClient \} from '([^']*)'/.exec(text) ?? []
+  const built = exports[imported.replace(name, '.')].default as string
+  t.true(existsSync(built.replace('dist/', 'src/').replace(/\.js$/, '.ts')), built)
 })
 
 test('documents: commands of entrepot in a sentence exist, with their options', (t) => {
