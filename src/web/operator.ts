@@ -85,7 +85,8 @@ const SECTIONS = [
 /** The gateway's detail distinguishes a wrong key from closed admin routes. */
 function messageOf(cause: unknown): string {
   const { status, message } = toProblemError(cause)
-  return status === 401 ? `Wrong key: ${message}.` : `The key could not be tried: ${message}`
+  const isWrong = status === 401 && /^Invalid admin token/.test(message)
+  return isWrong ? 'Wrong admin key.' : `The key could not be tried: ${message}`
 }
 
 const container = document.querySelector('#app')!

@@ -56,7 +56,7 @@ const REASONS = {
     ...UNANSWERED,
     retry: 'never',
     mayArrive: true,
-    words: 'failed repeatedly and is not requested for a moment',
+    words: 'keeps failing, and is tried again in a moment',
   },
   not_yet_loaded: {
     ...UNANSWERED,
@@ -102,7 +102,10 @@ const REASONS = {
   },
   unsupported_filter: { ...SKIPPED, words: 'does not support a filter of the query' },
   schema_mismatch: { ...SKIPPED, words: 'serves listings of another schema' },
-  scan_limit: { ...SKIPPED, words: 'has more listings than may be scanned for the query' },
+  scan_limit: {
+    ...SKIPPED,
+    words: 'has too many listings to read for this query; narrower filters include it',
+  },
   not_followed: { ...SKIPPED, words: 'is not in memory for this query, so its changes are not followed' },
   loop: { ...SKIPPED, words: 'would request this gateway in turn' },
   unauthorized: { ...REFUSAL, words: 'requires a valid API key' },

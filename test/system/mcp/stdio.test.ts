@@ -104,7 +104,7 @@ test.serial('stdio: a hanging Registry is asked a few times, then named as not a
   t.deepEqual([...reasons], ['timeout', 'circuit_open'])
   const { notice, value } = await agent.read('list_sources')
   t.is(value.sources[0]?.reason, 'circuit_open')
-  t.regex(notice, / is unavailable: it failed repeatedly and is not requested for a moment/)
+  t.regex(notice, / is unavailable: it keeps failing, and is tried again in a moment/)
   // A call may begin while the last failure is counted, and a probe may be sent meanwhile.
   t.true(hanging.requests.length <= MAX_FAILURES_IN_A_ROW + 2)
 })

@@ -132,7 +132,7 @@ const CHANCE: readonly (readonly [pattern: RegExp, put: string | ((_: string, na
     [/,?"excluded":\{("[^"]+":\{[^}]*\},?)*\}/g, ''],
     [/\\?"breaker\\?":\\?"\w+\\?"/g, '"breaker"'],
     [/connection_reset|circuit_open/g, 'away'],
-    [/closed the connection early|failed repeatedly and is not requested for a moment/g, 'is away'],
+    [/closed the connection early|keeps failing, and is tried again in a moment/g, 'is away'],
     [/is unavailable: it is away \(away\)/g, 'is unavailable'],
     [/\\?"last_error\\?":(\{[^}]*\}|null)/g, '"last_error"'],
     [/(\\?"state\\?":\\?"unavailable.{0,300}?"listings\\?":)(null|\d+)/g, '$1null'],

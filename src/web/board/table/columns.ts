@@ -184,7 +184,8 @@ function Price({ row, tokens, per, none }: PriceProps) {
   const amount = amountOf(option, row.gpus, per, tokens)
   if (amount === null)
     return html`<span class="hint">${row.model === null ? 'no GPUs' : 'GPU count unknown'}</span>`
-  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? unitsWord(amount)}/${safeUnit(option.unit, per)}</span>`
+  const decimals = amount.split('.')[1]?.length
+  return html`<strong title=${amount} data-decimals=${decimals}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? unitsWord(amount)}/${safeUnit(option.unit, per)}</span>`
 }
 
 /** The price by which the rows are ordered or limited, where it is of a GB or a TFLOP of the data sheet. */

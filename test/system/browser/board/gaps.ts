@@ -283,7 +283,7 @@ test.serial('board: without any source, gives the reasons and a way to try again
   await banner.waitFor()
   const text = (await banner.textContent()) ?? ''
   t.regex(text, /Listings could not be loaded/)
-  t.regex(text, /far is unavailable: it (answered with status 503|failed repeatedly)/)
+  t.regex(text, /far is unavailable: it (answered with status 503|keeps failing)/)
   t.regex(text, /gone is unavailable: it refused the connection/)
   t.is(await page.locator('.listings').count(), 0)
   await page.getByText('0 of 2 answered', { exact: true }).waitFor()
