@@ -67,7 +67,7 @@ test('response cache: the answer for an id is made again when a worse copy in me
   await eventually('the copy is gone', async () => !(await isCopied()))
 })
 
-test('response cache: a signed answer ends with the publishers in it and with what it leaves out, and is none of the plain line', async (t) => {
+test('response cache: a signed answer ends with the publishers in it and with what it leaves out, and the plain line has its own', async (t) => {
   const publisher: Publisher = {
     publisherId: 1,
     scheme: 'eip191',
