@@ -29,13 +29,13 @@ export async function refuseSplitValues(
 ): Promise<void> {
   const sets = query.criteria.slice(0, MAX_LOOKED_UP).flatMap(({ filter }) => splitSetOf(query, filter) ?? [])
   await Promise.all(
-    sets.map(async ({ filter, form, pieces }) => {
+    sets.map(async ({ filter, pieces }) => {
       const joined = joinedPieces(pieces)
       const whole = { ...query, publisher: null, priceLimit: undefined }
       const known = await valuesOf(settings, { query: whole, spec }, filter, { among: joined, request })
       const values = joinKnown(pieces, new Set(known))
       if (values.length === pieces.length) return
-      const set = `${form}:${JSON.stringify(values)}`
+      const set = `${filter.op}:${JSON.stringify(values)}`
       throw new EntrepotError(
         'bad_request',
         `${filter.name}: ${JSON.stringify(values.find((one) => one.includes(',')))} is one value with a comma; write the set as a JSON array: ${filter.name}=${set}`,
@@ -45,19 +45,19 @@ export async function refuseSplitValues(
   )
 }
 
-type SplitSet = { filter: Filter; form: 'in' | 'not_in'; pieces: readonly string[] }
+type SplitSet = { filter: Filter; pieces: readonly string[] }
 
 /** `null` for what is no set of texts, and for a JSON array. */
 function splitSetOf({ filters }: ListingQuery, filter: Filter): SplitSet | null {
   const text = filters.findLast(([name]) => name === filter.name)?.[1] ?? ''
   const form = setFormOf(text)
   if (filter.parseDerived !== undefined || filter.value_type !== 'string') return null
-  if ((form !== 'in' && form !== 'not_in') || text.includes('"')) return null
+  if (form !== filter.op || !OPERATIONS[form].isByValue || text.includes('"')) return null
   const pieces = text
     .slice(form.length + 2, -1)
     .split(',')
     .map((piece) => piece.trim())
-  return pieces.length < 2 || pieces.length > MAX_SET ? null : { filter, form, pieces }
+  return pieces.length < 2 || pieces.length > MAX_SET ? null : { filter, pieces }
 }
 
 /** Neighbours of a set as one value, with and without a blank behind each comma. */
@@ -116,7 +116,7 @@ function isOneText({ filter, test }: Criterion): boolean {
     filter.parseDerived === undefined &&
     OPERATIONS[filter.op].isByValue &&
     filter.value_type === 'string' &&
-    test.op === 'in' &&
+    'values' in test &&
     test.values.size === 1
   )
 }
@@ -128,7 +128,7 @@ async function valuesOf(
   filter: Filter,
   { among, request }: { among: readonly string[] | null; request: MergeRequest },
 ): Promise<readonly string[]> {
-  const filters = among === null ? [] : [[filter.name, `in:${JSON.stringify(among)}`] as const]
+  const filters = among === null ? [] : [[filter.name, `${filter.op}:${JSON.stringify(among)}`] as const]
   const asked = {
     ...query,
     filters,

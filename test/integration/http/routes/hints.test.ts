@@ -46,6 +46,9 @@ test('hints: a set that splits a value at its comma is refused with the JSON arr
     ] as const)
       t.is((await read(`/listings?region=${set}`)).total_after_filter, total, set)
   }
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const excluded = (await gateway.get('/listings?token_exclude=not_in:[0xa,0xb]')).json()
+  t.is(excluded.total_after_filter, REGIONS.length, 'a set of a filter that excludes')
   const market = await openMarket(t)
   await market.publish(inRegion('Frankfurt, DE'))
   t.is((await market.get('/listings?region=in:[Frankfurt, DE]')).json().total_after_filter, 0)
