@@ -33,6 +33,7 @@ const FIXED = [
   ['PORT', 'port'],
   ['STORE_URL', 'storeUrl'],
   ['LOG_LEVEL', 'logLevel'],
+  ['OTEL_…', 'tracing'],
 ] as const
 
 /**
@@ -279,26 +280,36 @@ const textOf = (cause: unknown): string =>
 const isExplained = (cause: unknown): cause is Error =>
   cause instanceof ConfigError || cause instanceof EntrepotError
 
-/** By the names of the settings. Of a key its principal counts: the same key that is read again is no change. */
-const SETTINGS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
-  ['gateway', (config) => config.gateway],
-  ['gateway.identity', ({ identity }) => identity && [identity.role, identity.signer.principal]],
-  ['registry', (config) => config.registry],
-  ['audit', (config) => config.audit],
-  ['access', (config) => config.access],
-  ['keys', (config) => config.keys],
-  ['cache', (config) => config.cache],
-  ['limits', (config) => config.limits],
-  ['tokens', (config) => config.tokens],
-  ['REGISTRY_ADMIN_API_KEY', (config) => config.adminKey],
-  ['REGISTRY_METRICS_API_KEY', (config) => config.metricsKey],
-  ['vocabulary', (config) => config.vocabulary.tables.version],
-  ['REGISTRY_REQUIRE_READ_API_KEY', (config) => config.requireReadKey],
-  ['REGISTRY_REQUIRE_WRITE_API_KEY', (config) => config.requireWriteKey],
-  ['METRICS_PUBLIC', (config) => config.metricsPublic],
-  ['LOG_CLIENTS', (config) => config.logClients],
-  ['REGISTRY_AUTHORITY_…', ({ authority }) => authority && [authority.id, authority.signer.principal]],
-]
+/** Reported in another way, or of the start only. */
+type Unreported = 'upstreams' | 'warnings' | 'configPath' | 'filterSpecPath' | 'bootstrapKey'
+type Reported = Exclude<keyof Config, (typeof FIXED)[number][1] | Unreported>
+
+/** What a reload reports, by the names of the settings. Of a key its principal counts: the same key that is read again is no change. */
+const SETTINGS: Readonly<Record<Reported, readonly [name: string, read: (config: Config) => unknown]>> = {
+  gateway: ['gateway', (config) => config.gateway],
+  identity: ['gateway.identity', ({ identity }) => identity && [identity.role, identity.signer.principal]],
+  registry: ['registry', (config) => config.registry],
+  audit: ['audit', (config) => config.audit],
+  changes: ['changes', (config) => config.changes],
+  curation: ['curation', (config) => config.curation],
+  views: ['views', (config) => config.views],
+  access: ['access', (config) => config.access],
+  keys: ['keys', (config) => config.keys],
+  cache: ['cache', (config) => config.cache],
+  limits: ['limits', (config) => config.limits],
+  tokens: ['tokens', (config) => config.tokens],
+  vocabulary: ['vocabulary', (config) => config.vocabulary.tables.version],
+  adminKey: ['REGISTRY_ADMIN_API_KEY', (config) => config.adminKey],
+  metricsKey: ['REGISTRY_METRICS_API_KEY', (config) => config.metricsKey],
+  requireReadKey: ['REGISTRY_REQUIRE_READ_API_KEY', (config) => config.requireReadKey],
+  requireWriteKey: ['REGISTRY_REQUIRE_WRITE_API_KEY', (config) => config.requireWriteKey],
+  metricsPublic: ['METRICS_PUBLIC', (config) => config.metricsPublic],
+  logClients: ['LOG_CLIENTS', (config) => config.logClients],
+  authority: [
+    'REGISTRY_AUTHORITY_…',
+    ({ authority }) => authority && [authority.id, authority.signer.principal],
+  ],
+}
 
 type Loaded = { config: Config; spec: Pick<FilterSpec, 'signedEtag'> }
 
@@ -308,7 +319,7 @@ function changesBetween(before: Loaded, next: Loaded, started: number): ReloadRe
   return {
     upstreams,
     changed: next.spec.signedEtag === before.spec.signedEtag ? changed : [...changed, 'filter_spec'],
-    restart_needed: FIXED.filter(([, key]) => next.config[key] !== before.config[key]).map(
+    restart_needed: FIXED.filter(([, key]) => !isDeepStrictEqual(next.config[key], before.config[key])).map(
       ([variable]) => variable,
     ),
     ms: Math.round(performance.now() - started),
@@ -328,8 +339,8 @@ function configChanges(before: Config, after: Config): Pick<ReloadResultJson, 'u
         (name) => oldByName.has(name) && !isDeepStrictEqual(oldByName.get(name), newByName.get(name)),
       ),
     },
-    changed: SETTINGS.filter(([, read]) => !isDeepStrictEqual(read(before), read(after))).map(
-      ([name]) => name,
-    ),
+    changed: Object.values(SETTINGS)
+      .filter(([, read]) => !isDeepStrictEqual(read(before), read(after)))
+      .map(([name]) => name),
   }
 }

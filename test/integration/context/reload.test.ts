@@ -12,6 +12,9 @@ type Source = { registry: string; state: string; reason?: string; returned: numb
 type Answer = { items: { listing_id: string }[]; sources: Source[]; next_cursor?: string; complete: boolean }
 
 const LIMITS = '[limits]\npublish_per_minute = 7\n'
+const OTHERS =
+  '[changes]\nmax_watchers = 7\n[curation]\ndeny_publishers = ["0x90f79bf6eb2c4f870365e785982e1f101e93b906"]\n' +
+  '[[views]]\nname = "partners"\nsources = ["f1"]\n'
 
 const ids = ({ items }: Answer): string[] => items.map(({ listing_id: id }) => id)
 
@@ -221,14 +224,14 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
   })
   const post = (key: string) =>
     send(`${url}/admin/reload`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } })
-  setGatewayFile(patientToml([{ ...one!, settings: 'scan_limit = 500' }, three!], LIMITS))
+  setGatewayFile(patientToml([{ ...one!, settings: 'scan_limit = 500' }, three!], `${LIMITS}${OTHERS}`))
   t.is((await post('wrong')).status, 401)
   const { status, json } = await post(OLD_KEY)
   t.is(status, 200)
   const { ms, ...result } = json()
   t.deepEqual(result, {
     upstreams: { added: ['f3'], removed: ['f2'], changed: ['f1'] },
-    changed: ['limits'],
+    changed: ['changes', 'curation', 'views', 'limits'],
     restart_needed: [],
   })
   t.like(

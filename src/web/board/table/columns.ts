@@ -21,13 +21,18 @@ import {
 } from '../prices.ts'
 import { type ListingRow, warningsOf } from '../state/listing-row.ts'
 
+/** Of the rows of a page. Numbers begin with the largest. */
+type RowKey = { of: (row: ListingRow) => string | number | null; isNumber: boolean }
+/** Orders of the gateway. */
+export type GatewayOrder = 'newest' | 'price' | 'price of the whole'
+
 /** All that the board knows of a column. */
 type Column = {
   /** Class of its cells, and the name of its order in addresses. */
   name: string
   title: (view: ListingView) => string
   /** What the rows of a page are ordered by; `null` where only the gateway orders. Numbers begin with the largest. */
-  key: { of: (row: ListingRow) => string | number | null; isNumber: boolean } | null
+  order: RowKey | GatewayOrder | null
   /** `null` where the value is among the details of the offer. */
   cell: ((cell: CellProps) => ComponentChildren) | null
   /** Its columns in a saved file. */
@@ -58,7 +63,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'price',
     title: ({ priceTitle }) => priceTitle,
-    key: null,
+    order: 'price',
     cell: ({ pricePer, ...props }) =>
       html`<${Price} ...${props} per=${pricePer} none=${props.row.noPrice} /> <${Divided} ...${props} /> <${PaidIn} ...${props} />`,
     csv: [
@@ -77,7 +82,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'offer',
     title: () => 'Offer',
-    key: { of: ({ model, offer }) => model ?? offer, isNumber: false },
+    order: { of: ({ model, offer }) => model ?? offer, isNumber: false },
     cell: (props) => html`<${Offer} ...${props} />`,
     csv: [
       ['offer', ({ row }) => row.offer],
@@ -93,7 +98,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'gpus',
     title: () => 'GPUs',
-    key: { of: ({ gpus }) => gpus, isNumber: true },
+    order: { of: ({ gpus }) => gpus, isNumber: true },
     cell: null,
     csv: [['gpus', ({ row }) => row.gpus]],
     width: 'auto',
@@ -102,7 +107,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'ram',
     title: () => 'RAM',
-    key: { of: ({ ram }) => ram, isNumber: true },
+    order: { of: ({ ram }) => ram, isNumber: true },
     cell: null,
     csv: [['ram_gb', ({ row }) => row.ram]],
     width: 'auto',
@@ -111,7 +116,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'sla',
     title: () => 'SLA',
-    key: { of: ({ sla }) => sla, isNumber: true },
+    order: { of: ({ sla }) => sla, isNumber: true },
     cell: null,
     csv: [['sla', ({ row }) => row.sla]],
     width: 'auto',
@@ -120,7 +125,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'whole',
     title: () => 'Whole offer',
-    key: null,
+    order: 'price of the whole',
     cell: (props) => html`<${Price} ...${props} per="offer" none="–" />`,
     csv: [],
     width: '9.6rem',
@@ -129,7 +134,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'region',
     title: () => 'Region',
-    key: { of: ({ region }) => region, isNumber: false },
+    order: { of: ({ region }) => region, isNumber: false },
     cell: ({ row, navigation }) =>
       html`<${Narrow} ...${{ navigation, name: 'region', value: row.region }} />`,
     csv: [
@@ -142,7 +147,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'registry',
     title: () => 'Registry',
-    key: { of: ({ registry }) => registry, isNumber: false },
+    order: { of: ({ registry }) => registry, isNumber: false },
     cell: (props) => html`<${Registry} ...${props} />`,
     csv: [
       ['registry', ({ row }) => row.registry],
@@ -154,7 +159,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'seller',
     title: () => 'Seller',
-    key: { of: ({ publisher }) => publisher, isNumber: false },
+    order: { of: ({ publisher }) => publisher, isNumber: false },
     cell: (props) => html`<${Seller} ...${props} />`,
     csv: [
       ['seller', ({ row }) => row.publisher],
@@ -166,7 +171,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'listed',
     title: () => 'Listed',
-    key: null,
+    order: 'newest',
     cell: ({ row }) => html`<${TimeAgo} at=${row.createdAt} isShort />`,
     csv: [
       ['created_at', ({ row }) => (row.createdAt === null ? null : new Date(row.createdAt).toISOString())],

@@ -78,7 +78,7 @@ function SortHead({ navigation, sorting, column }: SortHeadProps) {
     class=${column.name}
     style=${{ width: column.width }}
     aria-sort=${direction}
-    title=${change === null ? sortHint(sorting) : undefined}
+    title=${change === null && column.order !== null ? sortHint(sorting) : undefined}
   >
     ${change === null ? title : html`<${ViewLink} ...${{ navigation, change }} control="sort">${title}${arrow}<//>`}
   </th>`

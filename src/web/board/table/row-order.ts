@@ -1,6 +1,6 @@
 import type { ListingRow } from '../state/listing-row.ts'
 import { parameterOf, type Query, type RowOrder, type View, withValues } from '../view.ts'
-import { COLUMNS, type ShownTable } from './columns.ts'
+import { COLUMNS, type GatewayOrder, type ShownTable } from './columns.ts'
 
 export type Sorting = ShownTable & {
   view: View
@@ -20,8 +20,7 @@ export type Order = (typeof COLUMNS)[number]
 /** In the order of the columns. */
 export const ordersOf = (sorting: Sorting): Order[] => COLUMNS.filter(({ isShown }) => isShown(sorting))
 
-/** `null` where only the gateway orders. */
-const keyOfOrder = (by: string): Order['key'] => COLUMNS.find(({ name }) => name === by)?.key ?? null
+const orderOf = (by: string): Order['order'] => COLUMNS.find(({ name }) => name === by)?.order ?? null
 
 type Sort = {
   direction: 'ascending' | 'descending' | 'none'
@@ -32,29 +31,30 @@ type Sort = {
 export function sortOf(name: string, sorting: Sorting): Sort {
   const { view, isWhole } = sorting
   const order = isWhole ? view.order : null
-  const key = keyOfOrder(name)
-  if (key !== null) {
+  const kind = orderOf(name)
+  if (kind === null) return { direction: 'none', change: null }
+  if (typeof kind === 'object') {
     const isSorted = order?.by === name
-    const isDescending = isSorted ? !order.isDescending : key.isNumber
+    const isDescending = isSorted ? !order.isDescending : kind.isNumber
     return {
       direction: !isSorted ? 'none' : order.isDescending ? 'descending' : 'ascending',
       change: isWhole ? { order: { by: name, isDescending } } : null,
     }
   }
   const isReversed = order?.by === REVERSED.by && order.isDescending
-  const query = gatewayOrder(name, sorting)
+  const query = gatewayOrder(kind, sorting)
   const isSorted = (order === null || isReversed) && gatewayOrderIn(query) === gatewayOrderIn(view.query)
   return {
-    direction: !isSorted ? 'none' : (name === 'listed') === isReversed ? 'ascending' : 'descending',
+    direction: !isSorted ? 'none' : (kind === 'newest') === isReversed ? 'ascending' : 'descending',
     change: isSorted && isWhole ? { order: isReversed ? null : REVERSED } : { query, order: null },
   }
 }
 
 /** Within one token, unless the reader has chosen another or all. */
-function gatewayOrder(name: string, { view: { query }, listingView, priceToken }: Sorting): Query {
-  if (name === 'listed') return withValues(query, { sort: null })
+function gatewayOrder(order: GatewayOrder, { view: { query }, listingView, priceToken }: Sorting): Query {
+  if (order === 'newest') return withValues(query, { sort: null })
   const price_token = parameterOf(query, 'price_token') ?? (parameterOf(query, 'sort') ? null : priceToken)
-  const price_per = name === 'whole' && listingView.pricePer === 'gpu' ? 'offer' : null
+  const price_per = order === 'price of the whole' && listingView.pricePer === 'gpu' ? 'offer' : null
   return withValues(query, { sort: 'price', price_per, price_token })
 }
 
@@ -65,7 +65,8 @@ const gatewayOrderIn = (query: Query): string =>
 export function inOrder(rows: readonly ListingRow[], { view, isWhole }: Sorting): readonly ListingRow[] {
   const { order, query } = view
   if (!isWhole || order === null) return rows
-  const key = keyOfOrder(order.by)
+  const kind = orderOf(order.by)
+  const key = typeof kind === 'object' ? kind : null
   if (key === null && order.by !== REVERSED.by) return rows
   const isByPrice = parameterOf(query, 'sort') === 'price'
   const places = new Map(rows.map((row, n) => [row, isByPrice && row.compared === null ? null : n]))
