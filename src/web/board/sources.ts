@@ -58,8 +58,8 @@ export function SourceLine({
     <ul class="sources row" aria-label="Registries">
       ${sources.toSorted((a, b) => rank(a) - rank(b)).map((source) => html`<${SourceEntry} key=${source.registry} ...${{ source, at }} />`)}
     </ul>
-    ${hasPrivate && html`<p class="hint">There are private registries. Enter an API key to include them.</p>`}
-  </details>`
+  </details>
+  ${hasPrivate && html`<p class="hint">There are private registries. Enter an API key to include them.</p>`}`
 }
 
 const rank = ({ report }: KnownSource): number => (report === null ? 1 : hasAnswered(report.state) ? 2 : 0)

@@ -132,37 +132,60 @@ test.serial('board: ages are right after a refresh, and go on by themselves', as
   t.deepEqual(page.faults, [])
 })
 
-test.serial('board: a refused value is marked at its field, and the old answer stays', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('far', 2) })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await waitForCount(page, '2 listings')
-  const least = page.getByLabel('GPUs, at least', { exact: true })
-  for (const text of ['abc', '1,000', '2.5']) {
-    await least.fill(text)
+test.serial(
+  'board: a refused value is marked at its field, a refused key is dropped, and the old answer stays',
+  async (t) => {
+    const fake = await startFake(t, { items: listingTexts('far', 2) })
+    const gateway = await startGateway(
+      t,
+      [
+        { name: 'far', url: fake.url },
+        { name: 'hidden', url: deadUrl(), settings: 'visibility = "private"' },
+      ],
+      { more: '[access]\nannounce_private = true\n' },
+    )
+    const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+    await waitForCount(page, '2 listings')
+    const least = page.getByLabel('GPUs, at least', { exact: true })
+    for (const text of ['abc', '1,000', '2.5']) {
+      await least.fill(text)
+      await page.keyboard.press('Tab')
+      await page.getByText('Enter a whole number').waitFor()
+      t.is(await least.getAttribute('aria-invalid'), 'true')
+      t.is(await rowsOf(page).count(), 2)
+    }
+    await least.fill('8')
     await page.keyboard.press('Tab')
-    await page.getByText('Enter a whole number').waitFor()
-    t.is(await least.getAttribute('aria-invalid'), 'true')
-    t.is(await rowsOf(page).count(), 2)
-  }
-  await least.fill('8')
-  await page.keyboard.press('Tab')
-  await waitForCount(page, 'No listing matches.')
-  await page.getByLabel('GPUs, at most', { exact: true }).fill('2')
-  await page.keyboard.press('Tab')
-  await page.getByText('The lower end is above the upper end.').waitFor()
-  await page.getByLabel('Seller (address)').fill('bob')
-  await page.keyboard.press('Tab')
-  await page.getByText('Enter an address').waitFor()
-  t.is(new URL(page.url()).search, '?gpu_count_min=8')
+    await waitForCount(page, 'No listing matches.')
+    await page.getByLabel('GPUs, at most', { exact: true }).fill('2')
+    await page.keyboard.press('Tab')
+    await page.getByText('The lower end is above the upper end.').waitFor()
+    await page.getByLabel('Seller (address)').fill('bob')
+    await page.keyboard.press('Tab')
+    await page.getByText('Enter an address').waitFor()
+    t.is(new URL(page.url()).search, '?gpu_count_min=8')
 
-  await page.goto(`${gateway.url}/?gpu_count_min=x`)
-  await page.getByRole('alert').getByText("gpu_count_min: expected integer, got 'x'").first().waitFor()
-  await page.getByText('Enter a whole number').waitFor()
-  t.is(await page.getByRole('form', { name: 'Filters' }).getByRole('alert').count(), 1, 'at that field only')
-  t.is(await page.getByRole('button', { name: 'Try again' }).count(), 0)
-  t.deepEqual(page.faults, [])
-})
+    await page.goto(`${gateway.url}/`)
+    await waitForCount(page, '2 listings')
+    await page.getByLabel('API key').fill('wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('Key rejected. Showing public listings.').waitFor()
+    await page.getByText('There are private registries. Enter an API key to include them.').waitFor()
+    t.is(await rowsOf(page).count(), 2)
+    t.is(await page.evaluate('sessionStorage.length'), 0)
+
+    await page.goto(`${gateway.url}/?gpu_count_min=x`)
+    await page.getByRole('alert').getByText("gpu_count_min: expected integer, got 'x'").first().waitFor()
+    await page.getByText('Enter a whole number').waitFor()
+    t.is(
+      await page.getByRole('form', { name: 'Filters' }).getByRole('alert').count(),
+      1,
+      'at that field only',
+    )
+    t.is(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+    t.deepEqual(page.faults, [])
+  },
+)
 
 test.serial('board: requests that fail alone, hang or come too often say so, and end', async (t) => {
   const fake = await startFake(t, { items: listingTexts('far', 2) })
