@@ -14,7 +14,7 @@ try {
     await page.goto(market.gateway)
     await page.getByLabel('API key').fill(market.readerKey)
     await page.keyboard.press('Enter')
-    await page.getByText('3 of 3 answered').waitFor()
+    await page.getByText('3 of 3 answered', { exact: true }).waitFor()
     await page.getByRole('columnheader', { name: 'Price per GPU-hour' }).getByRole('link').click()
     await page.getByRole('checkbox', { name: /^H200/ }).check()
     await page.getByRole('checkbox', { name: /^H100/ }).check()
