@@ -259,6 +259,8 @@ function openAnswer(method: string, path: string, question: Question | null): Re
   if (method === 'GET' && path === '/openapi.json')
     return { status: 200, body: { info: { version: '0.2.0' } } }
   if (question !== null) return null
+  if (method === 'GET' && /^\/publishers\/[^/]+$/.test(path))
+    return refused(422, [{ type: 'int_parsing', loc: ['path', 'publisher_id'] }])
   const isKnown = ['GET', 'POST', 'PUT', 'DELETE'].some((other) => questionOf(other, path) !== null)
   return isKnown ? refused(405, 'Method Not Allowed') : refused(404, 'Not Found')
 }

@@ -1,19 +1,10 @@
 import test from 'ava'
 import { startRegistry } from '../../helpers/registry.ts'
-import {
-  outcomeOf,
-  READ_FORMS,
-  READ_REFUSALS,
-  REPLAYS,
-  ROTATIONS,
-  replaysOf,
-  rotationsOf,
-  type SignedCase,
-  WRITES,
-} from '../../helpers/signed-cases.ts'
+import { outcomeOf, READ_FORMS, READ_REFUSALS, type SignedCase } from '../../helpers/signed-cases.ts'
 import type { Party } from '../../helpers/signed-line.ts'
 import { authorityEnvironment } from '../../helpers/signed-reader.ts'
 import { startSignedRegistry } from '../../helpers/signed-registry.ts'
+import { REPLAYS, ROTATIONS, replaysOf, rotationsOf, WRITES } from '../../helpers/signed-write-cases.ts'
 
 /** Each case, and those that were answered otherwise. */
 async function differing(url: string, cases: readonly SignedCase[], authority?: Party): Promise<object[]> {

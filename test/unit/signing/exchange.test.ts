@@ -1,7 +1,13 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { bodyHash } from '../../../src/signing/canonical-json.ts'
-import { ANSWER_VERSION, type Exchange, faultOf } from '../../../src/signing/exchange.ts'
+import {
+  ANSWER_VERSION,
+  type Exchange,
+  faultOf,
+  readRequest,
+  signRequest,
+} from '../../../src/signing/exchange.ts'
 import { frame } from '../../../src/signing/frame.ts'
 import { readPrincipal, SCHEMES, type Scheme } from '../../../src/signing/principal.ts'
 import { isProof, openSigner, type Signer } from '../../../src/signing/proof.ts'
@@ -77,6 +83,21 @@ for (const signer of SIGNERS) {
     t.is(faultOf({ ...answer, body: Buffer.from('<html>') }, around), 'not_canonical')
   })
 }
+
+test('request: a timestamp may be 300 s from the clock, and not 301 s', (t) => {
+  const [signer] = SIGNERS
+  const body = Buffer.from(BODY)
+  const headers = signRequest(signer!, { ...EXCHANGE, role: 'buyer', timestamp: NOW, body })
+  for (const [off, fault] of [
+    [-301, 'timestamp_skew'],
+    [-300, undefined],
+    [300, undefined],
+    [301, 'timestamp_skew'],
+  ] as const) {
+    const read = readRequest(headers, { ...EXCHANGE, content: bodyHash(body) }, NOW + off)
+    t.is('fault' in read ? read.fault : undefined, fault, `${off} s`)
+  }
+})
 
 test('frame: two lists of fields never have the same message', (t) => {
   const fields = fc.array(fc.string({ unit: 'grapheme', maxLength: 4 }), { maxLength: 4 })

@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto'
+import { SELLER, type SignedCase, STRANGER, signed, unsigned } from './signed-cases.ts'
+import { ed25519Key, type Key, type Party, rotationBody } from './signed-line.ts'
+import { type Changes, type SignedReply, sendSigned } from './signed-reader.ts'
+
+const LISTING = {
+  listing_id: 'case',
+  storefront_url: 'http://storefront.example/',
+  offer_resource: { gpu_model: 'H200', region: 'Reykjavik, IS' },
+  accepted_escrows: [],
+  settlement_options: [],
+  demands: [],
+  max_duration_seconds: null,
+}
+const PUBLISH = { method: 'POST', path: '/listings' }
+const mine: Changes = { key: SELLER }
+
+/** Writes in order: each sees what those before have stored. */
+export const WRITES: readonly SignedCase[] = [
+  { title: 'wrong method', method: 'PATCH', path: '/listings', expected: unsigned(405) },
+  {
+    title: 'etag before all else',
+    path: '/listings?status=x&publisher_scheme=eip191',
+    changes: { headers: { 'if-match': '"x"' } },
+    expected: signed(412),
+  },
+  {
+    ...PUBLISH,
+    title: 'no JSON',
+    body: {},
+    changes: { ...mine, body: '{' },
+    expected: unsigned(422),
+  },
+  {
+    ...PUBLISH,
+    title: 'bytes that are no UTF-8',
+    body: {},
+    changes: { ...mine, body: Buffer.from([0x22, 0xff, 0x22]) },
+    expected: unsigned(400),
+  },
+  ...['{"a":9007199254740993}', '{"a":"\\ud800"}', '{"a":1e400}'].map((body) => ({
+    ...PUBLISH,
+    title: `no canonical form: ${body}`,
+    body: {},
+    changes: { ...mine, body },
+    expected: unsigned(400, 'Body is not canonical JSON'),
+  })),
+  {
+    ...PUBLISH,
+    title: 'another body',
+    body: LISTING,
+    changes: { ...mine, body: JSON.stringify({ ...LISTING, listing_id: 'x' }) },
+    expected: unsigned(401, 'invalid_proof'),
+  },
+  {
+    ...PUBLISH,
+    title: 'as buyer',
+    body: LISTING,
+    changes: { ...mine, role: 'buyer' },
+    expected: signed(403, 'role_not_authorized'),
+  },
+  ...[
+    { method: 'PUT', path: '/listings/absent', body: {} },
+    { method: 'POST', path: '/publishers/999999/identity-rotations', body: {} },
+    { method: 'POST', path: '/publishers/999999/identity-rotations/n/retire' },
+  ].map((request) => ({
+    ...request,
+    title: `${request.method} ${request.path} as buyer`,
+    changes: { ...mine, role: 'buyer' },
+    expected: signed(403, 'role_not_authorized'),
+  })),
+  { ...PUBLISH, title: 'no listing_id', body: { offer_resource: {} }, changes: mine, expected: signed(400) },
+  {
+    ...PUBLISH,
+    title: 'listing_id is a number',
+    body: { listing_id: 5 },
+    changes: mine,
+    expected: signed(400),
+  },
+  {
+    ...PUBLISH,
+    title: 'unknown status',
+    body: { ...LISTING, status: 'gone' },
+    changes: mine,
+    expected: signed(400),
+  },
+  { ...PUBLISH, title: 'published', body: LISTING, changes: mine, expected: signed(201) },
+  {
+    ...PUBLISH,
+    title: 'published again, with other spacing',
+    body: LISTING,
+    changes: { ...mine, body: JSON.stringify(LISTING, null, 1) },
+    expected: signed(201),
+  },
+  {
+    ...PUBLISH,
+    title: 'the id of another publisher',
+    body: LISTING,
+    changes: { key: STRANGER },
+    expected: signed(403, 'Listing is owned by another publisher'),
+  },
+  {
+    title: 'update of another publisher',
+    method: 'PUT',
+    path: '/listings/case',
+    body: { status: 'closed' },
+    changes: { key: STRANGER },
+    expected: signed(403, 'Publisher principal does not own listing'),
+  },
+  {
+    title: 'update of an unknown listing',
+    method: 'PUT',
+    path: '/listings/absent',
+    body: { status: 'closed' },
+    changes: mine,
+    expected: signed(404, 'Listing not found'),
+  },
+  {
+    title: 'updated',
+    method: 'PUT',
+    path: '/listings/case',
+    body: { status: 'closed' },
+    changes: mine,
+    expected: signed(200),
+  },
+  {
+    title: 'validated',
+    method: 'POST',
+    path: '/api/v1/listings/validate-publish',
+    body: { listing_id: 'case', offer_resource: LISTING.offer_resource },
+    changes: mine,
+    expected: signed(200),
+  },
+  {
+    title: 'delete as service',
+    method: 'DELETE',
+    path: '/listings/case',
+    changes: { ...mine, role: 'service' },
+    expected: signed(403, 'role_not_authorized'),
+  },
+  { title: 'deleted', method: 'DELETE', path: '/listings/case', changes: mine, expected: signed(204) },
+  {
+    title: 'deleted again',
+    method: 'DELETE',
+    path: '/listings/case',
+    changes: mine,
+    expected: signed(404, 'Listing not found'),
+  },
+]
+
+/** One id for several questions. Gives the status and the detail of each. */
+export async function replaysOf(url: string, authority?: Party): Promise<unknown[]> {
+  const by = authority && { authority }
+  const requestId = randomUUID()
+  const ask = (method: string, path: string, body: unknown, changes: Changes) =>
+    sendSigned(url, method, path, body, { ...by, requestId, ...changes })
+  const replies: SignedReply[] = [
+    await ask('POST', '/listings', { ...LISTING, listing_id: 'replayed' }, mine),
+    await ask('POST', '/listings', { ...LISTING, listing_id: 'replayed' }, mine),
+    await ask('POST', '/listings', { ...LISTING, listing_id: 'other' }, mine),
+    await ask('DELETE', '/listings/replayed', undefined, mine),
+    await ask('GET', '/listings', undefined, { ...mine, role: 'seller' }),
+    await ask('GET', '/filter-spec', undefined, { key: STRANGER }),
+    await ask('GET', '/filter-spec', undefined, {
+      key: STRANGER,
+      timestamp: String(Math.floor(Date.now() / 1000) - 7),
+    }),
+    await ask('GET', '/filter-spec', undefined, { key: STRANGER, role: 'service' }),
+  ]
+  return replies.map(({ status, isSigned, body }) => [status, isSigned, status === 409 ? body.detail : null])
+}
+
+/** What `replaysOf` gives. */
+export const REPLAYS = [
+  [201, true, null],
+  [201, true, null],
+  [409, true, 'changed_reuse'],
+  [409, true, 'changed_reuse'],
+  [409, true, 'changed_reuse'],
+  [200, true, null],
+  [200, true, null],
+  [409, true, 'changed_reuse'],
+]
+
+const key = (n: number): Key => ed25519Key(Buffer.alloc(32, n))
+
+/** A publisher changes its key, with each refusal of a rotation. Gives the status and the detail of each step. */
+export async function rotationsOf(url: string, authority?: Party): Promise<unknown[]> {
+  const [first, second, third] = [key(21), key(22), key(23)]
+  const ask = (method: string, path: string, body: unknown, by: Key) =>
+    sendSigned(url, method, path, body, { ...(authority && { authority }), key: by })
+  const published = await ask('POST', '/listings', { ...LISTING, listing_id: 'rotated' }, first)
+  const number = Number((published.body as { publisher_id?: unknown }).publisher_id)
+  const path = `/publishers/${number}/identity-rotations`
+  const subject = `publisher:${number}`
+  const rotate = async (by: Key, current: Key, next: Key, intent: object, to = path) =>
+    ask('POST', to, await rotationBody(current, next, { subject, nonce: 'r1', ...intent }), by)
+  const forged = JSON.parse(await rotationBody(first, second, { subject }))
+  forged.replacement_proof.value = forged.current_proof.value
+  const expires_at = Math.floor(Date.now() / 1000) + 200
+  const replies: SignedReply[] = [
+    await rotate(first, first, second, {}, '/publishers/999999/identity-rotations'),
+    await ask('POST', path, {}, first),
+    await rotate(second, first, second, {}),
+    await rotate(first, first, second, { authority: 'another' }),
+    await rotate(first, first, second, { subject: 'publisher:999999' }),
+    await rotate(first, first, second, { overlap_seconds: 86_401 }),
+    await ask('POST', path, forged, first),
+    await rotate(first, first, second, { expires_at: 1 }),
+    await ask('GET', `${path}/r1`, undefined, third),
+    await rotate(first, first, second, { expires_at }),
+    await rotate(first, first, second, { expires_at }),
+    await rotate(first, first, second, { expires_at, overlap_seconds: 1 }),
+    await rotate(first, first, third, { nonce: 'r2' }),
+    await ask('GET', `${path}/r1`, undefined, third),
+    await ask('PUT', '/listings/rotated', { status: 'closed' }, first),
+    await ask('PUT', '/listings/rotated', { status: 'open' }, second),
+    await ask('POST', `${path}/r1/retire`, undefined, first),
+    await ask('POST', `${path}/absent/retire`, undefined, second),
+    await ask('POST', `${path}/r1/retire`, undefined, second),
+    await ask('POST', '/listings', { ...LISTING, listing_id: 'rotated' }, first),
+    await ask('PUT', '/listings/rotated', { status: 'closed' }, first),
+    await rotate(second, second, first, { nonce: 'r3' }),
+    await ask('DELETE', '/listings/rotated', undefined, second),
+  ]
+  return replies.map(({ status, isSigned, body }) => [status, isSigned, status < 300 ? null : body?.detail])
+}
+
+/** What `rotationsOf` gives. */
+export const ROTATIONS = [
+  [404, true, 'Publisher not found'],
+  [400, true, 'Malformed rotation request'],
+  [403, true, 'Rotation caller is not current principal'],
+  [400, true, 'Rotation authority or subject mismatch'],
+  [400, true, 'Rotation authority or subject mismatch'],
+  [400, true, 'Rotation overlap exceeds registry bound'],
+  [401, true, 'Invalid or expired rotation proofs'],
+  [401, true, 'Invalid or expired rotation proofs'],
+  [404, true, 'Publisher rotation not found'],
+  [200, true, null],
+  [200, true, null],
+  [409, true, 'Rotation nonce intent mismatch'],
+  [409, true, 'Publisher already has an active identity overlap'],
+  [200, true, null],
+  [200, true, null],
+  [200, true, null],
+  [403, true, 'Only replacement principal may retire'],
+  [404, true, 'Publisher rotation not found'],
+  [200, true, null],
+  [403, true, 'Publisher principal is retired or disabled'],
+  [403, true, 'Publisher principal does not own listing'],
+  [409, true, 'Replacement principal is already bound'],
+  [204, true, null],
+]
