@@ -11,6 +11,7 @@ import { PROTOCOL_PARAMETERS, parseCriteria } from '../../src/filter-spec/parame
 import { readUpstreamSpec } from '../../src/filter-spec/upstream-spec.ts'
 import type { JsonObject } from '../../src/json/value.ts'
 import { eventually } from './eventually.ts'
+import { PATIENT } from './listen.ts'
 
 /** How a scripted Registry handles one request. Data, so that a matrix of faults is a table. */
 export type Behaviour =
@@ -151,7 +152,7 @@ export async function startFakeRegistry(options: FakeOptions = {}): Promise<Fake
     }
   }
   const secure = certificate === undefined ? null : createTlsServer(certificate, answer)
-  const server = secure ?? createServer(answer)
+  const server = secure ?? createServer(PATIENT, answer)
   server.on('connection', () => connections++)
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { formatTimestamp, type Micros } from '../../../src/domain/timestamp.ts'
+import { PATIENT } from '../../helpers/listen.ts'
 import type { History, Publisher, Status, Terms, Version } from './history.ts'
 
 /**
@@ -86,7 +87,7 @@ export class ScriptedRegistry {
 
   /** Serves the listings that `isServed` keeps at a URL of their own: it never had the others. */
   async serve(isServed: (version: Version) => boolean): Promise<string> {
-    const server = createServer((request, response) =>
+    const server = createServer(PATIENT, (request, response) =>
       this.#answer(request.url ?? '', { headers: request.headers, isServed }, response),
     ).listen(0, '127.0.0.1')
     this.#servers.push(server)

@@ -236,5 +236,8 @@ test('CSV: cells are quoted, and no cell is run as a formula', (t) => {
   const [note, head, cells] = listingsCsv([row], TOKENS, ['all that match']).split('\r\n')
   t.is(note, '# all that match')
   t.is(head!.split(',').length, 25)
-  t.true(cells!.startsWith(`"'=1+1","2.50","2.50","hour","USDC","0xa","base","no","","1 × a ""b"", c"`), cells)
+  t.true(
+    cells!.startsWith(`"'=1+1","2.50","2.50","hour","USDC","0xa","base","no","","1 × a ""b"", c"`),
+    cells,
+  )
 })
