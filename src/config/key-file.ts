@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type ApiKey, KEY_SCOPES } from '../domain/api-key.ts'
 import { suggestName } from '../domain/nearest-name.ts'
 import type { Violation } from '../errors.ts'
-import { isReservedName } from '../wire/api-key.ts'
+import { isReservedName, mayHaveView, NO_VIEW } from '../wire/api-key.ts'
 import { readRowFile } from './row-file.ts'
 
 const MAX_KEYS = 1000
@@ -36,6 +36,8 @@ export function readKeyFile(file: string, views: readonly string[], problems: Vi
         path: `${path}.view`,
         message: `there is no view '${view}'${suggestName(view, views)}; known are ${views.join(', ')}`,
       })
+    if (view !== undefined && !mayHaveView(scope))
+      faults.push({ path: `${path}.view`, message: `${NO_VIEW}; remove it` })
     if (scope === 'admin' && isReservedName(name))
       faults.push({ path: `${path}.name`, message: `'${name}' is reserved; choose another name` })
   }

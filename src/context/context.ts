@@ -291,8 +291,8 @@ const SETTINGS: Readonly<Record<Reported, readonly [name: string, read: (config:
   registry: ['registry', (config) => config.registry],
   audit: ['audit', (config) => config.audit],
   changes: ['changes', (config) => config.changes],
-  curation: ['curation', (config) => config.curation],
-  views: ['views', (config) => config.views],
+  curation: ['curation', ({ curation: { rules, ...rest } }) => [rest, rules.map(withoutPlace)]],
+  views: ['views', ({ views }) => views.map(withoutPlace)],
   access: ['access', (config) => config.access],
   keys: ['keys', (config) => config.keys],
   cache: ['cache', (config) => config.cache],
@@ -310,6 +310,9 @@ const SETTINGS: Readonly<Record<Reported, readonly [name: string, read: (config:
     ({ authority }) => authority && [authority.id, authority.signer.principal],
   ],
 }
+
+/** A line that has moved is no change. */
+const withoutPlace = <Entry extends { placeOf: unknown }>({ placeOf: _, ...entry }: Entry) => entry
 
 type Loaded = { config: Config; spec: Pick<FilterSpec, 'signedEtag'> }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { KEY_SCOPES, OPERATOR_NAME } from '../domain/api-key.ts'
+import { KEY_SCOPES, type KeyScope, OPERATOR_NAME } from '../domain/api-key.ts'
 import { wireTimestamp } from './time.ts'
 
 const MAX_NAME_LENGTH = 128
@@ -11,6 +11,11 @@ const MAX_EXPIRY_DAYS = 3650
 const NOT_DAYS = `Input should be a number of days, 1 to ${MAX_EXPIRY_DAYS}`
 
 const scope = z.enum(KEY_SCOPES, "Input should be 'read', 'write', 'metrics' or 'admin'")
+
+/** Other keys read no listings, or all of them. */
+export const mayHaveView = (scope: KeyScope): boolean => scope === 'read' || scope === 'write'
+
+export const NO_VIEW = 'Only keys of scope read or write have a view'
 
 /** The length of `name` is counted in code points, before trimming. Further members are ignored. */
 export const mintRequestSchema = z
@@ -40,6 +45,10 @@ export const mintRequestSchema = z
   .refine(({ name, scope }) => scope !== 'admin' || !isReservedName(name.trim()), {
     path: ['name'],
     error: `No admin key has the name '${OPERATOR_NAME}', or one that begins with ${LOCAL_PREFIX}`,
+  })
+  .refine(({ scope, view }) => mayHaveView(scope) || view === undefined || view === null, {
+    path: ['view'],
+    error: NO_VIEW,
   })
   .meta({ id: 'MintRequest' })
 

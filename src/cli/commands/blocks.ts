@@ -9,6 +9,7 @@ import { type AdminOptions, addAdmin, adminRequest } from '../registries/admin-r
 import { readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
 
 const PATH = '/admin/blocks'
+const IS_DATE = /^\d{4}-\d\d-\d\d$/
 
 type BlockOptions = AdminOptions & { reason: string; source?: string; until?: string }
 
@@ -23,6 +24,9 @@ export const blockCommand: CommandDefinition<BlockOptions> = {
   example: 'entrepot block https://scam.example/shop --reason "took the deposit, ticket 812"',
   async run({ terminal, openClient }, options, [subject = '']) {
     const { reason, source, until } = options
+    const today = new Date().toISOString().slice(0, 10)
+    if (until !== undefined && IS_DATE.test(until) && until < today)
+      throw usageError(`--until ${until} is past, so the block would end at once; today is ${today} in UTC`)
     const body = JSON.stringify({ subject, reason, source, until })
     const request = { ...adminRequest(terminal, options, PATH), method: 'POST', body } as const
     const block = readJsonObject(await sendOrFail(await openClient(), request, BLOCK))

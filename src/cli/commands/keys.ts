@@ -75,7 +75,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
   },
 }
 
-type RotateOptions = AdminOptions & { overlap: number }
+type RotateOptions = AdminOptions & { overlap?: number }
 
 const rotateCommand: CommandDefinition<RotateOptions> = {
   summary: 'create a key that replaces the one of that name, which expires after the overlap',
@@ -84,9 +84,8 @@ const rotateCommand: CommandDefinition<RotateOptions> = {
       .argument('<name>', 'holder of the only active key of that name')
       .option(
         '--overlap <duration>',
-        'how long the old key stays good, such as 30m, 24h or 7d',
+        'how long the old key stays good, such as 30m, 24h or 7d (default: 24h)',
         seconds,
-        86_400,
       ),
   example: 'entrepot keys rotate bob --overlap 2h',
   /** The raw key is only shown here. */
@@ -122,7 +121,7 @@ const revokeCommand: CommandDefinition<AdminOptions> = {
   define: (command) => addAdmin(command).argument('<id>', 'number of the key in `keys list`'),
   example: 'entrepot keys revoke 2',
   async run({ terminal, openClient }, options, [id = '']) {
-    if (!/^\d{1,15}$/.test(id))
+    if (!/^-?\d{1,15}$/.test(id))
       throw usageError(`the id must be a number that entrepot keys list shows, not '${id}'`)
     const request = adminRequest(terminal, options, KEYS_PATH)
     const url = `${request.url}/${id}`

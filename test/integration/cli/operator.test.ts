@@ -57,6 +57,11 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   t.regex(rotated.stdout, /^[\w-]{43}\n$/)
   t.is((await runCli(['keys', 'rotate', 'carol', '-r', url], { env: ADMIN })).code, 65)
   t.is((await runCli(['keys', 'rotate', 'carol', '--overlap', 'soon', '-r', url], { env: ADMIN })).code, 1)
+  const viewed = await runCli(['keys', 'mint', 'm', '--scope', 'metrics', '--view', 'all', '-r', url], {
+    env: ADMIN,
+  })
+  t.is(viewed.code, 65)
+  t.regex(viewed.stderr, /body\.view: Only keys of scope read or write have a view/)
   t.is((await get('/listings', bearer)).status, 401)
   for (const days of ['soon', '0', '1.5'])
     t.is(
@@ -105,6 +110,11 @@ test.serial(
       const { code } = await runCli(['block', wallet, '--reason', 'spam', '-r', url], { env: ann })
       return code === 0
     })
+    const past = await runCli(['block', wallet, '--reason', 'r', '--until', '2020-01-01', '-r', url], {
+      env: ann,
+    })
+    t.is(past.code, 1)
+    t.regex(past.stderr, /--until 2020-01-01 is past, so the block would end at once/)
     t.is((await runCli(['keys', 'mint', 'eve', '--scope', 'admin', '-r', url], { env: ann })).code, 77)
     t.is((await runCli(['unblock', wallet, '-r', url], { env: root })).code, 0)
     t.is((await runCli(['backup', join(temporaryFolder(t), 'b.db')], { env: host })).code, 0)

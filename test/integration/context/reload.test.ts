@@ -238,6 +238,15 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
     lines.find(({ msg }) => msg === 'reloaded'),
     { ...result, ms },
   )
+  const rule = '[[curation.rules]]\nlabel = "unverified"\n'
+  const rest = [{ ...one!, settings: 'scan_limit = 500' }, three!]
+  for (const [more, changed] of [
+    [`${OTHERS}${LIMITS}${rule}`, ['curation']],
+    [`# moved\n${OTHERS}${LIMITS}# moved\n${rule}`, []],
+  ] as const) {
+    setGatewayFile(patientToml(rest, more))
+    t.deepEqual((await post(OLD_KEY)).json().changed, changed)
+  }
   const names = async () =>
     ((await get('/sources')).json().sources as { registry: string }[]).map(({ registry }) => registry)
   t.deepEqual(await names(), ['local', 'f1', 'f3'])

@@ -385,6 +385,10 @@ test('API keys: a file that cannot be used refuses the start with its line', asy
       `${good}view = "nothing"`,
       /keys\.toml:4: keys\[0\]\.view: there is no view 'nothing'; known are all, public/,
     ],
+    [
+      `${good}scope = "admin"\nview = "all"`,
+      /keys\.toml:5: keys\[0\]\.view: Only keys of scope read or write have a view; remove it/,
+    ],
     [`${good}expires = "soon"`, /keys\.toml:4: keys\[0\]\.expires: expected a day/],
     [`${good}${good}`, /keys\.toml:6: keys\[1\]\.hash: also the hash of keys\[0\]/],
     ['[[keys]]\nname = "a"\nhash = "abc"', /keys\.toml:3: keys\[0\]\.hash: expected the SHA-256/],
