@@ -62,5 +62,5 @@ export function describeShown(
   const { item, registry } = merged
   const { tokens, vocabulary } = settings
   const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, registry)
-  return describeItem(merged, settings, itemPrice(item.bytes, comparison, { tokens, sizesOf }))
+  return describeItem(merged, settings, itemPrice(item, comparison, { tokens, sizesOf }))
 }

@@ -10,8 +10,10 @@ import {
   type Sizes,
   scaleKey,
 } from '../../domain/price/price-key.ts'
+import { listingOfTerms } from '../../domain/price/terms.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
+import type { Item } from '../../domain/source/reading.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 import type { JsonValue } from '../../json/value.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
@@ -46,11 +48,15 @@ export function comparisonWith({ tokens, per, scaleOf, max }: PriceLimit): Compa
 
 /** The price of a listing that was compared; `undefined` without one. */
 export function itemPrice(
-  bytes: Uint8Array,
+  item: Pick<Item, 'bytes' | 'terms'>,
   comparison: Comparison,
   { tokens, sizesOf }: { tokens: TokenTable; sizesOf: (listing: JsonValue) => Sizes },
 ): ItemPrice | undefined {
-  const listing = documentOf(bytes)
+  const { bytes, terms } = item
+  if (terms === '') return undefined
+  // Only the sizes of a model are in the listing alone. A listing of 64 KiB takes a millisecond to read.
+  const isOfModel = comparison.per === 'gb' || comparison.per === 'tflop'
+  const listing = terms === undefined || isOfModel ? documentOf(bytes) : listingOfTerms(terms)
   const prices = lowestPrices(listing, comparison.per, sizesOf(listing))
   const compared = comparedPrice(prices, comparison)
   if (compared === undefined) return undefined

@@ -238,6 +238,22 @@ test('by price: hostile names of tokens neither fill a cursor nor take all group
   t.is((await readByCursor(sources, [7], { byPrice })).length, 102)
 })
 
+test('by price: a listing in memory is shown at the price that its index has read', async (t) => {
+  // Another price than the listing has, so that the answer shows which one was read.
+  const item = { ...itemOf(offerAt(1, '2')), terms: '[1,"base","0xa","3","hour"]' }
+  const priceless = { ...itemOf(offerAt(2, '2')), terms: '' }
+  const gateway = gatewayOver([fakeSource('one', [item, priceless], { kind: 'memory' })])
+  for (const per of ['gpu', 'offer'] as const) {
+    const { items } = await gateway.page({}, { byPrice: { tokens: null, per } })
+    const prices = items.map((shown) => metaOf(shown)?.price as { value: string } | undefined)
+    t.deepEqual(
+      prices.map((price) => price?.value),
+      ['3', undefined],
+      per,
+    )
+  }
+})
+
 const offerAt = (id: number, value: string): Offer => ({
   id,
   at: 1,
