@@ -9,12 +9,14 @@ import { openSigner, type Signer } from '../signing/proof.ts'
 import { readSecret } from '../signing/secret.ts'
 import type { Environment } from './settings.ts'
 
-/** Who asks Registries of the signed line. */
-export type GatewayIdentity = Identity & {
+type KeyFile = {
   file: string
-  /** Whether other users of the machine can read its key. */
+  /** Whether other users of the machine can read the key. */
   isExposed: boolean
 }
+
+/** Who asks Registries of the signed line. */
+export type GatewayIdentity = Identity & KeyFile
 
 export const identityTable = z.strictObject({
   scheme: z.enum(SCHEMES),
@@ -73,7 +75,7 @@ function readKey(file: string, scheme: Scheme, fail: (message: string) => null):
 }
 
 /** Who answers on the signed line. */
-export type Authority = { id: string; signer: Signer }
+export type Authority = KeyFile & { id: string; signer: Signer }
 
 /** Variables of the public implementation, all or none of which are set. */
 export const AUTHORITY_VARIABLES = ['ID', 'SCHEME', 'IDENTIFIER', 'CREDENTIAL_FILE'].map(
@@ -96,7 +98,9 @@ export function readAuthority(environment: Environment, problems: Violation[]): 
   const principal = readPrincipal(scheme, identifier)
   if (principal === null) return fail(identifierName, `is no identifier of the scheme '${scheme}'`)
   const signer = readKey(file, principal.scheme, (message) => fail(fileName, message))
-  if (signer === null || isSamePrincipal(signer.principal, principal)) return signer && { id, signer }
+  if (signer === null) return null
+  if (isSamePrincipal(signer.principal, principal))
+    return { id, signer, file, isExposed: isReadableByOthers(file) }
   return fail(fileName, `${file} holds the key of another identifier, ${signer.principal.identifier}`)
 }
 

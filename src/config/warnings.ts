@@ -6,12 +6,15 @@ import type { Visibility } from '../domain/source/reading.ts'
 import type { Violation } from '../errors.ts'
 import { curationWarnings } from './curation.ts'
 import type { GatewayFile } from './gateway-file.ts'
-import { AUTHORITY_VARIABLES } from './identity.ts'
+import { AUTHORITY_VARIABLES, type Authority } from './identity.ts'
 import { SECRETS } from './secret-files.ts'
 import type { Environment, Settings } from './settings.ts'
 
 /** What is valid and probably not intended, each with what to do. No message holds a secret. */
-export function configWarnings(config: Settings & GatewayFile, environment: Environment): Violation[] {
+export function configWarnings(
+  config: Settings & GatewayFile & { authority: Authority | null },
+  environment: Environment,
+): Violation[] {
   return [
     ...unknownVariables(environment),
     ...weakKeys(config),
@@ -99,10 +102,21 @@ export function openStoreProblem(
   return { path: 'REGISTRY_REQUIRE_READ_API_KEY', message }
 }
 
-function exposedKeys({ identity }: GatewayFile): Violation[] {
-  if (identity === null || !identity.isExposed) return []
-  const message = `others can read ${identity.file}, and sign as this gateway; run: chmod 600 ${identity.file}`
-  return [{ path: 'gateway.identity.key_file', message }]
+function exposedKeys({
+  identity,
+  authority,
+}: Pick<GatewayFile, 'identity'> & { authority: Authority | null }): Violation[] {
+  const keys = [
+    { path: 'gateway.identity.key_file', key: identity, who: 'gateway' },
+    { path: 'REGISTRY_AUTHORITY_CREDENTIAL_FILE', key: authority, who: 'Registry' },
+  ]
+  return keys.flatMap(({ path, key, who }) => {
+    if (key?.isExposed !== true) return []
+    return {
+      path,
+      message: `others can read ${key.file}, and sign as this ${who}; run: chmod 600 ${key.file}`,
+    }
+  })
 }
 
 function doubtfulUpstreams({ gateway, upstreams }: GatewayFile): Violation[] {

@@ -104,6 +104,14 @@ test('authority: four variables, whose file holds exactly that key', (t) => {
   }
   const { authority } = loadConfig({ ...good, REGISTRY_AUTHORITY_IDENTIFIER: identifierOf(file) })
   t.is(authority?.id, 'registry-a')
+  chmodSync(file, 0o644)
+  const exposed = loadConfig({ ...good, REGISTRY_AUTHORITY_IDENTIFIER: identifierOf(file) })
+  t.deepEqual(exposed.warnings, [
+    {
+      path: 'REGISTRY_AUTHORITY_CREDENTIAL_FILE',
+      message: `others can read ${file}, and sign as this Registry; run: chmod 600 ${file}`,
+    },
+  ])
   const cases: [Record<string, string>, RegExp][] = [
     [
       { REGISTRY_AUTHORITY_ID: '' },
