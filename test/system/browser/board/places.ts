@@ -58,7 +58,7 @@ test.serial('board: of 10,050 listings one page is in the document', async (t) =
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   await waitForCount(page, 'At most 10,050 listings')
   await page.getByRole('button', { name: 'Load all (up to 10,000)' }).click()
-  await page.getByText('Showing the first 10,000.').waitFor()
+  await page.getByText('Showing the first 10,000.').waitFor({ timeout: 150_000 })
   await page.getByText('of 10,000 of at most 10,050 listings').waitFor()
   t.is(await page.getByRole('button', { name: /^Use all/ }).count(), 0, 'as many as can be are loaded')
   await page.getByText('Sorting by RAM, SLA… works up to 10,000 listings.').waitFor()
