@@ -11,7 +11,7 @@ import { signedSources } from '../gateway/signed-source.ts'
 import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createLimiter } from '../limits/limiter.ts'
-import { activeBlocks, Blocks } from '../registry/blocks.ts'
+import { activeBlocks, Blocks, subjectsOf } from '../registry/blocks.ts'
 import { changedSince } from '../registry/changed-since.ts'
 import { Replica } from '../registry/replica.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
@@ -74,7 +74,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const cursorSecret = config.adminKey ?? scope.cursorSecret
     const { changes: feed } = scope
     const blocks = {
-      blocks: () => activeBlocks(replica.projection),
+      blocks: () =>
+        activeBlocks(replica.projection).map(({ id, source, subject }) => {
+          return { id, source, subjects: subjectsOf(subject, replica.projection) }
+        }),
       onChange: (listener: () => void) => replica.onBlock(listener),
     }
     const sources = { config, spec, local, upstreams, clock, cursorSecret, blocks }

@@ -15,7 +15,7 @@ import type { Denials } from './restrict-source.ts'
 export type Curation = {
   rules: readonly CurationRule[]
   /** Blocks that hold now. */
-  blocks: () => readonly Pick<Block, 'id' | 'subject' | 'source'>[]
+  blocks: () => readonly (Pick<Block, 'id' | 'source'> & { subjects: readonly BlockSubject[] })[]
   /** Calls back in the turn in which they change. */
   onChange: (listener: () => void) => () => void
 }
@@ -137,9 +137,9 @@ export class SourceDenials implements Denials {
     const { name, held } = this.#source
     const before = this.#blocked.size
     const blocks = this.#curation.blocks().filter(({ source }) => source === null || source === name)
-    const ofBlocks = blocks.map(({ id, subject }) => ({
+    const ofBlocks = blocks.map(({ id, subjects }) => ({
       name: `block ${id}`,
-      deny: [subject],
+      deny: subjects,
       only: NO_FILTER,
     }))
     const rules = [...this.#fileRules, ...ofBlocks]

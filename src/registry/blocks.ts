@@ -1,4 +1,4 @@
-import { type Block, BlockedSubjects, type NewBlock } from '../domain/block.ts'
+import { type Block, BlockedSubjects, type BlockSubject, type NewBlock } from '../domain/block.ts'
 import { activeIdentities, type PublisherIdentity } from '../domain/publisher.ts'
 import { EntrepotError } from '../errors.ts'
 import { publisherOf } from '../signing/principal.ts'
@@ -52,6 +52,15 @@ export class Blocks {
 
 export function activeBlocks(projection: Projection): Block[] {
   return projection.blocks().filter(({ endedAt }) => endedAt === null)
+}
+
+/** What a block of this subject is about: also under the other keys of a publisher that the own Registry knows. */
+export function subjectsOf(subject: BlockSubject, projection: Projection): BlockSubject[] {
+  if (subject.kind === 'storefront') return [subject]
+  const known = projection.publisherNamed(subject.publisher)
+  if (known === null || known.rotations.length === 0) return [subject]
+  const identities = [known, ...known.rotations.map(({ current }) => current)]
+  return identities.map((identity) => ({ ...subject, publisher: publisherOf(identity) }))
 }
 
 type Write = { identity: PublisherIdentity; listingId: string; storefrontUrl: string | null }

@@ -157,7 +157,15 @@ test('signed writes: a blocked publisher cannot take another identity', async (t
 
 test('signed writes: a key is changed without an outage, and a retired wallet is refused on both lines', async (t) => {
   let now = unixNow()
-  const { url, get, send, publish: publishSigned } = await start(t, { now: () => now })
+  const {
+    url,
+    get,
+    send,
+    publish: publishSigned,
+  } = await start(t, {
+    now: () => now,
+    environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
+  })
   await publishSigned()
   const row = async () => (await send('GET', '/listings/a%20b')).body.listing
   for (let n = 0; n < 2; n++) t.deepEqual((await row()).publisher_principals, { identities: [SELLER.party] })
@@ -198,6 +206,14 @@ test('signed writes: a key is changed without an outage, and a retired wallet is
   const filter = `publisher_scheme=eip191&publisher_identifier=${ALICE.address}&status=`
   t.is((await send('GET', `/listings?${filter}`)).body.total_after_filter, 2)
   t.regex((await get('/publishers')).text, /"identities":\[\{"scheme":"ed25519"/)
+  const block = JSON.stringify({ subject: ALICE.address, reason: 'r' })
+  t.is((await postJson(`${url}/admin/blocks`, block, { Authorization: 'Bearer admin' })).status, 201)
+  t.is(
+    (await send('GET', `/listings?${filter}`)).body.total_after_filter,
+    0,
+    'blocked by the wallet of before',
+  )
+  t.is((await get('/listings/a%20b')).status, 404)
 })
 
 test('signed writes: limits are by principal, behind a wide one by address that cannot be signed', async (t) => {

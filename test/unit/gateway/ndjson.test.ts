@@ -19,10 +19,10 @@ function openRestricted(kind: 'memory' | 'whole') {
   )
   const source = fakeSource('eu', items, { kind })
   const changes = new Emitter<void>()
-  const blocks: { id: number; subject: BlockSubject; source: string | null }[] = []
+  const blocks: { id: number; subjects: BlockSubject[]; source: string | null }[] = []
   const denials = new SourceDenials(source, { rules: [], blocks: () => blocks, onChange: changes.listen })
   const block = (publisher: string, of: string | null = null): void => {
-    blocks.push({ id: blocks.length + 1, subject: { kind: 'publisher', publisher }, source: of })
+    blocks.push({ id: blocks.length + 1, subjects: [{ kind: 'publisher', publisher }], source: of })
     changes.emit()
   }
   return { source: restrictSource(source, denials), block }
