@@ -146,8 +146,7 @@ test('a followed upstream: a stream that is silent for 45 s is opened again from
     { interceptors: [sooner] },
   )
   await whenReady(gateway)
-  await eventually('opened again', () => scripted.opened.length > 1)
-  t.deepEqual(scripted.opened.slice(0, 2), ['from-pull-1', 'one'])
+  await eventually('opened again', () => scripted.opened.includes('one'))
   t.deepEqual([...limits], [45_000])
 })
 
