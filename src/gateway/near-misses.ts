@@ -65,14 +65,15 @@ async function missOf(
   const others = query.filters.filter(([parameter]) => filterNameOf(parameter) !== name)
   const relaxed = { ...query, filters: others, criteria: parseCriteria(spec, others) }
   const isNumber = op === 'range' || (value_type === 'number' && Number.isFinite(Number(wanted)))
-  const near = isNumber ? await nearestNumber(settings, { relaxed, criterion, wanted }, request) : null
+  const each = isNumber ? withHalfTheTime(request) : request
+  const near = isNumber ? await nearestNumber(settings, { relaxed, criterion, wanted }, each) : null
   const only =
     near === null
       ? []
       : [[name, op === 'range' ? `range:[${near.value},${near.value}]` : String(near.value)] as const]
   const filters = [...others, ...only]
   const narrowed = near === null ? relaxed : { ...query, filters, criteria: parseCriteria(spec, filters) }
-  for (const merged of await readCheapest(settings, narrowed, request)) {
+  for (const merged of await readCheapest(settings, narrowed, each)) {
     const own = criteriaIn([criterion], merged.registry)
     const document = readListing(merged.item)
     if (merged.price?.outlier === true || matchesAll(own, document)) continue
@@ -85,6 +86,10 @@ async function missOf(
   }
   return null
 }
+
+/** Of two reads, one after the other. */
+const withHalfTheTime = (request: MergeRequest): MergeRequest =>
+  request.budgetMs === undefined ? request : { ...request, budgetMs: request.budgetMs / 2 }
 
 function shownValue(value: Scalar | null): string | number | null {
   if (value === null || isOpen(value)) return null
