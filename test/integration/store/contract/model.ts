@@ -183,7 +183,8 @@ export class Model {
   /** In the order of `Picture.sorted`. */
   sorted() {
     const listings = [...this.listings.values()].sort((a, b) => a.createdAt - b.createdAt)
-    return { publishers: this.publishers, listings, keys: this.keys }
+    // None of the commands blocks anything.
+    return { publishers: this.publishers, listings, keys: this.keys, blocks: [] }
   }
 
   hasUse({ operation, listingId, signature }: UseKey): boolean {
