@@ -8,7 +8,7 @@ import { redactCredentials } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { allowedValues, describeUnknownValues } from '../../filter-spec/allowed-values.ts'
-import type { FilterSpec } from '../../filter-spec/filter.ts'
+import type { Criterion, FilterSpec } from '../../filter-spec/filter.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
 import { specWarnings } from '../../filter-spec/parameters.ts'
 import { standingFilter } from '../../gateway/standing-filter.ts'
@@ -177,10 +177,30 @@ function vainFilters({ views, curation, vocabulary }: Config, spec: FilterSpec):
     ...views.map(({ filter, placeOf }) => ({ filter, placeOf })),
     ...curation.rules.map(({ only, placeOf }) => ({ filter: only, placeOf })),
   ]
-  return entries.flatMap(({ filter, placeOf }) =>
-    standingFilter(filters, filter, placeOf).filters.flatMap((pair) =>
+  return entries.flatMap(({ filter, placeOf }) => {
+    const { filters: pairs, criteria } = standingFilter(filters, filter, placeOf)
+    const unknown = pairs.flatMap((pair) =>
       describeUnknownValues(known, [pair]).map((text) => finding('warning', placeOf(pair[0]), text)),
-    ),
+    )
+    return [
+      ...unknown,
+      ...emptyRanges(criteria).map(([name, text]) => finding('warning', placeOf(name), text)),
+    ]
+  })
+}
+
+/** Filters that exclude each other: one of them wants more of a value than another allows. */
+function emptyRanges(criteria: readonly Criterion[]): [name: string, text: string][] {
+  const ranges = criteria.flatMap(({ filter: { name, path }, test, onMissing }) =>
+    test.op === 'range' && onMissing !== 'pass' ? [{ name, path, low: test.low, high: test.high }] : [],
+  )
+  return ranges.flatMap(({ name, path, low }) =>
+    ranges
+      .filter((other) => other.path === path && low && other.high && low.value > other.high.value)
+      .map(({ name: other, high }): [string, string] => [
+        name,
+        `wants at least ${low!.value}, and ${other} at most ${high!.value}, so nothing matches`,
+      ]),
   )
 }
 
