@@ -445,8 +445,11 @@ test.serial(
     t.regex(rule.stdout, /gateway\.toml:3: curation\.rules\[0\]\.only\.gpu_interconnect/)
     t.regex(rule.stdout, /the key \\"alice\\" has the view 'partners', which the file does not have/)
     const range = (max: number) =>
-      check(`[[views]]\nname = "large"\nfilter = { gpu_count_min = 9, gpu_count_max = ${max} }`)
-    t.regex((await range(3)).stdout, /filter\.gpu_count_min[^}]*wants at least 9, and gpu_count_max at most 3/)
+      check(`[[views]]\nname = "large"\nfilter = { gpu_count_min = "range:[9,${max}]" }`)
+    t.regex(
+      (await range(3)).stdout,
+      /filter\.gpu_count_min[^}]*wants at least 9, and gpu_count_min at most 3/,
+    )
     t.false((await range(9)).stdout.includes('wants at least'))
     t.is((await check('[[curation.rules]]\nsource = "local"\nonly = { gpu_model_x = "sli" }')).code, 78)
   },
