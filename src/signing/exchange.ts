@@ -151,10 +151,11 @@ export function readRequest(
 const isResource = (resource: string): boolean =>
   !resource.includes('\0') && (resource.length <= MAX_RESOURCE || [...resource].length <= MAX_RESOURCE)
 
-/** As Python reads an integer: `+5`, `005` and `1_000` are numbers. */
+/** As Python reads an integer: `+5`, `005` and `1_000` are numbers, and no-break spaces around one are dropped. */
 function readTimestamp(text: string): string | null {
-  if (!/^\+?\d+(?:_\d+)*$/.test(text)) return null
-  const value = BigInt(text.replace(/[+_]/g, ''))
+  const number = text.replace(/^\xa0+|\xa0+$/g, '')
+  if (!/^\+?\d+(?:_\d+)*$/.test(number)) return null
+  const value = BigInt(number.replace(/[+_]/g, ''))
   return value > MAX_TIMESTAMP ? null : String(value)
 }
 

@@ -28,6 +28,9 @@ export const signed = (status: number, detail?: string): SignedCase['expected'] 
 })
 const header = (name: string, value: string | null): Changes => ({ headers: { [`x-market-${name}`]: value } })
 
+/** Unix seconds as a text. */
+const secondsNow = (later = 0): string => String(Math.floor(Date.now() / 1000) + later)
+
 /** Refusals of a read before and during authentication, in the order of the checks. */
 export const READ_REFUSALS: readonly SignedCase[] = [
   { title: 'unknown path', path: '/nowhere', expected: unsigned(404) },
@@ -109,7 +112,7 @@ export const READ_REFUSALS: readonly SignedCase[] = [
   },
   ...[-400, 400].map((seconds) => ({
     title: `clock off by ${seconds} s`,
-    changes: { timestamp: String(Math.floor(Date.now() / 1000) + seconds) },
+    changes: { timestamp: secondsNow(seconds) },
     expected: unsigned(401, 'timestamp_skew'),
   })),
   {
@@ -181,7 +184,12 @@ export const READ_REFUSALS: readonly SignedCase[] = [
 export const READ_FORMS: readonly SignedCase[] = [
   ...[-200, 200].map((seconds) => ({
     title: `clock off by ${seconds} s`,
-    changes: { timestamp: String(Math.floor(Date.now() / 1000) + seconds) },
+    changes: { timestamp: secondsNow(seconds) },
+    expected: signed(200),
+  })),
+  ...[secondsNow()].map((timestamp) => ({
+    title: 'timestamp behind a no-break space',
+    changes: { timestamp, ...header('timestamp', `\xa0${timestamp}`) },
     expected: signed(200),
   })),
   { title: 'wallet', changes: { key: SELLER }, expected: signed(200) },

@@ -287,8 +287,9 @@ const BARE = new Set(['listing.delete', 'publisher.identity.retire'])
 
 /** As Python reads an integer. */
 function readTime(text: string): string | null {
-  if (!/^\+?\d+(_\d+)*$/.test(text)) return null
-  const value = BigInt(text.replace(/[+_]/g, ''))
+  const number = text.replace(/^\xa0/, '')
+  if (!/^\+?\d+(_\d+)*$/.test(number)) return null
+  const value = BigInt(number.replace(/[+_]/g, ''))
   return value < 2n ** 63n ? String(value) : null
 }
 
