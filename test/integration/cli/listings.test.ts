@@ -70,7 +70,7 @@ test.serial('listings, facets, mine: --discovery-timeout also holds where everyt
     const args = [...command, '-r', hung.url, '--discovery-timeout', '0.2']
     const { code, stdout, stderr } = await runCli(args, { env })
     t.deepEqual([code, stdout], [4, ''], stderr)
-    t.regex(stderr, /no answer within .*200 ms/)
+    t.regex(stderr, /no answer within .*\d+ ms/)
   }
 })
 
