@@ -15,7 +15,7 @@ type KeyFile = {
   isExposed: boolean
 }
 
-/** Who asks Registries of the signed line. */
+/** What signs the requests of the gateway to Registries of the signed line. */
 export type GatewayIdentity = Identity & KeyFile
 
 export const identityTable = z.strictObject({

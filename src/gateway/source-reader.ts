@@ -170,14 +170,16 @@ export class SourceReader {
     const last = listings.at(-1)
     if (last !== undefined) this.#after = this.#lastOf(listings, last)
     this.#deciders.learn(listings, this.rank)
-    this.isEnded = !hasMore || last === undefined || !this.#mayShowMore(all?.slice(all.indexOf(last) + 1))
+    this.isEnded = !hasMore || last === undefined || !this.#mayShowMore(all, last)
     if (this.#info === null) this.#countHidden(all)
     this.#info = this.#info === null ? info : joinInfo(this.#info, info)
   }
 
-  /** Whether one of those that follow may be shown; absent: they are not known. */
-  #mayShowMore(following?: readonly Item[]): boolean {
-    return following?.some((item) => this.#deciders.hidingOf(item, this.rank) === null) ?? true
+  /** Whether one of those behind `last` may be shown. Without `all`, they are not known. */
+  #mayShowMore(all: Reading['all'], last: Item): boolean {
+    if (all === undefined) return true
+    const end = all.indexOf(last)
+    return all.some((item, n) => n > end && this.#deciders.hidingOf(item, this.rank) === null)
   }
 
   /** Counts hidden listings, those that a gateway repeats, and those that are left out. The Reading of a source in memory lacks hidden ones. */

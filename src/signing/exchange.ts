@@ -13,7 +13,7 @@ const MAX_SKEW_SECONDS = 300
 
 export type Role = 'buyer' | 'seller' | 'service'
 
-/** Who asks Registries of the signed line. */
+/** The key and role that sign a request to a Registry of the signed line. */
 export type Identity = { signer: Signer; role: Role }
 
 /** A question and its answer have it in common. */
