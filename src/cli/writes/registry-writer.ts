@@ -127,13 +127,13 @@ export class RegistryWriter {
     let busyUntil = Number.POSITIVE_INFINITY
     const attempts: Attempts = { outcome: null, mayBeApplied: false }
     let failures = 0
-    let isSignatureUsed = false
+    let earliestSecond = 0
     const { signal } = this.#options
     for (let attempt = 0; ; attempt++) {
       const end = await this.#turn()
       if (end !== null) return { ...attempts, note: end }
       if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS) {
-        signed = await sign(nowSeconds())
+        signed = await sign(Math.max(nowSeconds(), earliestSecond))
         requestId = randomUUID()
       }
       const outcome = await this.#attempt(signed, requestId)
@@ -147,10 +147,10 @@ export class RegistryWriter {
         await wait(IN_PROGRESS_WAIT_MS, signal)
         continue
       }
-      if (statusIn(outcome) === 409 && !isSignatureUsed) {
-        // Another write of the same second has this signature.
-        isSignatureUsed = true
-        await wait((signed.timestamp + 1) * 1000 - Date.now(), signal)
+      if (statusIn(outcome) === 409 && earliestSecond === 0) {
+        // Another write of the same second has this signature. A timer may fire before the next second begins.
+        earliestSecond = signed.timestamp + 1
+        await wait(earliestSecond * 1000 - Date.now(), signal)
         signed = null
         continue
       }
