@@ -13,7 +13,6 @@ type CachedResponse = {
 
 /** Of all responses. */
 export const MAX_CACHED_BYTES = 64 * 1024 * 1024
-const MAX_RESPONSES = 5000
 const MAX_BODY_BYTES = 1024 * 1024
 /** Beside body and URL. Measured: 1.6 KiB in a Registry, 3.3 KiB in a gateway. */
 const OVERHEAD_BYTES = 4096
@@ -55,7 +54,7 @@ export function cacheResponses(onLookup: (isHit: boolean) => void): Middleware {
 
 class Responses {
   readonly #kept = new LRUCache<string, CachedResponse>({
-    max: MAX_RESPONSES,
+    // Without `max`, which lru-cache would allocate at once: `OVERHEAD_BYTES` bounds the number of responses.
     maxSize: MAX_CACHED_BYTES / 2,
     sizeCalculation: ({ bytes }, key) => key.length + bytes + OVERHEAD_BYTES,
   })
@@ -80,8 +79,8 @@ class Responses {
 
   /** Without room, only a request that comes again displaces others: one that comes once would be kept for nothing. */
   #admits(key: string, bytes: number): boolean {
-    const { size, calculatedSize, maxSize } = this.#kept
-    const hasRoom = size < MAX_RESPONSES && calculatedSize + key.length + bytes + OVERHEAD_BYTES <= maxSize
+    const { calculatedSize, maxSize } = this.#kept
+    const hasRoom = calculatedSize + key.length + bytes + OVERHEAD_BYTES <= maxSize
     const hash = hashOf(key)
     const place = hash & (ASKED - 1)
     const isAskedAgain = this.#asked[place] === hash || this.#kept.has(key)
