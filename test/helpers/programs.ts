@@ -17,8 +17,8 @@ export const PROGRAMS = {
   redis: { names: ['redis-server', 'valkey-server'], package: 'redis-server', service: 'redis-server' },
   nginx: { names: ['nginx'], package: 'nginx-light', service: 'nginx' },
   chromium: {
-    names: ['chromium', 'chromium-browser', 'google-chrome'],
-    package: 'chromium',
+    names: ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'],
+    package: 'chromium-headless-shell',
     variable: 'CHROME_PATH',
   },
   python: { names: ['python3'], package: 'python3' },
