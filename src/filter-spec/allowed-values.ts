@@ -1,7 +1,7 @@
 import { nearestValue } from '../domain/nearest-name.ts'
 import { at, type JsonValue } from '../json/value.ts'
 import type { FilterDefinition } from './filter.ts'
-import { listNames, quote } from './literals.ts'
+import { listNames, quote, writeSet } from './literals.ts'
 import { OPERATIONS, parseTest } from './operations/operations.ts'
 import type { Path } from './path.ts'
 
@@ -47,7 +47,7 @@ export function describeUnknownValues(
       .flatMap((value) => {
         const parts = value.split(',').map((part) => part.trim())
         if (parts.length > 1 && (allowed || parts.every((part) => names.includes(part))))
-          return `${name}: ${quote(value)} is one value; for any of several, write in:[${value}]`
+          return `${name}: ${quote(value)} is one value; for any of several, write ${writeSet('in', parts)}`
         const nearest = nearestValue(value, names)
         const suggestion = nearest === null ? null : `; did you mean ${shown(nearest)}?`
         if (allowed)

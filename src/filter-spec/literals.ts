@@ -27,6 +27,15 @@ export function readJsonSet(payload: string): readonly string[] | null {
   }
 }
 
+/**
+ * The set `in` or `not_in` of these values, of which blanks around them are not kept: a JSON array where one has a comma, and only there, since
+ * `readJsonSet` reads any other array as pieces.
+ */
+export function writeSet(form: string, values: readonly string[]): string {
+  const isPlain = values.every((value) => !value.includes(','))
+  return `${form}:${isPlain ? `[${values.join(',')}]` : JSON.stringify(values)}`
+}
+
 /** The values of `[a,b]`, trimmed, or of a JSON array. Empty ones count, but blanks alone are an empty list. @throws as `parseValue` */
 export function parseValues(filter: Typed, payload: string): ReadonlySet<Scalar> {
   if (!payload.endsWith(']')) {

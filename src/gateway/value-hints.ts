@@ -2,6 +2,7 @@ import { nearestValue } from '../domain/nearest-name.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Criterion, Filter, FilterSpec } from '../filter-spec/filter.ts'
+import { writeSet } from '../filter-spec/literals.ts'
 import { OPERATIONS, setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import { readFacets } from './facets.ts'
@@ -35,7 +36,7 @@ export async function refuseSplitValues(
       const known = await valuesOf(settings, { query: whole, spec }, filter, { among: joined, request })
       const values = joinKnown(pieces, new Set(known))
       if (values.length === pieces.length) return
-      const set = `${filter.op}:${JSON.stringify(values)}`
+      const set = writeSet(filter.op, values)
       throw new EntrepotError(
         'bad_request',
         `${filter.name}: ${JSON.stringify(values.find((one) => one.includes(',')))} is one value with a comma; write the set as a JSON array: ${filter.name}=${set}`,

@@ -3,6 +3,7 @@ import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
 import { parsePriceQuestion, type Sort } from '../domain/price/price-parameters.ts'
 import { EntrepotError } from '../errors.ts'
+import { writeSet } from '../filter-spec/literals.ts'
 import type { Market } from '../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
 import { isDerivedName } from '../vocabulary/names.ts'
@@ -83,7 +84,10 @@ function readFilters(filters: Readonly<Record<string, unknown>>): MarketQuery['f
 /** An array is a set. @throws EntrepotError `bad_request` */
 function textOf(name: string, value: unknown): string {
   const text = Array.isArray(value)
-    ? writeSet(value.map((one) => plainText(name, one)))
+    ? writeSet(
+        'in',
+        value.map((one) => plainText(name, one)),
+      )
     : plainText(name, value)
   if (name.length + text.length <= MAX_TEXT) return text
   throw new EntrepotError('bad_request', `filters: a filter has more than ${MAX_TEXT} characters`)
@@ -100,11 +104,6 @@ function plainText(name: string, value: unknown): string {
 }
 
 const MAX_NAME = 64
-
-/** docs/protocol.md#61-plain-form-and-set-form. A JSON array where the plain form would read pieces of a value. */
-function writeSet(values: readonly string[]): string {
-  return `in:${values.some((value) => /[,[\]]/.test(value)) ? JSON.stringify(values) : `[${values.join(',')}]`}`
-}
 
 /** Values of what the tables of this gateway derive are ours; all others are words of strangers. */
 export function renderValue(filter: string, value: string): string {

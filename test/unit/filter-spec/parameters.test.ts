@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { EntrepotError } from '../../../src/errors.ts'
 import { matchesAll } from '../../../src/filter-spec/evaluate.ts'
 import { compileFilter, type FilterDefinition } from '../../../src/filter-spec/filter.ts'
-import { VALUE_TYPES } from '../../../src/filter-spec/literals.ts'
+import { VALUE_TYPES, writeSet } from '../../../src/filter-spec/literals.ts'
 import { OPS } from '../../../src/filter-spec/operations/operations.ts'
 import { decodeQuery, parseCriteria } from '../../../src/filter-spec/parameters.ts'
 import type { JsonValue } from '../../../src/json/value.ts'
@@ -98,6 +98,21 @@ test('values: numbers are read as Python reads them', (t) => {
   for (const text of ['1_.5', '1._5', '.', '1_e5', 'e5', '0x10', '1e%2B', 'infi', '%1C1']) {
     t.regex(refusal(`in_number=${text}`), /^in_number: expected number, got /)
   }
+})
+
+test('values: a set is read as it was written, with commas and brackets in its values', (t) => {
+  const value = fc.string({ unit: fc.constantFrom('a', 'B', ' ', ',', '[', ']', '{', '0'), minLength: 1 })
+  const values = fc.uniqueArray(
+    value.filter((text) => text.trim() === text),
+    { minLength: 1, maxLength: 5 },
+  )
+  fc.assert(
+    fc.property(values, fc.constantFrom('in', 'not_in'), (chosen, form) => {
+      const query = new URLSearchParams({ [`${form}_string`]: writeSet(form, chosen) })
+      const [criterion] = parseCriteria(spec, decodeQuery(String(query)))
+      t.deepEqual(criterion?.test, { op: form, values: new Set(chosen) } as never)
+    }),
+  )
 })
 
 test('values: items are trimmed of the white space that Python knows', (t) => {

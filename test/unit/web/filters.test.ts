@@ -118,5 +118,8 @@ test('controls: choices combine, as a JSON array where one of them has a comma',
   t.is(both, 'in:["Berlin, DE","Tokyo, JP"]')
   t.deepEqual(readChoices(both), ['Berlin, DE', 'Tokyo, JP'])
   t.is(toggleChoice(readChoices(both), 'Berlin, DE'), 'Tokyo, JP')
+  const bracketed = toggleChoice(['8x [SXM]'], 'H200')!
+  t.is(bracketed, 'in:[8x [SXM],H200]', 'an array without a comma is read as pieces')
+  t.deepEqual(readChoices(bracketed), ['8x [SXM]', 'H200'])
   t.false(canChoose('exists:true'))
 })

@@ -1,4 +1,5 @@
 import { allowedValues } from '../../../filter-spec/allowed-values.ts'
+import { readJsonSet, writeSet } from '../../../filter-spec/literals.ts'
 import type { Operation } from '../../../filter-spec/operations/operation.ts'
 import { isOp, OPERATIONS, setFormOf } from '../../../filter-spec/operations/operations.ts'
 import { compilePath } from '../../../filter-spec/path.ts'
@@ -84,18 +85,15 @@ function kindOf(
   return hasChoices ? 'choice' : 'text'
 }
 
-/** What the listing shape names; none where one of them cannot be listed. */
+/** What the listing shape names; none where a set would lose the blanks of one. */
 function choicesAt(spec: JsonValue, path: string): readonly string[] {
   try {
     const values = allowedValues(at(spec, 'listing_shape'), compilePath(path))
-    return values.every(isListable) ? values : []
+    return values.every((value) => value !== '' && value.trim() === value) ? values : []
   } catch {
     return [] // a gateway of a later version may have other paths
   }
 }
-
-/** Whether the plain set form can hold it, which has no escape for commas and brackets. */
-const isListable = (value: string): boolean => !/[,[\]]/.test(value) && value.trim() === value && value !== ''
 
 export type RangeEnds = { low: string; high: string }
 
@@ -103,15 +101,14 @@ export type RangeEnds = { low: string; high: string }
 
 export function writeChoices(values: readonly string[]): string | null {
   if (values.length === 0) return null
-  if (values.length === 1) return values[0]!
-  return `in:${values.every(isListable) ? `[${values.join(',')}]` : JSON.stringify(values)}`
+  return values.length === 1 ? values[0]! : writeSet('in', values)
 }
 
 export const readChoices = (value: string): string[] => readItems('in', value) ?? [value]
 
 export function writeExclusions(text: string): string | null {
   const items = split(text)
-  return items.length === 0 ? null : `not_in:[${items.join(',')}]`
+  return items.length === 0 ? null : writeSet('not_in', items)
 }
 
 export const readExclusions = (value: string): string | null => readItems('not_in', value)?.join(', ') ?? null
@@ -160,16 +157,7 @@ export function canShow({ kind, choices, bound }: Control, value: string): boole
 function readItems(op: string, value: string): string[] | null {
   if (!value.startsWith(`${op}:[`) || !value.endsWith(']')) return null
   const payload = value.slice(op.length + 1)
-  return readTexts(payload) ?? split(payload.slice(1, -1))
-}
-
-function readTexts(json: string): string[] | null {
-  try {
-    const values: unknown = JSON.parse(json)
-    return Array.isArray(values) && values.every((one) => typeof one === 'string') ? values : null
-  } catch {
-    return null
-  }
+  return [...(readJsonSet(payload) ?? split(payload.slice(1, -1)))]
 }
 
 const split = (text: string): string[] =>

@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks'
 import type { ProblemError } from '../../../client/problem-error.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
+import { writeSet } from '../../../filter-spec/literals.ts'
 import type { JsonValue } from '../../../json/value.ts'
 import type { FacetJson } from '../../../wire/facets.ts'
 import { SelectBox } from '../../common/select-box.ts'
@@ -11,7 +12,7 @@ import { chainName } from '../prices.ts'
 import type { Answer } from '../state/answer.ts'
 import { type FacetCounts, PLACES } from '../state/facets.ts'
 import { parameterOf, type Query, withValue } from '../view.ts'
-import { type Control, faultIn } from './controls.ts'
+import { type Control, faultIn, readChoices } from './controls.ts'
 import { FacetList } from './facet-list.ts'
 import { Field } from './field.ts'
 import { FilterControl } from './filter-control.ts'
@@ -111,10 +112,10 @@ function RegistryFilter(props: OwnFilterProps & Pick<FilterPanelProps, 'sources'
   return html`<${FacetList}
     name="sources"
     label="Registry"
-    value=${names === null ? null : `in:[${names}]`}
+    value=${names === null ? null : writeSet('in', names.split(','))}
     facet=${registryFacet(facets, sources)}
     choices=${sources}
-    onChange=${(value: string | null) => set('sources', value?.replace(/^in:\[(.*)\]$/, '$1') ?? null)}
+    onChange=${(value: string | null) => set('sources', value === null ? null : readChoices(value).join(','))}
   />`
 }
 
