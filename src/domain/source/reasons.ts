@@ -119,14 +119,18 @@ const REASONS = {
   },
 } as const satisfies Record<string, Traits>
 
+/** Those that answers and their documents name, beside `http_` and a status. */
+export const REASON_NAMES: readonly string[] = Object.keys(REASONS).filter(
+  (name) => name !== 'not_yet_loaded',
+)
+
 export function traitsOf(reason: SourceReason): Traits {
   return isNamed(reason) ? REASONS[reason] : traitsOfStatus(Number(reason.slice('http_'.length)))
 }
 
 /** Whether an upstream may report it as its `reason`. */
 export function isSourceReason(value: unknown): value is SourceReason {
-  if (typeof value !== 'string' || value === 'not_yet_loaded') return false
-  return isNamed(value) || /^http_\d{3}$/.test(value)
+  return typeof value === 'string' && (REASON_NAMES.includes(value) || /^http_\d{3}$/.test(value))
 }
 
 function isNamed(reason: string): reason is keyof typeof REASONS {
