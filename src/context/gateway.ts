@@ -46,7 +46,7 @@ export function createLocal(
   return { source, status: localStatus(name, spec, replica) }
 }
 
-type GatewayOptions = {
+export type GatewayOptions = {
   config: Pick<Config, 'gateway' | 'cache' | 'tokens' | 'vocabulary'> &
     Partial<Pick<Config, 'access' | 'curation' | 'views'>>
   spec: FilterSpec

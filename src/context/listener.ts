@@ -8,7 +8,7 @@ import type { Market } from '../gateway/market.ts'
 import type { SignedSources } from '../gateway/signed-source.ts'
 import { createApp } from '../http/app.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
-import { createAuthorize } from '../http/middleware/authorize.ts'
+import { type Authorize, createAuthorize } from '../http/middleware/authorize.ts'
 import {
   createAddressLimit,
   createClientAddress,
@@ -56,39 +56,13 @@ export type Listening = {
 }
 
 export function createListener(options: ListenerOptions): Listening {
-  const { config, spec, scope, replica, gateway, signedGateway, limiter, isReady, reload } = options
+  const { config, scope, replica, gateway, signedGateway, limiter, isReady, reload } = options
   const { store, log, requests, onAnswered, tracer, nowSeconds, metrics, keyUsage, clock, fleet } = scope
-  const { adminKey, metricsKey, registry, limits, metricsPublic } = config
+  const { adminKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica, config.keys)
-  const authorize = createAuthorize({
-    requireReadKey: config.requireReadKey || gateway.readers.anonymous === null,
-    requireWriteKey: config.requireWriteKey,
-    keysRevealMore: gateway.readers.keysRevealMore,
-    operatorReads: config.upstreams.length > 0,
-    isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
-    isMetricsKey: (token) => metricsKey !== null && sameSecret(token, metricsKey),
-    recognise: (token, options) => keys.recognise(token, options),
-    now: () => clock.now() * 1000,
-  })
-  const writes = registry.enabled
-    ? {
-        name: registry.name,
-        denied: localDenials(config.curation, registry.name),
-        store,
-        replica,
-        verifier: { limiter, nowSeconds },
-        shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
-        maxListings: limits.listingsPerPublisher,
-        requiresKey: config.requireWriteKey,
-      }
-    : null
+  const authorize = authorizeBy(keys, options)
+  const writes = config.registry.enabled ? writesTo(options) : null
   const watchers = new Watchers(config.changes)
-  const maySee: Watching['maySee'] = ({ header, reader }) => {
-    const authorization = header('authorization')
-    if (authorization === undefined) return true
-    const isSame = () => gateway.readers.of(authorize('read', authorization)).digest === reader.digest
-    return replica.isCurrent(config.keys.trustSeconds * 1000) && passes(isSame, true)
-  }
   const audit = scope.auditOf(config.audit)
   const routesOf = (gateway: Gateway) =>
     createRoutes({
@@ -99,7 +73,7 @@ export function createListener(options: ListenerOptions): Listening {
       keys,
       keyUsage,
       clock,
-      watching: { watchers, maySee, clock, random: scope.random },
+      watching: { watchers, maySee: maySeeStill(authorize, options), clock, random: scope.random },
       mcp: createMcpHandler(gateway.market, log),
       metrics,
       metricsPublic,
@@ -145,6 +119,47 @@ export function createListener(options: ListenerOptions): Listening {
     log,
   })
   return { routes, listener: app.callback(), idle: () => inFlight.idle(), watchers }
+}
+
+/** Whose requests pass which gate. */
+function authorizeBy(keys: ApiKeys, { config, gateway, scope }: ListenerOptions) {
+  const { adminKey, metricsKey } = config
+  return createAuthorize({
+    requireReadKey: config.requireReadKey || gateway.readers.anonymous === null,
+    requireWriteKey: config.requireWriteKey,
+    keysRevealMore: gateway.readers.keysRevealMore,
+    operatorReads: config.upstreams.length > 0,
+    isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
+    isMetricsKey: (token) => metricsKey !== null && sameSecret(token, metricsKey),
+    recognise: (token, options) => keys.recognise(token, options),
+    now: () => scope.clock.now() * 1000,
+  })
+}
+
+/** Whether a reader whose stream runs sees the same as when it began. */
+const maySeeStill =
+  (authorize: Authorize, { config, gateway, replica }: ListenerOptions): Watching['maySee'] =>
+  ({ header, reader }) => {
+    const authorization = header('authorization')
+    if (authorization === undefined) return true
+    const isSame = () => gateway.readers.of(authorize('read', authorization)).digest === reader.digest
+    return replica.isCurrent(config.keys.trustSeconds * 1000) && passes(isSame, true)
+  }
+
+/** The own Registry, as its routes write to it. */
+function writesTo({ config, spec, scope, replica, limiter }: ListenerOptions) {
+  const { registry, limits } = config
+  const { store, nowSeconds } = scope
+  return {
+    name: registry.name,
+    denied: localDenials(config.curation, registry.name),
+    store,
+    replica,
+    verifier: { limiter, nowSeconds },
+    shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
+    maxListings: limits.listingsPerPublisher,
+    requiresKey: config.requireWriteKey,
+  }
 }
 
 function signedLineOf(

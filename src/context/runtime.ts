@@ -15,7 +15,7 @@ import { activeBlocks, Blocks, subjectsOf } from '../registry/blocks.ts'
 import { changedSince } from '../registry/changed-since.ts'
 import { Replica } from '../registry/replica.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
-import { createGateway, createLocal } from './gateway.ts'
+import { createGateway, createLocal, type GatewayOptions } from './gateway.ts'
 import { createListener, type Listening } from './listener.ts'
 import { CleanupStack, type ProcessScope } from './process.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -42,23 +42,10 @@ type RuntimeOptions = {
 
 /** @throws ConfigError when the filter spec cannot be used */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { config, scope, previous, signal, reload } = options
+  const { config, scope, previous, reload } = options
   const { clock, storeHealth } = scope
   const fileSpec = readFilterSpec(config.filterSpecPath)
-  const { vocabulary, registry } = config
-  const isSameIndex =
-    previous?.spec.signedEtag === fileSpec.signedEtag &&
-    previous.config.vocabulary.tables.version === vocabulary.tables.version &&
-    previous.config.registry.name === registry.name
-  const spec = isSameIndex ? previous.spec : fileSpec
-  const filters = [...spec.filters.values(), ...vocabulary.filters(spec.filters)]
-  const replica = isSameIndex
-    ? previous.replica
-    : await openReplica(
-        { spec, vocabulary, filters: filters.map((one) => filterIn(one, registry.name)) },
-        scope,
-        signal,
-      )
+  const { isSameIndex, spec, filters, replica } = await openIndex(options, fileSpec)
   const closeReplica = (): void => {
     replica.close()
     storeHealth.recovered(spec)
@@ -71,23 +58,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, filters })
     cleanup.add(lifecycle.close)
     const local = createLocal({ config, spec, replica, filters }, clock.monotonic)
-    const cursorSecret = config.adminKey ?? scope.cursorSecret
+    const { all, gateway, signedGateway, signed } = createGateways(options, {
+      spec,
+      replica,
+      local,
+      upstreams,
+    })
     const { changes: feed } = scope
-    const blocks = {
-      blocks: () =>
-        activeBlocks(replica.projection).map(({ id, source, subject }) => {
-          return { id, source, subjects: subjectsOf(subject, replica.projection) }
-        }),
-      onChange: (listener: () => void) => replica.onBlock(listener),
-    }
-    const sources = { config, spec, local, upstreams, clock, cursorSecret, blocks }
-    const gateway = createGateway({ ...sources, feed })
-    const all = [...(local === null ? [] : [local]), ...upstreams].map(({ source }) => source)
-    const signed = config.authority === null ? null : signedSources(all)
-    const signedGateway = signed && {
-      ...createGateway({ ...sources, spec: onSignedLine(spec), signed }),
-      countLeftOut: signed.countLeftOut,
-    }
     const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
     const { denialsOf } = gateway.market
     const isDenied = (name: string, item: Item) => denialsOf(name)?.denies(item) === true
@@ -98,22 +75,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
       ? previous!.limiter
       : createLimiter(config.limits, scope.counters)
-    const listening = createListener({
-      config,
-      spec,
-      scope,
-      replica,
-      gateway,
-      signedGateway,
-      limiter,
-      isReady,
-      reload,
-    })
+    const made = { config, spec, replica, limiter }
+    const listening = createListener({ ...made, scope, gateway, signedGateway, isReady, reload })
     return {
-      config,
-      spec,
-      replica,
-      limiter,
+      ...made,
       sources: upstreams.length === 0 ? [] : gateway.sources,
       ...listening,
       ...lifecycle,
@@ -139,6 +104,46 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     await cleanup.close()
     throw cause
   }
+}
+
+/** The index of the own Registry: that of the previous runtime where the settings that it follows are the same. */
+async function openIndex({ config, scope, previous, signal }: RuntimeOptions, fileSpec: FilterSpec) {
+  const { vocabulary, registry } = config
+  const isSameIndex =
+    previous?.spec.signedEtag === fileSpec.signedEtag &&
+    previous.config.vocabulary.tables.version === vocabulary.tables.version &&
+    previous.config.registry.name === registry.name
+  const spec = isSameIndex ? previous.spec : fileSpec
+  const filters = [...spec.filters.values(), ...vocabulary.filters(spec.filters)]
+  const local = filters.map((one) => filterIn(one, registry.name))
+  const replica = isSameIndex
+    ? previous.replica
+    : await openReplica({ spec, vocabulary, filters: local }, scope, signal)
+  return { isSameIndex, spec, filters, replica }
+}
+
+type Parts = Pick<GatewayOptions, 'spec' | 'local' | 'upstreams'> & { replica: Replica }
+
+/** The gateway of the plain line, and that of the signed line over the same sources. */
+function createGateways({ config, scope }: RuntimeOptions, { replica, ...parts }: Parts) {
+  const { clock, changes: feed } = scope
+  const cursorSecret = config.adminKey ?? scope.cursorSecret
+  const blocks = {
+    blocks: () =>
+      activeBlocks(replica.projection).map(({ id, source, subject }) => {
+        return { id, source, subjects: subjectsOf(subject, replica.projection) }
+      }),
+    onChange: (listener: () => void) => replica.onBlock(listener),
+  }
+  const sources = { config, ...parts, clock, cursorSecret, blocks }
+  const gateway = createGateway({ ...sources, feed })
+  const all = [...(parts.local === null ? [] : [parts.local]), ...parts.upstreams].map(({ source }) => source)
+  const signed = config.authority === null ? null : signedSources(all)
+  const signedGateway = signed && {
+    ...createGateway({ ...sources, spec: onSignedLine(parts.spec), signed }),
+    countLeftOut: signed.countLeftOut,
+  }
+  return { all, gateway, signed, signedGateway }
 }
 
 /** Longest time between the end of a block's last day and an entry of the changelog that ends it. */

@@ -44,7 +44,7 @@ export type MarketRequest = {
 export type CheckedQuery = { query: ListingQuery; merge: MergeRequest; spec: CurrentSpec }
 
 /** Checks what a reader asks against the filters of the sources. */
-type QueryReader = {
+export type QueryReader = {
   /**
    * `names`: further filters that have to be known; `null` for any.
    * @throws EntrepotError `loop`, `filter_spec_mismatch`, `bad_request` for a filter, or as a page where no spec is known
@@ -59,7 +59,7 @@ type QueryReader = {
   path: (request: MarketRequest) => RequestPath
 }
 
-type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: boolean }
+export type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: boolean }
 
 export function createQueryReader(parts: MarketParts): QueryReader {
   const { sources, gatewayId, budgetMs } = parts

@@ -19,10 +19,17 @@ import { findListing, type MergedLookup } from './find-listing.ts'
 import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
 import { Holdings } from './holdings.ts'
 import type { Completeness, MarketParts } from './market-parts.ts'
-import { type CheckedQuery, createQueryReader, type MarketQuery, type MarketRequest } from './market-query.ts'
+import {
+  type CheckedQuery,
+  createQueryReader,
+  type MarketQuery,
+  type MarketRequest,
+  type QueryReader,
+  type RequestPath,
+} from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
-import { type MergedPage, type Paging, readPage } from './pages.ts'
+import { type MergedPage, type PageSettings, type Paging, readPage } from './pages.ts'
 import { type Denials, restrictSource } from './restrict-source.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
@@ -86,15 +93,8 @@ type MarketFacets = MergedFacets & Announced & Pick<Hints, 'unplaced'> & { isCur
 const COUNT_MS = 2000
 
 export function createMarket(parts: MarketParts): Market {
-  const { clock, feed, countMs = COUNT_MS, sourceOf = beforeSlash } = parts
-  const { curation } = parts
-  const denials = parts.sources.map(({ source }) => curation && new SourceDenials(source, curation))
-  const sources = parts.sources.map(({ source }, n) =>
-    traceSource(restrictSource(source, denials[n] ?? null)),
-  )
-  for (const [n, one] of denials.entries())
-    one?.onChange((listingIds) => feed?.lookAgain(sources[n]!.name, listingIds))
-  const isCurated = () => denials.some((one) => one?.isActive() === true)
+  const { feed, sourceOf = beforeSlash } = parts
+  const { sources, isCurated, denialsOf, ruleCounts, close } = curateSources(parts)
   const holdings = new Holdings(rankSources(sources))
   const itemPrices = new ItemPrices(parts.tokens)
   const shared = { ...parts, sources, holdings, itemPrices }
@@ -108,40 +108,15 @@ export function createMarket(parts: MarketParts): Market {
     parts.announcesPrivate === true &&
     parts.sources.some(({ source }) => source.visibility === 'private' && !maySee(reader, source))
   const isPlain = sources.every(({ mode }) => mode === 'local')
-  const ask: typeof read.query = async (asked, request, names) => {
+  const ask: QueryReader['query'] = async (asked, request, names) => {
     const checked = await read.query(asked, request, names)
     if (!isPlain) await refuseSplitValues(settings, checked, checked.merge)
     return checked
   }
+  const asking: Asking = { parts, settings, ask, pathOf: read.path, positionOf, isPrivateHidden }
   return {
     tokens: parts.tokens,
-    page: async ({ limit, offset, cursor, suggests = true, ...asked }, request) => {
-      const started = clock.monotonic()
-      const checked = await ask(asked, request)
-      const { query, merge, spec } = checked
-      const position = positionOf(checked)
-      const page = await readPage(settings, query, { limit, offset, cursor }, merge)
-      const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
-      const leftMs = (merge.budgetMs ?? parts.budgetMs) - (clock.monotonic() - started)
-      return {
-        ...page,
-        nearMisses:
-          isMiss && leftMs > 0
-            ? await findNearMisses(settings, { query, spec }, { ...merge, budgetMs: leftMs })
-            : undefined,
-        unplaced: await countUnplaced(settings, { query, spec }, merge),
-        suggestions:
-          suggests && !cursor
-            ? await suggest(settings, { query, spec, total: page.total, isFirst: isMiss }, merge)
-            : undefined,
-        hasPrivate: isPrivateHidden(request),
-        isCurrent: bothHold(
-          validityOf(page, asked.filters.length === 0 ? null : spec, clock),
-          position?.isGood,
-        ),
-        changesPosition: position?.text,
-      }
-    },
+    page: (asked, request) => readMarketPage(asking, asked, request),
     stream: async (asked, request) => {
       const checked = await ask(asked, request)
       const { query, merge, spec } = checked
@@ -158,35 +133,11 @@ export function createMarket(parts: MarketParts): Market {
       const { reader, signal } = request
       return findListing(settings, { listingId, ...path }, { reader, signal, named, isLoop })
     },
-    facets: async ({ by: asBy, pricesBy = null, ...asked }, request) => {
-      const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
-      const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
-      const { query, merge, spec } = await ask(asked, request, names)
-      const fields = facetFields(by, spec.filters)
-      const { per } = asked.prices
-      const counted = await readFacets(settings, { ...query, by: fields, per }, merge)
-      const facets =
-        pricesBy === null
-          ? counted
-          : await withPrices(settings, counted, { name: pricesBy, query, spec, per }, merge)
-      const unplaced = await countUnplaced(settings, { query, spec }, merge)
-      const hasFilters = asked.filters.length > 0 || names?.length !== 0
-      return {
-        ...facets,
-        unplaced,
-        hasPrivate: isPrivateHidden(request),
-        isCurrent: validityOf(facets, hasFilters ? spec : null, clock),
-      }
-    },
+    facets: (asked, request) => readMarketFacets(asking, asked, request),
     filterSpec: (request) => read.spec(request),
     filters: async (request, isCounted) => {
       const spec = await read.spec(request)
-      const { isLoop: _, ...path } = read.path(request)
-      const { reader, signal } = request
-      const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
-      const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
-      const count = () => readFacets(settings, query, { reader, signal, budgetMs: countMs })
-      const counts = isCounted ? await unlessRefused(count()) : null
+      const counts = isCounted ? await countValues(asking, spec, request) : null
       return describeFilters(spec, visibleTo(request), counts, parts)
     },
     vocabulary: ({ reader, signal, budgetMs }) =>
@@ -198,21 +149,114 @@ export function createMarket(parts: MarketParts): Market {
     },
     listingCounts: (request) => countListings(settings, request, isCurated()),
     isPrivateHidden,
-    denialsOf: (name) => {
-      const one = denials[parts.sources.findIndex(({ source }) => source.name === name)]
-      return one?.isActive() === true ? one : null
-    },
-    ruleCounts: async (signal) => {
-      const counts = await Promise.all(
-        denials.map((one) => one?.counts(read.path({ reader: SEES_ALL, signal }), signal) ?? []),
-      )
-      return new Map(parts.sources.map(({ source }, n) => [source.name, counts[n]!]))
-    },
+    denialsOf,
+    ruleCounts: (signal) => ruleCounts(read.path({ reader: SEES_ALL, signal }), signal),
     close: () => {
       holdings.close()
+      close()
+    },
+  }
+}
+
+/** The sources without what the operator leaves out. */
+function curateSources({ sources: all, curation, feed }: MarketParts) {
+  const denials = all.map(({ source }) => curation && new SourceDenials(source, curation))
+  const sources = all.map(({ source }, n) => traceSource(restrictSource(source, denials[n] ?? null)))
+  for (const [n, one] of denials.entries())
+    one?.onChange((listingIds) => feed?.lookAgain(sources[n]!.name, listingIds))
+  return {
+    sources,
+    isCurated: () => denials.some((one) => one?.isActive() === true),
+    denialsOf: (name: string): Denials | null => {
+      const one = denials[all.findIndex(({ source }) => source.name === name)]
+      return one?.isActive() === true ? one : null
+    },
+    ruleCounts: async (path: RequestPath, signal: AbortSignal) => {
+      const counts = await Promise.all(denials.map((one) => one?.counts(path, signal) ?? []))
+      return new Map(all.map(({ source }, n) => [source.name, counts[n]!]))
+    },
+    close: () => {
       for (const one of denials) one?.close()
     },
   }
+}
+
+/** What each question of a market is answered with. */
+type Asking = {
+  parts: MarketParts
+  settings: PageSettings
+  ask: QueryReader['query']
+  pathOf: QueryReader['path']
+  positionOf: (checked: CheckedQuery) => ReturnType<typeof currentPosition> | undefined
+  isPrivateHidden: Market['isPrivateHidden']
+}
+
+async function readMarketPage(
+  { parts, settings, ask, positionOf, isPrivateHidden }: Asking,
+  { limit, offset, cursor, suggests = true, ...asked }: Parameters<Market['page']>[0],
+  request: MarketRequest,
+): Promise<Page> {
+  const { clock } = parts
+  const started = clock.monotonic()
+  const checked = await ask(asked, request)
+  const { query, merge, spec } = checked
+  const position = positionOf(checked)
+  const page = await readPage(settings, query, { limit, offset, cursor }, merge)
+  const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
+  const leftMs = (merge.budgetMs ?? parts.budgetMs) - (clock.monotonic() - started)
+  return {
+    ...page,
+    nearMisses:
+      isMiss && leftMs > 0
+        ? await findNearMisses(settings, { query, spec }, { ...merge, budgetMs: leftMs })
+        : undefined,
+    unplaced: await countUnplaced(settings, { query, spec }, merge),
+    suggestions:
+      suggests && !cursor
+        ? await suggest(settings, { query, spec, total: page.total, isFirst: isMiss }, merge)
+        : undefined,
+    hasPrivate: isPrivateHidden(request),
+    isCurrent: bothHold(validityOf(page, asked.filters.length === 0 ? null : spec, clock), position?.isGood),
+    changesPosition: position?.text,
+  }
+}
+
+async function readMarketFacets(
+  { parts, settings, ask, isPrivateHidden }: Asking,
+  { by: asBy, pricesBy = null, ...asked }: Parameters<Market['facets']>[0],
+  request: MarketRequest,
+): Promise<MarketFacets> {
+  const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
+  const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
+  const { query, merge, spec } = await ask(asked, request, names)
+  const fields = facetFields(by, spec.filters)
+  const { per } = asked.prices
+  const counted = await readFacets(settings, { ...query, by: fields, per }, merge)
+  const facets =
+    pricesBy === null
+      ? counted
+      : await withPrices(settings, counted, { name: pricesBy, query, spec, per }, merge)
+  const unplaced = await countUnplaced(settings, { query, spec }, merge)
+  const hasFilters = asked.filters.length > 0 || names?.length !== 0
+  return {
+    ...facets,
+    unplaced,
+    hasPrivate: isPrivateHidden(request),
+    isCurrent: validityOf(facets, hasFilters ? spec : null, parts.clock),
+  }
+}
+
+/** The values that open listings have, by filter; `null` where the sources' answers are refused. */
+function countValues(
+  { parts, settings, pathOf }: Asking,
+  spec: CurrentSpec,
+  request: MarketRequest,
+): Promise<MergedFacets | null> {
+  const { isLoop: _, ...path } = pathOf(request)
+  const { reader, signal } = request
+  const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
+  const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
+  return unlessRefused(readFacets(settings, query, { reader, signal, budgetMs: parts.countMs ?? COUNT_MS }))
 }
 
 type Counted = { query: ListingQuery; spec: CurrentSpec; total: number; isFirst: boolean }

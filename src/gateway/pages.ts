@@ -27,7 +27,7 @@ export type MergedPage = Reports & {
   areBoundsCurrent: () => boolean
 }
 
-type PageSettings = MergeSettings & {
+export type PageSettings = MergeSettings & {
   /** `null`: no cursors. */
   cursors: Cursors | null
   /** Default: `MAX_DEPTH`, and none for the own Registry alone. */

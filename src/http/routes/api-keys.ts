@@ -28,105 +28,113 @@ export type ApiKeyOptions = {
   views: readonly string[]
 }
 
-export const apiKeyRoutes = ({ keys, keyUsage, clock, views }: ApiKeyOptions): Route[] => [
-  {
-    method: 'POST',
-    path: '/admin/api-keys',
-    gate: 'admin',
-    act: 'key.mint',
-    summary: 'Mint an API key',
-    description:
-      'A read key opens the read routes, a write key the write routes as well, and a metrics key only `GET /metrics`. ' +
-      'An admin key opens what `REGISTRY_ADMIN_API_KEY` opens, but mints no admin keys. Only this response has the raw key.',
-    body: mintRequestSchema,
-    responses: { 201: { description: 'The key', schema: mintedKeySchema } },
-    problems: [403],
-    handle: async (request) => {
-      const parsed = mintRequestSchema.safeParse(objectBody(request).value)
-      if (!parsed.success) throw invalidBody(parsed.error)
-      const { name, scope, expires_in_days: days = null, view = null } = parsed.data
-      request.note({ subject: `${name.trim()} (${scope})` })
-      if (scope === 'admin' && keyOf(request.caller) !== null)
-        throw new EntrepotError('forbidden', NO_ADMIN_KEYS)
-      if (view !== null && !views.includes(view)) throw unknownView(view, views)
-      const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
-      const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt, view })
-      request.note({
-        subject: describeKey(key),
-        minted: { id: key.id, name: key.name, scope: key.scope },
-      })
-      const minted: MintedKeyJson = { ...common(key), key: raw }
-      return { ...json(minted, 201), headers: NO_STORE }
-    },
-  },
-  {
-    method: 'POST',
-    path: '/admin/api-keys/rotate',
-    gate: 'admin',
-    act: 'key.rotate',
-    summary: 'Mint a key that replaces another',
-    description:
-      'The new key has the name, the scope, the view and the lifetime of the only active key of that name, which expires after ' +
-      'the overlap. Only this response has the raw key.',
-    body: rotateRequestSchema,
-    responses: { 201: { description: 'The new key', schema: rotatedKeySchema } },
-    problems: [403, 404, 409],
-    handle: async (request) => {
-      const parsed = rotateRequestSchema.safeParse(objectBody(request).value)
-      if (!parsed.success) throw invalidBody(parsed.error)
-      const { name, overlap_seconds: overlapSeconds } = parsed.data
-      request.note({ subject: name })
-      const now = clock.now() * 1000
-      if (keys.active(name, now).scope === 'admin' && keyOf(request.caller) !== null)
-        throw new EntrepotError('forbidden', NO_ADMIN_KEYS)
-      const { key, raw, replaced } = await keys.rotate(name, { overlapSeconds, now })
-      request.note({
-        subject: describeKey(key),
-        minted: { id: key.id, name: key.name, scope: key.scope },
-      })
-      const replaces = { id: replaced.id, expires_at: formatTimestamp(replaced.expiresAt!) }
-      return { ...json({ ...common(key), key: raw, replaces }, 201), headers: NO_STORE }
-    },
-  },
-  {
-    method: 'GET',
-    path: '/admin/api-keys',
-    gate: 'admin',
-    summary: 'List the API keys',
-    description: 'Newest first, revoked keys included. Raw keys are not shown.',
-    responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
-    handle: async () => {
-      const uses = await keyUsage.read()
-      return {
-        ...json(
-          keys.list().map((key) => ({
-            ...toJson(key, uses.get(key.id)),
-            ...(keys.isDeclared(key) && { declared: true }),
-          })),
-        ),
-        headers: NO_STORE,
-      }
-    },
-  },
-  {
-    method: 'DELETE',
-    path: '/admin/api-keys/:key_id',
-    gate: 'admin',
-    act: 'key.revoke',
-    summary: 'Revoke an API key',
-    description: 'Revoking a revoked key succeeds and changes nothing.',
-    parameters: [KEY_ID],
-    responses: { 204: { description: 'Revoked' } },
-    problems: [404, 409, 422],
-    handle: async ({ params, note }) => {
-      const id = readIntegerParameter(KEY_ID, params.key_id)!
-      const key = keys.list().find((one) => one.id === id)
-      if (key !== undefined) note({ subject: describeKey(key) })
-      if (await keys.revoke(id)) return { status: 204 }
-      throw new EntrepotError('not_found', `API key ${id} not found`)
-    },
-  },
+export const apiKeyRoutes = (options: ApiKeyOptions): Route[] => [
+  mintRoute(options),
+  rotateRoute(options),
+  listRoute(options),
+  revokeRoute(options),
 ]
+
+const mintRoute = ({ keys, clock, views }: ApiKeyOptions): Route => ({
+  method: 'POST',
+  path: '/admin/api-keys',
+  gate: 'admin',
+  act: 'key.mint',
+  summary: 'Mint an API key',
+  description:
+    'A read key opens the read routes, a write key the write routes as well, and a metrics key only `GET /metrics`. ' +
+    'An admin key opens what `REGISTRY_ADMIN_API_KEY` opens, but mints no admin keys. Only this response has the raw key.',
+  body: mintRequestSchema,
+  responses: { 201: { description: 'The key', schema: mintedKeySchema } },
+  problems: [403],
+  handle: async (request) => {
+    const parsed = mintRequestSchema.safeParse(objectBody(request).value)
+    if (!parsed.success) throw invalidBody(parsed.error)
+    const { name, scope, expires_in_days: days = null, view = null } = parsed.data
+    request.note({ subject: `${name.trim()} (${scope})` })
+    if (scope === 'admin' && keyOf(request.caller) !== null)
+      throw new EntrepotError('forbidden', NO_ADMIN_KEYS)
+    if (view !== null && !views.includes(view)) throw unknownView(view, views)
+    const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
+    const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt, view })
+    request.note({
+      subject: describeKey(key),
+      minted: { id: key.id, name: key.name, scope: key.scope },
+    })
+    const minted: MintedKeyJson = { ...common(key), key: raw }
+    return { ...json(minted, 201), headers: NO_STORE }
+  },
+})
+
+const rotateRoute = ({ keys, clock }: ApiKeyOptions): Route => ({
+  method: 'POST',
+  path: '/admin/api-keys/rotate',
+  gate: 'admin',
+  act: 'key.rotate',
+  summary: 'Mint a key that replaces another',
+  description:
+    'The new key has the name, the scope, the view and the lifetime of the only active key of that name, which expires after ' +
+    'the overlap. Only this response has the raw key.',
+  body: rotateRequestSchema,
+  responses: { 201: { description: 'The new key', schema: rotatedKeySchema } },
+  problems: [403, 404, 409],
+  handle: async (request) => {
+    const parsed = rotateRequestSchema.safeParse(objectBody(request).value)
+    if (!parsed.success) throw invalidBody(parsed.error)
+    const { name, overlap_seconds: overlapSeconds } = parsed.data
+    request.note({ subject: name })
+    const now = clock.now() * 1000
+    if (keys.active(name, now).scope === 'admin' && keyOf(request.caller) !== null)
+      throw new EntrepotError('forbidden', NO_ADMIN_KEYS)
+    const { key, raw, replaced } = await keys.rotate(name, { overlapSeconds, now })
+    request.note({
+      subject: describeKey(key),
+      minted: { id: key.id, name: key.name, scope: key.scope },
+    })
+    const replaces = { id: replaced.id, expires_at: formatTimestamp(replaced.expiresAt!) }
+    return { ...json({ ...common(key), key: raw, replaces }, 201), headers: NO_STORE }
+  },
+})
+
+const listRoute = ({ keys, keyUsage }: ApiKeyOptions): Route => ({
+  method: 'GET',
+  path: '/admin/api-keys',
+  gate: 'admin',
+  summary: 'List the API keys',
+  description: 'Newest first, revoked keys included. Raw keys are not shown.',
+  responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
+  handle: async () => {
+    const uses = await keyUsage.read()
+    return {
+      ...json(
+        keys.list().map((key) => ({
+          ...toJson(key, uses.get(key.id)),
+          ...(keys.isDeclared(key) && { declared: true }),
+        })),
+      ),
+      headers: NO_STORE,
+    }
+  },
+})
+
+const revokeRoute = ({ keys }: ApiKeyOptions): Route => ({
+  method: 'DELETE',
+  path: '/admin/api-keys/:key_id',
+  gate: 'admin',
+  act: 'key.revoke',
+  summary: 'Revoke an API key',
+  description: 'Revoking a revoked key succeeds and changes nothing.',
+  parameters: [KEY_ID],
+  responses: { 204: { description: 'Revoked' } },
+  problems: [404, 409, 422],
+  handle: async ({ params, note }) => {
+    const id = readIntegerParameter(KEY_ID, params.key_id)!
+    const key = keys.list().find((one) => one.id === id)
+    if (key !== undefined) note({ subject: describeKey(key) })
+    if (await keys.revoke(id)) return { status: 204 }
+    throw new EntrepotError('not_found', `API key ${id} not found`)
+  },
+})
 
 const NO_ADMIN_KEYS =
   'An admin key mints no admin keys: use REGISTRY_ADMIN_API_KEY, or entrepot keys mint --store beside the store'
