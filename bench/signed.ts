@@ -37,7 +37,7 @@ export const signed: Bench = {
       for (const scheme of ['ed25519', 'eip191'] as const) {
         const signer = openSigner({ scheme, key: randomBytes(32) })!
         for (const [what, target, budget] of [
-          ['one listing', single, scheme === 'ed25519' ? '0.6' : ''],
+          ['one listing', single, scheme === 'ed25519' ? '0.5' : ''],
           ['a page of 50', '/listings?status=open&limit=50', ''],
         ] as const) {
           const measured = await measure(entrepot, target, signer)
