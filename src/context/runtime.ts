@@ -171,6 +171,7 @@ function openReplica(
   const options = {
     filters,
     vocabulary,
+    // A replica is known by its spec, which a runtime that continues it has, too.
     onFault: (cause: unknown) => storeHealth.failed(spec, cause),
     onRecovery: () => storeHealth.recovered(spec),
     onReload: (listings: object) => log.warn(listings, 'changelog lost, listings loaded again'),
