@@ -40,7 +40,7 @@ const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   4: 'no Registry answered, or only with 429 or 5xx: it may do so later',
   65: 'invalid input data',
   74: 'the output could not be written',
-  77: 'not authorized',
+  77: 'not authorized: a key is refused or missing, or a Registry answers signed requests only',
   78: 'invalid configuration',
   130: 'interrupted; what was done until then is printed',
 }

@@ -1,3 +1,4 @@
+import { isRefusal } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 
@@ -32,7 +33,7 @@ export const usageError = (message: string): CliError => new CliError(EXIT.failu
 export function exitCodeOfError(cause: unknown): ExitCode {
   if (cause instanceof CliError) return cause.exitCode
   if (cause instanceof ConfigError) return EXIT.badConfig
-  if (cause instanceof SourceError) return exitCodeOfFailedRead(cause.reason === 'unauthorized')
+  if (cause instanceof SourceError) return exitCodeOfFailedRead(isRefusal(cause.reason))
   return EXIT.failure
 }
 
@@ -50,8 +51,8 @@ export function describeFileError(cause: unknown): string {
   return code === 'ENOENT' ? 'no such file' : message
 }
 
-export const exitCodeOfFailedRead = (isUnauthorized: boolean): ExitCode =>
-  isUnauthorized ? EXIT.notAuthorized : EXIT.noAnswer
+export const exitCodeOfFailedRead = (isRefused: boolean): ExitCode =>
+  isRefused ? EXIT.notAuthorized : EXIT.noAnswer
 
 /** A server error, and a rate limit, may pass: so may a Registry that does not answer. */
 export function exitCodeOfStatus(status: number): ExitCode {

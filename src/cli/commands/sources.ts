@@ -1,3 +1,4 @@
+import { isRefusal } from '../../domain/source/reasons.ts'
 import { formatAge } from '../../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
 import { describeMode } from '../../wire/describe-mode.ts'
@@ -33,7 +34,7 @@ export const sourcesCommand: CommandDefinition<JsonOptions> = {
 }
 
 const exitCodeOfInspection = (report: Inspection): ExitCode =>
-  'error' in report ? exitCodeOfFailedRead(report.reason === 'unauthorized') : EXIT.ok
+  'error' in report ? exitCodeOfFailedRead(isRefusal(report.reason)) : EXIT.ok
 
 type SourceRow = { at: string; source: JsonObject }
 

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit'
 import { safeText } from '../../domain/safe-text.ts'
+import { isRefusal } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { formatJson, type JsonValue, listAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
@@ -101,7 +102,7 @@ async function judge(
     return unjudged(describeErrorResponse(response), isUnauthorized(response))
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    return unjudged(describeSourceError(cause), cause.reason === 'unauthorized')
+    return unjudged(describeSourceError(cause), isRefusal(cause.reason))
   }
 }
 

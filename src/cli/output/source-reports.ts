@@ -1,6 +1,7 @@
 import { plural } from '../../domain/plural.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
+import { isRefusal } from '../../domain/source/reasons.ts'
 import { formatAge } from '../../domain/timestamp.ts'
 import { renderItem } from '../../gateway/envelope.ts'
 import type { Hints } from '../../gateway/hints.ts'
@@ -77,7 +78,7 @@ export function printNearMisses(
 
 export function exitCodeOfReports(reports: readonly Pick<SourceNote, 'state' | 'reason'>[]): ExitCode {
   const codes = reports.map(({ state, reason }) =>
-    hasAnswered(state) ? EXIT.ok : exitCodeOfFailedRead(reason === 'unauthorized'),
+    hasAnswered(state) ? EXIT.ok : exitCodeOfFailedRead(isRefusal(reason)),
   )
   return combineExitCodes(codes, EXIT.noAnswer)
 }

@@ -128,6 +128,10 @@ export function traitsOf(reason: SourceReason): Traits {
   return isNamed(reason) ? REASONS[reason] : traitsOfStatus(Number(reason.slice('http_'.length)))
 }
 
+/** Whether the source refused what a request carried, or lacked: asking again does not help. */
+export const isRefusal = (reason: unknown): boolean =>
+  isSourceReason(reason) && traitsOf(reason).fault === 'credential'
+
 /** Whether an upstream may report it as its `reason`. */
 export function isSourceReason(value: unknown): value is SourceReason {
   return typeof value === 'string' && (REASON_NAMES.includes(value) || /^http_\d{3}$/.test(value))

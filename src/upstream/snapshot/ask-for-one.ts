@@ -1,7 +1,7 @@
 import { type Clock, raceAbort } from '../../domain/clock.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Item, Range, Reading, Source } from '../../domain/source/reading.ts'
-import { traitsOf } from '../../domain/source/reasons.ts'
+import { isRefusal } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { parseObject } from '../../json/value.ts'
 
@@ -39,8 +39,8 @@ export async function askForOne(
   try {
     return await raceAbort(Promise.race([read(query, range, signal), late.promise]), signal)
   } catch (error) {
-    const isRefusal = !(error instanceof SourceError) || traitsOf(error.reason).fault === 'credential'
-    if (signal.aborted || !isRefusal) return null
+    const isRefused = !(error instanceof SourceError) || isRefusal(error.reason)
+    if (signal.aborted || !isRefused) return null
     throw error
   } finally {
     cancel()

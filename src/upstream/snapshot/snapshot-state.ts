@@ -1,6 +1,6 @@
 import type { HeldChange } from '../../domain/source/held.ts'
 import { HeldChanges } from '../../domain/source/held-changes.ts'
-import { traitsOf } from '../../domain/source/reasons.ts'
+import { isRefusal } from '../../domain/source/reasons.ts'
 import type { SharedPullId, SnapshotFacts, Totals } from '../../domain/source/saved-snapshot.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceStatus } from '../../domain/source/source-status.ts'
@@ -115,5 +115,5 @@ const NO_COPIES: ChangedCopies = { listingIds: [], before: () => [] }
 
 /** Whether nothing of the upstream may be shown. */
 export function isHiding({ reason }: SourceError): boolean {
-  return traitsOf(reason).fault === 'credential' || reason === 'schema_mismatch'
+  return isRefusal(reason) || reason === 'schema_mismatch'
 }

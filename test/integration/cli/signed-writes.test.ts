@@ -201,7 +201,9 @@ test('signed Registry: without a pin it is asked plain, and doctor, reads and wr
   const doctor = await runCli(['doctor', '-r', url, '--discovery-timeout', '60'])
   t.is(doctor.code, 77)
   t.regex(doctor.stdout, hint)
-  t.regex((await runCli(['listings', '-r', url, '--discovery-timeout', '60'])).stderr, hint)
+  const read = await runCli(['listings', '-r', url, '--discovery-timeout', '60'])
+  t.regex(read.stderr, hint)
+  t.is(read.code, 77, 'it does not answer later, either')
   const file = temporaryFile(t, 'l.json', JSON.stringify(listing('a')))
   const env = { ENTREPOT_PRIVATE_KEY: ALICE_KEY }
   t.regex((await runCli(['publish', file, '-r', url, '--force'], { env })).stderr, hint)
