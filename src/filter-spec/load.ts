@@ -15,16 +15,8 @@ import { namesIn } from './query-names.ts'
 import { filterEntry, MAX_FILTERS, specFile } from './spec-file.ts'
 import { readYaml } from './yaml-document.ts'
 
-/** The file that was read last: a start reads it twice, and most reloads find it as it was. */
-let latest: { file: string; text: string; spec: FilterSpec } | null = null
-
-/** An object of its own for each reader, over the same filters. @throws ConfigError with every problem */
-export function readFilterSpec(file: string): FilterSpec {
-  const text = readText(file)
-  if (latest?.file !== file || latest.text !== text)
-    latest = { file, text, spec: parseFilterSpec(text, file) }
-  return { ...latest.spec }
-}
+/** @throws ConfigError with every problem */
+export const readFilterSpec = (file: string): FilterSpec => parseFilterSpec(readText(file), file)
 
 /** @throws ConfigError with every problem: its path is file, key and filter, its message the reason */
 export function parseFilterSpec(text: string, file: string): FilterSpec {

@@ -1,5 +1,3 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import test from 'ava'
 import { ConfigError, EntrepotError } from '../../../src/errors.ts'
 import { canonicalJson } from '../../../src/filter-spec/etag.ts'
@@ -10,7 +8,6 @@ import { parseFilterSpec, readFilterSpec } from '../../../src/filter-spec/load.t
 import { parseCriteria } from '../../../src/filter-spec/parameters.ts'
 import { readYaml } from '../../../src/filter-spec/yaml-document.ts'
 import { type FilterVector, filterVectors } from '../../helpers/filter-vectors.ts'
-import { temporaryFolder } from '../../helpers/run-cli.ts'
 
 const filter = 'name: f, path: $.f, op: in, value_type: string'
 const head = 'version: 1\nlisting_shape: {}\n'
@@ -414,17 +411,4 @@ for (const [json, texts] of Object.entries(readings)) {
 
 test('YAML: a directive for another version changes nothing', (t) => {
   t.deepEqual(readYaml('%YAML 1.2\n---\nv: yes'), { value: { v: true } })
-})
-
-test('filter spec: a file is read again once it has changed, and each reader has an object of its own', (t) => {
-  const folder = temporaryFolder(t)
-  const file = join(folder, 'spec.yaml')
-  copyFileSync('config/filter-spec.yaml', file)
-  const [one, other] = [readFilterSpec(file), readFilterSpec(file)]
-  t.not(one, other, 'the health of the store knows a replica by its spec')
-  t.is(one.filters, other.filters)
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/^version: .*/m, 'version: 99'))
-  t.is(String(readFilterSpec(file).version), '99')
-  copyFileSync('config/filter-spec.yaml', file)
-  t.is(readFilterSpec(file).etag, one.etag)
 })
