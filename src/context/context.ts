@@ -119,6 +119,11 @@ export class Context {
     return this.#current.config
   }
 
+  /** Resolves when each upstream was requested once, with any outcome. */
+  get ready(): Promise<unknown> {
+    return this.#current.ready
+  }
+
   get routes(): readonly Route[] {
     return this.#current.routes
   }

@@ -1,26 +1,34 @@
 import type { ExecutionContext } from 'ava'
-import type { Overrides } from '../../src/context/process.ts'
 import { eventually } from './eventually.ts'
 import { type FakeOptions, type FakeRegistry, listingTexts, startFakeRegistry } from './fake-registry.ts'
-import { type Reply, type RunningService, startRegistry, type Teardown } from './registry.ts'
+import {
+  type RegistryOptions,
+  type Reply,
+  type RunningService,
+  startRegistry,
+  type Teardown,
+} from './registry.ts'
 
 /** An upstream of a gateway under test. `settings`: further lines of its `[[upstreams]]` table. */
 export type UpstreamEntry = { name: string; url: string; settings?: string; allowPrivateAddresses?: boolean }
 
-/** The gateway file over these upstreams, which are live unless their settings have a mode. */
+/** Of an upstream that is read for each question, and not held in memory. */
+export const LIVE = 'mode = "live"\n'
+
+/** The gateway file over these upstreams. */
 export const gatewayToml = (upstreams: readonly UpstreamEntry[], more = ''): string =>
   [
     more,
     ...upstreams.map(
       ({ name, url, settings = '', allowPrivateAddresses = true }) =>
         `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = ${allowPrivateAddresses}\n` +
-        `${/^mode\b/m.test(settings) ? '' : 'mode = "live"\n'}${settings}\n`,
+        `${settings}\n`,
     ),
   ].join('\n')
 
-type Options = Overrides & { environment?: Record<string, string>; more?: string }
+type Options = Omit<RegistryOptions, 'toml'> & { more?: string }
 
-/** The real service as a gateway over these upstreams, closed when the test ends. */
+/** The real service as a gateway that has pulled these upstreams, or failed to. Closed when the test ends. */
 export const startGateway = (
   t: Teardown,
   upstreams: readonly UpstreamEntry[],
@@ -67,7 +75,7 @@ export async function startUnchecked(
     publishers: [[1, `0x${'a'.repeat(40)}`]],
   })
   return startGateway(t, [
-    { name: 'large', url: large.url, settings: 'scan_limit = 100' },
+    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 100` },
     { name: 'small', url: small.url },
   ])
 }

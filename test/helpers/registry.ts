@@ -18,11 +18,13 @@ export type RunningService = {
 }
 export type Reply = { status: number; headers: Headers; text: string; json: () => Record<string, unknown> }
 
-type Options = Overrides & {
+export type RegistryOptions = Overrides & {
   environment?: Record<string, string>
   toml?: string
   stalledMs?: number
   headersMs?: number
+  /** Whether to wait until each upstream was pulled or has failed (default). */
+  isLoaded?: boolean
 }
 
 /** A test, or another owner with a teardown. */
@@ -31,7 +33,7 @@ export type Teardown = Pick<ExecutionContext, 'teardown'>
 /** The real service on a free port with a store in memory, closed when the test ends. */
 export async function startRegistry(
   t: Teardown,
-  { environment, toml = '', stalledMs, headersMs, ...overrides }: Options = {},
+  { environment, toml = '', stalledMs, headersMs, isLoaded = true, ...overrides }: RegistryOptions = {},
 ): Promise<RunningService> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
   const file = join(folder, 'gateway.toml')
@@ -51,6 +53,7 @@ export async function startRegistry(
     await service.close()
     await rm(folder, { recursive: true })
   })
+  if (isLoaded) await context.ready
   return {
     url: service.url,
     get: (path, headers = {}) => send(`${service.url}${path}`, { headers }),

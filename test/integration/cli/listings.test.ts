@@ -3,7 +3,7 @@ import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../../demo/offers.ts'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
-import { startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
@@ -433,8 +433,8 @@ test.serial(
     const gateway = await startGateway(
       t,
       [
-        { name: 'well', url: well.url },
-        { name: 'away', url: away.url },
+        { name: 'well', url: well.url, settings: LIVE },
+        { name: 'away', url: away.url, settings: LIVE },
       ],
       { more },
     )

@@ -3,7 +3,7 @@ import test from 'ava'
 import { createLogger } from '../../../src/log.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, LIVE, patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -133,7 +133,7 @@ test('reload: a smaller cache keeps recent Readings, which serve a failing upstr
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const clock = manualClock()
   const file = (bytes: number) =>
-    patientToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)
+    patientToml([{ name: 'one', url: fake.url, settings: LIVE }], `[cache]\nmax_bytes = ${bytes}\n`)
   const { get, reload } = await startRegistry(t, { toml: file(1_000_000), clock })
   await get('/listings')
   fake.script = [{ kind: 'status', status: 404 }]
@@ -284,7 +284,12 @@ test('reload: ten reloads leave no timer', async (t) => {
       ],
       `[gateway]\nbudget_ms = ${1000 + n}\n`,
     )
-  const { get, reload } = await startRegistry(t, { toml: behind(0), clock, random: () => 0.5 })
+  const { get, reload } = await startRegistry(t, {
+    toml: behind(0),
+    clock,
+    random: () => 0.5,
+    isLoaded: false,
+  })
   const pending: number[] = []
   for (let n = 1; n <= 10; n++) {
     const reloading = reload(behind(n))

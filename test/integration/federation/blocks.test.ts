@@ -1,13 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
 import type { ChangeJson } from '../../../src/wire/change.ts'
+import { block, unblock } from '../../helpers/blocks.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../helpers/follower.ts'
 import { startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
-import { ownRedis } from '../../helpers/redis.ts'
-import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
+import { type RunningService, send } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
-import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const CAROL = `0x${'c'.repeat(40)}`
@@ -44,19 +43,6 @@ async function openMarket(t: ExecutionContext): Promise<RunningService> {
   t.is((await publish(service.url, BOB, { listing_id: 'bobs' })).status, 201)
   return service
 }
-
-async function block(service: RunningService, body: object): Promise<number> {
-  const answer = await postJson(
-    `${service.url}/admin/blocks`,
-    JSON.stringify({ reason: 'spam', ...body }),
-    ADMIN,
-  )
-  if (answer.status !== 201) throw new Error(answer.text)
-  return Number(answer.json().id)
-}
-
-const unblock = ({ url }: RunningService, id: number) =>
-  send(`${url}/admin/blocks/${id}`, { method: 'DELETE', headers: ADMIN })
 
 async function shown(service: RunningService, query = ''): Promise<string[]> {
   const { items, total_after_filter } = (await service.get(`/listings${query}`)).json() as {
@@ -212,7 +198,9 @@ test('block: a cursor and a stream that run go on without what it hides', async 
     items.map(({ listing_id }) => listing_id),
     ['bobs'],
   )
-  const stream = await fetch(`${service.url}/changes`, { headers: { Accept: 'text/event-stream' } })
+  const stream = await fetch(`${service.url}/changes?sources=local,held`, {
+    headers: { Accept: 'text/event-stream' },
+  })
   const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
   t.teardown(() => reader.cancel())
   await block(service, { subject: ALICE.address })
@@ -226,53 +214,6 @@ test('block: a cursor and a stream that run go on without what it hides', async 
   let events = ''
   while (events.split('"type":"removed"').length < 3) events += (await reader.read()).value ?? ''
   t.deepEqual([...events.matchAll(/"listing_id":"(\w+)"/g)].map(([, id]) => id).sort(), ['own', 'shared'])
-})
-
-test('block: it holds on every replica of a Redis, and is refused while Redis is away', async (t) => {
-  const redis = await ownRedis(t)
-  const proxy = await startTcpProxy(Number(new URL(redis.url).port))
-  t.teardown(() => proxy.close())
-  const [one, other] = await Promise.all(
-    [redis.url, `redis://127.0.0.1:${proxy.port}`].map((url) =>
-      startRegistry(t, { environment: { REGISTRY_ADMIN_API_KEY: 'admin', STORE_URL: url } }),
-    ) as [Promise<RunningService>, Promise<RunningService>],
-  )
-  t.is((await publish(one.url, ALICE, { listing_id: 'own' })).status, 201)
-  const totalAt = async ({ get }: RunningService) => (await get('/listings')).json().total_after_filter
-  await eventually('the listing at the other', async () => (await totalAt(other)) === 1)
-  const id = await block(one, { subject: ALICE.address })
-  t.is(await totalAt(one), 0, 'at once')
-  await eventually('blocked at the other', async () => (await totalAt(other)) === 0)
-  t.is((await publish(other.url, ALICE, { listing_id: 'more' })).status, 403)
-  t.is((await unblock(other, id)).status, 204)
-  await eventually('shown again', async () => (await totalAt(one)) === 1)
-  const audit = JSON.parse((await other.get('/admin/audit', ADMIN)).text) as { act: string }[]
-  t.deepEqual(
-    audit.map(({ act }) => act),
-    ['block.add', 'block.end'],
-  )
-
-  proxy.cut()
-  const apart = await block(one, { subject: ALICE.address })
-  t.is(await totalAt(one), 0)
-  t.is(await totalAt(other), 1, 'a replica that is cut off goes on from memory')
-  t.is((await publish(other.url, ALICE, { listing_id: 'more' })).status, 503, 'and takes nothing')
-  proxy.mend()
-  await eventually('blocked at the replica that is back', async () => (await totalAt(other)) === 0)
-  await unblock(one, apart)
-
-  await redis.end()
-  const body = JSON.stringify({ subject: ALICE.address, reason: 'spam' })
-  const refused = await postJson(`${one.url}/admin/blocks`, body, ADMIN)
-  t.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5'])
-  t.regex(String(refused.json().detail), /^The store cannot be used right now .* Nothing was acknowledged/)
-  t.is(await totalAt(one), 1, 'reads go on from memory, without the block')
-  await redis.start()
-  await eventually(
-    'blocked',
-    async () => (await postJson(`${one.url}/admin/blocks`, body, ADMIN)).status === 201,
-  )
-  await eventually('blocked at the other', async () => (await totalAt(other)) === 0)
 })
 
 test('block: it reaches its source alone, and the best of the others decides', async (t) => {

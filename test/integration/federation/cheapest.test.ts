@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { type FakeRegistry, listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { seededRandom } from '../../helpers/random.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { idsOf, walkAll } from '../../helpers/sequence.ts'
@@ -212,7 +212,7 @@ test('by price, an upstream that fails or is too large makes the answer incomple
   const gateway = await startGateway(t, [
     { name: 'a', url: a.url },
     { name: 'b', url: b.url },
-    { name: 'large', url: c.url, settings: 'scan_limit = 50' },
+    { name: 'large', url: c.url, settings: `${LIVE}scan_limit = 50` },
   ])
   for (const path of [`${QUESTION}&limit=200`, `${QUESTION}&limit=200&price_max=1000`]) {
     const page = await read(gateway, path)

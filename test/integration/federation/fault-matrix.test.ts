@@ -97,6 +97,7 @@ async function stage(
       random: () => 0.5,
       more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n${identityToml(t)}`,
       environment: { STORE_URL: temporaryStore(t) },
+      isLoaded: false,
     },
   )
   const ending = (requested: readonly FailingUpstream[]): number =>

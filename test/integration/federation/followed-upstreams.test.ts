@@ -5,7 +5,6 @@ import { listingTexts } from '../../helpers/fake-registry.ts'
 import { startGateway, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
-import { ownRedis } from '../../helpers/redis.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
 import { startScriptedEntrepot } from '../../helpers/scripted-entrepot.ts'
 
@@ -188,24 +187,6 @@ test('a followed upstream: a copy of a source that its gateway does not follow s
     'x-0000 of inner/a',
     'x-0001 of inner/a',
   ])
-})
-
-test('a followed upstream: a shared pull has its position, from which other replicas follow', async (t) => {
-  const scripted = await startScriptedEntrepot(t, [': idle\n\n'])
-  const { url } = await ownRedis(t)
-  const start = async () =>
-    whenReady(
-      await startGateway(
-        t,
-        [{ name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' }],
-        { environment: { STORE_URL: url, REGISTRY_ADMIN_API_KEY: 'admin' } },
-      ),
-    )
-  await start()
-  await eventually('saved and followed', () => scripted.opened.length === 1)
-  await start()
-  await eventually('followed twice', () => scripted.opened.length > 1)
-  t.deepEqual(scripted.opened.slice(0, 2), ['from-pull-1', 'from-pull-1'])
 })
 
 test('a followed upstream: of a source that its stream does not follow the pulls go on as before', async (t) => {

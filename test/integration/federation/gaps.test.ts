@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { freePorts } from '../../helpers/free-port.ts'
-import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
@@ -64,6 +64,7 @@ test('gaps: what an upstream gateway misses is missing in our answer', async (t)
     reason: 'connection_refused',
     matched: null,
     returned: 0,
+    via: ['eu'],
   })
   const all = await world.get('/listings?require=all')
   t.is(all.status, 502)
@@ -104,12 +105,14 @@ test('gaps: a missing source is reported exactly while it is missing', async (t)
   const half = await startPatientGateway(
     t,
     [
-      upstreamEntry('late', { url: `http://127.0.0.1:${port}` }, ''),
+      upstreamEntry('late', { url: `http://127.0.0.1:${port}` }, LIVE),
       upstreamEntry('well', await startFake(t), ''),
     ],
     { more: `${pure('eu')}[cache]\nfresh_seconds = 0\n` },
   )
-  const world = await startPatientGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half, `${GATEWAY}\n${LIVE}`)], {
+    more: named('world'),
+  })
   t.false((await readListings(world)).complete)
   const late = await startPatientGateway(t, [], { environment: { PORT: String(port) } })
   await publish(late.url, ALICE, { listing_id: 'late' })
@@ -184,12 +187,12 @@ test('gaps: a 404 that names a missing source is not a 404', async (t) => {
 })
 
 test('gaps: the problem of a failed gateway names its missing sources, too', async (t) => {
-  const gone = await startPatientGateway(t, [upstreamEntry('gone', { url: deadUrl() }, '')], {
+  const gone = await startPatientGateway(t, [upstreamEntry('gone', { url: deadUrl() }, LIVE)], {
     more: pure('eu'),
   })
   const world = await startPatientGateway(
     t,
-    [upstreamEntry('eu', gone), upstreamEntry('well', await startFake(t), '')],
+    [upstreamEntry('eu', gone, `${GATEWAY}\n${LIVE}`), upstreamEntry('well', await startFake(t), '')],
     {
       more: named('world'),
     },
@@ -211,10 +214,7 @@ test('gaps: the age of a gateway is that of its oldest data', async (t) => {
   clock.advance(500_000)
   const world = await startPatientGateway(
     t,
-    [
-      upstreamEntry('live', eu, `${GATEWAY}\nmode = "live"`),
-      upstreamEntry('held', eu, `${GATEWAY}\n${held}`),
-    ],
+    [upstreamEntry('live', eu, `${GATEWAY}\n${LIVE}`), upstreamEntry('held', eu, `${GATEWAY}\n${held}`)],
     { more: pure('world') },
   )
   const { sources } = await loaded(world)

@@ -1,7 +1,13 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { freePorts } from '../../helpers/free-port.ts'
-import { patientToml, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import {
+  LIVE,
+  patientToml,
+  startFake,
+  startPatientGateway,
+  type UpstreamEntry,
+} from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 import type { Answer } from '../../helpers/sequence.ts'
@@ -32,7 +38,7 @@ async function startRing(
         (target): UpstreamEntry => ({
           name: nameOf(target),
           url: `http://127.0.0.1:${ports[target]}`,
-          settings: 'kind = "gateway"',
+          settings: `kind = "gateway"\n${LIVE}`,
         }),
       )
       const own = pure.includes(place) ? '[registry]\nenabled = false\n' : ''
@@ -151,7 +157,7 @@ test('loops: a query that returns is answered by the local Registry alone', asyn
 
 test('loops: CDN-Loop and Via name every gateway on the way, within limits', async (t) => {
   const fake = await startFake(t)
-  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }], {
     more: `id = "me"\n${FRESH}`,
   })
   await service.get('/listings')

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { type FakeOptions, idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { type Answer, idsIn, idsOf, readPage } from '../../helpers/sequence.ts'
 
 /** The newest of all. */
@@ -35,7 +35,7 @@ test('poison rows: an upstream that never repeats a listing is not read for ever
   fake.beforePage = (request) => {
     fake.items = pages[request % pages.length]!
   }
-  const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }])
   const { status, json } = await get('/listings?gpu_model=H100')
   t.is(status, 503)
   t.not((json() as Answer).sources[1]?.state, 'loaded')

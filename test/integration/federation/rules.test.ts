@@ -6,6 +6,7 @@ import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { Follower } from '../../helpers/follower.ts'
 import {
+  LIVE,
   patientToml,
   startFake,
   startPatientGateway,
@@ -129,7 +130,7 @@ test('rules: the best copy that `only` keeps decides, in memory and live, also a
 test('rules: a source that is too large is sent the filters of `only` that it declares, and is skipped for any other rule', async (t) => {
   const items = [offer('a', 0, 'H200', 3), offer('b', 1, 'A100', 2), offer('c', 0, 'H200', 1)]
   const fake = await startFake(t, { items, publishers: SHOPS, filterSpec: SPEC })
-  const upstreams = [{ name: 'large', url: fake.url, settings: 'scan_limit = 2' }]
+  const upstreams = [{ name: 'large', url: fake.url, settings: `${LIVE}scan_limit = 2` }]
   const service = await startPatientGateway(t, upstreams, {
     more: '[[curation.rules]]\nonly = { gpu_model = "H200" }\nlabel = "unverified"',
   })

@@ -1,13 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
-import { type Behaviour, listingTexts, startFakeRegistry } from '../../helpers/fake-registry.ts'
-import { freePort, freePorts } from '../../helpers/free-port.ts'
-import { askBriefly, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { type Behaviour, listingTexts } from '../../helpers/fake-registry.ts'
+import { freePorts } from '../../helpers/free-port.ts'
+import { LIVE, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
-import { testRedis } from '../../helpers/redis.ts'
 import type { RunningService } from '../../helpers/registry.ts'
+import { remainsToTheByte } from '../../helpers/restart.ts'
 import { temporaryStore } from '../../helpers/run-cli.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 import type { Answer } from '../../helpers/sequence.ts'
@@ -30,8 +29,8 @@ async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
   const eu = await startPatientGateway(
     t,
     [
-      { name: 'open', url: open.url },
-      { name: 'curated', url: curated.url },
+      { name: 'open', url: open.url, settings: LIVE },
+      { name: 'curated', url: curated.url, settings: LIVE },
     ],
     { more: `id = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
   )
@@ -144,6 +143,7 @@ async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = tr
       clock,
       environment: { PORT: String(port) },
       more: `id = "${id}"\n${FORGETFUL}`,
+      isLoaded: false,
     })
   }
   const east = await start('east', one, { name: 'west', port: other }, [{ name: 'flaky', url: flaky.url }])
@@ -214,28 +214,6 @@ test('snapshot gaps: a gateway with only a mutual pull still answers', async (t)
   t.true(((await east.get('/listings')).json() as Answer).complete)
 })
 
-const STORES = {
-  SQLite: async (t: ExecutionContext) => temporaryStore(t),
-  Redis: async (t: ExecutionContext) => {
-    const { url, dispose } = await testRedis()
-    t.teardown(dispose)
-    return url
-  },
-}
-
-for (const [store, open] of Object.entries(STORES)) {
-  test(`snapshot restart: with ${store}, a dead upstream's listings remain to the byte`, async (t) => {
-    const fake = await startFakeRegistry({ items: listingTexts('a', 120), port: await freePort() })
-    const STORE_URL = await open(t)
-    const name = `upstream-${randomBytes(6).toString('hex')}`
-    const upstream = { name, url: fake.url, settings: 'mode = "snapshot"' }
-    const ask = async () =>
-      (await askBriefly(upstream, `/listings?sources=${name}&limit=200`, { STORE_URL })).json()
-    const before = await ask()
-    await fake.close()
-    const after = await ask()
-    t.like(before, { total_after_filter: 120, complete: true, sources: [{ state: 'loaded' }] })
-    t.like(after, { total_after_filter: 120, complete: true })
-    t.deepEqual(after.items, before.items)
-  })
-}
+test("snapshot restart: a dead upstream's listings remain to the byte", async (t) => {
+  await remainsToTheByte(t, temporaryStore(t))
+})

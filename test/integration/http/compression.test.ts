@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 
@@ -137,7 +137,7 @@ test('compression: a line of a stream arrives before the next one is known', asy
   t.teardown(release)
   const fake = await startFake(t, { items: listingTexts('a', 450) })
   // A smaller one is read whole before the first line.
-  const { url } = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'scan_limit = 100' }])
+  const { url } = await startGateway(t, [{ name: 'a', url: fake.url, settings: `${LIVE}scan_limit = 100` }])
   fake.script = [{ kind: 'serve' }, { kind: 'hold', until: isReleased }]
   const response = await fetch(`${url}/listings`, { headers: { Accept: 'application/x-ndjson', ...GZIP } })
   t.is(response.headers.get('content-encoding'), 'gzip')

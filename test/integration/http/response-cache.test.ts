@@ -8,7 +8,7 @@ import type { HandlerResponse, Route } from '../../../src/http/route.ts'
 import { openSigner } from '../../../src/signing/proof.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, LIVE, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { inject } from '../../helpers/inject.ts'
 import { listen } from '../../helpers/listen.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
@@ -318,7 +318,7 @@ test('response cache: a client that leaves during a refresh keeps no configurati
   const live = await startFake(t, { items: listingTexts('a', 3) })
   const pulled = await startFake(t, { items: listingTexts('b', 3) })
   const upstreams = [
-    { name: 'a', url: live.url },
+    { name: 'a', url: live.url, settings: LIVE },
     { name: 'b', url: pulled.url, settings: 'mode = "snapshot"' },
   ]
   const more = '[cache]\nstale_while_revalidate_seconds = 0\n'

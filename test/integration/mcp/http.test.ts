@@ -6,7 +6,7 @@ import type { SourceNote } from '../../../src/wire/source.ts'
 import { type Answer, agentAt, agentOver } from '../../helpers/agent.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
-import { startFake, startPatientGateway, startUnchecked } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startPatientGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, postJson, publish, publishBody, unixNow } from '../../helpers/seller.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
@@ -157,7 +157,7 @@ test('get_listing: warns if a better copy may exist or the seller is disputed', 
     publishers: [[1, seller]],
   })
   const gateway = await startPatientGateway(t, [
-    { name: 'trusted', url: trusted.url },
+    { name: 'trusted', url: trusted.url, settings: LIVE },
     { name: 'other', url: other.url },
   ])
   const agent = await agentAt(t, gateway.url)

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt, agentOver } from '../../helpers/agent.ts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, startUnchecked, whenReady } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startPatientGateway, startUnchecked, whenReady } from '../../helpers/gateway.ts'
 import { send } from '../../helpers/registry.ts'
 
 /** What an agent asks, and what its answer has to say, or must not. Words of sellers count only outside of quotes. */
@@ -378,9 +378,13 @@ test('agents: what is away, old or too large is in the first sentence', async (t
   t.true((await away.call('get_listing', { listing_id: 'elsewhere' })).isError)
 
   const more = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n'
-  const cached = await startPatientGateway(t, [upstream('old', old.url), upstream('live', live.url)], {
-    more,
-  })
+  const cached = await startPatientGateway(
+    t,
+    [{ ...upstream('old', old.url), settings: LIVE }, upstream('live', live.url)],
+    {
+      more,
+    },
+  )
   const reader = await agentAt(t, cached.url)
   await reader.call('search_listings')
   old.script = [{ kind: 'status', status: 503 }]

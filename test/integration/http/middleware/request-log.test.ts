@@ -18,7 +18,11 @@ async function start(t: ExecutionContext, options: Parameters<typeof startRegist
   const lines: Line[] = []
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
   const service = await startRegistry(t, { log, ...options })
-  return { ...service, lines, refusals: () => lines.filter(({ reason }) => reason !== undefined) }
+  return {
+    ...service,
+    lines,
+    refusals: () => lines.filter(({ upstream, reason }) => upstream === undefined && reason !== undefined),
+  }
 }
 
 test('request log: every refusal is a line with its reason, and no secret or query', async (t) => {

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { listingText } from '../../../helpers/fake-registry.ts'
+import { type FakeOptions, listingText } from '../../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, type UpstreamEntry, whenReady } from '../../../helpers/gateway.ts'
 import type { RunningService } from '../../../helpers/registry.ts'
 import { type Answer, idsOf, readPage, streamAll, walkAll } from '../../../helpers/sequence.ts'
@@ -27,8 +27,8 @@ const FORGED = ['a', 'b', 'c'].map((id) => offer(id, id === 'a' ? 'H200' : 'A100
 type Entry = Omit<UpstreamEntry, 'url'> & { url?: string }
 
 /** The gateway over these two, the honest one better; of any mode. */
-async function openMarket(t: ExecutionContext, honest: Entry, forger: Entry) {
-  const good = await startFake(t, { items: HONEST, publishers })
+async function openMarket(t: ExecutionContext, honest: Entry, forger: Entry, options: FakeOptions = {}) {
+  const good = await startFake(t, { items: HONEST, publishers, ...options })
   const bad = await startFake(t, { items: FORGED, publishers })
   const gateway = await startPatientGateway(
     t,
@@ -39,7 +39,7 @@ async function openMarket(t: ExecutionContext, honest: Entry, forger: Entry) {
     { more: PURE },
   )
   await whenReady(gateway)
-  return { gateway, good, bad }
+  return { gateway, bad }
 }
 
 const whoOf = ({ items }: Answer): string[] =>
@@ -96,24 +96,24 @@ for (const mode of ['live', 'snapshot'] as const)
   })
 
 test('authority: what a better source that is away might decide is shown, and marked', async (t) => {
-  const { gateway, good } = await openMarket(
+  const { gateway } = await openMarket(
     t,
     { name: 'good', settings: 'priority = 1' },
     { name: 'bad', settings: 'priority = 2' },
+    { script: [{ kind: 'status', status: 503 }] },
   )
-  good.script = [{ kind: 'status', status: 503 }]
   const page = (await gateway.get('/listings')).json() as Answer & { unchecked: number }
   t.like(page, { complete: false, unchecked: 3 })
   for (const { _meta } of page.items) t.like(_meta, { registry: 'bad', unchecked: ['good'] })
 })
 
 test('authority: a listing that its better Registry, which knows the seller, lacks is marked', async (t) => {
-  const { gateway, good } = await openMarket(
+  const { gateway } = await openMarket(
     t,
     { name: 'good', settings: 'priority = 1' },
     { name: 'bad', settings: 'priority = 2' },
+    { items: HONEST.slice(1) },
   )
-  good.items = HONEST.slice(1)
   const { items } = await readPage(gateway, '')
   t.deepEqual(
     items.map(({ listing_id, _meta }) => [listing_id, _meta.registry, _meta.not_in]),

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
@@ -147,9 +147,9 @@ test('facets: a gateway counts each listing once over live sources and snapshots
   const mirror = await startFake(t, { items: rows.slice(1) })
   const large = await startFake(t, { items: rows })
   const gateway = await startGateway(t, [
-    { name: 'live', url: live.url },
+    { name: 'live', url: live.url, settings: LIVE },
     { name: 'mirror', url: mirror.url, settings: 'mode = "snapshot"' },
-    { name: 'large', url: large.url, settings: 'scan_limit = 3' },
+    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 3` },
   ])
   await whenReady(gateway)
   const { total, facets, prices, complete, sources } = (
@@ -217,7 +217,7 @@ test('facets: where a source is not counted, counts are marked as the least, and
   const large = await startFake(t, { items: listingTexts('large', 3, offer('B200')) })
   const small = await startFake(t, { items: listingTexts('small', 2, offer('H200')) })
   const { get } = await startGateway(t, [
-    { name: 'large', url: large.url, settings: 'scan_limit = 2' },
+    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 2` },
     { name: 'small', url: small.url },
   ])
   type Value = { value: string; count: number; at_least?: true }

@@ -3,7 +3,13 @@ import { readFilterSpec } from '../../../../src/filter-spec/load.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { deadUrl, envelopeText, idOf, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startServer } from '../../../helpers/fixed-answers.ts'
-import { startFake, startGateway, startPatientGateway, type UpstreamEntry } from '../../../helpers/gateway.ts'
+import {
+  LIVE,
+  startFake,
+  startGateway,
+  startPatientGateway,
+  type UpstreamEntry,
+} from '../../../helpers/gateway.ts'
 import { listen } from '../../../helpers/listen.ts'
 import type { RunningService } from '../../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish } from '../../../helpers/seller.ts'
@@ -43,7 +49,7 @@ async function startThree(t: ExecutionContext) {
     name,
     url,
     // Too large to be read whole, so that it is sent filters.
-    settings: { hidden: 'visibility = "private"', open: 'scan_limit = 1' }[name] ?? '',
+    settings: { hidden: 'visibility = "private"', open: `${LIVE}scan_limit = 1` }[name] ?? '',
   }))
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const service = await startPatientGateway(t, upstreams, { environment })
@@ -166,7 +172,7 @@ test('filters: a source too large to scan is skipped, and the answer is incomple
   ]) {
     const service = await startPatientGateway(t, [
       { name: 'small', url: small.url },
-      { name: 'large', url: large.url, settings: `scan_limit = ${limit}` },
+      { name: 'large', url: large.url, settings: `${LIVE}scan_limit = ${limit}` },
     ])
     const before = large.requests.length
     const { sources, complete, total_after_filter } = await listings(
@@ -342,7 +348,9 @@ async function startSilent(t: ExecutionContext): Promise<{ url: string; release:
 
 test('filter spec: a gateway that requests it does not wait for upstreams', async (t) => {
   const { url, release } = await startSilent(t)
-  const { get } = await startGateway(t, [{ name: 'slow', url, settings: 'timeout_ms = 60000' }])
+  const { get } = await startGateway(t, [{ name: 'slow', url, settings: 'timeout_ms = 60000' }], {
+    isLoaded: false,
+  })
   let answered = false
   const patient = get('/filter-spec').finally(() => {
     answered = true
@@ -358,6 +366,7 @@ for (const path of ['/listings?unheard_of=1', '/filter-spec'])
     const { url } = await startSilent(t)
     const { get } = await startGateway(t, [{ name: 'a', url, settings: 'timeout_ms = 600000' }], {
       more: '[gateway]\nbudget_ms = 500\n',
+      isLoaded: false,
     })
     const { status } = await get(path)
     t.true(status < 500 || status === 504)

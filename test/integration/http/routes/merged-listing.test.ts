@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import test from 'ava'
 import { agentAt } from '../../../helpers/agent.ts'
 import { deadUrl, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, publish } from '../../../helpers/seller.ts'
@@ -61,7 +61,7 @@ test('one listing: the best copy, and whether a better one may exist', async (t)
     t,
     [
       { name: 'other', url: other.url, settings: 'priority = 9' },
-      { name: 'trusted', url: trusted.url, settings: 'priority = 1' },
+      { name: 'trusted', url: trusted.url, settings: `${LIVE}priority = 1` },
     ],
     { clock: manualClock() },
   )
@@ -194,7 +194,8 @@ test('one listing: an id such as `..` does not change the path', async (t) => {
     t.is(response.statusCode, 404, id)
     response.resume()
   }
-  for (const { path } of fake.requests) t.true(['/filter-spec', '/listings/..%2Fadmin'].includes(path), path)
+  for (const { path } of fake.requests)
+    t.true(['/filter-spec', '/listings', '/listings/..%2Fadmin'].includes(path), path)
 })
 
 test('one listing: a private source is read and named with a key only', async (t) => {

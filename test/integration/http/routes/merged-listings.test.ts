@@ -4,7 +4,7 @@ import { readFilterSpec } from '../../../../src/filter-spec/load.ts'
 import { announcedBy } from '../../../helpers/announced.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, mintKey, publish } from '../../../helpers/seller.ts'
@@ -103,9 +103,9 @@ test('explain: the query sent to each source, its answer, and what excluded list
   const gpuModel = readFilterSpec('config/filter-spec.yaml').filters.get('gpu_model')!
   const declaring = await startFake(t, { items, filterSpec: specBody('e', [gpuModel]) })
   const { url, get } = await startGateway(t, [
-    { name: 'a', url: fake.url },
+    { name: 'a', url: fake.url, settings: LIVE },
     // Too large to be read whole, which needs no filter.
-    { name: 'declaring', url: declaring.url, settings: 'scan_limit = 5' },
+    { name: 'declaring', url: declaring.url, settings: `${LIVE}scan_limit = 5` },
     { name: 'dead', url: deadUrl() },
   ])
   await publish(url, ALICE, { listing_id: 'own', offer_resource: a100 })
@@ -181,7 +181,7 @@ test('response cache: same bytes within a second, until a source changes', async
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   let now = 1_763_652_800_000
   const clock = { now: () => now, monotonic: () => now, after: () => () => {} }
-  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }], { clock })
   const ageOf = ({ json }: { json: () => Record<string, unknown> }): unknown =>
     (json().sources as { age_seconds: number }[])[1]?.age_seconds
   await get('/listings')

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../../helpers/far-copies.ts'
-import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
@@ -32,7 +32,7 @@ test('NDJSON: the complete sequence, one listing a line, then a report of the so
   const reply = await service.get('/listings?limit=5&offset=7', NDJSON)
   t.is(reply.status, 200)
   t.is(reply.headers.get('content-type'), 'application/x-ndjson')
-  t.is(reply.headers.get('cache-control'), 'no-store')
+  t.is(reply.headers.get('cache-control'), 'no-cache')
   const lines = linesOf(reply.text)
   const last = lines.pop()
   const ids = lines.map(({ listing_id }) => listing_id)
@@ -95,8 +95,8 @@ test('NDJSON: the last line reports a source that failed midway', async (t) => {
     script: [{ kind: 'serve' }, { kind: 'status', status: 404 }],
   })
   const { get } = await startPatientGateway(t, [
-    { name: 'good', url: good.url, settings: 'scan_limit = 100' },
-    { name: 'bad', url: bad.url, settings: 'scan_limit = 100' },
+    { name: 'good', url: good.url, settings: `${LIVE}scan_limit = 100` },
+    { name: 'bad', url: bad.url, settings: `${LIVE}scan_limit = 100` },
   ])
   const lines = linesOf((await get('/listings', NDJSON)).text)
   const { complete, sources } = lines.at(-1)!._meta
@@ -163,7 +163,7 @@ test('Accept: a repeated request gets the media type that the first one got', as
 test('NDJSON: a slow reader pauses the sources, and a closed connection ends them', async (t) => {
   const text = 'x'.repeat(8000)
   const fake = await startFake(t, { items: listingTexts('a', 6000, { text }) })
-  const { url } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { url } = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }])
   const pages = Math.ceil(6000 / 189)
   const call = request(`${url}/listings`, { headers: NDJSON })
   const response = await new Promise<import('node:http').IncomingMessage>((resolve) => {
@@ -198,6 +198,6 @@ test('NDJSON: an ETag where all sources are in memory, and 304 until one of them
   t.is(changed.status, 200)
   t.true(changed.text.includes('"two"'))
   t.not(changed.headers.get('etag'), tag)
-  const live = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const live = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }])
   t.is((await live.get('/listings', NDJSON)).headers.get('etag'), null)
 })

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { deadUrl, listingText } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import type { RunningService } from '../../../helpers/registry.ts'
 import { temporaryFile } from '../../../helpers/run-cli.ts'
@@ -97,7 +97,7 @@ test('own parameters: an upstream is sent a filter that it and the gateway name 
   const items = ['x', 'y'].map((sort) => listingText({ listing_id: sort, offer_resource: { sort } }))
   const fake = await startFake(t, { items, filterSpec: specOf(['sort']) })
   // Too large to be read whole.
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'scan_limit = 1' }], {
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `${LIVE}scan_limit = 1` }], {
     environment,
   })
   t.is((await gateway.get('/listings?sort=y')).json().total_after_filter, 1)

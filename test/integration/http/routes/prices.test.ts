@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
 import { mintKey } from '../../../helpers/seller.ts'
@@ -336,7 +336,7 @@ test('prices: a cursor is bound to the order, the tokens and the ceiling', async
 
 test('prices: scan_limit holds also where a longer run is cached', async (t) => {
   const fake = await startFake(t, { items: listingTexts('l', 60) })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'scan_limit = 50' }])
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `${LIVE}scan_limit = 50` }])
   for (const offset of [0, 40]) t.is((await gateway.get(`/listings?limit=50&offset=${offset}`)).status, 200)
   const requests = fake.requests.length
   for (const query of ['sort=price', 'price_max=1&price_token=USDC']) {

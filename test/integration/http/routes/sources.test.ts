@@ -6,7 +6,7 @@ import { EXPIRED, TRUSTED, trustOurAuthority, UNTRUSTED } from '../../../helpers
 import { eventually } from '../../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
 import { freePort } from '../../../helpers/free-port.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, mintKey, postJson, publish } from '../../../helpers/seller.ts'
@@ -36,7 +36,7 @@ test('sources: readers see the state, the operator also breakers, caches and cal
     sources.map(({ registry, mode, state, listings }) => [registry, mode, state, listings]),
     [
       ['local', 'local', 'loaded', 1],
-      ['a', 'live', 'loaded', 3],
+      ['a', 'snapshot', 'loaded', 3],
     ],
   )
   t.true(Array.isArray(sources[0]?.filters))
@@ -56,14 +56,14 @@ test('sources: readers see the state, the operator also breakers, caches and cal
     registry: 'a',
     breaker: { state: 'closed', failures_in_a_row: 0 },
     calls: { made: 1, failed: 0, ended: 1 },
-    cache: { miss: 1 },
+    cache: { miss: 0 },
   })
-  t.like((details.sources[2]!.calls as Record<string, unknown>).failures_by_reason, { connection_refused: 2 })
+  t.like((details.sources[2]!.calls as Record<string, unknown>).failures_by_reason, { connection_refused: 4 })
 })
 
 test('sources: a refresh clears the cache of an upstream and requests it at once', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }], { environment })
   await gateway.get('/listings')
   const pages = (): number => fake.requests.filter(({ path }) => path === '/listings').length
   await gateway.get('/listings?limit=2')
@@ -83,10 +83,14 @@ test('sources: a refresh clears the cache of an upstream and requests it at once
 test('sources: a probe reaches an upstream whose circuit breaker is open', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3), port: await freePort() })
   const clock = manualClock()
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'api_key_env = "A_KEY"' }], {
-    environment: { ...environment, A_KEY: 'upstream-key' },
-    clock,
-  })
+  const gateway = await startGateway(
+    t,
+    [{ name: 'a', url: fake.url, settings: `${LIVE}api_key_env = "A_KEY"` }],
+    {
+      environment: { ...environment, A_KEY: 'upstream-key' },
+      clock,
+    },
+  )
   const probe = async () =>
     (await postJson(`${gateway.url}/admin/sources/a/probe`, '', ADMIN)).json() as SourceDetailsJson
   await gateway.get('/listings')
@@ -131,8 +135,12 @@ test('sources: the operator sees in words why an upstream fails, and when its ce
     moved: await startFake(t, { script: [redirects] }),
   }
   const upstreams = [
-    ...Object.entries(fakes).map(([name, { url }]) => ({ name, url, settings: 'api_key_env = "A_KEY"' })),
-    { name: 'no-tls', url: plain.url.replace('http:', 'https:') },
+    ...Object.entries(fakes).map(([name, { url }]) => ({
+      name,
+      url,
+      settings: `${LIVE}api_key_env = "A_KEY"`,
+    })),
+    { name: 'no-tls', url: plain.url.replace('http:', 'https:'), settings: LIVE },
     { name: 'held', url: fakes.expired.url, settings: 'mode = "snapshot"' },
   ]
   const lines: Record<string, unknown>[] = []

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import test, { type ExecutionContext } from 'ava'
 import type { Interceptor } from '../../../../src/upstream/http/request.ts'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { listen } from '../../../helpers/listen.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { runCli, temporaryFile } from '../../../helpers/run-cli.ts'
@@ -66,7 +66,7 @@ test('every request of a gateway passes the same interceptors', async (t) => {
   const gateway = await startGateway(
     t,
     [
-      { name: 'large', url: first!.url, settings: `${settings}scan_limit = 100` },
+      { name: 'large', url: first!.url, settings: `${settings}${LIVE}scan_limit = 100` },
       { name: 'held', url: second!.url, settings: `${settings}mode = "snapshot"` },
       { name: 'far', url: third!.url, settings: `${settings}mode = "snapshot"\nkind = "gateway"` },
     ],

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { test } from '../in-chromium.ts'
 import { escrow, machine, rowsOf, waitForCount } from './federation.ts'
 
@@ -193,7 +193,7 @@ test.serial('board: counts without a registry that is too large are at least tha
   const large = await startFake(t, { items: items.slice(0, 3) })
   const small = await startFake(t, { items: items.slice(0, 2) })
   const gateway = await startGateway(t, [
-    { name: 'large', url: large.url, settings: 'scan_limit = 2' },
+    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 2` },
     { name: 'small', url: small.url },
   ])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
-import { eventually } from '../../helpers/eventually.ts'
-import { type FakeRegistry, listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
-import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
-import { testRedis } from '../../helpers/redis.ts'
-import type { RunningService } from '../../helpers/registry.ts'
+import { eventually } from '../../../helpers/eventually.ts'
+import { type FakeRegistry, listingTexts } from '../../../helpers/fake-registry.ts'
+import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { type ManualClock, manualClock } from '../../../helpers/manual-clock.ts'
+import { testRedis } from '../../../helpers/redis.ts'
+import type { RunningService } from '../../../helpers/registry.ts'
 
 /** Of its 450 listings: pages overlap. */
 const PAGES = 3

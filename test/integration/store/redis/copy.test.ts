@@ -3,16 +3,16 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
-import type { NewBlock } from '../../../src/domain/block.ts'
-import { type CopySource, type CopyTarget, copyStore } from '../../../src/store/copy.ts'
-import { createRedisCopy } from '../../../src/store/redis/copy.ts'
-import { openRedisStore } from '../../../src/store/redis/open.ts'
-import { SqliteCopy } from '../../../src/store/sqlite/copy.ts'
-import { openSqliteStore, readSqliteStore } from '../../../src/store/sqlite/store.ts'
-import type { Store } from '../../../src/store/store.ts'
-import { startRedisCluster, testRedis } from '../../helpers/redis.ts'
-import { temporaryFolder } from '../../helpers/run-cli.ts'
-import { Picture } from '../../helpers/store/picture.ts'
+import type { NewBlock } from '../../../../src/domain/block.ts'
+import { type CopySource, type CopyTarget, copyStore } from '../../../../src/store/copy.ts'
+import { createRedisCopy } from '../../../../src/store/redis/copy.ts'
+import { openRedisStore } from '../../../../src/store/redis/open.ts'
+import { SqliteCopy } from '../../../../src/store/sqlite/copy.ts'
+import { openSqliteStore, readSqliteStore } from '../../../../src/store/sqlite/store.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { startRedisCluster, testRedis } from '../../../helpers/redis.ts'
+import { temporaryFolder } from '../../../helpers/run-cli.ts'
+import { Picture } from '../../../helpers/store/picture.ts'
 import {
   BOB,
   freshUse,
@@ -22,7 +22,7 @@ import {
   publishOf,
   removeOf,
   updateOf,
-} from '../../helpers/store/subject.ts'
+} from '../../../helpers/store/subject.ts'
 
 const redis = await testRedis()
 const cluster = await startRedisCluster()

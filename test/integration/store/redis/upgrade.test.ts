@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import { Redis } from 'ioredis'
-import { backupStore, restoreStore } from '../../../src/context/store-commands.ts'
-import { NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
-import { nowMicros } from '../../../src/domain/timestamp.ts'
-import { openRedisStore } from '../../../src/store/redis/open.ts'
-import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
-import type { Store } from '../../../src/store/store.ts'
-import { testRedis } from '../../helpers/redis.ts'
-import { temporaryFolder } from '../../helpers/run-cli.ts'
-import { ALICE, BOB } from '../../helpers/seller.ts'
+import { backupStore, restoreStore } from '../../../../src/context/store-commands.ts'
+import { NEW_LISTING_FIELDS } from '../../../../src/domain/listing.ts'
+import { nowMicros } from '../../../../src/domain/timestamp.ts'
+import { openRedisStore } from '../../../../src/store/redis/open.ts'
+import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { testRedis } from '../../../helpers/redis.ts'
+import { temporaryFolder } from '../../../helpers/run-cli.ts'
+import { ALICE, BOB } from '../../../helpers/seller.ts'
 import {
   FROZEN_ACTS,
   FROZEN_BLOCKS,
@@ -20,9 +20,9 @@ import {
   FROZEN_OFFER,
   identityOf,
   SPENT_AT,
-} from '../../helpers/store/frozen.ts'
-import { Picture } from '../../helpers/store/picture.ts'
-import { freshRequest, freshUse, published, publishOf, updateOf } from '../../helpers/store/subject.ts'
+} from '../../../helpers/store/frozen.ts'
+import { Picture } from '../../../helpers/store/picture.ts'
+import { freshRequest, freshUse, published, publishOf, updateOf } from '../../../helpers/store/subject.ts'
 
 const redis = await testRedis()
 test.after.always(() => redis.dispose())
@@ -38,7 +38,7 @@ type Version = (typeof VERSIONS)[number]
 const isBefore = (version: Version): boolean => version !== '0.4.0'
 
 const fixture = (name: string): Buffer =>
-  readFileSync(new URL(`../../fixtures/stores/${name}`, import.meta.url))
+  readFileSync(new URL(`../../../fixtures/stores/${name}`, import.meta.url))
 
 /** `what`: `''` or `-backup`. */
 function oldFile(t: ExecutionContext, version: string, what = ''): string {
