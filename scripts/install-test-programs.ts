@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { advice, findProgram, PROGRAMS, type Program } from '../test/helpers/programs.ts'
 
 /**
- * Runs before `npm test`: finds the programs that tests start, and installs the missing ones on Debian as root. Elsewhere it
- * says what to install, and the tests that need a missing program fail.
+ * `npm run test:programs` finds the programs that `npm run test:all` starts, and installs the missing ones on Debian as root.
+ * Elsewhere it says what to install, and the tests that need a missing program fail.
  */
 const programs = Object.values<Program>(PROGRAMS)
 const missing = programs.filter((program) => findProgram(program) === null)

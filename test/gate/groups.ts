@@ -20,14 +20,22 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'command-line': ['test/integration/cli/**'],
   clients: ['test/integration/{client,context,mcp}/**'],
   upstream: ['test/integration/upstream/{copies,http,reading,snapshot}/**', 'test/integration/upstream/*'],
-  stores: [
-    'test/integration/store/redis/store.test.ts',
-    'test/integration/store/sqlite/**',
-    'test/integration/cache/**',
-  ],
+  stores: ['test/integration/store/sqlite/**'],
+  redis: ['test/integration/**/*redis*/**', 'test/integration/**/*redis*'],
   documents: ['test/system/{deploy,docs,web,examples}/**'],
-  oracle: ['test/system/oracle/**'],
+  oracles: ['test/system/oracle/{feeds,views,walks}.test.ts'],
 }
+
+/** What `npm test` runs of `test/system/`. */
+const QUICK: readonly string[] = [
+  'test/system/e2e/smoke.test.ts',
+  'test/system/fuzz/fuzz.test.ts',
+  'test/system/oracle/oracle.test.ts',
+]
+
+/** Whether Node.js is all that a test file needs, and it is not long: `npm test` runs it. `npm run test:all` runs the others, too. */
+export const isQuick = (file: string): boolean =>
+  (/^test\/(unit|integration)\//.test(file) && !file.includes('redis')) || QUICK.includes(file)
 
 /** These measure their process, replace what it shares, or wait for something before their tests are declared. */
 const ALONE: readonly string[] = [
@@ -57,11 +65,15 @@ const FIRST: readonly string[] = [
   'test/unit/signing/eip191.test.ts',
 ]
 
-/** Paths from the root of the project, in order. */
-const testFiles = (patterns: readonly string[]): string[] =>
-  globSync(patterns)
-    .filter((file) => file.endsWith('.test.ts') && !ALONE.includes(file))
+/** Paths from the root of the project, in order. A file of Redis is in its group only. */
+const testFiles = (patterns: readonly string[]): string[] => {
+  const ofRedis = patterns.some((pattern) => pattern.includes('redis'))
+  return [...new Set(globSync(patterns))]
+    .filter(
+      (file) => file.endsWith('.test.ts') && !ALONE.includes(file) && file.includes('redis') === ofRedis,
+    )
     .toSorted()
+}
 
 /** Declares the tests of a group's files. Called by the group's file, at once: the runner starts in the next turn. */
 export function declareGroup(groupFile: string): void {
@@ -77,12 +89,20 @@ export function declareGroup(groupFile: string): void {
 
 const LIMITED = new URL('limited-test.ts', import.meta.url).href
 
-/** Files for the runner in the order of their start: those of the groups, and those alone. */
-export function gateFiles(): string[] {
-  const grouped = Object.values(GROUPS).map(testFiles)
-  const twice = grouped.flat().filter((file, n, all) => all.indexOf(file) !== n)
+/** Files for the runner in the order of their start, groups and files alone: those of `npm test`, or the others. */
+export function gateFiles(part: 'quick' | 'rest'): string[] {
+  const isWanted = (file: string): boolean => isQuick(file) === (part === 'quick')
+  const groups = Object.entries(GROUPS).map(([name, patterns]) => ({ name, files: testFiles(patterns) }))
+  const grouped = groups.flatMap(({ files }) => files)
+  const twice = grouped.filter((file, n, all) => all.indexOf(file) !== n)
   if (twice.length > 0) throw new Error(`in two groups of test/gate/groups.ts: ${twice.join(', ')}`)
-  const alone = globSync('test/**/*.test.ts').filter((file) => !grouped.flat().includes(file))
-  const groups = Object.keys(GROUPS).map((name) => `test/gate/${name}.ts`)
-  return [...new Set([...FIRST, ...groups, ...alone])]
+  const alone = globSync('test/**/*.test.ts').filter((file) => !grouped.includes(file))
+  const wanted = groups.filter(({ files }) => files.some(isWanted))
+  const mixed = wanted.filter(({ files }) => !files.every(isWanted))
+  if (mixed.length > 0) throw new Error(`${mixed.map(({ name }) => name)}: only a part of it is quick`)
+  return [
+    ...FIRST.filter(isWanted),
+    ...wanted.map(({ name }) => `test/gate/${name}.ts`),
+    ...alone.filter((file) => isWanted(file) && !FIRST.includes(file)),
+  ]
 }

@@ -1,0 +1,3 @@
+import { declareGroup } from './groups.ts'
+
+declareGroup(import.meta.filename)

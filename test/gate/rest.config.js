@@ -1,0 +1,3 @@
+import { settingsOf } from './ava.js'
+
+export default settingsOf('rest')
