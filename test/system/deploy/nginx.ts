@@ -1,18 +1,15 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { eventually } from '../../helpers/eventually.ts'
 import type { Certificate } from '../../helpers/fake-registry.ts'
 import { freePort, freePorts } from '../../helpers/free-port.ts'
 import { programPath } from '../../helpers/programs.ts'
 import { addressOf, readComposeFile } from './compose-file.ts'
 
-const run = promisify(execFile)
-
-export const NGINX_FILE = 'deploy/nginx.conf'
+const NGINX_FILE = 'deploy/nginx.conf'
 
 /** nginx with the lines of `deploy/`, on a free port of the loopback. */
 export type Nginx = {
@@ -22,20 +19,8 @@ export type Nginx = {
   close: () => Promise<void>
 }
 
-/** The output of `nginx -t` for a file; empty if it is valid. */
-export async function complaints(text: string): Promise<string> {
-  const program = programPath('nginx')
-  return inFolder(async (folder) => {
-    const arguments_ = argumentsFor(folder, text)
-    return run(program, ['-t', '-q', ...arguments_]).then(
-      () => '',
-      ({ stderr }: { stderr: string }) => stderr,
-    )
-  })
-}
-
 /** `deploy/nginx.conf` with other addresses instead of Compose's, each of which occurs once. */
-export function nginxConf(gateways: readonly string[], port: number): string {
+function nginxConf(gateways: readonly string[], port: number): string {
   const file = readComposeFile()
   const places: readonly [ours: string, here: string][] = [
     ...gateways.map((url, n): [string, string] => [
@@ -90,7 +75,7 @@ async function startNginx(
   files: Readonly<Record<string, Buffer>> = {},
 ): Promise<Nginx> {
   const program = programPath('nginx')
-  const folder = makeFolder()
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-nginx-'))
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
   const child = spawn(program, [...argumentsFor(folder, text), '-g', 'daemon off;'], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -129,15 +114,4 @@ function argumentsFor(folder: string, text: string): string[] {
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, text.replaceAll(' /tmp/', ` ${folder}/`))
   return ['-p', folder, '-e', 'stderr', '-c', file]
-}
-
-const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'entrepot-nginx-'))
-
-async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = makeFolder()
-  try {
-    return await work(folder)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
 }

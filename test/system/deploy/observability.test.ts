@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import test from 'ava'
 import { parse } from 'yaml'
 import { TRUSTED, trustOurAuthority } from '../../helpers/certificates.ts'
@@ -6,114 +6,73 @@ import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { startScriptedEntrepot } from '../../helpers/scripted-entrepot.ts'
-import { namesIn, readComposeFile } from './compose-file.ts'
-import { labelsIn, metricsIn, promtool, seriesIn } from './metric-names.ts'
+import { rowsOf } from '../ops/operations-page.ts'
 
-type Rule = { alert: string; expr: string; labels: { severity: string }; annotations: { summary: string } }
-type Panel = { type: string; title: string; targets?: { expr: string }[]; datasource?: { uid: string } }
+type Group = { rules: { alert: string; expr: string }[] }
+type Panel = { targets?: { expr: string }[] }
 
-const yaml = (path: string) => parse(readFileSync(path, 'utf8'))
-const rules: Rule[] = yaml('deploy/prometheus/alerts.yml').groups.flatMap(
-  ({ rules }: { rules: Rule[] }) => rules,
-)
-const dashboard = JSON.parse(readFileSync('deploy/grafana/dashboards/entrepot.json', 'utf8'))
-const panels: Panel[] = dashboard.panels.filter(({ type }: Panel) => type !== 'row')
-const shown = [
-  ...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
-  ...dashboard.templating.list.map(({ definition }: { definition: string }) => definition),
+const { groups } = parse(readFileSync('deploy/prometheus/alerts.yml', 'utf8')) as { groups: Group[] }
+const alerts = groups.flatMap(({ rules }) => rules)
+const { panels, templating } = JSON.parse(readFileSync('deploy/grafana/dashboards/entrepot.json', 'utf8'))
+const shown: string[] = [
+  ...panels.flatMap(({ targets = [] }: Panel) => targets.map(({ expr }) => expr)),
+  ...templating.list.map(({ definition }: { definition: string }) => definition),
 ]
-/** Made by Prometheus itself. */
-const ITS_OWN = new Set(['up', 'ALERTS'])
-const ITS_LABELS = new Set(['job', 'instance', 'le'])
 
-/** `/metrics` of a gateway that has seen an answer, a failure, an invalid listing, and a stream of changes that broke off. */
-const exposition = test.macro({
-  exec: async (t, check: (series: Map<string, Set<string>>) => string[]) => {
-    trustOurAuthority()
-    const fake = await startFake(t, {
-      certificate: TRUSTED,
-      items: [...listingTexts('a', 3), listingText({ listing_id: 7 })],
-    })
-    const followed = await startScriptedEntrepot(t, [500, ': idle\n\n'])
-    const { get } = await startGateway(
-      t,
-      [
-        { name: 'a', url: fake.url },
-        { name: 'dead', url: deadUrl() },
-        { name: 'followed', url: followed.url, settings: 'mode = "snapshot"' },
-      ],
-      { environment: { METRICS_PUBLIC: 'true' } },
-    )
-    await get('/listings')
-    await get('/listings')
-    const read = async () => (await get('/metrics')).text
-    const text = await eventually('followed', read, (metrics) => metrics.includes('_behind_seconds{'))
-    t.deepEqual(check(seriesIn(text)), [])
-  },
-  title: (title) => title ?? '',
-})
+const quoted = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word]) => word!)
 
-test('observability: alerts and panels read existing metrics and labels', exposition, (series) => {
-  const labels = new Set([...series.values()].flatMap((names) => [...names]))
-  return [...rules.map(({ expr }) => expr), ...shown].flatMap((expression) => [
-    ...metricsIn(expression).filter((name) => !series.has(name) && !ITS_OWN.has(name)),
-    ...labelsIn(expression).filter((name) => !labels.has(name) && !ITS_LABELS.has(name)),
-  ])
-})
+/** Every name of ours, and of Node's process, has an underscore, as two functions of PromQL and Grafana have. */
+const metricsIn = (expression: string): string[] =>
+  (
+    expression.replaceAll(/"[^"]*"|\{[^}]*\}|\b(?:by|on|without)\s*\([^)]*\)/g, ' ').match(/\b[a-z]+_\w+/g) ??
+    []
+  ).filter((name) => name !== 'histogram_quantile' && name !== 'label_values')
 
-test('observability: the dashboard shows every metric', exposition, (series) => {
-  const read = new Set(shown.flatMap(metricsIn))
-  return [...series.keys()].filter((name) => !read.has(name))
-})
+/** The labels that an expression selects or groups by. */
+const labelsIn = (expression: string): string[] => [
+  ...[...expression.matchAll(/[{,]\s*(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label]) => label!),
+  ...[...expression.matchAll(/\b(?:by|on|without)\s*\(([^)]*)\)/g)].flatMap(([, labels]) =>
+    labels!.split(/\s*,\s*/),
+  ),
+]
 
-test('observability: the expression check finds unknown metrics', (t) => {
-  const wrong =
-    'sum by (instance, lable) (rate(entrepot_request_total{job="entrepot",rout!="/health"}[5m])) > 0.05'
-  t.deepEqual(metricsIn(wrong), ['entrepot_request_total'])
-  t.deepEqual(labelsIn(wrong), ['job', 'rout', 'instance', 'lable'])
-})
-
-test('observability: Prometheus scrapes every gateway with a key file, and has the alerts', (t) => {
-  const file = readComposeFile()
-  const { scrape_configs, rule_files } = yaml('deploy/prometheus/prometheus.yml')
-  const [{ authorization, static_configs }] = scrape_configs
-  t.deepEqual(authorization, { type: 'Bearer', credentials_file: '/run/secrets/metrics_key' })
-  t.true(file.services.prometheus?.secrets?.includes('metrics_key'))
-  const gateways = Object.keys(file.services).filter((name) => name.startsWith('gateway-'))
-  t.deepEqual(static_configs[0].targets.sort(), gateways.map((name) => `${name}:8080`).sort())
-  for (const name of gateways)
-    t.true(
-      namesIn(file.services[name]!.networks).some((one) =>
-        namesIn(file.services.prometheus!.networks).includes(one),
-      ),
-    )
-  t.deepEqual(rule_files, ['/etc/prometheus/alerts.yml'])
-  t.is(promtool('check', 'rules', 'deploy/prometheus/alerts.yml') ?? '', '')
-  t.is(promtool('check', 'config', '--syntax-only', 'deploy/prometheus/prometheus.yml') ?? '', '')
-})
-
-test('observability: alerts have unique names, summaries and severities', (t) => {
-  t.true(rules.length > 8)
-  t.is(new Set(rules.map(({ alert }) => alert)).size, rules.length)
-  for (const { alert, labels, annotations } of rules) {
-    t.regex(labels.severity, /^(info|warning|critical)$/, alert)
-    t.truthy(annotations.summary, alert)
-  }
-})
-
-test('observability: Grafana has the dashboard and the data source of every panel', (t) => {
-  const [source] = yaml('deploy/grafana/provisioning/datasources/prometheus.yml').datasources
-  const [provider] = yaml('deploy/grafana/provisioning/dashboards/entrepot.yml').providers
-  const { grafana, prometheus } = readComposeFile().services
-  t.is(source.url, 'http://prometheus:9090')
-  t.true(namesIn(prometheus!.networks).includes(namesIn(grafana!.networks)[0]!))
-  const mounted = grafana!.volumes!.find(({ target }) => target === provider.options.path)
-  t.deepEqual(globSync(`${mounted?.source}/*.json`).length, 1)
-  t.is(
-    grafana!.environment?.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH,
-    `${provider.options.path}/entrepot.json`,
+test('observability: alerts, dashboard and docs/operations.md have the metrics and labels of /metrics', async (t) => {
+  trustOurAuthority()
+  const items = [...listingTexts('a', 3), listingText({ listing_id: 7 })]
+  const fake = await startFake(t, { certificate: TRUSTED, items })
+  const followed = await startScriptedEntrepot(t, [500, ': idle\n\n'])
+  const upstreams = [
+    { name: 'a', url: fake.url },
+    { name: 'dead', url: deadUrl() },
+    { name: 'followed', url: followed.url, settings: 'mode = "snapshot"' },
+  ]
+  const { get } = await startGateway(t, upstreams, { environment: { METRICS_PUBLIC: 'true' } })
+  await get('/listings')
+  await get('/listings')
+  const text = await eventually(
+    'followed',
+    async () => (await get('/metrics')).text,
+    (metrics) => metrics.includes('_behind_seconds{'),
   )
-  for (const { title, datasource } of panels) t.is(datasource?.uid, source.uid, title)
-  const ids = dashboard.panels.map(({ id }: { id: number }) => id)
-  t.is(new Set(ids).size, ids.length)
+  const lines = [...text.matchAll(/^(\w+)(?:\{([^}]*)\})? \S+$/gm)]
+  const series = new Set(lines.map(([, name]) => name!))
+  const labels = new Set(
+    lines.flatMap(([, , list = '']) => [...list.matchAll(/(\w+)="/g)].map(([, label]) => label!)),
+  )
+  for (const label of ['job', 'instance', 'le']) labels.add(label)
+
+  const expressions = [...alerts.map(({ expr }) => expr), ...shown]
+  t.deepEqual(new Set(expressions.flatMap(metricsIn)).difference(series), new Set(), 'read, and not there')
+  t.deepEqual(new Set(expressions.flatMap(labelsIn)).difference(labels), new Set())
+  t.deepEqual(series.difference(new Set(shown.flatMap(metricsIn))), new Set(), 'not on the dashboard')
+
+  const named = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
+  t.deepEqual(
+    rowsOf('metric')
+      .flatMap(quoted)
+      .map((row) => row.split('{', 1)[0]!)
+      .sort(),
+    named.sort(),
+  )
+  t.deepEqual(rowsOf('alert').flatMap(quoted).sort(), alerts.map(({ alert }) => alert).sort())
 })

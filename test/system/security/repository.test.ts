@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, normalize } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'ava'
 import { generatePrivateKey } from 'viem/accounts'
 
@@ -62,7 +62,7 @@ test('repository: no file contains what looks like a secret', (t) => {
   )
 })
 
-test('repository: no file is of a kind that holds secrets, and git ignores them', (t) => {
+test('repository: no file is of a kind that holds secrets, and git and the image ignore them', (t) => {
   t.deepEqual(
     tracked.filter((file) => /(^|\/)(\.env|secrets\/|.*\.(pem|key|p12|db|sqlite))/.test(file)),
     [],
@@ -70,6 +70,10 @@ test('repository: no file is of a kind that holds secrets, and git ignores them'
   const ignored = readFileSync('.gitignore', 'utf8').split('\n')
   for (const place of ['.env', 'deploy/secrets/', '/data/']) t.true(ignored.includes(place), place)
   t.regex(readFileSync('config/example.env', 'utf8'), /^REGISTRY_ADMIN_API_KEY=$/m)
+  const [, everything, ...names] = readFileSync('.dockerignore', 'utf8').trim().split('\n')
+  t.is(everything, '*')
+  const included = names.filter((name) => name.startsWith('!')).join(' ')
+  t.is(included, '!package.json !package-lock.json !tsconfig*.json !src !config !demo')
 })
 
 test('repository: the search finds secrets', (t) => {
@@ -104,59 +108,4 @@ test('dependencies: only the runtime package has an install script', (t) => {
   )
   t.deepEqual(allowScripts, { node: true })
   t.true(scripted.every(([, { dev }]) => dev))
-})
-
-const FILE = 'docs/security.md'
-
-type Named = { title: string; file: string }
-
-/** Every test that a text names, as a link from its title to its file. */
-const testsIn = (text: string): Named[] =>
-  [...text.matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+)\)/g)].map(([, title, file]) => ({
-    title: title!,
-    file: file!,
-  }))
-
-/** Files of the repository that a text names in back quotes. */
-const filesIn = (text: string): string[] =>
-  [...text.matchAll(/`((?:src|test|deploy|docs|config)\/[\w./-]+|\.gitignore|\.dockerignore)`/g)].map(
-    ([, file]) => file!,
-  )
-
-/** What is named and is not there. A title with a part that is filled in is named by the rest of it. */
-const missing = (text: string): string[] => [
-  ...testsIn(text)
-    .filter(({ title, file }) => !existsSync(file) || !readFileSync(file, 'utf8').includes(title))
-    .map(({ title, file }) => `${file}: ${title}`),
-  ...filesIn(text).filter((file) => !existsSync(normalize(file))),
-]
-
-const text = readFileSync(FILE, 'utf8')
-
-test('threat model: every test and file that it names exists', (t) => {
-  t.true(testsIn(text).length > 40)
-  t.true(filesIn(text).length > 25)
-  t.deepEqual(missing(text), [])
-})
-
-test('threat model: the check finds a missing test', (t) => {
-  t.deepEqual(
-    missing(
-      '[no such title](../test/integration/http/publish/publish.test.ts) `src/http/none.ts` [x](../test/none.test.ts)',
-    ),
-    [
-      'test/integration/http/publish/publish.test.ts: no such title',
-      'test/none.test.ts: x',
-      'src/http/none.ts',
-    ],
-  )
-})
-
-test('threat model: every threat with a defence has a test', (t) => {
-  const rows = text.split('\n').filter((line) => line.startsWith('| ') && line.includes('src/'))
-  t.true(rows.length > 25)
-  t.deepEqual(
-    rows.filter((row) => testsIn(row).length === 0 && !row.startsWith('| Redis,')),
-    [],
-  )
 })
