@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import test from 'ava'
 import { generatePrivateKey } from 'viem/accounts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
@@ -26,20 +26,6 @@ const priced = (id: string, value: string): string =>
       { literal_fields: { token: TOKEN }, rates: [{ field: 'amount', per: 'hour', value }] },
     ],
   })
-
-const RUN: Readonly<Record<string, string>> = {
-  'careful-agent.mjs': 'node examples/careful-agent.mjs http://',
-  'gateway.toml': 'ENTREPOT_CONFIG=examples/gateway.toml npm start',
-  'publish.mjs': 'node examples/publish.mjs http://',
-  'read-all.mjs': 'node examples/read-all.mjs http://',
-  'read-all.py': 'python3 examples/read-all.py http://',
-}
-
-test('examples: every one is tested here and documents its command', (t) => {
-  t.deepEqual(readdirSync('examples').sort(), Object.keys(RUN))
-  for (const [name, command] of Object.entries(RUN))
-    t.true(readFileSync(`examples/${name}`, 'utf8').slice(0, 600).includes(command), name)
-})
 
 test('read-all: prints each listing once, though pages repeat some', async (t) => {
   const { fakes, ids } = await startFarCopies(t, 900)
