@@ -9,7 +9,7 @@ import { basename } from 'node:path'
 export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'unit-gateway': ['test/unit/{cache,domain,gateway,limits,store,upstream}/**'],
   'unit-index': ['test/unit/{filter-spec,listing-index,registry}/**'],
-  'unit-words': ['test/unit/{ci,config,fleet,http,json,mcp,signing,vocabulary,web,wire}/**'],
+  'unit-words': ['test/unit/{config,fleet,http,json,mcp,signing,vocabulary,web,wire}/**'],
   federation: ['test/integration/federation/**', 'test/integration/gateway/**'],
   http: ['test/integration/http/*'],
   'http-writes': [
@@ -51,7 +51,6 @@ const ALONE: readonly string[] = [
   'test/integration/http/unsent-answers.test.ts',
   'test/integration/upstream/filter-spec-cache.test.ts',
   'test/integration/upstream/publisher-directory.test.ts',
-  'test/system/deploy/image.test.ts',
   'test/system/docs/commands.test.ts',
 ]
 
