@@ -177,7 +177,7 @@ withTerminal('sources: the table has the sources that gateways miss', async (t) 
   const { code, stdout } = await runInTerminal(['sources', '-r', world.url])
   t.is(code, 0)
   t.regex(stdout, /\beu\/gone +- +unavailable +- +connection_refused/)
-  t.regex(stdout, / eu +live: its mode +loaded +\d+ s/)
+  t.regex(stdout, / eu +in memory +loaded +\d+ s/)
 })
 
 const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll(/\p{Cc}/gu, ''))

@@ -3,7 +3,7 @@ import test from 'ava'
 import { generatePrivateKey } from 'viem/accounts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
-import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { type Run, runNode, runShell, TIME_LAPSE } from '../../helpers/run-cli.ts'
 
@@ -95,7 +95,7 @@ test('careful-agent: acts on a complete answer only', async (t) => {
     ],
   })
   const { url } = await startGateway(t, [
-    { name: 'cheap', url: cheap.url },
+    { name: 'cheap', url: cheap.url, settings: LIVE },
     { name: 'dear', url: dear.url },
   ])
   const run = await runExample('careful-agent.mjs', [url], TIME_LAPSE)
