@@ -31,12 +31,13 @@ import { fakeItem } from '../../helpers/fake-source.ts'
 import { type Injected, inject } from '../../helpers/inject.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { seededRandom } from '../../helpers/random.ts'
+import { runs } from '../../helpers/runs.ts'
 import { ScriptedDispatcher, type ScriptedReply } from '../../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 import { POLICY, runCache, upstreamOptions } from '../../helpers/upstream.ts'
 import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
-const MIXES = 4000
+const MIXES = runs(4000)
 
 /** Part of every name, id, offer, filter and schema that only a private source has. No sealed cursor has it by chance. */
 const MARK = 'hushhushhush'

@@ -10,6 +10,7 @@ import {
 import { LIVE, startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { jsonText } from '../../helpers/json-text.ts'
 import type { RunningService } from '../../helpers/registry.ts'
+import { runs } from '../../helpers/runs.ts'
 import type { Answer } from '../../helpers/sequence.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 
@@ -83,7 +84,7 @@ test('a listing passes a gateway byte for byte, a second one except for white sp
         t.is(text.slice(0, text.indexOf('],"count"')), `{"items":[${expected.join(',')}`)
       }
     }),
-    { numRuns: 4 },
+    { numRuns: runs(5) },
   )
 })
 

@@ -6,6 +6,7 @@ import type { Filter } from '../../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../../src/filter-spec/parameters.ts'
 import { type Behaviour, listingText, listingTexts, type SeenRequest } from '../../helpers/fake-registry.ts'
 import { startFake } from '../../helpers/gateway.ts'
+import { runs } from '../../helpers/runs.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 import { failureOf, filtered, idsOf, openUpstream, PAST_REVALIDATE, textsOf } from '../../helpers/upstream.ts'
 
@@ -192,6 +193,7 @@ test('whatever filters a Registry declares or has changed, its answer is exact o
   const value = fc.constantFrom('x', 'y', 'in:[x,y]', '')
   const asked = fc.array(fc.tuple(fc.constantFrom(...NAMES), value), { maxLength: 4 })
   const fake = await startFake(t)
+  const tried = runs(150)
   const seen = { answered: 0, skipped: 0 }
   await fc.assert(
     fc.asyncProperty(
@@ -228,7 +230,7 @@ test('whatever filters a Registry declares or has changed, its answer is exact o
         }
       },
     ),
-    { numRuns: 150, includeErrorInReport: true },
+    { numRuns: tried, includeErrorInReport: true },
   )
-  t.true(seen.answered > 30 && seen.skipped > 5, JSON.stringify(seen))
+  t.true(seen.answered > tried / 5 && seen.skipped > tried / 30, JSON.stringify(seen))
 })

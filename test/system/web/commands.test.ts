@@ -12,6 +12,7 @@ import { startGateway } from '../../helpers/gateway.ts'
 import { openMarket } from '../../helpers/market.ts'
 import { send } from '../../helpers/registry.ts'
 import { CLI, runShell } from '../../helpers/run-cli.ts'
+import { runs } from '../../helpers/runs.ts'
 
 const BASE = 'https://market.example/hub/'
 
@@ -34,7 +35,7 @@ test('shell quoting: any text stays one word, unchanged', (t) => {
     fc.property(fc.array(text, { minLength: 1, maxLength: 40 }), (texts) => {
       t.deepEqual(wordsOf(texts.map(shellQuote).join(' ')), texts)
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })
 
@@ -47,7 +48,7 @@ test('curl command: requests exactly the query, whatever its values', (t) => {
       t.deepEqual([...url.searchParams], query)
       t.deepEqual(words.slice(2, -1), hasKey ? ['-H', 'Authorization: Bearer the-key'] : [])
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })
 

@@ -13,6 +13,7 @@ import {
   type WalkPage,
   type WalkRules,
 } from '../../../src/domain/walk/walk.ts'
+import { runs } from '../../helpers/runs.ts'
 
 const RULES: WalkRules = {
   name: 'elsewhere',
@@ -88,7 +89,7 @@ test('walk: of any number of listings, each is read, with pages that overlap by 
       t.is(ids.size, count)
       t.true(requests.length <= Math.ceil(count / (limit - OVERLAP)) + 2, String(requests.length))
     }),
-    { numRuns: 100, includeErrorInReport: true },
+    { numRuns: runs(100), includeErrorInReport: true },
   )
 })
 
@@ -120,7 +121,7 @@ test('walk: a listing that stays in place among publishes and deletions is read,
         )
       else t.true(['unstable', 'bad_envelope'].includes(end.reason), end.message)
     }),
-    { numRuns: 300, includeErrorInReport: true },
+    { numRuns: runs(300), includeErrorInReport: true },
   )
 })
 
@@ -135,7 +136,7 @@ test('walk: listings that fail any page with them hide no other', (t) => {
       )
       t.true(requests.length <= 80 * (poison.length + 1), String(requests.length))
     }),
-    { numRuns: 200, includeErrorInReport: true },
+    { numRuns: runs(200), includeErrorInReport: true },
   )
 })
 

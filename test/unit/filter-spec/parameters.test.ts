@@ -8,6 +8,7 @@ import { OPS } from '../../../src/filter-spec/operations/operations.ts'
 import { decodeQuery, parseCriteria } from '../../../src/filter-spec/parameters.ts'
 import type { JsonValue } from '../../../src/json/value.ts'
 import { anyText } from '../../helpers/any-text.ts'
+import { runs } from '../../helpers/runs.ts'
 
 const define = (
   definition: Pick<FilterDefinition, 'name' | 'op' | 'value_type'> & Partial<FilterDefinition>,
@@ -190,7 +191,7 @@ test('parameters: any query is criteria or a 400, and any criteria pass or fail 
         return error instanceof EntrepotError && error.status === 400
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
   t.pass()
 })

@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import type { ListingStatus } from '../../../src/domain/listing.ts'
 import { decide, type RankedCopy } from '../../../src/gateway/authority.ts'
+import { runs } from '../../helpers/runs.ts'
 
 type Copy = RankedCopy & { model: string; isHere: boolean }
 
@@ -50,7 +51,7 @@ test('authority: a copy is shown if and only if it matches and no better source 
         )
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 
@@ -60,7 +61,7 @@ test('authority: what does not exist for the reader changes no decision', (t) =>
       const here = all.filter(exists)
       t.deepEqual(decide(all, { status, exists, matches }), decide(here, { status, matches }))
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 
@@ -70,7 +71,7 @@ test('authority: filters change whether a decider is shown, and never which copy
       const strip = (one: object) => ({ ...one, isShown: null, isConflict: null })
       t.deepEqual(decide(all, { status, matches }).map(strip), decide(all, { status }).map(strip))
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 
@@ -90,7 +91,7 @@ test('authority: a listing outside the view is in no conflict', (t) => {
       )
       t.deepEqual(shown(decisions), shown(never))
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 
@@ -107,7 +108,7 @@ test('authority: a worse source changes no decision about a listing that a bette
         t.is(now?.isShown, isShown)
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 
@@ -120,7 +121,7 @@ test('authority: the order in which copies come changes nothing but the order of
           .sort((a, b) => all.indexOf(a.decider) - all.indexOf(b.decider))
       t.deepEqual(inOrder(decide([...all].reverse(), { status })), inOrder(decide(all, { status })))
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 

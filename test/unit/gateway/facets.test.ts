@@ -15,6 +15,7 @@ import { selectAll } from '../../../src/listing-index/item-selection.ts'
 import type { PriceRangeJson } from '../../../src/wire/facets.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { gatewayOver, mergeOver } from '../../helpers/pages.ts'
+import { runs } from '../../helpers/runs.ts'
 import { filterOf } from '../../helpers/specs.ts'
 import { listingQuery } from '../../helpers/upstream.ts'
 
@@ -129,7 +130,7 @@ test('facets: counts over several sources are those of the merged listings, each
       )
       t.deepEqual([...new Set(groups)].sort(), [...found.prices.keys()].sort(), 'every price is in one group')
     }),
-    { numRuns: 100, includeErrorInReport: true },
+    { numRuns: runs(100), includeErrorInReport: true },
   ))
 
 /** Whether the price of an escrow is one of these. */

@@ -14,6 +14,7 @@ import {
   readByOffset,
   TOKENS,
 } from '../../helpers/pages.ts'
+import { runs } from '../../helpers/runs.ts'
 import { countTurns } from '../../helpers/turns.ts'
 
 type Rate = { chain: string; token: string; value: string; per: string }
@@ -79,7 +80,7 @@ const BY = fc.record({
   per: fc.constantFrom('gpu' as const, 'offer' as const),
 })
 const SIZES = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 })
-const RUNS = { numRuns: 150, includeErrorInReport: true }
+const RUNS = { numRuns: runs(150), includeErrorInReport: true }
 
 for (const [what, offer] of [
   ['each id is one listing', PLAIN],

@@ -16,6 +16,7 @@ import {
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { type Asked, type Expected, expectedOf } from '../../helpers/market-model.ts'
 import { gatewayOver, mergeOver, readByCursor, readByOffset } from '../../helpers/pages.ts'
+import { runs } from '../../helpers/runs.ts'
 import { filterOf } from '../../helpers/specs.ts'
 import { filtered, listingQuery } from '../../helpers/upstream.ts'
 
@@ -91,7 +92,7 @@ const asked: fc.Arbitrary<Asked & { query: object }> = fc
     query: { status, ...(isFiltered && filtered([MODEL], ['gpu_model', 'H200'])) },
   }))
 const SIZES = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 })
-const RUNS = { numRuns: 300, includeErrorInReport: true }
+const RUNS = { numRuns: runs(300), includeErrorInReport: true }
 
 /** Whether an answer has to be there: not all sources are away, and something is shown where an upstream is. */
 function isAnswerable(sources: readonly FakeSource[], expected: readonly Expected[]): boolean {

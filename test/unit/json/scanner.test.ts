@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { JsonScanner } from '../../../src/json/scanner.ts'
 import { jsonText } from '../../helpers/json-text.ts'
+import { runs } from '../../helpers/runs.ts'
 
 test('skipping: a value ends where JSON.parse ends it', (t) => {
   fc.assert(
@@ -11,7 +12,7 @@ test('skipping: a value ends where JSON.parse ends it', (t) => {
       const end = scanner.valueEnd(scanner.skipSpace(0))
       t.deepEqual(JSON.parse(bytes.toString('utf8', 0, end)), JSON.parse(text))
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

@@ -6,6 +6,7 @@ import { parseJson } from '../../../src/json/value.ts'
 import { ListingIndex } from '../../../src/listing-index/listing-index.ts'
 import { filterVectors } from '../../helpers/filter-vectors.ts'
 import { exactJson } from '../../helpers/json-text.ts'
+import { runs } from '../../helpers/runs.ts'
 import { apply, conditions, criterion, documentText, FILTERS, Model, operations, readable } from './model.ts'
 
 /** Small segments, so that a short test seals and merges many of them. */
@@ -32,7 +33,7 @@ test('agreement: index and evaluator match the same, for any listing and criteri
       const query = { status: null, publisherId: null, criteria: [asked], limit: 1, offset: 0 }
       t.is(index.query(query).total === 1, matchesAll([asked], parseJson(text)))
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 
@@ -53,6 +54,6 @@ test('agreement: index and evaluator match the same after any puts, replacements
         }
       }
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   )
 })

@@ -7,6 +7,7 @@ import { parseJson } from '../../../src/json/value.ts'
 import { DocumentReader, type RowValues } from '../../../src/listing-index/document-reader.ts'
 import { rowPrices } from '../../../src/listing-index/row-prices.ts'
 import { jsonText } from '../../helpers/json-text.ts'
+import { runs } from '../../helpers/runs.ts'
 import { documentText } from './model.ts'
 import { pricedText } from './price-model.ts'
 
@@ -73,7 +74,7 @@ test('document reader: paths find in the bytes of any JSON text what they find i
       const bytes = Buffer.from(text)
       t.deepEqual(read(bytes), parsed(bytes))
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   )
 })
 
@@ -86,7 +87,7 @@ test('document reader: prices are those of the document', (t) => {
         text,
       )
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 
@@ -133,6 +134,6 @@ test('document reader: invalid JSON ends in a SyntaxError or a result, and the r
       }
       t.deepEqual(read(Buffer.from('{"a":"b"}'))[0], ['b'])
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })

@@ -1,6 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { ListingIndex } from '../../../src/listing-index/listing-index.ts'
+import { runs } from '../../helpers/runs.ts'
 import { apply, conditions, FILTERS, Model, operations, readable } from './model.ts'
 
 test('hidden rows: an index leaves them out and counts them, after any puts, removals and changes of the set', (t) => {
@@ -36,6 +37,6 @@ test('hidden rows: an index leaves them out and counts them, after any puts, rem
         )
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })

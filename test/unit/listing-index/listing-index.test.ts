@@ -3,6 +3,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../../src/domain/listing.ts'
 import { type IndexEntry, ListingIndex } from '../../../src/listing-index/listing-index.ts'
+import { runs } from '../../helpers/runs.ts'
 import { apply, conditions, FILTERS, filterOn, Model, operations, readable } from './model.ts'
 
 const SMALL = { tail: 4, segment: 32, step: 16 }
@@ -32,7 +33,7 @@ test('index: pages joined are the complete sequence, and every page has the tota
       }
       t.deepEqual(pages, whole)
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })
 
@@ -53,7 +54,7 @@ test('index: counts, size and single listings are those of a naive model', (t) =
       }
       t.deepEqual(readable(all.map(({ listingId }) => index.get(listingId)!)), readable(all))
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })
 
@@ -166,7 +167,7 @@ test('index: entries gives each untouched listing once, however the index change
         kept,
       )
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })
 
@@ -192,7 +193,7 @@ test('index: totals, pages and readers are the same before, during and after a m
       t.deepEqual([...seen, ...idsOf(reader)], whole)
       t.deepEqual(idsOf(index.entries()), whole)
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   )
 })
 

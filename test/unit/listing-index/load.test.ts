@@ -4,6 +4,7 @@ import { type IndexEntry, ListingIndex } from '../../../src/listing-index/listin
 import type { SegmentData } from '../../../src/listing-index/segment.ts'
 import { SegmentBuilder } from '../../../src/listing-index/segment-builder.ts'
 import { buffersIn } from '../../../src/registry/load/build-segment.ts'
+import { runs } from '../../helpers/runs.ts'
 import { apply, conditions, documentText, FILTERS, Model, operations, readable } from './model.ts'
 
 const SMALL = { tail: 8, segment: 64, step: 16 }
@@ -83,7 +84,7 @@ test('load: loaded and adopted listings are found like those that were put, also
         compare()
       },
     ),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   )
 })
 

@@ -9,6 +9,7 @@ import { IndexSource } from '../../../src/listing-index/index-source.ts'
 import { type IndexEntry, type IndexRow, ListingIndex } from '../../../src/listing-index/listing-index.ts'
 import type { Place } from '../../../src/listing-index/segment.ts'
 import { byBasis } from '../../helpers/grouping.ts'
+import { runs } from '../../helpers/runs.ts'
 import { apply, conditions, FILTERS, filterOn, Model, operations } from './model.ts'
 import {
   facetsOf,
@@ -224,6 +225,6 @@ test('prices: an index orders and counts as a plain evaluation does, after any c
         }
       }
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   )
 })

@@ -3,6 +3,7 @@ import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import type { JsonValue } from '../../../src/json/value.ts'
 import { bodyHash, canonicalJson } from '../../../src/signing/canonical-json.ts'
+import { runs } from '../../helpers/runs.ts'
 
 const hashOf = (text: string): string => bodyHash(Buffer.from(text))
 
@@ -11,7 +12,7 @@ test('canonical JSON: as a second implementation writes it', (t) => {
     fc.property(fc.jsonValue({ stringUnit: 'grapheme-composite' }), (value) => {
       t.is(canonicalJson(value as JsonValue), canonicalize(value)!)
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

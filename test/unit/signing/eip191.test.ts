@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { hashMessage, recoverAddress as recoverByViem } from 'viem/utils'
 import { readSignature, recoverAddress } from '../../../src/signing/eip191.ts'
+import { runs } from '../../helpers/runs.ts'
 import { ALICE } from '../../helpers/seller.ts'
 
 const MESSAGE = 'update_listing:L1:1767225600'
@@ -35,6 +36,7 @@ test('signature: random ones recover the address that viem recovers, or neither 
     bytes: fc.uint8Array({ minLength: 64, maxLength: 64 }),
     v: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(0, 1, 27, 28) }, fc.nat({ max: 255 })),
   })
+  const tried = runs(500)
   let accepted = 0
   await fc.assert(
     fc.asyncProperty(random, async ({ message, bytes, v }) => {
@@ -43,9 +45,12 @@ test('signature: random ones recover the address that viem recovers, or neither 
       if (address !== null) accepted++
       t.is(address, await addressByViem(message, hex), hex)
     }),
-    { numRuns: 10_000 },
+    { numRuns: tried },
   )
-  t.true(accepted > 4500 && accepted < 5500, `about half of all r are on the curve, ${accepted} were`)
+  t.true(
+    accepted > tried / 4 && accepted < (tried * 3) / 4,
+    `about half of all r are on the curve, ${accepted} were`,
+  )
 })
 
 test('signature: every v and both forms of s recover the address that viem recovers', async (t) => {

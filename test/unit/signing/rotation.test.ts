@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../../src/json/value.ts'
 import { SCHEMES } from '../../../src/signing/principal.ts'
 import { openSigner } from '../../../src/signing/proof.ts'
 import { isProvenRotation, readRotation, rotationMessage } from '../../../src/signing/rotation.ts'
+import { runs } from '../../helpers/runs.ts'
 
 /** Made by the public implementation. */
 const { rotation: vector }: { rotation: { body: Body; message_hex: string } } = JSON.parse(
@@ -105,6 +106,6 @@ test('rotation: of any two keys, no proof is good for another intent', (t) => {
       }
       t.false(isProven({ intent, ...swapped }))
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })

@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../../../src/domain/listing.ts'
 import type { Store, WriteRequest } from '../../../../src/store/store.ts'
+import { runs } from '../../../helpers/runs.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import { ALICE, BOB, loaded, type OpenStore, replayed } from '../../../helpers/store/subject.ts'
 import { Model } from './model.ts'
@@ -160,7 +161,7 @@ export function equivalenceContract(name: string, open: OpenStore, numRuns: numb
       for (const one of past) t.deepEqual((await following(store, one, limit)).picture.sorted(), end)
       await store.close()
     })
-    await fc.assert(property, { numRuns })
+    await fc.assert(property, { numRuns: runs(numRuns) })
   })
 }
 

@@ -9,6 +9,7 @@ import {
   listingTexts,
   type SeenRequest,
 } from '../../../helpers/fake-registry.ts'
+import { runs } from '../../../helpers/runs.ts'
 import { filterOf } from '../../../helpers/specs.ts'
 import { failureOf, filtered, idsOf, openUpstream, textsOf } from '../../../helpers/upstream.ts'
 
@@ -138,7 +139,7 @@ test('publishes and deletions while reading: a listing that stays is read, none 
         t.true(fake.requests.length <= 60, asked(fake.requests))
       },
     ),
-    { numRuns: 40, includeErrorInReport: true },
+    { numRuns: runs(40), includeErrorInReport: true },
   )
 })
 

@@ -9,6 +9,7 @@ import { fakeItem } from '../../../helpers/fake-source.ts'
 import { askBriefly, startFake } from '../../../helpers/gateway.ts'
 import { jsonObjectText } from '../../../helpers/json-text.ts'
 import { temporaryFolder, temporaryStore } from '../../../helpers/run-cli.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const IDENTITY = 'one upstream, one key'
 const TAKEN_AT = 1_790_000_000_000
@@ -42,7 +43,7 @@ test('a saved snapshot is loaded as it was, listings to the byte, with what a ga
       await snapshotFile(path, IDENTITY).save(saved)
       t.deepEqual(await snapshotFile(path, IDENTITY).load(), saved)
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 

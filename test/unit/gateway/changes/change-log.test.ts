@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { type FeedEntry, GONE } from '../../../../src/domain/feed-entry.ts'
 import { ChangeLog } from '../../../../src/gateway/changes/change-log.ts'
 import type { FeedRead } from '../../../../src/store/feed.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 /** A log as a store keeps it, and what its sources have. */
 class Model {
@@ -86,7 +87,7 @@ test('change log: a follower that has caught up has what the sources have, from 
       while (follow(2)) {}
       t.deepEqual([...map].sort(), [...model.content].sort())
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { LISTING_STATUSES, type ListingRecord, renderListing } from '../../../../src/domain/listing.ts'
 import { PackedRows } from '../../../../src/registry/load/packed-rows.ts'
 import { packed } from '../../../helpers/packed.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const text = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -53,6 +54,6 @@ test('packed listings become the rows that they would be rendered as', (t) => {
         )
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })

@@ -4,6 +4,7 @@ import { readGpuTable } from '../../../../src/config/gpu-rows.ts'
 import type { GpuModel } from '../../../../src/vocabulary/gpus/gpu-model.ts'
 import { nameKey, nameParts } from '../../../../src/vocabulary/gpus/name-parts.ts'
 import { readGpu } from '../../../../src/vocabulary/gpus/read-gpu.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const table = readGpuTable(null, [])
 const modelOf = (gpu_model: string): string | null => readGpu(table, 'seller', { gpu_model }).model
@@ -53,7 +54,7 @@ test('gpu names: case, separators, vendor words and glued parts change nothing',
       t.is(modelOf(written), model.model, written)
     },
   )
-  t.notThrows(() => fc.assert(property, { numRuns: 2000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(2000) }))
 })
 
 const next = <Value>(stream: Iterator<Value>): Value => stream.next().value as Value
@@ -67,7 +68,7 @@ test('gpu names: a second model makes a name unknown, on either side', (t) => {
     fc.pre(first.model !== second.model)
     t.is(modelOf(first.name + between + second.name), null, `${first.name}${between}${second.name}`)
   })
-  t.notThrows(() => fc.assert(property, { numRuns: 2000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(2000) }))
 })
 
 /** Words and numbers that no name has. */
@@ -81,7 +82,7 @@ test('gpu names: an unknown word anywhere makes a name unknown', (t) => {
     const text = withPart(name, word, n, between)
     t.is(modelOf(text), null, text)
   })
-  t.notThrows(() => fc.assert(property, { numRuns: 2000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(2000) }))
 })
 
 function withPart(name: string, word: string, n: number, between: string): string {
@@ -101,7 +102,7 @@ test('gpu names: a word that separates models never leaves a model as it was', (
     const { model, variant } = readGpu(table, 'seller', { gpu_model: text })
     t.true(model !== one.model.model || variant !== null, text)
   })
-  t.notThrows(() => fc.assert(property, { numRuns: 2000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(2000) }))
 })
 
 test('gpu names: memory, form and count of any model are read off', (t) => {
@@ -117,7 +118,7 @@ test('gpu names: memory, form and count of any model are read off', (t) => {
       t.like(reading, { model: model.model, variant: variant.name, memoryGb: [gb] }, texts.join(between))
     },
   )
-  t.notThrows(() => fc.assert(property, { numRuns: 500 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(500) }))
 })
 
 class CountingMap<Key, Value> extends Map<Key, Value> {

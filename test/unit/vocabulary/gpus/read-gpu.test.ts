@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { readGpuTable } from '../../../../src/config/gpu-rows.ts'
 import { type GpuResource, readGpu } from '../../../../src/vocabulary/gpus/read-gpu.ts'
 import { anyText } from '../../../helpers/any-text.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const table = readGpuTable(null, [])
 const read = (resource: GpuResource) => readGpu(table, 'seller', resource)
@@ -115,5 +116,5 @@ test('readGpu: any JSON value is read, and the reading has the form of one', (t)
     t.true(isGpu || memoryGb.length === 0)
     t.true(memoryGb.every((gb, n) => gb > (memoryGb[n - 1] ?? 0) && gb <= 4096))
   })
-  t.notThrows(() => fc.assert(property, { numRuns: 1000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(1000) }))
 })

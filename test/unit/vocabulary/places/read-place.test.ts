@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { readPlaceTable } from '../../../../src/config/place-rows.ts'
 import { readPlace } from '../../../../src/vocabulary/places/read-place.ts'
 import { anyText } from '../../../helpers/any-text.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const table = readPlaceTable(null, [])
 const read = (text: unknown) => readPlace(table, 'seller', text)
@@ -72,7 +73,7 @@ test('readPlace: a country in a text that names a continent is within the contin
       t.true(continents.includes(continent) || reading.country === continent, text)
     }
   })
-  t.notThrows(() => fc.assert(property, { numRuns: 2000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(2000) }))
 })
 
 test('readPlace: two countries in a text are none', (t) => {
@@ -81,7 +82,7 @@ test('readPlace: two countries in a text are none', (t) => {
     const text = `${a.names[0]}${between}zzz${between}${b.names[0]}`
     t.deepEqual(read(text), UNKNOWN, text)
   })
-  t.notThrows(() => fc.assert(property, { numRuns: 1000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(1000) }))
 })
 
 test('readPlace: words that are no names say nothing', (t) => {
@@ -104,7 +105,7 @@ test('readPlace: words that are no names say nothing', (t) => {
     const text = parts.join(between)
     t.deepEqual(read(text), UNKNOWN, text)
   })
-  t.notThrows(() => fc.assert(property, { numRuns: 2000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(2000) }))
 })
 
 test('readPlace: any JSON value is read, and the reading is a country of the table with its continent', (t) => {
@@ -133,7 +134,7 @@ test('readPlace: any JSON value is read, and the reading is a country of the tab
     t.true(known === undefined || known.continents[0] === reading.continent)
     t.true(typeof text === 'string' || reading.continent === null)
   })
-  t.notThrows(() => fc.assert(property, { numRuns: 3000 }))
+  t.notThrows(() => fc.assert(property, { numRuns: runs(3000) }))
 })
 
 test('readPlace: a text of more than 200 characters is not read', (t) => {
