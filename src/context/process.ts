@@ -41,6 +41,8 @@ export type Overrides = {
   lookup?: LookupFunction
   /** Around each attempt of every request to an upstream. */
   interceptors?: readonly Interceptor[]
+  /** How often a replica saves its report. */
+  saveReportEveryMs?: number
 }
 
 /** What lives as long as the process: everything that a reload keeps. */
@@ -121,6 +123,7 @@ async function openStorage({ config: { storeUrl }, overrides, log, clock, metric
     storage: shared?.reports ?? (redisUrl === null ? NOT_SHARED : NO_CLUSTER),
     describe: detailsToJson,
     clock,
+    saveEveryMs: overrides.saveReportEveryMs,
   })
   cleanup.add(() => fleet.close())
   /** Shared by replicas; `null`: each process counts alone. */

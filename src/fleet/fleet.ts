@@ -19,6 +19,7 @@ type FleetOptions = Pick<ReplicaReport, 'id' | 'version' | 'startedAt'> & {
   storage: ReportStorage | string
   describe: (status: Status) => ReplicaReport['sources'][number]['details']
   clock: Pick<Clock, 'now' | 'monotonic'>
+  saveEveryMs?: number | undefined
 }
 
 /** Saves reports of this process, and shows all replicas as one. No failure of the storage leaves this class. */
@@ -38,7 +39,8 @@ export class Fleet {
   start(readState: () => OwnState): void {
     this.#readState = readState
     const every = (ms: number, act: () => unknown) => setInterval(act, ms).unref()
-    this.#timers = [every(OBSERVE_EVERY_MS, () => this.#observe()), every(SAVE_EVERY_MS, () => this.#save())]
+    const { saveEveryMs = SAVE_EVERY_MS } = this.#options
+    this.#timers = [every(OBSERVE_EVERY_MS, () => this.#observe()), every(saveEveryMs, () => this.#save())]
     this.#observe()
     this.#save()
   }

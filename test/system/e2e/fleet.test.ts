@@ -6,34 +6,40 @@ import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { gatewayToml, LIVE } from '../../helpers/gateway.ts'
 import { ownRedis } from '../../helpers/redis.ts'
-import { send } from '../../helpers/registry.ts'
+import { send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
-import { type ServiceProcess, startProcess } from '../../helpers/service-process.ts'
+import { startProcess } from '../../helpers/service-process.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const READER = { Authorization: 'Bearer reader' }
 
 test('fleet: replicas on one Redis are shown as one, and alone without Redis', async (t) => {
   const redis = await ownRedis(t)
-  const file = temporaryFile(
-    t,
-    'gateway.toml',
-    gatewayToml([{ name: 'gone', url: deadUrl(), settings: LIVE }]),
-  )
+  const toml = gatewayToml([{ name: 'gone', url: deadUrl(), settings: LIVE }])
   const environment = {
-    ENTREPOT_CONFIG: file,
+    STORE_URL: redis.url,
     REGISTRY_ADMIN_API_KEY: 'admin',
     REGISTRY_REQUIRE_WRITE_API_KEY: 'on',
     REGISTRY_BOOTSTRAP_API_KEY: 'reader',
   }
-  const [a, b] = (await Promise.all([1, 2].map(() => startProcess(redis.url, environment)))) as [
-    ServiceProcess,
-    ServiceProcess,
-  ]
-  for (const { end } of [a, b]) t.teardown(() => end('SIGKILL'))
+  const startReplica = async () => {
+    const closers: (() => unknown)[] = []
+    const owner = { teardown: (close: () => unknown) => void closers.push(close) }
+    const { url } = await startRegistry(owner, { environment, toml, saveReportEveryMs: 50 })
+    const close = async (): Promise<void> => {
+      for (const end of closers.splice(0)) await end()
+    }
+    t.teardown(close)
+    return { url, close }
+  }
+  const [a, b] = [await startReplica(), await startReplica()]
   for (const { url } of [a, b, b]) await send(`${url}/listings`, { headers: READER })
 
-  const both = await fleetAt(a, ({ traffic }) => traffic.total.requests === 3)
+  const both = await fleetAt(
+    a,
+    ({ traffic, changes }) =>
+      traffic.total.requests === 3 && new Set(changes.map(({ replica }) => replica)).size === 2,
+  )
   t.is(both.scope, 'all')
   t.is(both.replicas.length, 2)
   t.is(both.replicas[0]?.id, both.answered_by)
@@ -44,7 +50,6 @@ test('fleet: replicas on one Redis are shown as one, and alone without Redis', a
   t.is(gone.calls?.failures_by_reason.connection_refused, gone.calls?.failed)
   t.is(gone.traffic?.total.errors, gone.calls?.failed)
   t.true((both.sources[0]?.filters?.length ?? 0) > 0)
-  t.true(new Set(both.changes.map(({ replica }) => replica)).size === 2)
   t.like(both.changes[0], { registry: 'gone', from: 'not_yet_loaded', to: 'unavailable' })
   const ofB = await fleetAt(b, ({ traffic }) => traffic.total.requests === 3)
   t.not(ofB.answered_by, both.answered_by)
@@ -87,28 +92,28 @@ test('fleet: replicas on one Redis are shown as one, and alone without Redis', a
   t.is(among.replicas.length, 2, 'neither other entities nor many replicas that ended hide a replica')
   await client.del(...foreign, '{entrepot}:replica:text')
   await client.zrem('{entrepot}:replicas', 'foreign', 'future', 'text', ...ended)
-  await b.end('SIGKILL')
-  const killed = (await fleetAt(a, () => true)).replicas.find(({ id }) => id !== both.answered_by)
-  t.is(killed?.id, ofB.answered_by, 'shown until its report is too old')
-  await client.zadd('{entrepot}:replicas', 1, ofB.answered_by)
-  t.is((await fleetAt(a, () => true)).replicas.length, 1)
-  await eventually(
-    'removed',
-    async () => (await client.exists(`{entrepot}:replica:${ofB.answered_by}`)) === 0,
-  )
-  t.is(await a.end('SIGTERM'), 0)
+
+  const file = temporaryFile(t, 'gateway.toml', toml)
+  const killed = await startProcess(redis.url, { ...environment, ENTREPOT_CONFIG: file })
+  const inFleet = [both.answered_by, ofB.answered_by]
+  const isThird = ({ id }: { id: string }) => !inFleet.includes(id)
+  const { id } = (await fleetAt(a, ({ replicas }) => replicas.length === 3)).replicas.find(isThird)!
+  await killed.end('SIGKILL')
+  t.is((await fleetAt(a, () => true)).replicas.find(isThird)?.id, id, 'shown until its report is too old')
+  await client.zadd('{entrepot}:replicas', 1, id)
+  t.is((await fleetAt(a, () => true)).replicas.length, 2)
+  await eventually('removed', async () => (await client.exists(`{entrepot}:replica:${id}`)) === 0)
+  for (const { close } of [a, b]) await close()
   t.deepEqual(await client.keys('*replica*'), [], 'a drained replica removes its report')
 
-  const third = await startProcess(redis.url, environment)
-  t.teardown(() => third.end('SIGKILL'))
+  const last = await startReplica()
   const [key] = JSON.parse(
-    (await send(`${third.url}/admin/api-keys`, { headers: ADMIN })).text,
+    (await send(`${last.url}/admin/api-keys`, { headers: ADMIN })).text,
   ) as ApiKeyJson[]
-  t.is(key?.calls, 2, 'of the process that was drained')
+  t.is(key?.calls, 4, 'of the replicas that were drained')
 })
 
-/** Reports are saved every five seconds. */
-const fleetAt = ({ url }: ServiceProcess, holds: (fleet: FleetJson) => boolean): Promise<FleetJson> =>
+const fleetAt = ({ url }: { url: string }, holds: (fleet: FleetJson) => boolean): Promise<FleetJson> =>
   eventually(
     'such a fleet',
     async () => JSON.parse((await send(`${url}/admin/replicas`, { headers: ADMIN })).text) as FleetJson,
