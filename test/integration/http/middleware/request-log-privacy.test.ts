@@ -19,7 +19,8 @@ type Sent = { method: string; path: string; headers?: Record<string, string>; bo
 async function start(t: ExecutionContext, isGateway: boolean) {
   const lines: string[] = []
   const log = createLogger('debug', { write: (line) => lines.push(line) })
-  const enforce = '[registry]\nlisting_shape = "enforce"\n'
+  // A lookup of publishers in an upstream that is away takes the whole budget.
+  const enforce = '[gateway]\nbudget_ms = 500\n[registry]\nlisting_shape = "enforce"\n'
   const toml = isGateway ? gatewayToml([{ name: 'dead', url: deadUrl() }], enforce) : enforce
   const clock = manualClock()
   const service = await startRegistry(t, {
@@ -42,8 +43,12 @@ async function start(t: ExecutionContext, isGateway: boolean) {
 type Operation = { parameters?: { name: string; in: string }[]; requestBody?: unknown }
 type Document = { paths: Record<string, Record<string, Operation>> }
 
-/** Each parameter, header and member of a body of each documented route with a text that none of them allows. */
+/**
+ * Each parameter, header and member of a body of each documented route with a text that none of them allows; parameters take turns with
+ * its forms.
+ */
 function misuses({ paths }: Document): Sent[] {
+  let turn = 0
   return Object.entries(paths).flatMap(([pattern, operations]) =>
     Object.entries(operations).flatMap(([name, { parameters = [], requestBody }]) => {
       const method = name.toUpperCase()
@@ -51,9 +56,10 @@ function misuses({ paths }: Document): Sent[] {
       const queries = ['unknown', ...parameters.filter((one) => one.in === 'query').map((one) => one.name)]
       const headers = [...HEADERS, ...parameters.filter((one) => one.in === 'header').map((one) => one.name)]
       return [
-        ...queries.flatMap((query) =>
-          VALUES.map((value) => ({ method, path: `${path}?${query}=${encodeURIComponent(value)}` })),
-        ),
+        ...queries.map((query) => {
+          const value = VALUES[turn++ % VALUES.length]!
+          return { method, path: `${path}?${query}=${encodeURIComponent(value)}` }
+        }),
         { method, path: `${path}?${PRIVATE}=1` },
         ...headers.map((header) => ({ method, path, headers: { [header]: PRIVATE } })),
         ...(requestBody === undefined ? [] : BODIES.map((body) => ({ method, path, body }))),
