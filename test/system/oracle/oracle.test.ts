@@ -4,8 +4,8 @@ import { judge } from './oracle.ts'
 import { runWorld } from './run.ts'
 import { ANY_LISTING, startWorld, type World } from './world.ts'
 
-/** Worlds with liars, own Registries, gateways over gateways, sources in memory, and some that are away or too large. */
-const SEEDS = [0, 10, 12, 14, 55]
+/** Worlds with replicas, liars, own Registries, gateways over gateways, sources in memory, and some that are away or too large. */
+const SEEDS = [0, 12, 55]
 const ANSWERS = 20
 
 for (const seed of SEEDS)
