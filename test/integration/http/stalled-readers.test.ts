@@ -75,14 +75,13 @@ test('stalled readers: their connection closes, that of a slow reader stays open
   const { open, get } = await start(t)
   await get('/listings?limit=100')
   const slow = new SlowReader(await open(STREAM))
-  for (const stalled of [await open(STREAM), await open(PAGE, 60), await open(KEPT_PAGE, 120)]) {
-    await eventually('closed', async () => {
-      await get('/ready')
-      slow.read(2000)
-      stalled.write('\n') // a socket that is not read notices a reset when it writes
-      return stalled.closed
-    })
-  }
+  const stalled = [await open(STREAM), await open(PAGE, 60), await open(KEPT_PAGE, 120)]
+  await eventually('closed', async () => {
+    await get('/ready')
+    slow.read(2000)
+    for (const socket of stalled) socket.write('\n') // one that is not read notices a reset when it writes
+    return stalled.every(({ closed }) => closed)
+  })
   await eventually('read whole', async () => {
     await get('/ready')
     slow.read(Number.POSITIVE_INFINITY)
@@ -110,10 +109,11 @@ test('stalled readers: a page longer than the kernel takes stays open while its 
     return socket
   }
   const slow = new SlowReader(open('/listings?limit=200 HTTP/1.1\r\nHost: a\r\nConnection: close'))
-  while (!slow.socket.closed) {
+  await eventually('read', async () => {
     await get('/ready')
     slow.read(2000)
-  }
+    return slow.socket.closed
+  })
   t.regex(slow.end, /"total_after_filter":200\}$/)
 
   // Streams of changes are no other answers: one that is not read is closed, and another one has all.

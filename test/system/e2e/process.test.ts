@@ -7,6 +7,8 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import test from 'ava'
+import { ConfigError } from '../../../src/errors.ts'
+import { startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
 
 const run = promisify(execFile)
@@ -79,11 +81,11 @@ test('process: a port in use is named, with what to do', async (t) => {
     `entrepot: PORT: port ${port} on 127.0.0.1 is in use; set PORT to another one, or stop the process that uses it`,
   )
   for (const host of ['192.0.2.1', 'fe80::1%nowhere', 'a b']) {
-    const elsewhere = await entrepot(SERVE, { HOST: host, PORT: '0', STORE_URL: 'sqlite::memory:' })
-    t.is(
-      elsewhere.stderr.trim().split('\n').at(-1),
-      `entrepot: HOST: cannot listen on ${host}:0: the host is no address of this machine`,
-    )
+    const start = startRegistry(t, { environment: { HOST: host } })
+    await t.throwsAsync(start, {
+      instanceOf: ConfigError,
+      message: `HOST: cannot listen on ${host}:0: the host is no address of this machine`,
+    })
   }
   const demo = await entrepot(['demo/demo.ts'], { PORT: String(port) })
   t.is(demo.code, 78)

@@ -147,10 +147,10 @@ test('a better source in memory or read whole, that knows the publisher and lack
   }
 })
 
-/** How often copies of an id are read of sources, for 10,000 copies of it in one gateway and one elsewhere. */
-test('10,000 copies of one id in a gateway are decided about in few reads of them', async (t) => {
+/** How often copies of an id are read of sources, for 1,000 copies of it in one gateway and some elsewhere. */
+test('1,000 copies of one id in a gateway are decided about in few reads of them', async (t) => {
   let reads = 0
-  const namesakes = Array.from({ length: 10_000 }, (_, n) => {
+  const namesakes = Array.from({ length: 1000 }, (_, n) => {
     const item = fakeItem('same', AT - n, { storefrontUrl: `http://s${n}` })
     return Object.defineProperty(item, 'publisher', {
       enumerable: true,
@@ -162,17 +162,15 @@ test('10,000 copies of one id in a gateway are decided about in few reads of the
   })
   for (const kind of ['memory', 'whole'] as const) {
     const gateway = fakeSource('gateway', namesakes, { mayRepeat: true, kind })
-    const copies = Array.from({ length: 200 }, (_, n) =>
-      fakeItem('same', AT + n, { publisher: `0x${n * 7}` }),
-    )
+    const copies = Array.from({ length: 20 }, (_, n) => fakeItem('same', AT + n, { publisher: `0x${n * 7}` }))
     for (const priority of [0, 2]) {
       const other = fakeSource('other', copies, { mayRepeat: true, priority })
       reads = 0
       const { total } = await gatewayOver([gateway, other]).page({ limit: 200 })
-      t.is(total, 10_000)
+      t.is(total, namesakes.length)
       t.true(reads < 40 * namesakes.length, `${kind} ${reads}`)
       reads = 0
-      t.is((await gatewayOver([gateway, other]).lines()).length, 10_001)
+      t.is((await gatewayOver([gateway, other]).lines()).length, namesakes.length + 1)
       t.true(reads < 100 * namesakes.length, `${kind} stream ${reads}`)
       reads = 0
       await gatewayOver([gateway, other]).page({}, { byPrice: { tokens: null, per: 'gpu' } })

@@ -78,9 +78,10 @@ test.serial(
     const [threaded, local] = await Promise.all([loadedBy(2, LISTINGS), loadedBy(0, LISTINGS)])
     const put = putOneByOne(LISTINGS)
     const all = [threaded, local, put]
+    const rows = rowsOf(put).join('\n')
     for (const projection of all) {
       t.is(projection.listings.size, LISTINGS)
-      t.true(rowsOf(projection).join('\n') === rowsOf(put).join('\n'))
+      if (projection !== put) t.true(rowsOf(projection).join('\n') === rows)
 
       projection.apply({ kind: 'listing_removed', listingId: 'listing-40000' })
       projection.apply({ kind: 'listing', record: { ...recordOf(12), status: 'expired' } })
@@ -97,9 +98,10 @@ test.serial(
     ]
     for (const status of ['open', 'closed', 'expired', null] as const) {
       const asked = { status, publisherId: null, criteria }
-      t.true(rowsOf(put, asked).length > 0 || status === 'expired')
-      for (const projection of all)
-        t.true(rowsOf(projection, asked).join('\n') === rowsOf(put, asked).join('\n'))
+      const expected = rowsOf(put, asked)
+      t.true(expected.length > 0 || status === 'expired')
+      for (const projection of [threaded, local])
+        t.true(rowsOf(projection, asked).join('\n') === expected.join('\n'))
     }
     const derived = parseCriteria({ filters: new Map(DERIVED.map((one) => [one.name, one])) }, [
       ['gpu', 'A100'],
@@ -125,7 +127,7 @@ test.serial('few listings start no thread', async (t) => {
 })
 
 test.serial('a load for which no thread starts builds the segments itself', async (t) => {
-  const LISTINGS = 70_500
+  const LISTINGS = 40_000
   const faults: unknown[] = []
   const onFault = (cause: unknown) => faults.push(cause)
   const file = new URL('file:///nowhere/worker.ts')
