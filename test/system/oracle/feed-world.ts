@@ -168,6 +168,7 @@ class Node implements RunningService {
       { teardown: (close: () => unknown) => void this.#closers.unshift(close) },
       {
         toml,
+        isLoaded: false,
         ...(nowSeconds && { nowSeconds }),
         environment: {
           PORT: String(port),

@@ -144,6 +144,7 @@ class Comparison {
       clock: this.#clock,
       nowSeconds: () => Math.floor(this.#clock.now() / 1000),
       random: () => 0.5,
+      isLoaded: false,
       environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
       more: `${SETTINGS}${toml}`,
     })

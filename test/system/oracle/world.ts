@@ -95,6 +95,7 @@ export async function startWorld(seed: number, mode: UpstreamMode | null = null)
         clock,
         nowSeconds: () => Math.floor(clock.now() / 1000),
         random: jitter,
+        isLoaded: false,
         environment: { REGISTRY_ADMIN_API_KEY: 'shared by replicas' },
         more: `[gateway]\nid = "${id}"\nbudget_ms = 60000\n${registryLines(routes)}`,
       },

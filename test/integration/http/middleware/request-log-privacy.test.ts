@@ -27,6 +27,7 @@ async function start(t: ExecutionContext, isGateway: boolean) {
     log,
     toml,
     clock,
+    isLoaded: false,
     environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
   })
   const send = async ({ method, path, headers = {}, body }: Sent): Promise<string> => {
