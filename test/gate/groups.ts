@@ -21,7 +21,7 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   clients: ['test/integration/{client,context,mcp}/**'],
   upstream: ['test/integration/upstream/{copies,http,reading,snapshot}/**', 'test/integration/upstream/*'],
   stores: ['test/integration/store/sqlite/**'],
-  redis: ['test/integration/**/*redis*/**', 'test/integration/**/*redis*'],
+  redis: ['test/integration/store/redis/store.test.ts', 'test/integration/cache/redis.test.ts'],
   documents: ['test/system/{deploy,docs,web,examples}/**'],
   oracles: ['test/system/oracle/{feeds,views,walks}.test.ts'],
 }

@@ -5,7 +5,7 @@ import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../../
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { Follower } from '../../helpers/follower.ts'
-import { startFake, startGateway, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { test } from './in-chromium.ts'
@@ -329,12 +329,12 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   const gateway = await startGateway(
     t,
     [
-      { name: 'well', url: fake.url },
-      { name: 'gone', url: deadUrl() },
+      { name: 'well', url: fake.url, settings: LIVE },
+      { name: 'gone', url: deadUrl(), settings: LIVE },
       ...Array.from({ length: 11 }, (_, n) => ({
         name: n === 0 ? 'hidden' : `idle-${n}`,
         url: deadUrl(),
-        settings: 'visibility = "private"',
+        settings: `${LIVE}visibility = "private"`,
       })),
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY } },

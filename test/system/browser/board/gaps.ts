@@ -2,7 +2,13 @@ import type { Route } from 'playwright-core'
 import { systemClock } from '../../../../src/domain/clock.ts'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, startPatientGateway, startUnchecked } from '../../../helpers/gateway.ts'
+import {
+  LIVE,
+  startFake,
+  startGateway,
+  startPatientGateway,
+  startUnchecked,
+} from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { test } from '../in-chromium.ts'
 import { machine, rowsOf, waitForCount } from './federation.ts'
@@ -21,8 +27,8 @@ test.serial('board: names a lost source and marks the answer as incomplete', asy
   const gateway = await startGateway(
     t,
     [
-      { name: 'near', url: near.url },
-      { name: 'far', url: far.url },
+      { name: 'near', url: near.url, settings: LIVE },
+      { name: 'far', url: far.url, settings: LIVE },
     ],
     { more: UNCACHED },
   )
@@ -64,8 +70,8 @@ test.serial(
       await startFake(t, { items: listingTexts('far', 2) }),
     ]
     const gateway = await startPatientGateway(t, [
-      { name: 'near', url: near.url },
-      { name: 'far', url: far.url },
+      { name: 'near', url: near.url, settings: LIVE },
+      { name: 'far', url: far.url, settings: LIVE },
     ])
     let release = (): void => {}
     far.script = [{ kind: 'hold', until: new Promise<void>((resolve) => (release = resolve)) }]
@@ -91,7 +97,7 @@ test.serial('board: ages are right after a refresh, and go on by themselves', as
   let offsetMs = 0
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + offsetMs }
   const fake = await startFake(t, { items: listingTexts('kept', 2) })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }], {
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: LIVE }], {
     more: '[cache]\nfresh_seconds = 60\n',
     clock,
   })
