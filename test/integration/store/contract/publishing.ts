@@ -97,9 +97,10 @@ export function publishingContract(name: string, open: OpenStore): void {
 
   test(`${name}: an empty storefront URL is stored for a new publisher only`, async (t) => {
     const { store } = await open(t)
-    const { signature } = freshUse()
+    const { signature, now } = freshUse()
     const publish = async (listingId: string, storefrontUrl: string | null) =>
-      (await store.publish(publishOf(listingId, { storefrontUrl, use: freshUse({ signature }) }))).outcome
+      (await store.publish(publishOf(listingId, { storefrontUrl, use: freshUse({ signature, now }) })))
+        .outcome
     t.is(await publish('L', ''), 'published')
     t.deepEqual(
       [...(await Picture.of(store)).publishers.values()].map(({ storefrontUrl }) => storefrontUrl),

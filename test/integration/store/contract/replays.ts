@@ -59,16 +59,17 @@ export function replayContract(name: string, open: OpenStore): void {
 
   test(`${name}: one signature publishes several listings of the same second`, async (t) => {
     const { store } = await open(t)
-    const { signature } = freshUse()
+    const { signature, now } = freshUse()
     for (const id of ['L1', 'L2', 'L3'])
-      t.truthy(await published(store, publishOf(id, { use: freshUse({ signature }) })))
+      t.truthy(await published(store, publishOf(id, { use: freshUse({ signature, now }) })))
     t.is((await Picture.of(store)).listings.size, 3)
   })
 
   test(`${name}: a publish signature is bound to the storefront URL of its first use`, async (t) => {
     const { store } = await open(t)
+    const { now } = freshUse()
     const with_ = (signature: string, listingId: string, storefrontUrl: string | null) =>
-      store.publish(publishOf(listingId, { storefrontUrl, use: freshUse({ signature }) }))
+      store.publish(publishOf(listingId, { storefrontUrl, use: freshUse({ signature, now }) }))
     const outcomes = async (signature: string, urls: (string | null)[]) => {
       const all = []
       // Ids fall, so that the first use is not also the first in the order of ids.
