@@ -84,7 +84,7 @@ test('a listing passes a gateway byte for byte, a second one except for white sp
         t.is(text.slice(0, text.indexOf('],"count"')), `{"items":[${expected.join(',')}`)
       }
     }),
-    { numRuns: runs(5) },
+    { numRuns: runs(10) },
   )
 })
 
