@@ -9,7 +9,7 @@ import {
   startFake,
   startPatientGateway,
   type UpstreamEntry,
-  whenReady,
+  whenAttributed,
 } from '../../helpers/gateway.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
@@ -70,7 +70,7 @@ const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => lis
 for (const mode of ['live', 'snapshot'])
   test(`signed upstream, ${mode}: pages, filters, publishers and single listings are read`, async (t) => {
     const service = await start(t, { mode })
-    await whenReady(service)
+    await whenAttributed(service)
     const { listings, get } = service
     const all = await listings()
     t.deepEqual(idsOf(all), ['of-wallet', 'of key'])
