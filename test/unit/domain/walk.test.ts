@@ -189,3 +189,30 @@ for (const [what, isJoint, offset] of [
     t.deepEqual(next, { offset, limit: MAX_PAGE_ITEMS })
     t.is(accepted !== undefined, isJoint)
   })
+
+test('walk: an upstream that cannot serve a listing is left after 1,000 of them', (t) => {
+  const error = new SourceError('http_500', 'a poison row')
+  let walk: Walk<WalkPage> = { ...beginWalk(RULES, { offset: 0, isFromTop: true }), isDividing: true }
+  const skipped: number[] = []
+  for (let next: unknown = null; next !== error; ) {
+    const result = step(walk, { request: nextRequest(walk), error })
+    if (result.skipped !== undefined) skipped.push(result.skipped)
+    ;({ walk, next } = result)
+  }
+  t.deepEqual(
+    skipped,
+    Array.from({ length: 1000 }, (_, n) => n),
+  )
+})
+
+test('walk: pages that were read before are read again 200 times in a row, and then end it', (t) => {
+  let walk: Walk<WalkPage> = { ...beginWalk(RULES, { offset: 0, isFromTop: true }), furthest: 1_000_000 }
+  let pages = 0
+  for (let next: unknown = null; !(next instanceof SourceError) && pages < 1000; pages++) {
+    const request = nextRequest(walk)
+    const page = { offset: request.offset, received: MAX_PAGE_ITEMS, total: 1_000_000, isGateway: false }
+    const repeated = { ...page, isJoint: true, isSorted: true, added: 0, counted: 0, hasMoved: false }
+    ;({ walk, next } = step(walk, { request, page: repeated }))
+  }
+  t.is(pages, 201)
+})
