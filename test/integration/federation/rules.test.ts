@@ -45,7 +45,7 @@ async function openMarket(t: ExecutionContext, rules: string) {
   })
   const upstreams = [
     { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
-    { name: 'live', url: live.url },
+    { name: 'live', url: live.url, settings: LIVE },
   ]
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const service = await startPatientGateway(t, upstreams, { environment, more: rules })
@@ -55,7 +55,10 @@ async function openMarket(t: ExecutionContext, rules: string) {
   return { ...service, reload }
 }
 
-type Item = { listing_id: string; _meta: { registry: string; also_in: string[]; label?: string } }
+type Item = {
+  listing_id: string
+  _meta: { registry: string; also_in: string[]; not_in?: string[]; label?: string }
+}
 
 async function itemsOf(service: RunningService, query = ''): Promise<Item[]> {
   const reply = await service.get(`/listings${query}`)
@@ -125,6 +128,15 @@ test('rules: the best copy that `only` keeps decides, in memory and live, also a
   t.is((await sell(service, other)).status, 201)
   t.deepEqual(await shown(service), ['held/held-carol', 'live/live-carol', 'live/shared'])
   t.deepEqual(await shown(service, '?sort=price'), ['held/held-carol', 'live/live-carol', 'live/shared'])
+})
+
+test('rules: a source does not know a publisher that a rule denies there, so it misses no listing of that publisher', async (t) => {
+  const service = await openMarket(t, '')
+  const missedIn = async (): Promise<unknown> =>
+    (await itemsOf(service)).find(({ listing_id }) => listing_id === 'live-carol')?._meta.not_in
+  t.deepEqual(await missedIn(), ['held'])
+  await service.reload(`[[curation.rules]]\nsource = "held"\ndeny = { publisher = ["${CAROL}"] }`)
+  t.is(await missedIn(), undefined)
 })
 
 test('rules: a source that is too large is sent the filters of `only` that it declares, and is skipped for any other rule', async (t) => {
