@@ -5,7 +5,7 @@ import type { SourceReason } from '../../../src/domain/source/reasons.ts'
 import { SourceError } from '../../../src/domain/source/source-error.ts'
 import { EntrepotError } from '../../../src/errors.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
-import { gatewayOver } from '../../helpers/pages.ts'
+import { gatewayOver, idsOfPage } from '../../helpers/pages.ts'
 
 /** A source with this many listings, `a0` the newest. */
 function listings(name: string, count: number, options: Partial<FakeSource> = {}): FakeSource {
@@ -125,6 +125,17 @@ test('a page by offset beyond 2,000 is refused, whatever the sources are, and na
     t.is(error.status, 400)
     t.regex(error.message, /cursor/)
     await t.notThrowsAsync(gateway.page({ offset: 1950, limit: 50 }))
+  }
+})
+
+test('the own Registry alone is read by price at any depth, and has nothing beyond its end', async (t) => {
+  const gateway = gatewayOver([local(5000)])
+  const byPrice = { tokens: null, per: 'gpu' } as const
+  const all = idsOfPage(await gateway.page({ limit: 5000 }, { byPrice }))
+  for (const offset of [1999, 4321, 4998, 9000]) {
+    const page = await gateway.page({ offset, limit: 7 }, { byPrice })
+    t.deepEqual(idsOfPage(page), all.slice(offset, offset + 7))
+    t.is(page.total, 5000)
   }
 })
 

@@ -332,6 +332,15 @@ test('prices: a cursor is bound to the order, the tokens and the ceiling', async
     const { status, json } = await gateway.get(`/listings?${other}&cursor=${cursor}`)
     t.deepEqual([status, /cursor/.test(String(json().detail))], [400, true], other)
   }
+  for (const [asked, other] of [
+    ['sort=price&price_token=USDC&limit=1', 'limit=1'],
+    ['sort=price&price_token=USDC&limit=1', 'sort=price&limit=1'],
+    ['price_max=100&price_token=USDC&limit=1', 'price_max=99&price_token=USDC&limit=1'],
+  ]) {
+    const { next_cursor } = (await gateway.get(`/listings?${asked}`)).json()
+    t.is((await gateway.get(`/listings?${asked}&cursor=${next_cursor}`)).status, 200, asked)
+    t.is((await gateway.get(`/listings?${other}&cursor=${next_cursor}`)).status, 400, other)
+  }
 })
 
 test('prices: scan_limit holds also where a longer run is cached', async (t) => {
