@@ -43,7 +43,7 @@ export class SpentSignatures {
 
   /** The used signatures behind `last`, spent or not, that expire after that time. */
   page(after: Micros, last: string): SpentSignature[] {
-    return this.#sql.all<SpentSignature>(USED_AFTER, last, after)
+    return this.#sql.all<SpentSignature>(USED_AFTER, last, after, last, after)
   }
 
   #dropFirst(): void {
@@ -72,7 +72,8 @@ SELECT signature, expires_at FROM signature_use WHERE expires_at <= ?`
 const LATEST_SPENT = `
 SELECT max(expires_at) AS latest FROM (SELECT expires_at FROM spent_signature ORDER BY expires_at LIMIT ?)`
 
+// Older Node versions take numbered parameters (`?1`) by name only.
 const USED_AFTER = `
-SELECT signature, expires_at AS expiresAt FROM signature_use WHERE signature > ?1 AND expires_at > ?2
-UNION SELECT signature, expires_at FROM spent_signature WHERE signature > ?1 AND expires_at > ?2
+SELECT signature, expires_at AS expiresAt FROM signature_use WHERE signature > ? AND expires_at > ?
+UNION SELECT signature, expires_at FROM spent_signature WHERE signature > ? AND expires_at > ?
 ORDER BY signature LIMIT ${READ_PAGE}`
