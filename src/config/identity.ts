@@ -7,6 +7,7 @@ import type { Identity } from '../signing/exchange.ts'
 import { isSamePrincipal, type Principal, readPrincipal, SCHEMES, type Scheme } from '../signing/principal.ts'
 import { openSigner, type Signer } from '../signing/proof.ts'
 import { readSecret } from '../signing/secret.ts'
+import { decodeText } from './secret-files.ts'
 import type { Environment } from './settings.ts'
 
 type KeyFile = {
@@ -61,15 +62,15 @@ function readKey(file: string, scheme: Scheme, fail: (message: string) => null):
   try {
     if ((statSync(file).mode & WRITABLE_BY_OTHERS) !== 0)
       return fail(`others can write ${file}, and so replace the key; run: chmod 600 ${file}`)
-    const secret = readSecret(readFileSync(file, 'utf8'))
+    const secret = readSecret(decodeText(readFileSync(file)))
     const signer = secret?.scheme === scheme ? openSigner(secret) : null
     return signer ?? fail(`${file} holds no key of ${scheme}; entrepot identity new FILE writes one`)
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
+    const { code, message } = cause as NodeJS.ErrnoException
     return fail(
       code === 'ENOENT'
         ? `cannot read ${file}: no such file; entrepot identity new FILE writes one`
-        : `cannot read ${file}: ${code}`,
+        : `cannot read ${file}: ${code ?? message}`,
     )
   }
 }

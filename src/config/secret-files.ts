@@ -37,9 +37,13 @@ export function readSecretFile(
   const bytes = read(file)
   if (typeof bytes === 'string') return complain(`cannot read ${file}: ${bytes}`)
   if (bytes.length > MAX_SECRET_BYTES) return complain(`${file} holds more than ${MAX_SECRET_BYTES} bytes`)
-  const secret = bytes.toString('utf8').replace(/[\r\n]+$/, '')
-  if (secret === '') return complain(`${file} is empty`)
-  return /[\r\n]/.test(secret) ? complain(`${file} holds more than one line`) : secret
+  try {
+    const secret = decodeText(bytes).replace(/[\r\n]+$/, '')
+    if (secret === '') return complain(`${file} is empty`)
+    return /[\r\n]/.test(secret) ? complain(`${file} holds more than one line`) : secret
+  } catch (cause) {
+    return complain(`cannot read ${file}: ${(cause as Error).message}`)
+  }
 }
 
 function read(file: string): Buffer | string {
@@ -49,4 +53,16 @@ function read(file: string): Buffer | string {
     const { code } = cause as NodeJS.ErrnoException
     return code === 'ENOENT' ? 'no such file' : String(code)
   }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Without a byte order mark. @throws Error for another encoding; its message has nothing of the text */
+export function decodeText(bytes: Uint8Array): string {
+  // Half the bytes of a text in UTF-16 are 0, which UTF-8 allows.
+  const isWide = bytes.includes(0) || (bytes[0] === 0xff && bytes[1] === 0xfe)
+  try {
+    if (!isWide) return UTF8.decode(bytes)
+  } catch {}
+  throw new Error(`it is not in UTF-8${isWide ? ', but in UTF-16' : ''}; save it as UTF-8`)
 }

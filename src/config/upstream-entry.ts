@@ -5,6 +5,7 @@ import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/
 import type { Violation } from '../errors.ts'
 import { inCamelCase } from './camel-case.ts'
 import { PIN_SETTINGS, readPin } from './identity.ts'
+import { decodeText } from './secret-files.ts'
 import { type FileContext, variable } from './variables.ts'
 
 export const text = z.string().min(1)
@@ -102,14 +103,14 @@ function upstreamKey(entry: z.infer<typeof upstreamEntry>, path: string, source:
   if (entry.api_key_file === undefined) return null
   const file = resolve(dirname(source.file), entry.api_key_file)
   try {
-    const key = readFileSync(file, 'utf8').trim()
+    const key = decodeText(readFileSync(file)).trim()
     if (key === '') problems.push({ path: `${path}.api_key_file`, message: `${file} is empty` })
     return checkedKey(key, `${path}.api_key_file`, problems)
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
+    const { code, message } = cause as NodeJS.ErrnoException
     problems.push({
       path: `${path}.api_key_file`,
-      message: `cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`,
+      message: `cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : (code ?? message)}`,
     })
     return null
   }

@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import test from 'ava'
@@ -13,10 +13,12 @@ import { startFake } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import {
+  CLI,
   hasTerminal,
   runCli,
   runInTerminal,
   runProcess,
+  runShell,
   temporaryFile,
   temporaryFolder,
   temporaryStore,
@@ -162,6 +164,40 @@ test.serial('secret: prints 32 random bytes in hex', async (t) => {
   t.regex(one.stdout, /^[0-9a-f]{64}\n$/)
   t.not(one.stdout, other.stdout)
 })
+
+const BAD_PORT = "PORT: expected a port number from 0 to 65535, got 'x'"
+const NO_ENTRY =
+  'is neither NAME=value nor a # comment; blanks are spaces and tabs, lines end with a line feed, and quotes are closed'
+
+/** What `.env` holds, and what a start says of it. */
+const ENV_FILES: Record<string, [content: string | Buffer, problems: readonly string[]]> = {
+  'a byte order mark': ['\ufeffPORT=x\n', [BAD_PORT]],
+  'UTF-16': [
+    Buffer.from('\ufeffPORT=x\n', 'utf16le'),
+    ['.env: cannot be read: it is not in UTF-8, but in UTF-16; save it as UTF-8'],
+  ],
+  'every form of an entry': [
+    '# comment\r\n\n \texport A = "b\nc" # d\nE=\'f\'\nG=`h`\nHOST= \nPORT=x # y\nI="j=k"\r\nL=',
+    [BAD_PORT],
+  ],
+  'lines that are no entries': [
+    'PORT: 1\nPORT=1\rHOST=a\n\u00a0PORT=1\nPORT\u00a0=1\nPORT=1\u2028HOST=a\nA="b\nC="d"\nhunter2\nPORT=x',
+    [1, 2, 3, 4, 5, 6, 8].map((line) => `.env:${line}: ${NO_ENTRY}`),
+  ],
+}
+
+for (const [name, [content, problems]] of Object.entries(ENV_FILES))
+  test(`check: every line of .env is read or named: ${name}`, async (t) => {
+    const folder = temporaryFolder(t)
+    writeFileSync(join(folder, '.env'), content)
+    const { code, stdout } = await runShell(`cd '${folder}' && ${CLI} check`)
+    t.is(code, 78)
+    const findings = JSON.parse(stdout) as { subject: string; finding: string }[]
+    t.deepEqual(
+      findings.map(({ subject, finding }) => `${subject}: ${finding}`),
+      problems,
+    )
+  })
 
 test.serial('init: writes files that serve runs with, and overwrites nothing', async (t) => {
   const folder = join(temporaryFolder(t), 'gateway')

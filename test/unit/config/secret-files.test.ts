@@ -9,7 +9,7 @@ import { ConfigError } from '../../../src/errors.ts'
 const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-'))
 test.after.always(() => rmSync(folder, { recursive: true }))
 
-function secret(text: string): string {
+function secret(text: string | Uint8Array): string {
   const file = join(mkdtempSync(join(folder, 'case-')), 'secret')
   writeFileSync(file, text)
   return file
@@ -34,6 +34,25 @@ test('secret files: each secret is read from its file, without the line end', (t
       bootstrapKey: 'bootstrap-secret',
       storeUrl: 'redis://:pass word@redis:6379',
     },
+  )
+})
+
+test('secret files: a byte order mark is no part of a secret, and a file in another encoding is named as such', (t) => {
+  t.is(load({ REGISTRY_ADMIN_API_KEY_FILE: secret('\ufeffadmin-secret\n') }).adminKey, 'admin-secret')
+  const wide = secret(Buffer.from('\ufeffadmin-secret\n', 'utf16le'))
+  const wideWithoutMark = secret(Buffer.from('bootstrap-secret', 'utf16le'))
+  const latin = secret(Buffer.from('sqlite:é', 'latin1'))
+  t.is(
+    problemsOf(t, {
+      REGISTRY_ADMIN_API_KEY_FILE: wide,
+      REGISTRY_BOOTSTRAP_API_KEY_FILE: wideWithoutMark,
+      STORE_URL_FILE: latin,
+    }),
+    [
+      `REGISTRY_ADMIN_API_KEY_FILE: cannot read ${wide}: it is not in UTF-8, but in UTF-16; save it as UTF-8`,
+      `REGISTRY_BOOTSTRAP_API_KEY_FILE: cannot read ${wideWithoutMark}: it is not in UTF-8, but in UTF-16; save it as UTF-8`,
+      `STORE_URL_FILE: cannot read ${latin}: it is not in UTF-8; save it as UTF-8`,
+    ].join('\n'),
   )
 })
 
