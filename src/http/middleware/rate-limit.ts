@@ -81,8 +81,9 @@ function refuseAddress(state: LimitState): void {
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   if (trustedProxies.length === 0) return ({ socket }) => countedAddress(unmapped(socket.remoteAddress ?? ''))
   const trust = proxyAddr.compile(trustedProxies.flatMap(halves))
+  const trustsEntry = (entry: string, n: number) => trust(addressOf(entry), n)
   return (request) => {
-    const addresses = proxyAddr.all(request, trust).map((address) => unmapped(address ?? ''))
+    const addresses = proxyAddr.all(request, trustsEntry).map(addressOf)
     return countedAddress(addresses.findLast((address) => isIP(address) !== 0) ?? '')
   }
 }
@@ -100,6 +101,10 @@ function halves(range: string): string[] {
   if (!range.endsWith('/0')) return [range]
   return range.includes(':') ? ['::/1', '8000::/1'] : ['0.0.0.0/1', '128.0.0.0/1']
 }
+
+/** Some proxies write `203.0.113.7:51107`, `[2001:db8::1]` or `[2001:db8::1]:51107`. */
+const addressOf = (entry: string | undefined): string =>
+  unmapped((entry ?? '').trim().replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2'))
 
 /** Unmaps an IPv4-mapped IPv6 address. */
 const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')

@@ -28,6 +28,29 @@ test('rate limit: anonymous reads count by address, cached responses included', 
   t.is((await get('/health')).status, 200, 'health is never counted')
 })
 
+const FORWARDED: readonly [entries: string, client: string][] = [
+  ['203.0.113.7:51107', '203.0.113.7'],
+  ['[203.0.113.8]', '203.0.113.8'],
+  ['[2001:db8:1::1]', '2001:db8:1::1'],
+  ['[2001:db8:2::1]:51107', '2001:db8:2::1'],
+  ['[::ffff:203.0.113.9]:51107', '203.0.113.9'],
+  ['198.51.100.1, 203.0.113.10:1,\t10.0.0.1:2', '203.0.113.10'],
+]
+
+test('rate limit: an address counts alike with brackets and a port, and so does one of a trusted proxy', async (t) => {
+  const { get } = await startRegistry(
+    t,
+    toml('anonymous_per_minute = 1\ntrusted_proxies = ["127.0.0.0/8", "10.0.0.0/8"]'),
+  )
+  for (const [entries, client] of FORWARDED) {
+    const statuses = [
+      (await get('/listings', { 'X-Forwarded-For': entries })).status,
+      (await get('/listings', { 'X-Forwarded-For': client })).status,
+    ]
+    t.deepEqual(statuses, [200, 429], entries)
+  }
+})
+
 test('rate limit: each key has its own count', async (t) => {
   const environment = { REGISTRY_BOOTSTRAP_API_KEY: 'key', REGISTRY_REQUIRE_READ_API_KEY: 'true' }
   const { get } = await startRegistry(t, {
