@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { z } from 'zod'
-import { type ApiKey, KEY_SCOPES } from '../domain/api-key.ts'
+import { type ApiKey, KEY_ROLES, KEY_SCOPES } from '../domain/api-key.ts'
 import { suggestName } from '../domain/nearest-name.ts'
 import type { Violation } from '../errors.ts'
-import { isReservedName, mayHaveView, NO_VIEW } from '../wire/api-key.ts'
+import { isReservedName, NO_VIEW, NOT_BOTH } from '../wire/api-key.ts'
 import { readRowFile } from './row-file.ts'
 
 const MAX_KEYS = 1000
@@ -12,9 +12,10 @@ const ID_DIGITS = 12
 const MS_PER_DAY = 86_400_000
 
 const key = z.strictObject({
-  name: z.string().min(1).max(128),
+  name: z.string().max(128).regex(/\S/, 'expected a name'),
   hash: z.string().regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of the key, in 64 lower-case hex digits'),
-  scope: z.enum(KEY_SCOPES, `expected one of ${KEY_SCOPES.join(', ')}`).default('read'),
+  scope: z.enum(KEY_SCOPES, `expected one of ${KEY_SCOPES.join(', ')}`).optional(),
+  role: z.enum(KEY_ROLES, `expected one of ${KEY_ROLES.join(', ')}`).optional(),
   view: z.string().optional(),
   expires: z.iso.date('expected a day such as "2026-12-31"').optional(),
 })
@@ -27,7 +28,7 @@ export function readKeyFile(file: string, views: readonly string[], problems: Vi
   const { rows, report } = readRowFile(file, { keys: key }, MAX_KEYS, problems)
   const faults: Violation[] = []
   const hashes = rows.keys.map(({ hash }) => hash)
-  for (const [n, { path, name, scope, hash, view }] of rows.keys.entries()) {
+  for (const [n, { path, name, scope, role, hash, view }] of rows.keys.entries()) {
     const first = hashes.indexOf(hash)
     if (first < n)
       faults.push({ path: `${path}.hash`, message: `also the hash of ${rows.keys[first]!.path}; remove one` })
@@ -36,16 +37,18 @@ export function readKeyFile(file: string, views: readonly string[], problems: Vi
         path: `${path}.view`,
         message: `there is no view '${view}'${suggestName(view, views)}; known are ${views.join(', ')}`,
       })
-    if (view !== undefined && !mayHaveView(scope))
+    if (role !== undefined && scope !== undefined)
+      faults.push({ path: `${path}.role`, message: `${NOT_BOTH}; remove one` })
+    if (role !== undefined && view !== undefined)
       faults.push({ path: `${path}.view`, message: `${NO_VIEW}; remove it` })
-    if (scope === 'admin' && isReservedName(name))
+    if (role === 'admin' && isReservedName(name))
       faults.push({ path: `${path}.name`, message: `'${name}' is reserved; choose another name` })
   }
   report(faults)
   const createdAt = timeOf(file)
-  return rows.keys.map(({ name, scope, hash, view = null, expires }) => ({
+  return rows.keys.map(({ name, scope = 'read', role = scope, hash, view = null, expires }) => ({
     id: -1 - Number.parseInt(hash.slice(0, ID_DIGITS), 16),
-    ...{ name, scope, hash, view, createdAt },
+    ...{ name, scope: role, hash, view, createdAt },
     expiresAt: expires === undefined ? null : (Date.parse(expires) + MS_PER_DAY) * 1000,
     revokedAt: null,
   }))

@@ -80,7 +80,7 @@ async function record(url: string, act: NewAuditEntry): Promise<void> {
 }
 
 /**
- * Mints a key into the store itself: also one of scope `admin`, and while the service is away.
+ * Mints a key into the store itself: also an admin key, and while the service is away.
  * @throws ConfigError or EntrepotError for a store that cannot be used
  */
 export function mintKey(url: string, fields: Omit<NewKey, 'hash'>): Promise<MintedKey> {

@@ -1,14 +1,20 @@
 import type { Micros } from './timestamp.ts'
 
-/** `metrics`: for `GET /metrics` and nothing else. `admin`: of a named operator, for what `REGISTRY_ADMIN_API_KEY` opens. */
-export const KEY_SCOPES = ['read', 'write', 'metrics', 'admin'] as const
+export const KEY_SCOPES = ['read', 'write'] as const
+/**
+ * Of keys without a scope. `metrics`: for `GET /metrics` and nothing else. `admin`: of a named operator, for what
+ * `REGISTRY_ADMIN_API_KEY` opens while it is set.
+ */
+export const KEY_ROLES = ['metrics', 'admin'] as const
 
 export type KeyScope = (typeof KEY_SCOPES)[number]
+export type KeyRole = (typeof KEY_ROLES)[number]
 
 export type ApiKey = {
   id: number
   name: string
-  scope: KeyScope
+  /** Or the role of a key without a scope: one member, as stores have it. */
+  scope: KeyScope | KeyRole
   /** Name of the view that the key has; `null`: that of keys without one. */
   view: string | null
   /** Lower-case hex SHA-256 of the raw key's UTF-8 text. The key itself is not stored. */
@@ -20,9 +26,12 @@ export type ApiKey = {
   revokedAt: Micros | null
 }
 
+export const isRole = (scope: KeyScope | KeyRole): scope is KeyRole =>
+  (KEY_ROLES as readonly string[]).includes(scope)
+
 /** Whether it may pass the read or the write gate: not after its revocation. */
 export const opensGates = ({ revokedAt, scope }: Pick<ApiKey, 'revokedAt' | 'scope'>): boolean =>
-  revokedAt === null && (scope === 'read' || scope === 'write')
+  revokedAt === null && !isRole(scope)
 
 /** Requests with one key, and the latest of them. */
 export type KeyUse = { keyId: number; calls: number; lastUsedAt: Micros }

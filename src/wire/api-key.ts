@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { KEY_SCOPES, type KeyScope, OPERATOR_NAME } from '../domain/api-key.ts'
+import { type ApiKey, isRole, KEY_ROLES, KEY_SCOPES, OPERATOR_NAME } from '../domain/api-key.ts'
 import { wireTimestamp } from './time.ts'
 
 const MAX_NAME_LENGTH = 128
@@ -10,12 +10,12 @@ const LOCAL_PREFIX = 'local:'
 const MAX_EXPIRY_DAYS = 3650
 const NOT_DAYS = `Input should be a number of days, 1 to ${MAX_EXPIRY_DAYS}`
 
-const scope = z.enum(KEY_SCOPES, "Input should be 'read', 'write', 'metrics' or 'admin'")
+const scope = z.enum(KEY_SCOPES, "Input should be 'read' or 'write'")
+const role = z.enum(KEY_ROLES, "Input should be 'metrics' or 'admin'")
 
 /** Other keys read no listings, or all of them. */
-export const mayHaveView = (scope: KeyScope): boolean => scope === 'read' || scope === 'write'
-
-export const NO_VIEW = 'Only keys of scope read or write have a view'
+export const NO_VIEW = 'Only a key with a scope has a view'
+export const NOT_BOTH = 'A key has a scope or a role, not both'
 
 /** The length of `name` is counted in code points, before trimming. Further members are ignored. */
 export const mintRequestSchema = z
@@ -24,13 +24,16 @@ export const mintRequestSchema = z
       .string({
         error: ({ input }) => (input === undefined ? 'Field required' : 'Input should be a valid string'),
       })
-      .min(1, 'String should have at least 1 character')
+      .refine((name) => name.trim() !== '', 'String should have at least 1 character')
       .refine(
         (name) => [...name].length <= MAX_NAME_LENGTH,
         `String should have at most ${MAX_NAME_LENGTH} characters`,
       )
-      .meta({ maxLength: MAX_NAME_LENGTH }),
-    scope: scope.default('read'),
+      .meta({ minLength: 1, maxLength: MAX_NAME_LENGTH }),
+    scope: scope.optional().meta({ default: 'read' }),
+    role: role
+      .nullish()
+      .describe('In place of a scope: metrics opens `GET /metrics`, admin what the operator’s key opens'),
     expires_in_days: z
       .int(NOT_DAYS)
       .min(1, NOT_DAYS)
@@ -42,15 +45,17 @@ export const mintRequestSchema = z
       .nullish()
       .describe('What readers with the key see; null: the view of `[access] keys`'),
   })
-  .refine(({ name, scope }) => scope !== 'admin' || !isReservedName(name.trim()), {
+  .refine(({ scope, role }) => scope === undefined || isAbsent(role), { path: ['role'], error: NOT_BOTH })
+  .refine(({ name, role }) => role !== 'admin' || !isReservedName(name.trim()), {
     path: ['name'],
     error: `No admin key has the name '${OPERATOR_NAME}', or one that begins with ${LOCAL_PREFIX}`,
   })
-  .refine(({ scope, view }) => mayHaveView(scope) || view === undefined || view === null, {
-    path: ['view'],
-    error: NO_VIEW,
-  })
+  .refine(({ role, view }) => isAbsent(role) || isAbsent(view), { path: ['view'], error: NO_VIEW })
   .meta({ id: 'MintRequest' })
+
+function isAbsent(member: unknown): boolean {
+  return member === undefined || member === null
+}
 
 /** Names of those who act without an admin key of the store. */
 export const isReservedName = (name: string): boolean =>
@@ -75,7 +80,8 @@ export const mintedKeySchema = z
   .object({
     id: z.int(),
     name: z.string(),
-    scope,
+    scope: scope.optional().describe('Absent: the key has a role'),
+    role: role.optional(),
     key: z.string().describe('The raw key: shown here and never again'),
     created_at: wireTimestamp,
     expires_at: wireTimestamp.nullable(),
@@ -98,6 +104,10 @@ export const apiKeySchema = mintedKeySchema
     calls: z.int().describe('Requests with it, on all replicas'),
   })
   .meta({ id: 'ApiKey' })
+
+/** What the key opens, under the name that it has there. */
+export const scopeOrRole = ({ scope }: Pick<ApiKey, 'scope'>): Pick<ApiKeyJson, 'scope' | 'role'> =>
+  isRole(scope) ? { role: scope } : { scope }
 
 export type ApiKeyJson = z.infer<typeof apiKeySchema>
 export type MintedKeyJson = z.infer<typeof mintedKeySchema>

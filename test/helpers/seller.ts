@@ -91,7 +91,7 @@ export async function remove(
 /** A new API key, by default of scope `read`, and the header with it. */
 export async function mintKey(
   url: string,
-  body: { name?: string; scope?: string; view?: string } = {},
+  body: { name?: string; scope?: string; role?: string; view?: string } = {},
   adminKey = 'admin',
 ): Promise<{ id: number; key: string; bearer: { Authorization: string } }> {
   const headers = { Authorization: `Bearer ${adminKey}` }

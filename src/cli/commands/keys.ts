@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { DELETED, type Receipt } from '../../client/signed-write.ts'
 import { loadStoreUrl } from '../../config/config.ts'
-import { KEY_SCOPES } from '../../domain/api-key.ts'
+import { KEY_ROLES, KEY_SCOPES } from '../../domain/api-key.ts'
 import { nowMicros } from '../../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, listAt, textAt } from '../../json/value.ts'
 import { mintRequestSchema } from '../../wire/api-key.ts'
@@ -12,7 +12,13 @@ import { printData, printReport, printValue } from '../output/terminal.ts'
 import { type AdminOptions, addAdmin, adminRequest } from '../registries/admin-request.ts'
 import { readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
 
-type MintOptions = AdminOptions & { scope: string; expiresInDays?: number; view?: string; store?: boolean }
+type MintOptions = AdminOptions & {
+  scope: string
+  role?: string
+  expiresInDays?: number
+  view?: string
+  store?: boolean
+}
 
 const KEYS_PATH = '/admin/api-keys'
 
@@ -22,11 +28,16 @@ const mintCommand: CommandDefinition<MintOptions> = {
     addAdmin(command)
       .argument('<name>', 'holder of the key')
       .addOption(new Option('--scope <scope>', 'rights of the key').choices(KEY_SCOPES).default('read'))
+      .addOption(
+        new Option('--role <role>', 'in place of a scope: GET /metrics only, or the rights of an operator')
+          .choices(KEY_ROLES)
+          .conflicts(['scope', 'view']),
+      )
       .option('--expires-in-days <days>', 'days until the key expires (default: never)', count(1))
       .addOption(
         new Option(
           '--store',
-          'write to the store of STORE_URL, without the service: the way to an admin key without REGISTRY_ADMIN_API_KEY',
+          'write to the store of STORE_URL, without the service and without its REGISTRY_ADMIN_API_KEY',
         ).conflicts(['registries']),
       )
       .option('--view <name>', 'view of the gateway file (default: that of [access] keys)'),
@@ -35,11 +46,12 @@ const mintCommand: CommandDefinition<MintOptions> = {
   async run(context, options, [name = '']) {
     if (options.store) return mintIntoStore(context, options, name)
     const { terminal, openClient } = context
-    const { scope, expiresInDays: expires_in_days, view } = options
-    const body = JSON.stringify({ name, scope, expires_in_days, view })
+    const { role, expiresInDays: expires_in_days, view } = options
+    const scope = role === undefined ? options.scope : undefined
+    const body = JSON.stringify({ name, scope, role, expires_in_days, view })
     const request = { ...adminRequest(terminal, options, KEYS_PATH), method: 'POST', body } as const
     const minted = readJsonObject(await sendOrFail(await openClient(), request, KEY))
-    printReport(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
+    printReport(terminal, `key ${textAt(minted, 'id')} '${name}' (${role ?? scope}); it is not shown again:`)
     await printValue(terminal, options.json && minted, textAt(minted, 'key') ?? '')
     return EXIT.ok
   },
@@ -48,16 +60,18 @@ const mintCommand: CommandDefinition<MintOptions> = {
 /** What the service would check, and the view that only the service knows. */
 async function mintIntoStore(
   { terminal, services }: CommandContext,
-  { scope, expiresInDays: days, view, json }: MintOptions,
+  { role, expiresInDays: days, view, json, ...options }: MintOptions,
   name: string,
 ): Promise<number> {
-  const parsed = mintRequestSchema.safeParse({ name, scope, expires_in_days: days, view })
+  const rights = role === undefined ? { scope: options.scope } : { role }
+  const parsed = mintRequestSchema.safeParse({ name, ...rights, expires_in_days: days, view })
   if (!parsed.success) throw usageError(parsed.error.issues.map(({ message }) => message).join('; '))
   const expiresAt = days === undefined ? null : nowMicros() + days * MICROS_PER_DAY
-  const key = { name: parsed.data.name.trim(), scope: parsed.data.scope, expiresAt, view: view ?? null }
+  const scope = parsed.data.role ?? parsed.data.scope ?? 'read'
+  const key = { name: parsed.data.name.trim(), scope, expiresAt, view: view ?? null }
   const { id, raw } = await services.mintKey(loadStoreUrl(terminal.env), key)
   printReport(terminal, `key ${id} '${name}' (${scope}); it is not shown again:`)
-  await printValue(terminal, json && { id, name: key.name, scope, key: raw }, raw)
+  await printValue(terminal, json && { id, name: key.name, ...rights, key: raw }, raw)
   return EXIT.ok
 }
 
@@ -161,7 +175,7 @@ function shortTime(text: string | null): string | null {
 const COLUMNS: readonly ColumnOf<JsonObject>[] = [
   { title: 'ID', align: 'right', cell: (key) => textAt(key, 'id') },
   { title: 'NAME', cell: (key) => textAt(key, 'name') },
-  { title: 'SCOPE', cell: (key) => textAt(key, 'scope') },
+  { title: 'RIGHTS', cell: (key) => textAt(key, 'scope') ?? textAt(key, 'role') },
   { title: 'VIEW', cell: (key) => textAt(key, 'view') },
   { title: 'CREATED', cell: time('created_at') },
   { title: 'EXPIRES', cell: time('expires_at') },

@@ -51,7 +51,7 @@ export function openApiDocument(all: readonly Route[], listingShape: JsonSchema)
       schemas: { ...withOfferTypes(components, listingShape), ...listingShapes(listingShape) },
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'A key of scope read or write' },
-        metricsKey: { type: 'http', scheme: 'bearer', description: 'A key of scope metrics' },
+        metricsKey: { type: 'http', scheme: 'bearer', description: 'A key with the role metrics' },
         adminKey: { type: 'http', scheme: 'bearer', description: "The operator's key" },
       },
     },

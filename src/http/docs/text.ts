@@ -105,7 +105,7 @@ const ACCESS: Readonly<Record<OpenApiOperation['x-gate'], string>> = {
   none: 'open',
   read: 'read key, where the operator requires one',
   write: 'write key, where the operator requires one',
-  metrics: 'admin key, or a key of scope metrics',
+  metrics: 'admin key, or a key with the role metrics',
   admin: 'admin key',
 }
 

@@ -35,7 +35,7 @@ type Gates = {
   keysRevealMore: boolean
   /** Whether admin keys read: at a gateway, whose operators see all sources. */
   operatorReads: boolean
-  /** `null` closes the admin routes, but for admin keys of the store. */
+  /** `null` closes the admin routes, and admin keys of the store open nothing. */
   isAdminKey: ((token: string) => boolean) | null
   /** The key of the settings that opens the metrics. */
   isMetricsKey: (token: string) => boolean
@@ -56,7 +56,8 @@ export const createAuthorize =
     const required = gate === 'read' ? gates.requireReadKey : gates.requireWriteKey
     const active = token === null ? null : activeKey(gates.recognise(token), gates)
     const isAdmin = typeof active !== 'string' && active?.scope === 'admin'
-    if (isAdmin && gate === 'read' && gates.operatorReads) return { kind: 'operator', key: active }
+    if (isAdmin && gate === 'read' && gates.operatorReads && gates.isAdminKey !== null)
+      return { kind: 'operator', key: active }
     const key = isAdmin ? NO_API_KEY : active
     if (required && key === null) throw unauthorized('API key required')
     if (key === null && gates.keysRevealMore && MISWRITTEN.test(authorization ?? ''))
@@ -65,7 +66,7 @@ export const createAuthorize =
       if (required || gates.keysRevealMore) throw unauthorized(gates.isAdminKey?.(token!) ? NO_API_KEY : key)
       return ANONYMOUS
     }
-    if (key?.scope === 'metrics') throw forbidden('A metrics-scoped API key opens GET /metrics only')
+    if (key?.scope === 'metrics') throw forbidden('An API key with the role metrics opens GET /metrics only')
     if (required && gate === 'write' && key?.scope !== 'write')
       throw forbidden('Write access requires a write-scoped API key')
     return key === null ? ANONYMOUS : { kind: 'key', key }
@@ -73,25 +74,26 @@ export const createAuthorize =
 
 function authorizeAdmin(token: string | null, gates: Gates): Caller {
   const { isAdminKey, recognise } = gates
-  if (token !== null && isAdminKey?.(token)) return OPERATOR
+  if (isAdminKey === null) throw unauthorized('Admin endpoints disabled — REGISTRY_ADMIN_API_KEY not set')
+  if (token !== null && isAdminKey(token)) return OPERATOR
   const key = token === null ? null : recognise(token)
   if (key?.scope === 'admin') {
     const active = activeKey(key, gates)
     if (typeof active === 'string') throw unauthorized(active)
     return { kind: 'operator', key: active }
   }
-  if (isAdminKey === null) throw unauthorized('Admin endpoints disabled — REGISTRY_ADMIN_API_KEY not set')
   throw unauthorized(token === null ? 'Admin bearer token required' : 'Invalid admin token')
 }
 
 /** Alerts on the store need metrics while the store is away, and the key of a scraper reveals no listing. */
 function authorizeMetrics(token: string | null, gates: Gates): Caller {
-  if (token === null) throw unauthorized('Admin key or metrics-scoped API key required')
+  if (token === null) throw unauthorized('Admin key, or API key with the role metrics, required')
   if (gates.isAdminKey?.(token) || gates.isMetricsKey(token)) return OPERATOR
   const key = activeKey(gates.recognise(token, { mayBeRevoked: true }), gates)
   if (typeof key === 'string') throw unauthorized(key)
-  if (key.scope === 'admin') return { kind: 'operator', key }
-  if (key.scope !== 'metrics') throw forbidden('Metrics require the admin key or a metrics-scoped API key')
+  if (key.scope === 'admin' && gates.isAdminKey !== null) return { kind: 'operator', key }
+  if (key.scope !== 'metrics')
+    throw forbidden('Metrics require the admin key, or an API key with the role metrics')
   return { kind: 'key', key }
 }
 

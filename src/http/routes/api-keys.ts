@@ -15,6 +15,7 @@ import {
   mintRequestSchema,
   rotatedKeySchema,
   rotateRequestSchema,
+  scopeOrRole,
 } from '../../wire/api-key.ts'
 import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
@@ -42,15 +43,16 @@ const mintRoute = ({ keys, clock, views }: ApiKeyOptions): Route => ({
   act: 'key.mint',
   summary: 'Mint an API key',
   description:
-    'A read key opens the read routes, a write key the write routes as well, and a metrics key only `GET /metrics`. ' +
-    'An admin key opens what `REGISTRY_ADMIN_API_KEY` opens, but mints no admin keys. Only this response has the raw key.',
+    'A read key opens the read routes, a write key the write routes as well. A key with a role in place of a scope opens ' +
+    '`GET /metrics` only, or what `REGISTRY_ADMIN_API_KEY` opens, but mints no admin keys. Only this response has the raw key.',
   body: mintRequestSchema,
   responses: { 201: { description: 'The key', schema: mintedKeySchema } },
   problems: [403],
   handle: async (request) => {
     const parsed = mintRequestSchema.safeParse(objectBody(request).value)
     if (!parsed.success) throw invalidBody(parsed.error)
-    const { name, scope, expires_in_days: days = null, view = null } = parsed.data
+    const { name, role, expires_in_days: days = null, view = null } = parsed.data
+    const scope = role ?? parsed.data.scope ?? 'read'
     request.note({ subject: `${name.trim()} (${scope})` })
     if (scope === 'admin' && keyOf(request.caller) !== null)
       throw new EntrepotError('forbidden', NO_ADMIN_KEYS)
@@ -59,7 +61,7 @@ const mintRoute = ({ keys, clock, views }: ApiKeyOptions): Route => ({
     const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt, view })
     request.note({
       subject: describeKey(key),
-      minted: { id: key.id, name: key.name, scope: key.scope },
+      minted: { id: key.id, name: key.name, ...scopeOrRole(key) },
     })
     const minted: MintedKeyJson = { ...common(key), key: raw }
     return { ...json(minted, 201), headers: NO_STORE }
@@ -73,7 +75,7 @@ const rotateRoute = ({ keys, clock }: ApiKeyOptions): Route => ({
   act: 'key.rotate',
   summary: 'Mint a key that replaces another',
   description:
-    'The new key has the name, the scope, the view and the lifetime of the only active key of that name, which expires after ' +
+    'The new key has the name, the scope or role, the view and the lifetime of the only active key of that name, which expires after ' +
     'the overlap. Only this response has the raw key.',
   body: rotateRequestSchema,
   responses: { 201: { description: 'The new key', schema: rotatedKeySchema } },
@@ -89,7 +91,7 @@ const rotateRoute = ({ keys, clock }: ApiKeyOptions): Route => ({
     const { key, raw, replaced } = await keys.rotate(name, { overlapSeconds, now })
     request.note({
       subject: describeKey(key),
-      minted: { id: key.id, name: key.name, scope: key.scope },
+      minted: { id: key.id, name: key.name, ...scopeOrRole(key) },
     })
     const replaces = { id: replaced.id, expires_at: formatTimestamp(replaced.expiresAt!) }
     return { ...json({ ...common(key), key: raw, replaces }, 201), headers: NO_STORE }
@@ -161,7 +163,7 @@ const toJson = (key: ApiKey, use: KeyUse | undefined): ApiKeyJson => ({
 const common = ({ id, name, scope, createdAt, expiresAt, view }: ApiKey) => ({
   id,
   name,
-  scope,
+  ...scopeOrRole({ scope }),
   created_at: formatTimestamp(createdAt),
   expires_at: timeOrNull(expiresAt),
   ...(view !== null && { view }),

@@ -1,4 +1,4 @@
-import type { ApiKey, KeyScope } from '../../domain/api-key.ts'
+import type { ApiKey } from '../../domain/api-key.ts'
 import type { Block } from '../../domain/block.ts'
 import {
   FIELD_END,
@@ -66,7 +66,7 @@ export function apiKeyFromRow(id: string, row: string): ApiKey {
   return {
     id: Number(id),
     name: JSON.parse(name!),
-    scope: scope as KeyScope,
+    scope: scope as ApiKey['scope'],
     hash: JSON.parse(hash!),
     createdAt: Number(createdAt),
     expiresAt: JSON.parse(expiresAt),

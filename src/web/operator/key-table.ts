@@ -67,20 +67,22 @@ const COLUMNS: readonly DataColumn[] = [
   { title: 'Calls', isNumber: true },
 ]
 
-export const SCOPE_NAMES = {
+export const RIGHTS_NAMES = {
   read: 'read',
   write: 'read and write',
   metrics: 'metrics only',
   admin: 'operator',
 } as const
 
+export const rightsOf = ({ scope, role }: Pick<ApiKeyJson, 'scope' | 'role'>) => role ?? scope ?? 'read'
+
 const commonCells = (
-  { id, name, scope, view, created_at, expires_at, last_used_at, calls }: ApiKeyJson,
+  { id, name, scope, role, view, created_at, expires_at, last_used_at, calls }: ApiKeyJson,
   now: number,
 ) => [
   untrustedText(name),
   id,
-  SCOPE_NAMES[scope],
+  RIGHTS_NAMES[rightsOf({ scope, role })],
   view ?? '–',
   html`<${Day} of=${created_at} />`,
   html`<${Day} of=${expires_at} none="never" />`,
@@ -94,11 +96,11 @@ export function ConfirmRevoke({ keys, onRevoke, onCancel }: ConfirmRevokeProps) 
   const dialog = useModal()
   const isOne = keys.length === 1
   return html`<dialog class="confirm" ref=${dialog} aria-labelledby="revoke-title" onClose=${onCancel}>
-    <h3 id="revoke-title">Revoke ${isOne ? `key ${keys[0]!.id}, ${untrustedText(keys[0]!.name)} (${keys[0]!.scope})` : `${keys.length} keys`}?</h3>
+    <h3 id="revoke-title">Revoke ${isOne ? `key ${keys[0]!.id}, ${untrustedText(keys[0]!.name)} (${rightsOf(keys[0]!)})` : `${keys.length} keys`}?</h3>
     ${
       !isOne &&
       html`<ul class="bullets">
-        ${keys.map(({ id, name, scope }) => html`<li key=${id}>${id}: ${untrustedText(name)} (${scope})</li>`)}
+        ${keys.map((key) => html`<li key=${key.id}>${key.id}: ${untrustedText(key.name)} (${rightsOf(key)})</li>`)}
       </ul>`
     }
     <p>Requests with ${isOne ? 'this key' : 'these keys'} will be rejected at once. This cannot be undone.</p>

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { KEY_SCOPES, type KeyScope } from '../../domain/api-key.ts'
+import { KEY_ROLES, KEY_SCOPES, type KeyScope } from '../../domain/api-key.ts'
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
 import { CopyButton } from '../common/copy-button.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import { ActiveKeys, ConfirmRevoke, InactiveKeys, isActive, SCOPE_NAMES } from './key-table.ts'
+import { ActiveKeys, ConfirmRevoke, InactiveKeys, isActive, RIGHTS_NAMES, rightsOf } from './key-table.ts'
 import { type KeyRequest, type MinutelyProps, Section, useLifetime, useNews } from './panel.ts'
 
 export function KeysPanel({ api, onError, now }: MinutelyProps) {
@@ -137,6 +137,8 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     if (isBusy) return
     const data = new FormData(event.currentTarget as HTMLFormElement)
     const days = Number(data.get('days'))
+    const rights = data.get('rights')
+    const role = KEY_ROLES.find((one) => one === rights)
     setProblem(name.trim() === '' ? 'Enter a name.' : '')
     if (name.trim() === '') return
     if (names.has(name.trim()) && confirmed.current !== name) {
@@ -148,7 +150,7 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     setBusy(true)
     const isCreated = await onSubmit({
       name: name.trim(),
-      scope: data.get('scope') as KeyScope,
+      ...(role === undefined ? { scope: rights as KeyScope } : { role }),
       expires_in_days: days === 0 ? null : days,
     })
     setBusy(false)
@@ -167,9 +169,9 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
       aria-describedby="key-name-hint"
       onInput=${type}
     />
-    <label for="key-scope">Access</label>
-    <select id="key-scope" name="scope">
-      ${KEY_SCOPES.map((scope) => html`<option value=${scope}>${SCOPE_NAMES[scope]}</option>`)}
+    <label for="key-rights">Access</label>
+    <select id="key-rights" name="rights">
+      ${[...KEY_SCOPES, ...KEY_ROLES].map((one) => html`<option value=${one}>${RIGHTS_NAMES[one]}</option>`)}
     </select>
     <label for="key-days">Expires</label>
     <select id="key-days" name="days">
@@ -189,7 +191,7 @@ const EXPIRY_DAYS = [7, 30, 90, 365]
 
 /** The page holds a raw key only while it is shown here. */
 function CreatedKey({ minted, onDone }: { minted: MintedKeyJson; onDone: () => void }) {
-  const { id, name, scope, key } = minted
+  const { id, name, key } = minted
   const field = useRef<HTMLInputElement>(null)
   const [isCopied, setCopied] = useState(false)
   const [asks, setAsks] = useState(false)
@@ -203,7 +205,7 @@ function CreatedKey({ minted, onDone }: { minted: MintedKeyJson; onDone: () => v
     if (document.activeElement?.matches('[type=submit], body')) field.current?.select()
   }, [])
   return html`<div class="banner minted row" role="group" aria-labelledby=${`minted-${id}`}>
-    <h3 id=${`minted-${id}`}>New key for ${untrustedText(name)} (${scope})</h3>
+    <h3 id=${`minted-${id}`}>New key for ${untrustedText(name)} (${rightsOf(minted)})</h3>
     <p role="status">${asks ? 'It was not copied. Done again drops it for good.' : 'Copy it now. It will not be shown again.'}</p>
     <input
       ref=${field}

@@ -1,6 +1,6 @@
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { KeyScope } from '../../domain/api-key.ts'
+import type { KeyRole, KeyScope } from '../../domain/api-key.ts'
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
 import type { AuditEntryJson } from '../../wire/audit.ts'
 import type { BlockJson } from '../../wire/block.ts'
@@ -36,7 +36,10 @@ export const Section = ({ id, title, heading, children }: SectionProps) =>
 
 export type FleetSource = FleetJson['sources'][number]
 
-export type KeyRequest = { name: string; scope: KeyScope; expires_in_days: number | null }
+export type KeyRequest = { name: string; expires_in_days: number | null } & (
+  | { scope: KeyScope }
+  | { role: KeyRole }
+)
 
 /** Every call rejects as `request` does. */
 export function createAdminApi(key: string) {

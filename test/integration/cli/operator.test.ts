@@ -59,11 +59,18 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   t.regex(rotated.stdout, /^[\w-]{43}\n$/)
   t.is((await runCli(['keys', 'rotate', 'carol', '-r', url], { env: ADMIN })).code, 65)
   t.is((await runCli(['keys', 'rotate', 'carol', '--overlap', 'soon', '-r', url], { env: ADMIN })).code, 1)
-  const viewed = await runCli(['keys', 'mint', 'm', '--scope', 'metrics', '--view', 'all', '-r', url], {
+  for (const given of [
+    ['--role', 'metrics', '--view', 'all'],
+    ['--role', 'metrics', '--scope', 'read'],
+    ['--scope', 'admin'],
+  ])
+    t.is((await runCli(['keys', 'mint', 'm', ...given, '-r', url], { env: ADMIN })).code, 1, given.join(' '))
+  const scraper = await runCli(['keys', 'mint', 'm', '--role', 'metrics', '-r', url, '--json'], {
     env: ADMIN,
   })
-  t.is(viewed.code, 65)
-  t.regex(viewed.stderr, /body\.view: Only keys of scope read or write have a view/)
+  const { role, ...rights } = JSON.parse(scraper.stdout)
+  t.deepEqual([role, 'scope' in rights], ['metrics', false])
+  t.regex(scraper.stderr, /^key 4 'm' \(metrics\); it is not shown again:$/m)
   t.is((await get('/listings', bearer)).status, 401)
   for (const days of ['soon', '0', '1.5'])
     t.is(
@@ -99,11 +106,11 @@ test.serial(
       /start the service once/,
     )
     const { url } = await startRegistry(t, { environment: { ...root, REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
-    const minted = await runCli(['keys', 'mint', 'ann', '--scope', 'admin', '--store'], { env: host })
+    const minted = await runCli(['keys', 'mint', 'ann', '--role', 'admin', '--store'], { env: host })
     t.is(minted.code, 0, minted.stderr)
     const ann = { REGISTRY_ADMIN_API_KEY: minted.stdout.trim() }
     for (const args of [
-      ['keys', 'mint', 'operator', '--scope', 'admin', '--store'],
+      ['keys', 'mint', 'operator', '--role', 'admin', '--store'],
       ['keys', 'mint', 'eve', '--store', '-r', url],
     ])
       t.is((await runCli(args, { env: host })).code, 1, args.join(' '))
@@ -117,7 +124,7 @@ test.serial(
     })
     t.is(past.code, 1)
     t.regex(past.stderr, /--until 2020-01-01 is past, so the block would end at once/)
-    t.is((await runCli(['keys', 'mint', 'eve', '--scope', 'admin', '-r', url], { env: ann })).code, 77)
+    t.is((await runCli(['keys', 'mint', 'eve', '--role', 'admin', '-r', url], { env: ann })).code, 77)
     t.is((await runCli(['unblock', wallet, '-r', url], { env: root })).code, 0)
     t.is((await runCli(['backup', join(temporaryFolder(t), 'b.db')], { env: host })).code, 0)
 

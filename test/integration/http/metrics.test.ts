@@ -39,7 +39,7 @@ test('metrics: public ones omit private sources unless the operator reads them',
     t.true(text.includes('entrepot_source_state{registry="open"}'))
     t.true(text.endsWith('\n'))
   }
-  const { bearer } = await mintKey(url, { scope: 'metrics' })
+  const { bearer } = await mintKey(url, { role: 'metrics' })
   for (const headers of [ADMIN, bearer])
     t.true((await get('/metrics', headers)).text.includes('entrepot_source_state{registry="secret-club"}'))
 })

@@ -447,7 +447,7 @@ test.serial(
     const { url, get } = gateway
     for (const id of ['fraud', 'fraud-2'])
       t.is((await publish(url, ALICE, { listing_id: id, offer_resource: { gpu_model: 'H200' } })).status, 201)
-    const { key: annsKey, bearer: ann } = await mintKey(url, { name: 'ann', scope: 'admin' }, ADMIN_KEY)
+    const { key: annsKey, bearer: ann } = await mintKey(url, { name: 'ann', role: 'admin' }, ADMIN_KEY)
     const follower = new Follower(gateway)
     await follower.begin()
     const removed = () => follower.changes.filter(({ type }) => type === 'removed').length

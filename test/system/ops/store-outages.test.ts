@@ -74,7 +74,7 @@ async function startReplicas(t: ExecutionContext, environment: Record<string, st
 test('store outage: without Redis a key is good for trust_seconds, then refused, then accepted again', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true' })
   const [kept, revoked] = await Promise.all([mintKey(near.url), mintKey(near.url)])
-  const scraper = await mintKey(near.url, { scope: 'metrics' })
+  const scraper = await mintKey(near.url, { role: 'metrics' })
   const read = ({ bearer }: typeof kept) => far.get('/listings', bearer)
   await eventually(
     'both keys are good',

@@ -22,7 +22,7 @@ test('audit: it says which operator did what, and holds no key', async (t) => {
   const upstream = { name: 'eu', url: (await startFake(t)).url }
   const service = await startGateway(t, [upstream], { environment })
   const { url, get } = service
-  const { key, bearer: ann } = await mintKey(url, { name: 'ann', scope: 'admin' })
+  const { key, bearer: ann } = await mintKey(url, { name: 'ann', role: 'admin' })
   const post = (path: string, body: object = {}) =>
     postJson(`${url}/admin/${path}`, JSON.stringify(body), ann)
   const spam = { subject: ALICE.address, reason: 'spam' }
@@ -30,7 +30,7 @@ test('audit: it says which operator did what, and holds no key', async (t) => {
   t.is((await post('blocks', { ...spam, source: 'eu' })).status, 201)
   t.is((await post('blocks', { ...spam, subject: 'https://user:secret@a.example' })).status, 422)
   t.is((await send(`${url}/admin/blocks/1`, { method: 'DELETE', headers: ann })).status, 204)
-  t.is((await post('api-keys', { name: 'eve', scope: 'admin' })).status, 403)
+  t.is((await post('api-keys', { name: 'eve', role: 'admin' })).status, 403)
   t.is((await post('sources/eu/probe')).status, 200)
   t.is((await post('sources/nope/refresh')).status, 404)
   t.is((await post('reload')).status, 200)
@@ -120,7 +120,7 @@ test('audit: an act counts although it could not be recorded', async (t) => {
   const store = openSqliteStore(':memory:')
   store.appendAudit = () => Promise.reject(new StoreUnavailable('full'))
   const { url, get } = await startRegistry(t, { environment, store })
-  const { bearer } = await mintKey(url, { name: 'ann', scope: 'admin' })
+  const { bearer } = await mintKey(url, { name: 'ann', role: 'admin' })
   t.is((await get('/admin/audit', bearer)).text, '[]')
 })
 
