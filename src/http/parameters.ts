@@ -221,7 +221,9 @@ function readInteger(
   errors: Violation[],
 ): number | undefined {
   if (text === undefined) return undefined
-  const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema
+  // Any numeral of a path is an id, which then is not found.
+  const widest = place === 'path' ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER
+  const { minimum = -widest, maximum = widest } = schema
   const complain = (message: string): void => void errors.push({ path: `${place}.${name}`, message })
   const value = Number(text)
   if (!INTEGER.test(text)) complain('Input should be a valid integer, unable to parse string as an integer')

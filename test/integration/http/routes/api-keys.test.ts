@@ -66,6 +66,8 @@ test('API keys: the raw key is only in the minting response, and revoking is fin
   const unknown = await revoke('999')
   t.is(unknown.status, 404)
   t.is(((await unknown.json()) as { detail: string }).detail, 'API key 999 not found')
+  for (const numeral of ['99999999999999999999', '-99999999999999999999', '9'.repeat(400)])
+    t.is((await revoke(numeral)).status, 404, numeral)
   t.is((await revoke('abc')).status, 422)
 })
 
