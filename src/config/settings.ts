@@ -13,6 +13,8 @@ export type Settings = {
   storeUrl: string
   requireReadKey: boolean
   requireWriteKey: boolean
+  /** Whether the environment has both, so that two open gates are meant. */
+  setsGates: boolean
   /** `null`: the admin routes answer 401. */
   adminKey: string | null
   bootstrapKey: string | null
@@ -45,6 +47,8 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['no', false],
   ['off', false],
 ])
+
+const GATES = ['REGISTRY_REQUIRE_READ_API_KEY', 'REGISTRY_REQUIRE_WRITE_API_KEY']
 
 export function readEnvironment(environment: Environment, problems: Violation[]): Settings {
   const text = (name: string): string | null => environment[name] || null
@@ -86,6 +90,7 @@ export function readEnvironment(environment: Environment, problems: Violation[])
     storeUrl: storeUrl(),
     requireReadKey: boolean('REGISTRY_REQUIRE_READ_API_KEY'),
     requireWriteKey: boolean('REGISTRY_REQUIRE_WRITE_API_KEY'),
+    setsGates: GATES.every((name) => text(name) !== null),
     adminKey: text('REGISTRY_ADMIN_API_KEY'),
     bootstrapKey: text('REGISTRY_BOOTSTRAP_API_KEY'),
     metricsKey: text('REGISTRY_METRICS_API_KEY'),

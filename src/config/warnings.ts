@@ -71,8 +71,9 @@ function weakKeys({ adminKey, bootstrapKey, metricsKey }: Settings): Violation[]
 
 function uselessBootstrap(config: Settings & GatewayFile): Violation[] {
   if (config.bootstrapKey === null || openStoreProblem(config, 1) === null) return []
+  const effect = config.setsGates ? '' : ', and once this one is in the store the service does not start'
   const message =
-    'no gate asks for a key, and once this one is in the store the service does not start; remove it, or set ' +
+    `no gate asks for a key${effect}; remove it, or set ` +
     'REGISTRY_REQUIRE_READ_API_KEY or REGISTRY_REQUIRE_WRITE_API_KEY to true'
   return [{ path: 'REGISTRY_BOOTSTRAP_API_KEY', message }]
 }
@@ -85,11 +86,20 @@ function openGates({ host, requireWriteKey, registry }: Settings & GatewayFile):
 }
 
 /**
- * What keeps a store with keys from being opened: keys are made for gates, so both gates off may be a forgotten setting.
+ * Why a store with keys may not be meant to be open: keys are made for gates. It keeps the store from being opened, unless the
+ * settings have both gates.
  * @param stored keys of the store that could pass a gate
  */
 export function openStoreProblem(
-  { requireReadKey, requireWriteKey, upstreams, access, views, keys: { declared } }: Settings & GatewayFile,
+  {
+    requireReadKey,
+    requireWriteKey,
+    setsGates,
+    upstreams,
+    access,
+    views,
+    keys: { declared },
+  }: Settings & GatewayFile,
   stored: number,
 ): Violation | null {
   const keys = stored + declared.filter(opensGates).length
@@ -98,7 +108,7 @@ export function openStoreProblem(
   if (!isOne || upstreams.some(({ visibility }) => visibility === 'private')) return null
   const message =
     `${declared.length === 0 ? 'the store has' : 'the store and the file of [keys] have'} ${plural(keys, 'API key')}, and no gate asks for one, so any client can read and publish; set it to ` +
-    'true, or REGISTRY_REQUIRE_WRITE_API_KEY, or write [access] open = true into the gateway file'
+    `true, or REGISTRY_REQUIRE_WRITE_API_KEY${setsGates ? '' : ', or both to false'}`
   return { path: 'REGISTRY_REQUIRE_READ_API_KEY', message }
 }
 

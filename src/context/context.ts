@@ -49,9 +49,8 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
     const reload: Reload = { now: () => context.reload(), preview: () => context.preview() }
     const first = await openRuntime({ config, scope, previous: null, reload })
     cleanup.add(() => first.close(null))
-    refuseOpenGates(config, first.replica)
-    if (config.bootstrapKey !== null)
-      await new ApiKeys(scope.store, first.replica, config.keys).seed(config.bootstrapKey)
+    refuseOpenGates(config, first.replica, scope.log)
+    await seedKey(config, scope, first.replica)
     context = new Context(scope, first, overrides.load ?? loadConfig)
     return context
   } catch (cause) {
@@ -60,10 +59,23 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
   }
 }
 
-/** @throws ConfigError */
-function refuseOpenGates(config: Config, replica: Replica): void {
+async function seedKey({ bootstrapKey, keys }: Config, scope: ProcessScope, replica: Replica): Promise<void> {
+  if (bootstrapKey === null) return
+  const { key, revoked } = await new ApiKeys(scope.store, replica, keys).seed(
+    bootstrapKey,
+    scope.clock.now() * 1000,
+  )
+  if (key === null) return
+  const about = { id: key.id, revoked: revoked.map(({ id }) => id) }
+  scope.log[revoked.length === 0 ? 'info' : 'warn'](about, 'bootstrap key added; those before it are revoked')
+}
+
+/** @throws ConfigError where the settings leave a gate out */
+function refuseOpenGates(config: Config, replica: Replica, log: Logger): void {
   const problem = openStoreProblem(config, replica.projection.keys().filter(opensGates).length)
-  if (problem !== null) throw new ConfigError([problem])
+  if (problem === null) return
+  if (!config.setsGates) throw new ConfigError([problem])
+  log.warn({ setting: problem.path, problem: problem.message }, 'configuration warning')
 }
 
 /**
@@ -286,7 +298,7 @@ const isExplained = (cause: unknown): cause is Error =>
   cause instanceof ConfigError || cause instanceof EntrepotError
 
 /** Reported in another way, or of the start only. */
-type Unreported = 'upstreams' | 'warnings' | 'configPath' | 'filterSpecPath' | 'bootstrapKey'
+type Unreported = 'upstreams' | 'warnings' | 'configPath' | 'filterSpecPath' | 'bootstrapKey' | 'setsGates'
 type Reported = Exclude<keyof Config, (typeof FIXED)[number][1] | Unreported>
 
 /** What a reload reports, by the names of the settings. Of a key its principal counts: the same key that is read again is no change. */

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/shipped-files.ts'
+import { openStoreProblem } from '../config/warnings.ts'
 import { keyOf } from '../domain/api-key.ts'
 import type { Limiter } from '../domain/limiter.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
@@ -72,6 +73,7 @@ export function createListener(options: ListenerOptions): Listening {
       blocks: new Blocks(store, replica),
       keys,
       keyUsage,
+      keysEndStart: !config.setsGates && openStoreProblem(config, 1) !== null,
       clock,
       watching: { watchers, maySee: maySeeStill(authorize, options), clock, random: scope.random },
       mcp: createMcpHandler(gateway.market, log),
@@ -90,13 +92,7 @@ export function createListener(options: ListenerOptions): Listening {
   const nameClient = config.logClients
     ? clientAddress
     : hashClient(clientAddress, adminKey ?? scope.cursorSecret)
-  const limit = createRateLimit(limiter, clientAddress)
-  /** Runs once for each request that passed its gate. */
-  const rateLimit: RateLimit = (request, gate, caller, about) => {
-    const key = keyOf(caller)
-    if (key !== null) keyUsage.count(key.id)
-    return limit(request, gate, caller, about)
-  }
+  const rateLimit = countingUses(keyUsage, createRateLimit(limiter, clientAddress))
   const inFlight = new InFlightRequests()
   const app = createApp({
     routes,
@@ -120,6 +116,15 @@ export function createListener(options: ListenerOptions): Listening {
   })
   return { routes, listener: app.callback(), idle: () => inFlight.idle(), watchers }
 }
+
+/** Runs once for each request that passed its gate. */
+const countingUses =
+  (keyUsage: ProcessScope['keyUsage'], limit: RateLimit): RateLimit =>
+  (request, gate, caller, about) => {
+    const key = keyOf(caller)
+    if (key !== null) keyUsage.count(key.id)
+    return limit(request, gate, caller, about)
+  }
 
 /** Whose requests pass which gate. */
 function authorizeBy(keys: ApiKeys, { config, gateway, scope }: ListenerOptions) {

@@ -8,6 +8,9 @@ import { MAX_READ_AGE_MS, type Replica } from './replica.ts'
 /** 256 bits, 43 characters of `A–Z a–z 0–9 - _`. */
 const RAW_KEY_BYTES = 32
 
+/** Names the key of the settings. */
+const BOOTSTRAP = 'bootstrap'
+
 const MAX_CACHED_HASHES = 1000
 
 type KeySettings = {
@@ -84,10 +87,24 @@ export class ApiKeys {
     return { key, raw }
   }
 
-  /** Only if the store never had a key. */
-  async seed(raw: string): Promise<void> {
-    await this.#store.seedKey({ name: 'bootstrap', scope: 'write', hash: hashKey(raw), expiresAt: null })
+  /**
+   * Adds the key of the settings, unless the store has ever had that one, and revokes those that it replaces.
+   * @param now in microseconds
+   */
+  async seed(raw: string, now: Micros): Promise<{ key: ApiKey | null; revoked: readonly ApiKey[] }> {
+    const fields = { name: BOOTSTRAP, scope: 'write', hash: hashKey(raw), expiresAt: null } as const
+    const stored = this.#replica.projection.keys()
+    const revoked = stored.filter(({ name, revokedAt }) => name === BOOTSTRAP && revokedAt === null)
+    const isKnown = stored.some(({ hash }) => hash === fields.hash)
+    if (isKnown) return { key: null, revoked: [] }
+    const [latest] = revoked
+    const key =
+      latest === undefined
+        ? await (stored.length === 0 ? this.#store.seedKey(fields) : this.#store.addKey(fields))
+        : await this.#store.replaceKey(latest.id, now, fields)
+    for (const { id } of revoked) await this.#store.revokeKey(id)
     await this.#replica.catchUp()
+    return { key, revoked }
   }
 
   /** Newest first, those of the file at the end. */

@@ -149,7 +149,8 @@ async function checkStore(config: Config, services: CommandContext['services']):
   const doubts = [...warnings, ...lostViews(config, keys)].map((warning) =>
     finding('warning', subject, warning),
   )
-  if (problem !== null) return [finding('wrong', problem.path, problem.message), ...doubts]
+  if (problem !== null)
+    return [finding(config.setsGates ? 'warning' : 'wrong', problem.path, problem.message), ...doubts]
   return doubts.length === 0 ? [finding('ok', subject, 'can be used')] : doubts
 }
 

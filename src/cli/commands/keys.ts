@@ -8,7 +8,7 @@ import { mintRequestSchema } from '../../wire/api-key.ts'
 import { type CommandContext, type CommandDefinition, type CommandGroup, count } from '../command.ts'
 import { EXIT, usageError } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
-import { printData, printReport, printValue } from '../output/terminal.ts'
+import { printData, printReport, printValue, printWarning } from '../output/terminal.ts'
 import { type AdminOptions, addAdmin, adminRequest } from '../registries/admin-request.ts'
 import { readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
 
@@ -50,8 +50,11 @@ const mintCommand: CommandDefinition<MintOptions> = {
     const scope = role === undefined ? options.scope : undefined
     const body = JSON.stringify({ name, scope, role, expires_in_days, view })
     const request = { ...adminRequest(terminal, options, KEYS_PATH), method: 'POST', body } as const
-    const minted = readJsonObject(await sendOrFail(await openClient(), request, KEY))
+    const answer = await sendOrFail(await openClient(), request, KEY)
+    const minted = readJsonObject(answer)
     printReport(terminal, `key ${textAt(minted, 'id')} '${name}' (${role ?? scope}); it is not shown again:`)
+    const [, warning] = /^299 \S+ "(.+)"$/.exec(String(answer.headers.warning)) ?? []
+    if (warning !== undefined) printWarning(terminal, warning)
     await printValue(terminal, options.json && minted, textAt(minted, 'key') ?? '')
     return EXIT.ok
   },

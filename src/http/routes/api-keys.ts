@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ApiKey, describeKey, type KeyUse, keyOf } from '../../domain/api-key.ts'
+import { type ApiKey, describeKey, type KeyUse, keyOf, opensGates } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { suggestName } from '../../domain/nearest-name.ts'
 import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
@@ -25,6 +25,8 @@ export type ApiKeyOptions = {
   keys: ApiKeys
   keyUsage: KeyUsage
   clock: Clock
+  /** Whether a key that opens gates keeps the service from its next start. */
+  keysEndStart?: boolean
   /** Names of views that a key can have. */
   views: readonly string[]
 }
@@ -36,7 +38,7 @@ export const apiKeyRoutes = (options: ApiKeyOptions): Route[] => [
   revokeRoute(options),
 ]
 
-const mintRoute = ({ keys, clock, views }: ApiKeyOptions): Route => ({
+const mintRoute = ({ keys, clock, views, keysEndStart = false }: ApiKeyOptions): Route => ({
   method: 'POST',
   path: '/admin/api-keys',
   gate: 'admin',
@@ -64,7 +66,8 @@ const mintRoute = ({ keys, clock, views }: ApiKeyOptions): Route => ({
       minted: { id: key.id, name: key.name, ...scopeOrRole(key) },
     })
     const minted: MintedKeyJson = { ...common(key), key: raw }
-    return { ...json(minted, 201), headers: NO_STORE }
+    const warning = keysEndStart && opensGates(key) ? { Warning: `299 - "${ENDS_START}"` } : {}
+    return { ...json(minted, 201), headers: { ...NO_STORE, ...warning } }
   },
 })
 
@@ -137,6 +140,10 @@ const revokeRoute = ({ keys }: ApiKeyOptions): Route => ({
     throw new EntrepotError('not_found', `API key ${id} not found`)
   },
 })
+
+const ENDS_START =
+  'No gate asks for a key, and the next start ends with 78 while the store has one: set REGISTRY_REQUIRE_READ_API_KEY or ' +
+  'REGISTRY_REQUIRE_WRITE_API_KEY to true, or both to false'
 
 const NO_ADMIN_KEYS =
   'An admin key mints no admin keys: use REGISTRY_ADMIN_API_KEY, or entrepot keys mint --store beside the store'

@@ -456,12 +456,20 @@ test.serial('check: a store with keys and no gate is wrong, as the start says', 
   const gates = { STORE_URL, ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'on' }
   const { url } = await startRegistry(t, { environment: gates })
   const env = { STORE_URL, ...ADMIN }
+  const open = { ...env, REGISTRY_REQUIRE_READ_API_KEY: 'false', REGISTRY_REQUIRE_WRITE_API_KEY: 'false' }
   t.is((await runCli(['check'], { env })).code, 0)
   await runCli(['keys', 'mint', 'alice', '-r', url], { env })
   const { code, stdout } = await runCli(['check'], { env })
   t.is(code, 78)
   t.regex(stdout, /the store has 1 API key, and no gate asks for one/)
   t.is((await runCli(['check'], { env: gates })).code, 0)
+  const warned = await runCli(['check'], { env: open })
+  t.is(warned.code, 0)
+  t.regex(warned.stdout, /the store has 1 API key, and no gate asks for one/)
+  const ungated = await startRegistry(t, { environment: ADMIN })
+  const minted = await runCli(['keys', 'mint', 'bob', '-r', ungated.url], { env: ADMIN })
+  t.is(minted.code, 0)
+  t.regex(minted.stderr, /warning: No gate asks for a key, and the next start ends with 78/)
 })
 
 test.serial(

@@ -31,6 +31,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     storeUrl: 'sqlite:data/entrepot.db',
     requireReadKey: false,
     requireWriteKey: false,
+    setsGates: false,
     adminKey: null,
     bootstrapKey: null,
     metricsKey: null,

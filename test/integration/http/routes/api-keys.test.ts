@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
 import { ConfigError } from '../../../../src/errors.ts'
+import { createLogger } from '../../../../src/log.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
@@ -20,6 +21,13 @@ const bothGates = {
 
 const mint = async (url: string, body: unknown, headers: Record<string, string> = ADMIN) =>
   postJson(`${url}/admin/api-keys`, JSON.stringify(body), headers)
+
+const OPEN_GATES = { REGISTRY_REQUIRE_READ_API_KEY: 'false', REGISTRY_REQUIRE_WRITE_API_KEY: 'off' }
+
+function captureLog() {
+  const lines: Record<string, unknown>[] = []
+  return { log: createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) }), lines }
+}
 
 const rotate = async (url: string, body: unknown, headers: Record<string, string> = ADMIN) =>
   postJson(`${url}/admin/api-keys/rotate`, JSON.stringify(body), headers)
@@ -259,7 +267,28 @@ test('gates: a metrics key opens /metrics and nothing else, also while reads are
   t.is(keys[1]?.calls, 1)
 })
 
-test('bootstrap key: may write, and is added only to a store without keys', async (t) => {
+test('bootstrap key: another value at the next start counts, revokes the one before it, and is a line of the log', async (t) => {
+  const STORE_URL = temporaryStore(t)
+  const start = async (key: string) => {
+    const { log, lines } = captureLog()
+    const service = await startRegistry(t, {
+      environment: { ...bothGates, STORE_URL, REGISTRY_BOOTSTRAP_API_KEY: key },
+      log,
+    })
+    const statuses = await Promise.all(
+      ['first', 'second'].map(async (one) => (await service.get('/listings', bearer(one))).status),
+    )
+    const said = lines.filter(({ msg }) => String(msg).startsWith('bootstrap key'))
+    return { statuses, said: said.map(({ id, revoked }) => [id, revoked]) }
+  }
+  t.deepEqual(await start('first'), { statuses: [200, 401], said: [[1, []]] })
+  t.deepEqual(await start('first'), { statuses: [200, 401], said: [] })
+  t.deepEqual(await start('second'), { statuses: [401, 200], said: [[2, [1]]] })
+  t.deepEqual(await start('second'), { statuses: [401, 200], said: [] })
+  t.deepEqual(await start('first'), { statuses: [401, 200], said: [] }, 'a revoked key stays revoked')
+})
+
+test('bootstrap key: may write', async (t) => {
   const { url, get } = await startRegistry(t, {
     environment: { ...bothGates, REGISTRY_BOOTSTRAP_API_KEY: 'first key' },
   })
@@ -345,7 +374,21 @@ test('gates: an admin key reads no plain Registry, and stops where it is revoked
   t.is((await get('/admin/api-keys', bearer(key))).status, 401)
 })
 
-test('gates: a store with keys is not opened while no gate asks for one', async (t) => {
+test('API keys: minting says what the next start would say', async (t) => {
+  const warningOf = async (environment: Record<string, string>, body: object = { name: 'a' }) => {
+    const { url } = await startRegistry(t, { environment })
+    return (await mint(url, body)).headers.get('warning')
+  }
+  t.regex(
+    String(await warningOf(environment)),
+    /^299 - "No gate asks for a key, and the next start ends with 78/,
+  )
+  t.is(await warningOf(environment, { name: 'a', role: 'admin' }), null)
+  t.is(await warningOf({ ...environment, ...OPEN_GATES }), null)
+  t.is(await warningOf(bothGates), null)
+})
+
+test('gates: a store with keys is not opened while no gate is set, and opened with a warning where both are off', async (t) => {
   const STORE_URL = temporaryStore(t)
   const gated = await startRegistry(t, { environment: { ...bothGates, STORE_URL } })
   await mint(gated.url, { name: 'a', scope: 'read' })
@@ -353,8 +396,19 @@ test('gates: a store with keys is not opened while no gate asks for one', async 
     instanceOf: ConfigError,
   })
   t.regex(refused!.problems[0]!.message, /^the store has 1 API key, and no gate asks for one/)
-  const open = await startRegistry(t, { environment: { STORE_URL }, toml: '[access]\nopen = true\n' })
+  t.regex(
+    refused!.problems[0]!.message,
+    /set it to true, or REGISTRY_REQUIRE_WRITE_API_KEY, or both to false$/,
+  )
+  const half = { STORE_URL, REGISTRY_REQUIRE_READ_API_KEY: 'false' }
+  await t.throwsAsync(startRegistry(t, { environment: half }), { instanceOf: ConfigError })
+  const { log, lines } = captureLog()
+  const open = await startRegistry(t, { environment: { STORE_URL, ...OPEN_GATES }, log })
   t.is((await open.get('/listings')).status, 200)
+  t.deepEqual(
+    lines.flatMap(({ msg, setting }) => (msg === 'configuration warning' ? [setting] : [])),
+    ['REGISTRY_REQUIRE_READ_API_KEY'],
+  )
   const secret = `[[upstreams]]\nname = "a"\nurl = "${(await startFake(t)).url}"\nvisibility = "private"\n`
   await t.notThrowsAsync(startRegistry(t, { environment: { STORE_URL }, toml: secret }))
 })
