@@ -70,7 +70,7 @@ export async function startFeedWorld(owner: Teardown, random: Random): Promise<F
         settings: `kind = "gateway"\nmode = "snapshot"\napi_key_env = "INNER_KEY"${random.chance(0.5) ? '' : '\nrefresh_seconds = 1\nfull_refresh_seconds = 1'}`,
       },
     ],
-    '[access]\nopen = true\n[registry]\nlisting_shape = "off"\n',
+    '[registry]\nlisting_shape = "off"\n',
   )
   const outer = await Node.start(owner, {
     toml: outerToml,
@@ -116,7 +116,7 @@ function innerToml({ eu, secret }: Fakes, settings: string, random: Random): str
       entry('secret', secret, 'mode = "snapshot"\nvisibility = "private"'),
       entry('eu', eu, `mode = "auto"\nmax_listings = ${MAX_LISTINGS}`),
     ],
-    '[access]\nopen = true\n[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0\n',
+    '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0\n',
   )
 }
 
@@ -174,6 +174,8 @@ class Node implements RunningService {
           PORT: String(port),
           STORE_URL: store,
           REGISTRY_ADMIN_API_KEY: 'admin',
+          REGISTRY_REQUIRE_READ_API_KEY: 'false',
+          REGISTRY_REQUIRE_WRITE_API_KEY: 'false',
           ...environment,
         },
       },
