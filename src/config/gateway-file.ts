@@ -113,7 +113,6 @@ const gatewayFile = z.strictObject({
     listing_shape: z.enum(LISTING_SHAPE_MODES).default('warn'),
   }),
   access: table({
-    open: z.boolean().default(false),
     plain: z.boolean().default(true),
     announce_private: z.boolean().default(false),
     ...viewChoices,

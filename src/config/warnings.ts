@@ -103,7 +103,7 @@ export function openStoreProblem(
   stored: number,
 ): Violation | null {
   const keys = stored + declared.filter(opensGates).length
-  if (keys === 0 || requireReadKey || requireWriteKey || access.open) return null
+  if (keys === 0 || requireReadKey || requireWriteKey) return null
   const isOne = access.anonymous === 'public' && access.keys === 'all' && views.length === 0
   if (!isOne || upstreams.some(({ visibility }) => visibility === 'private')) return null
   const message =

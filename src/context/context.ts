@@ -61,13 +61,18 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
 
 async function seedKey({ bootstrapKey, keys }: Config, scope: ProcessScope, replica: Replica): Promise<void> {
   if (bootstrapKey === null) return
-  const { key, revoked } = await new ApiKeys(scope.store, replica, keys).seed(
+  const { key, isNew, revoked } = await new ApiKeys(scope.store, replica, keys).seed(
     bootstrapKey,
     scope.clock.now() * 1000,
   )
   if (key === null) return
   const about = { id: key.id, revoked: revoked.map(({ id }) => id) }
-  scope.log[revoked.length === 0 ? 'info' : 'warn'](about, 'bootstrap key added; those before it are revoked')
+  if (key.revokedAt !== null) scope.log.warn(about, 'bootstrap key is revoked and opens nothing: set another')
+  else if (isNew)
+    scope.log[revoked.length === 0 ? 'info' : 'warn'](
+      about,
+      'bootstrap key added; those before it are revoked',
+    )
 }
 
 /** @throws ConfigError where the settings leave a gate out */

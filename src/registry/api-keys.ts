@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
-import type { Store } from '../store/store.ts'
+import type { NewKey, Store } from '../store/store.ts'
 import { MAX_READ_AGE_MS, type Replica } from './replica.ts'
 
 /** 256 bits, 43 characters of `A–Z a–z 0–9 - _`. */
@@ -88,23 +88,28 @@ export class ApiKeys {
   }
 
   /**
-   * Adds the key of the settings, unless the store has ever had that one, and revokes those that it replaces.
+   * Adds the key of the settings, unless the store has ever had that one, and revokes those that it replaces. One that is
+   * revoked stays so.
    * @param now in microseconds
    */
-  async seed(raw: string, now: Micros): Promise<{ key: ApiKey | null; revoked: readonly ApiKey[] }> {
+  async seed(raw: string, now: Micros): Promise<{ key: ApiKey | null; isNew: boolean; revoked: ApiKey[] }> {
     const fields = { name: BOOTSTRAP, scope: 'write', hash: hashKey(raw), expiresAt: null } as const
     const stored = this.#replica.projection.keys()
-    const revoked = stored.filter(({ name, revokedAt }) => name === BOOTSTRAP && revokedAt === null)
-    const isKnown = stored.some(({ hash }) => hash === fields.hash)
-    if (isKnown) return { key: null, revoked: [] }
+    const known = stored.find(({ hash }) => hash === fields.hash)
+    const revoked = stored.filter((key) => key.name === BOOTSTRAP && key.revokedAt === null && key !== known)
     const [latest] = revoked
-    const key =
-      latest === undefined
-        ? await (stored.length === 0 ? this.#store.seedKey(fields) : this.#store.addKey(fields))
-        : await this.#store.replaceKey(latest.id, now, fields)
+    const added =
+      known ?? (await (latest ? this.#store.replaceKey(latest.id, now, fields) : this.#addFirst(fields)))
     for (const { id } of revoked) await this.#store.revokeKey(id)
     await this.#replica.catchUp()
-    return { key, revoked }
+    return { key: added, isNew: known === undefined, revoked }
+  }
+
+  /** Of several replicas that open an empty store, one adds it. */
+  #addFirst(fields: NewKey): Promise<ApiKey | null> {
+    return this.#replica.projection.keys().length === 0
+      ? this.#store.seedKey(fields)
+      : this.#store.addKey(fields)
   }
 
   /** Newest first, those of the file at the end. */

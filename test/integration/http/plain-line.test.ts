@@ -20,8 +20,13 @@ for (const isSigned of [false, true])
   test(`plain line: every byte is as before, ${isSigned ? 'also beside' : 'without'} the signed line`, async (t) => {
     const path = join(temporaryFolder(t), 'old.db')
     writeOldStore(path)
-    const environment = { STORE_URL: `sqlite:${path}`, ...(isSigned && authorityEnvironment(t)) }
-    const { url } = await startRegistry(t, { toml: '[access]\nopen = true', environment })
+    const gates = { REGISTRY_REQUIRE_READ_API_KEY: 'false', REGISTRY_REQUIRE_WRITE_API_KEY: 'false' }
+    const environment = {
+      STORE_URL: `sqlite:${path}`,
+      ...gates,
+      ...(isSigned && authorityEnvironment(t)),
+    }
+    const { url } = await startRegistry(t, { environment })
     if (isSigned) t.is((await readSigned(url, '/listings')).status, 200)
     for (const { question, answer } of RECORDED)
       t.deepEqual(await askPlainly(url, question), answer, JSON.stringify(question))

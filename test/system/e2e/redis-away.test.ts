@@ -13,11 +13,13 @@ const ADMIN = { Authorization: 'Bearer admin' }
 
 test('Redis outage: replicas keep reading, refuse writes, and catch up by themselves', async (t) => {
   const redis = await ownRedis(t)
-  const file = temporaryFile(t, 'gateway.toml', '[access]\nopen = true\n[limits]\nread_key_per_minute = 4\n')
+  const file = temporaryFile(t, 'gateway.toml', '[limits]\nread_key_per_minute = 4\n')
   const environment = {
     ENTREPOT_CONFIG: file,
     REGISTRY_ADMIN_API_KEY: 'admin',
     REGISTRY_BOOTSTRAP_API_KEY: 'key',
+    REGISTRY_REQUIRE_READ_API_KEY: 'false',
+    REGISTRY_REQUIRE_WRITE_API_KEY: 'false',
   }
   const replicas = await Promise.all([1, 2].map(() => startProcess(redis.url, environment)))
   for (const { end } of replicas) t.teardown(() => end('SIGTERM'))

@@ -42,7 +42,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     tracing: null,
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     registry: { name: 'local', enabled: true, listingShape: 'warn' },
-    access: { announcePrivate: false, open: false, plain: true, anonymous: 'public', keys: 'all' },
+    access: { announcePrivate: false, plain: true, anonymous: 'public', keys: 'all' },
     views: [],
     curation: { denyPublishers: [], rules: [] },
     keys: { trustSeconds: 300, declared: [] },

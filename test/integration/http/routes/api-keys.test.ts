@@ -278,14 +278,19 @@ test('bootstrap key: another value at the next start counts, revokes the one bef
     const statuses = await Promise.all(
       ['first', 'second'].map(async (one) => (await service.get('/listings', bearer(one))).status),
     )
-    const said = lines.filter(({ msg }) => String(msg).startsWith('bootstrap key'))
-    return { statuses, said: said.map(({ id, revoked }) => [id, revoked]) }
+    const logged = lines.filter(({ msg }) => String(msg).startsWith('bootstrap key'))
+    return { statuses, logged: logged.map(({ id, revoked }) => [id, revoked]) }
   }
-  t.deepEqual(await start('first'), { statuses: [200, 401], said: [[1, []]] })
-  t.deepEqual(await start('first'), { statuses: [200, 401], said: [] })
-  t.deepEqual(await start('second'), { statuses: [401, 200], said: [[2, [1]]] })
-  t.deepEqual(await start('second'), { statuses: [401, 200], said: [] })
-  t.deepEqual(await start('first'), { statuses: [401, 200], said: [] }, 'a revoked key stays revoked')
+  t.deepEqual(await start('first'), { statuses: [200, 401], logged: [[1, []]] })
+  t.deepEqual(await start('first'), { statuses: [200, 401], logged: [] })
+  t.deepEqual(await start('second'), { statuses: [401, 200], logged: [[2, [1]]] })
+  t.deepEqual(await start('second'), { statuses: [401, 200], logged: [] })
+  t.deepEqual(
+    await start('first'),
+    { statuses: [401, 401], logged: [[1, [2]]] },
+    'a revoked key stays revoked',
+  )
+  t.deepEqual(await start('first'), { statuses: [401, 401], logged: [[1, []]] }, 'and is named at each start')
 })
 
 test('bootstrap key: may write', async (t) => {
