@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nowSeconds, type SignedWrite } from '../../client/signed-write.ts'
 import { raceAbort, systemClock } from '../../domain/clock.ts'
-import { parseRetryAfter } from '../../domain/retry-after.ts'
+import { LIMITED_MS, parseRetryAfter } from '../../domain/retry-after.ts'
 import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import {
@@ -157,7 +157,8 @@ export class RegistryWriter {
       const isLimited = statusIn(outcome) === 429
       if (!isLimited && (!isTransient(outcome) || failures === MAX_REPETITIONS)) return attempts
       const requestedMs = retryAfterMs(outcome)
-      const waitMs = requestedMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
+      const waitMs =
+        requestedMs ?? Math.min((isLimited ? LIMITED_MS : FIRST_WAIT_MS) * 2 ** attempt, MAX_WAIT_MS)
       if (monotonic() + waitMs > this.#deadlineAt) {
         this.#isLate = true
         return { ...attempts, note: this.#deadlineNote }
@@ -228,6 +229,5 @@ function isTransient(outcome: ApiResponse | SourceError): boolean {
 
 function retryAfterMs(outcome: ApiResponse | SourceError): number | null {
   if (outcome instanceof SourceError) return null
-  const ms = parseRetryAfter(outcome.headers['retry-after'], Date.now())
-  return ms === null ? null : Math.max(ms, FIRST_WAIT_MS)
+  return parseRetryAfter(outcome.headers['retry-after'], Date.now())
 }

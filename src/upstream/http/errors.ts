@@ -46,7 +46,7 @@ function reasonOfStatus(status: number): SourceReason {
   return status === 429 ? 'rate_limited' : `http_${status}`
 }
 
-const MAX_RETRY_AFTER_MS = 15 * 60_000
+export const MAX_RETRY_AFTER_MS = 15 * 60_000
 
 function waitOf(headers: IncomingHttpHeaders): number | null {
   const ms = parseRetryAfter(headers['retry-after'], Date.now())

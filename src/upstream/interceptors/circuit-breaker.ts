@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/clock.ts'
+import { LIMITED_MS } from '../../domain/retry-after.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { afterEvent, type Breaker, type BreakerEvent, CLOSED } from '../../domain/source/breaker.ts'
 import { detailOf } from '../../domain/source/failure.ts'
@@ -7,6 +8,7 @@ import { SourceError } from '../../domain/source/source-error.ts'
 import type { BreakerStatus, SourceLog } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { PageRequest } from '../../domain/walk/walk.ts'
+import { MAX_RETRY_AFTER_MS } from '../http/errors.ts'
 import { type Evidence, type Interceptor, PURPOSES, refuse, whenEnded } from '../http/request.ts'
 import { type FetchPage, PLAIN_REQUEST } from '../page/fetch-page.ts'
 import { PLAIN_QUERY } from '../upstream-query.ts'
@@ -44,6 +46,8 @@ export class CircuitBreaker {
   #breaker: Breaker = CLOSED
   /** After a rejected key or `Retry-After`. */
   #suspended: { reason: SourceReason; until: number } | null = null
+  /** Answers of 429 in a row that name no time. */
+  #limitedInARow = 0
   #peersOpenUntil = 0
   #listenedAt = 0
   readonly #probes = new SingleFlight(() => this.#probe())
@@ -91,6 +95,7 @@ export class CircuitBreaker {
 
   #learn(evidence: Evidence, error: Error | null): void {
     if (error === null) {
+      this.#limitedInARow = 0
       const endsFailures = evidence === 'hint' && this.#breaker.failuresInARow > 0
       if (evidence === 'proof' || endsFailures) this.#step('passed')
     } else if (error instanceof SourceError && evidence !== 'none') this.#judge(error, evidence === 'proof')
@@ -117,15 +122,19 @@ export class CircuitBreaker {
     const { reason, retryAfterMs } = error
     const isRejected = reason === 'unauthorized'
     if (isRejected && !this.#isRejected) this.#log('warn', 'upstream rejected API key', error)
-    const isAskedToWait = retryAfterMs !== null && (reason === 'rate_limited' || reason === 'http_503')
+    const isAskedToWait = reason === 'rate_limited' || (reason === 'http_503' && retryAfterMs !== null)
     if (!isRejected && !isAskedToWait) return
-    const ms = isRejected ? UNAUTHORIZED_MS : retryAfterMs!
+    const ms = isRejected ? UNAUTHORIZED_MS : (retryAfterMs ?? this.#limitedMs())
     this.#suspended = { reason, until: clock.monotonic() + ms }
     this.#cancelResume()
     this.#cancelResume = clock.after(ms, () => {
       if (isRejected) void this.probe()
       else this.#suspended = null
     })
+  }
+
+  #limitedMs(): number {
+    return Math.min(LIMITED_MS * 2 ** this.#limitedInARow++, MAX_RETRY_AFTER_MS)
   }
 
   #step(event: BreakerEvent, error?: SourceError | null): void {

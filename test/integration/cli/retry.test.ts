@@ -15,7 +15,7 @@ type Signed = {
 }
 type Result = { listing_id: string; outcome: string; status: number | null; error?: string }
 
-type Answer = [status: number, retryAfter?: string] | 'reset'
+type Answer = [status: number, retryAfter?: string | undefined] | 'reset'
 
 /** A Registry that answers each request as `answer` says: a status, with the seconds of a `Retry-After`. */
 async function startServer(
@@ -76,6 +76,22 @@ test.serial('publish: waits for Retry-After, then signs again', async (t) => {
   })
   t.regex(stderr, /waiting 60 s.*HTTP 429: scripted/)
 })
+
+for (const retryAfter of [undefined, '0', '-5', 'soon'])
+  test.serial(
+    `publish: where Retry-After is ${retryAfter ?? 'absent'}, waits a second, doubled each time`,
+    async (t) => {
+      const { url, requests } = await startServer(t, (_signed, n) => (n < 4 ? [429, retryAfter] : [201]))
+      const { code } = await hurried('publish', listingFile(t, 1), '-r', url)
+      t.is(code, 0)
+      const waits = requests.slice(1).map(({ timestamp }, n) => timestamp - requests[n]!.timestamp)
+      t.deepEqual(
+        waits.map((seconds, n) => seconds >= 2 ** n && seconds <= 2 ** n + 1),
+        [true, true, true, true],
+        waits.join(),
+      )
+    },
+  )
 
 test.serial(
   'publish: a Registry that only refuses by its rate limit is skipped after ten minutes',

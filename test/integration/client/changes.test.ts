@@ -88,7 +88,7 @@ test('changes: after a 410 all listings are read again, with the keys of the fee
 })
 
 test('changes: a request that fails is repeated as the service asks, and nothing is skipped', async (t) => {
-  const busy = { status: 503, headers: { 'retry-after': '0' }, body: { detail: 'busy' } }
+  const busy = { status: 503, headers: { 'retry-after': '1' }, body: { detail: 'busy' } }
   const { url, asked } = await startScriptedFeed(t, [
     feedAnswer('p1', [listingChange(A)]),
     busy,
@@ -100,7 +100,7 @@ test('changes: a request that fails is repeated as the service asks, and nothing
   const onRetry = ({ detail }: ProblemError, afterMs: number) => void retries.push(`${detail} ${afterMs}`)
   const { seen } = await follow(url, { since: 'p0', onRetry })
   t.deepEqual(seen, ['listing alice/a-0000 @p1', 'listing alice/a-0001 @p2'])
-  t.deepEqual(retries, ['busy 0', 'busy 0'])
+  t.deepEqual(retries, ['busy 1000', 'busy 1000'])
   t.is(asked.filter((path) => path.includes('since=p1')).length, 3)
 })
 

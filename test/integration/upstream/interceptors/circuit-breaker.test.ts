@@ -185,7 +185,6 @@ for (const reason of [
   'http_404',
   'http_412',
   'unsupported_filter',
-  'rate_limited',
   'loop',
   'private_address',
 ] as const)
@@ -317,6 +316,27 @@ for (const reason of ['rate_limited', 'http_503'] as const)
     clock.advance(1)
     t.is(await call(), 'answered')
   })
+
+test('429 of a first page without a time: a second without a call, doubled each time until an answer', async (t) => {
+  const { call, fail, upstream, clock, breaker } = start(t)
+  fail('rate_limited')
+  for (const ms of [1000, 2000, 4000]) {
+    const before = upstream.called
+    t.is(await call(), 'rate_limited')
+    clock.advance(ms - 1)
+    for (let n = 0; n < 25; n++) t.is(await call(), 'rate_limited')
+    t.is(upstream.called, before + 1)
+    clock.advance(1)
+  }
+  t.like(breaker.state, { state: 'closed', failuresInARow: 0 })
+  upstream.failure = null
+  t.is(await call(), 'answered')
+  fail('rate_limited')
+  t.is(await call(), 'rate_limited')
+  clock.advance(1000)
+  upstream.failure = null
+  t.is(await call(), 'answered')
+})
 
 test('a probe waits for Retry-After, too', async (t) => {
   const { callOften, fail, upstream, wait, breaker } = start(t)

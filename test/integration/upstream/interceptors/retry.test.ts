@@ -65,7 +65,7 @@ test('what a second attempt would not change is not retried, nor a 503 with Retr
     ['tls', errorOf('CERT_HAS_EXPIRED')],
     ['http_400', [400, '{}']],
     ['rate_limited', [429, '']],
-    ['http_503', [503, '', { 'retry-after': '0' }]],
+    ['http_503', [503, '', { 'retry-after': '1' }]],
   ] satisfies [SourceReason, Failure][]) {
     const { fetch, seen } = start(t, failure)
     t.is((await failureOf(t, fetch())).reason, reason)

@@ -111,10 +111,12 @@ test('every other status has its reason, and Retry-After is heeded', async (t) =
   t.is((await failureOf(t, signed.fetch())).reason, 'signed_requests_required')
   const MAX = 900_000
   for (const [value, ms] of [
-    ['0', 0],
+    ['0', null],
+    ['2.5', 3000],
+    ['-5', null],
     ['120', 120_000],
     [' 5 ', 5000],
-    ['Fri, 20 Nov 2015 11:00:00 GMT', 0],
+    ['Fri, 20 Nov 2015 11:00:00 GMT', null],
     ['Sat, 20 Nov 2066 12:00:00 GMT', MAX],
     ['9'.repeat(400), MAX],
     ['', null],
