@@ -7,6 +7,8 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exit(1)
 }
 
+if (process.argv[2] === 'serve') void import('./stop-signal.ts').then(({ stopSignal }) => stopSignal())
+
 // Compiled code is cached only for modules imported after this call.
 nodeModule.enableCompileCache()
 const [{ runCommandLine }, { EXIT }, { environment }] = await Promise.all([

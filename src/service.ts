@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, loadConfig } from './config/config.ts'
 import { environment, serviceUrl } from './config/settings.ts'
 import { describeRanking } from './config/warnings.ts'
@@ -10,16 +11,21 @@ import { ConfigError, type Violation } from './errors.ts'
 import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
 import { createServer } from './http/node-http.ts'
 import type { Logger } from './log.ts'
+import { stopSignal } from './stop-signal.ts'
 
 /** Idle time of kept-alive connections during a drain, in ms: longer than a client pauses. */
 const IDLE_MS = 1000
+/** How long a service that does not listen yet may take to close its store. */
+const MAX_ENDING_MS = 900
 
 /** Runs until SIGINT or SIGTERM; SIGHUP reloads. Resolves with the exit code. @throws ConfigError, EntrepotError */
 export async function serve(): Promise<number> {
   const started = Promise.withResolvers<Context>()
   // Handled from the start: without a listener, SIGHUP would end the process.
   process.on('SIGHUP', () => void started.promise.then((context) => context.reloadBySignal()))
-  const context = await createContext(loadConfig())
+  const opening = createContext(loadConfig())
+  const context = await Promise.race([opening, stopSignal().then(() => null)])
+  if (context === null) return endEarly(opening)
   const service = await startService(context)
   context.log.info({ url: service.url, ...summaryOf(context.config) }, 'listening')
   notifySystemd('READY=1', context.log)
@@ -31,6 +37,13 @@ export async function serve(): Promise<number> {
   const cut = await service.close(IDLE_MS)
   context.log.info({ ms: Math.round(performance.now() - began), cut_connections: cut }, 'stopped')
   return 0
+}
+
+/** of a service that gets a signal before it listens. Never waits long for a store or an upstream. */
+async function endEarly(opening: Promise<Context>): Promise<never> {
+  const closed = opening.then((context) => context.close()).catch(() => {})
+  await Promise.race([closed, sleep(MAX_ENDING_MS)])
+  process.exit(0)
 }
 
 /** What an operator has to know of a process: its gates, files and store. */
@@ -54,13 +67,6 @@ function notifySystemd(state: 'READY=1' | 'STOPPING=1', log: Logger): void {
   if (!environment.NOTIFY_SOCKET) return
   execFile('systemd-notify', [state], (error) => {
     if (error !== null) log.warn({ reason: error.message }, 'systemd was not notified')
-  })
-}
-
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    process.once('SIGINT', resolve)
-    process.once('SIGTERM', resolve)
   })
 }
 

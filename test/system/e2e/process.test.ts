@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -68,6 +68,23 @@ test('process: takes .env and gateway.toml of its folder, and says what it uses 
   t.regex(String(warnings[0]!.problem), /did you mean REGISTRY_REQUIRE_WRITE_API_KEY\?/)
   t.like(lines.at(-1), { msg: 'stopped', cut_connections: 0 })
 })
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  test(`process: ${signal} ends a start that waits for its store, with 0`, async (t) => {
+    const redis = createTcpServer().listen(0, '127.0.0.1')
+    await once(redis, 'listening')
+    t.teardown(() => redis.close())
+    const { port } = redis.address() as AddressInfo
+    const child = spawn(process.execPath, [resolve('src/bin.ts'), 'serve'], {
+      env: { PATH: process.env.PATH, PORT: '0', STORE_URL: `redis://127.0.0.1:${port}` },
+      stdio: 'ignore',
+    })
+    const ended = once(child, 'exit')
+    const [socket] = await once(redis, 'connection')
+    t.teardown(() => socket.destroy())
+    child.kill(signal)
+    t.deepEqual(await ended, [0, null])
+  })
 
 test('process: a port in use is named, with what to do', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
