@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/shipped-files.ts'
 import { openStoreProblem } from '../config/warnings.ts'
-import { keyOf } from '../domain/api-key.ts'
+import { ANONYMOUS, type Caller, keyOf } from '../domain/api-key.ts'
 import type { Limiter } from '../domain/limiter.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { Market } from '../gateway/market.ts'
@@ -11,9 +11,9 @@ import { createApp } from '../http/app.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { type Authorize, createAuthorize } from '../http/middleware/authorize.ts'
 import {
-  createAddressLimit,
   createClientAddress,
   createRateLimit,
+  createUnverifiedLimit,
   hashClient,
   type RateLimit,
 } from '../http/middleware/rate-limit.ts'
@@ -93,6 +93,13 @@ export function createListener(options: ListenerOptions): Listening {
     ? clientAddress
     : hashClient(clientAddress, adminKey ?? scope.cursorSecret)
   const rateLimit = countingUses(keyUsage, createRateLimit(limiter, clientAddress))
+  const writerOf = (authorization: string | undefined): Caller => {
+    try {
+      return authorize('write', authorization)
+    } catch {
+      return ANONYMOUS
+    }
+  }
   const inFlight = new InFlightRequests()
   const app = createApp({
     routes,
@@ -103,7 +110,7 @@ export function createListener(options: ListenerOptions): Listening {
     audit,
     clientAddress,
     nameClient,
-    signedLine: signedLineOf(options, createAddressLimit(limiter, clientAddress)),
+    signedLine: signedLineOf(options, createUnverifiedLimit(limiter, clientAddress, writerOf)),
     signedRoutes: signedRoutes(
       signedGateway === null ? routes : routesOf(signedGateway),
       writes && { ...writes, authority: config.authority?.id ?? '', nowSeconds },
@@ -169,7 +176,7 @@ function writesTo({ config, spec, scope, replica, limiter }: ListenerOptions) {
 
 function signedLineOf(
   { config, replica, scope, signedGateway }: ListenerOptions,
-  limitAddress: SignedLine['limitAddress'],
+  limitUnverified: SignedLine['limitUnverified'],
 ): SignedLine | null {
   const { authority, registry, access } = config
   const { store, nowSeconds } = scope
@@ -181,7 +188,7 @@ function signedLineOf(
     publisherWith: (id) => replica.projection.publisher(id),
     writes: registry.enabled ? { store, nowSeconds } : null,
     isPlainOpen: access.plain,
-    limitAddress,
+    limitUnverified,
     nowSeconds,
   }
 }

@@ -26,7 +26,7 @@ import type { Route } from './route.ts'
 import { answerSigned, type SignedLine } from './signed-line/answer-signed.ts'
 import { askPlain } from './signed-line/ask-plain.ts'
 import { translateAnswers } from './signed-line/translate.ts'
-import { answerRecorded, verifySigned } from './signed-line/verify-signed.ts'
+import { answerRecorded, beginSignedWrite, verifySigned } from './signed-line/verify-signed.ts'
 
 type AppOptions = {
   routes: readonly Route[]
@@ -71,6 +71,7 @@ export function createApp(options: AppOptions): Koa {
     findRoute(options.routes, options.signedRoutes),
     verifySigned(line),
     checkGate(options.authorize, readerOf, whenVerifiable),
+    beginSignedWrite(line),
     answerRecorded(),
     limitRate(options.rateLimit),
     recordActs(options.audit ?? null, nameClient),

@@ -59,11 +59,27 @@ const limitOf = (principal: Principal, gate: Gate): [LimitKind, string] =>
     ? ['publish', `publisher:${publisherOf(principal)}`]
     : ['principal', `principal:${publisherOf(principal)}`]
 
-/** Refuses addresses that sign too much, before any signature is checked. Rejects with `rate_limited` (429); `null` without a limit. */
-export const createAddressLimit =
-  (limiter: Limiter, clientAddress: (request: IncomingMessage) => string) =>
-  (request: IncomingMessage): Promise<void> | null =>
-    limiter('signed_address', () => `address:${clientAddress(request)}`)?.then(refuseAddress) ?? null
+/**
+ * Counts requests of the signed line before any signature is checked: by address, and writes by their API key, else by address.
+ * Principals cost nothing, so that one address could have any number. Rejects with `rate_limited` (429); `null` without a limit.
+ */
+export const createUnverifiedLimit =
+  (
+    limiter: Limiter,
+    clientAddress: (request: IncomingMessage) => string,
+    writerOf: (authorization: string | undefined) => Caller,
+  ) =>
+  (request: IncomingMessage, gate: Gate): Promise<unknown> | null => {
+    const address = () => `address:${clientAddress(request)}`
+    const signed = limiter('signed_address', address)?.then(refuseAddress) ?? null
+    if (gate !== 'write') return signed
+    const writer = writerOf(request.headers.authorization)
+    const subject = writer.kind === 'key' ? `key:${writer.key.id}` : address
+    const written = limiter('publish', subject)?.then((state) => {
+      if (state.exceeded) throw rateLimited('publish', state)
+    })
+    return Promise.all([signed, written])
+  }
 
 function refuseAddress(state: LimitState): void {
   if (!state.exceeded) return

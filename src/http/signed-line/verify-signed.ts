@@ -10,14 +10,14 @@ import { queryHash } from '../../signing/operations.ts'
 import { publisherOf } from '../../signing/principal.ts'
 import { readIntegerParameter } from '../parameters.ts'
 import { firstLineOf, type KoaContext, type Middleware } from '../request-state.ts'
-import { type HandlerResponse, type IntegerParameter, json, type Route } from '../route.ts'
+import { type Gate, type HandlerResponse, type IntegerParameter, json, type Route } from '../route.ts'
 import { notCanonical, readSignedBody } from './signed-body.ts'
 
 export type Verification = {
   /** Unix seconds. */
   nowSeconds: () => number
-  /** Rejects over the limit of an address; `null` if nothing is counted. */
-  limitAddress: (request: IncomingMessage) => Promise<void> | null
+  /** Counts before any proof is checked. Rejects over the limit; `null` if nothing is counted. */
+  limitUnverified: (request: IncomingMessage, gate: Gate) => Promise<unknown> | null
   /** Of the writes; `null` for a pure gateway. */
   writes: WriteRecords | null
   /** `false`: the plain line is closed, but for probes and the operator. */
@@ -36,7 +36,7 @@ export function verifySigned(options: Verification | null): Middleware {
       else await next()
       return
     }
-    const counted = options.limitAddress(req)
+    const counted = options.limitUnverified(req, route.gate)
     if (counted !== null) await counted
     requireIntegers(context)
     const { method } = context
@@ -52,11 +52,25 @@ export function verifySigned(options: Verification | null): Middleware {
     state.signed = { request, writer: null }
     const isOther = isReused(request)
     if (isOther) throw conflict('changed_reuse')
-    if (route.gate === 'write' && options.writes !== null) {
+    const isWrite = route.gate === 'write' && options.writes !== null
+    if (isWrite && request.role !== 'seller') throw new EntrepotError('forbidden', 'role_not_authorized')
+    await next()
+  }
+}
+
+/** Reserves the request id of a write that has passed its gate: a refused one leaves nothing in the store. */
+export function beginSignedWrite(options: Verification | null): Middleware {
+  return async ({ state }, next) => {
+    const request = state.signed?.request
+    if (
+      request !== undefined &&
+      state.route.gate === 'write' &&
+      options !== null &&
+      options.writes !== null
+    ) {
       const { writer, recorded } = await beginWrite(request, options.writes)
       state.signed = { request, writer }
       if (recorded !== null) state.recorded = recorded
-      if (request.role !== 'seller') throw new EntrepotError('forbidden', 'role_not_authorized')
     }
     await next()
   }

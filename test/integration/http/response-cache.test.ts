@@ -93,7 +93,7 @@ test('response cache: a signed answer ends with the publishers in it and with wh
     nowSeconds: () => market.now,
     writes: null,
     isPlainOpen: true,
-    limitAddress: () => null,
+    limitUnverified: () => null,
   }
   const url = await listen(t, oneRouteApp({ path: '/listings', handle, signedLine }).callback())
   /** How often the handler is called for two requests, and what they are answered. */

@@ -107,7 +107,7 @@ test('signed writes: checks come in the order of the protocol', async (t) => {
   t.deepEqual(await detail(send('POST', '/listings', {}, {})), [401, true, 'API key required'])
 })
 
-test('signed writes: the key is checked on a retry, too, and what was refused stays refused', async (t) => {
+test('signed writes: the key is checked on a retry, too, and a refusal of the gate leaves nothing', async (t) => {
   const { url, publish } = await start(t, {
     environment: { REGISTRY_REQUIRE_WRITE_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' },
   })
@@ -120,8 +120,32 @@ test('signed writes: the key is checked on a retry, too, and what was refused st
   t.like(again, { status: 201, isSigned: true })
   const refused = randomUUID()
   t.is((await publish({ requestId: refused })).status, 401)
-  t.is((await publish({ requestId: refused, headers })).status, 401)
+  t.is((await publish({ requestId: refused, headers })).status, 201)
 })
+
+const NEW_KEY = (n: number) => ed25519Key(Buffer.alloc(32, 100 + n))
+
+for (const [what, gate, changes] of [
+  ['keys of their own', 'false', (n) => ({ key: NEW_KEY(n) })],
+  ['keys of their own, and no API key', 'true', (n) => ({ key: NEW_KEY(n) })],
+  ['false proofs', 'false', (n) => ({ key: NEW_KEY(n), headers: { 'x-market-proof': 'AAAA' } })],
+] as const satisfies readonly (readonly [string, string, (n: number) => Changes])[])
+  test(`signed writes: those of one address have its limit together, with ${what}`, async (t) => {
+    const { url, publish } = await start(t, {
+      toml: '[limits]\npublish_per_minute = 5\n',
+      environment: { REGISTRY_REQUIRE_WRITE_API_KEY: gate, REGISTRY_ADMIN_API_KEY: 'admin' },
+    })
+    const statuses: number[] = []
+    for (let n = 0; n < 8; n++) statuses.push((await publish(changes(n))).status)
+    t.deepEqual(
+      statuses.map((status) => status === 429),
+      [false, false, false, false, false, true, true, true],
+      statuses.join(),
+    )
+    const { bearer } = await mintKey(url, { scope: 'write' })
+    const headers = { authorization: bearer.Authorization }
+    t.not((await publish({ key: NEW_KEY(9), headers })).status, 429, 'an API key has a limit of its own')
+  })
 
 test('signed writes: a repeat gets the recorded answer whatever has changed since, for ten minutes', async (t) => {
   let now = unixNow()
@@ -217,20 +241,25 @@ test('signed writes: a key is changed without an outage, and a retired wallet is
 })
 
 test('signed writes: limits are by principal, behind a wide one by address that cannot be signed', async (t) => {
-  const { url, send } = await start(t, { toml: '[limits]\nprincipal_per_minute = 2\npublish_per_minute = 1' })
+  const { url, send } = await start(t, {
+    toml: '[limits]\nprincipal_per_minute = 2\npublish_per_minute = 1',
+    environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
+  })
   const read = (n: number) => send('GET', '/listings', undefined, { key: ed25519Key(Buffer.alloc(32, n)) })
   t.is((await read(1)).status, 200)
   t.is((await read(1)).status, 200)
   t.like(await read(1), { status: 429, isSigned: true })
   t.is((await send('POST', '/listings', LISTING)).status, 201)
-  const requestId = randomUUID()
-  t.like(await send('POST', '/listings', LISTING, { requestId }), { status: 429, isSigned: true })
+  t.like(await send('POST', '/listings', LISTING), { status: 429, isSigned: false }, 'of its address')
+  const { bearer } = await mintKey(url, { scope: 'write' })
+  const headers = { authorization: bearer.Authorization }
+  t.like(await send('POST', '/listings', LISTING, { headers }), { status: 429, isSigned: true })
   t.is(
     (await publish(url, ALICE, { listing_id: 'x', offer_resource: {} })).status,
     429,
     'one limit for both lines',
   )
-  for (let n = 2; n < 37; n++) t.is((await read(n)).status, 200, String(n))
+  for (let n = 2; n < 36; n++) t.is((await read(n)).status, 200, String(n))
   const last = await read(90)
   t.like(last, { status: 429, isSigned: false })
   t.regex(String(last.body.detail), /of the signed line from this address/)
