@@ -6,7 +6,6 @@ import { ANONYMOUS, type Caller, keyOf } from '../domain/api-key.ts'
 import type { Limiter } from '../domain/limiter.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { Market } from '../gateway/market.ts'
-import type { SignedSources } from '../gateway/signed-source.ts'
 import { createApp } from '../http/app.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { type Authorize, createAuthorize } from '../http/middleware/authorize.ts'
@@ -42,7 +41,7 @@ type ListenerOptions = {
   scope: ProcessScope
   gateway: Gateway
   /** `null`: the service speaks the plain line only. */
-  signedGateway: (Gateway & Pick<SignedSources, 'countLeftOut'>) | null
+  signedGateway: Gateway | null
   isReady: () => boolean
   reload: Reload
 }
@@ -175,7 +174,7 @@ function writesTo({ config, spec, scope, replica, limiter }: ListenerOptions) {
 }
 
 function signedLineOf(
-  { config, replica, scope, signedGateway }: ListenerOptions,
+  { config, replica, scope }: ListenerOptions,
   limitUnverified: SignedLine['limitUnverified'],
 ): SignedLine | null {
   const { authority, registry, access } = config
@@ -184,7 +183,6 @@ function signedLineOf(
   return {
     signer: authority.signer,
     localName: registry.name,
-    countLeftOut: () => signedGateway?.countLeftOut() ?? 0,
     publisherWith: (id) => replica.projection.publisher(id),
     writes: registry.enabled ? { store, nowSeconds } : null,
     isPlainOpen: access.plain,

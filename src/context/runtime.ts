@@ -139,10 +139,7 @@ function createGateways({ config, scope }: RuntimeOptions, { replica, ...parts }
   const gateway = createGateway({ ...sources, feed })
   const all = [...(parts.local === null ? [] : [parts.local]), ...parts.upstreams].map(({ source }) => source)
   const signed = config.authority === null ? null : signedSources(all)
-  const signedGateway = signed && {
-    ...createGateway({ ...sources, spec: onSignedLine(parts.spec), signed }),
-    countLeftOut: signed.countLeftOut,
-  }
+  const signedGateway = signed && createGateway({ ...sources, spec: onSignedLine(parts.spec), signed })
   return { all, gateway, signed, signedGateway }
 }
 

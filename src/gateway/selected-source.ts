@@ -82,7 +82,7 @@ async function select(
   const seen = mayRepeat === true ? new SeenListings() : null
   const hidingOf = (item: Item): Hiding | null =>
     deciders.hidingOf(item, rank) ?? (seen?.add(item.listingId, item) === false ? 'hidden' : null)
-  const { items, hidden, unreadable, leftOut } = await inTurns(visibleItems(listings, hidingOf))
+  const { items, hidden, unreadable } = await inTurns(visibleItems(listings, hidingOf))
   const invalid = (info.invalid ?? 0) + unreadable
   return {
     ...info,
@@ -90,7 +90,6 @@ async function select(
     total: items.length,
     hidden: (info.hidden ?? 0) + hidden,
     invalid: invalid || undefined,
-    leftOut: leftOut || undefined,
   }
 }
 
@@ -98,14 +97,12 @@ function* visibleItems(listings: readonly Item[], hidingOf: (item: Item) => Hidi
   const items: Item[] = []
   let hidden = 0
   let unreadable = 0
-  let leftOut = 0
   for (const item of listings) {
     const hiding = isReadable(item) ? hidingOf(item) : null
-    if (item.isLeftOut) leftOut++
-    else if (!isReadable(item)) unreadable++
+    if (!isReadable(item)) unreadable += item.isLeftOut === true ? 0 : 1
     else if (hiding === 'hidden') hidden++
     else if (hiding === null) items.push(item)
     yield
   }
-  return { items, hidden, unreadable, leftOut }
+  return { items, hidden, unreadable }
 }

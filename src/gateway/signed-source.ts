@@ -10,8 +10,6 @@ import { isReadable } from './deciders.ts'
 
 export type SignedSources = {
   sources: NamedSource[]
-  /** Copies in memory that these readers do not get, whatever they ask. */
-  countLeftOut: () => number
   close: () => void
 }
 
@@ -23,7 +21,6 @@ export function signedSources(sources: readonly NamedSource[]): SignedSources {
   const rows = sources.map(({ held }) => held && new UnsignedRows(held))
   return {
     sources: sources.map((source, n) => signedSource(source, rows[n])),
-    countLeftOut: () => rows.reduce((sum, one) => sum + (one?.keys.size ?? 0), 0),
     close: () => {
       for (const one of rows) one?.close()
     },
@@ -97,7 +94,7 @@ function isSignable(item: Item): boolean {
 const toSigned = (item: Item): Item => new SignedItem(item)
 
 /**
- * A copy that cannot be signed is unreadable: it is stepped over, and counted as left out. A class, since V8 keeps an object
+ * A copy that cannot be signed is unreadable: it is stepped over, and counted nowhere. A class, since V8 keeps an object
  * literal with a getter until the next full collection of garbage.
  */
 class SignedItem implements Item {

@@ -31,7 +31,6 @@ export class SourceReader {
   #hidden = 0
   /** Listings that do not exist for the reader. */
   #outside = 0
-  #leftOut = 0
   /** Whether all its matches were counted. */
   #areAllCounted = false
   #after: Position | null
@@ -90,7 +89,7 @@ export class SourceReader {
 
   /** A copy that was taken, and is not for readers of the signed line. */
   addLeftOut(): void {
-    if (!this.#areAllCounted) this.#leftOut++
+    if (!this.#areAllCounted) this.#outside++
   }
 
   /** A copy that was taken and is not shown, since a better source has the listing. */
@@ -110,12 +109,10 @@ export class SourceReader {
   }
 
   get #counted(): ReadingInfo | null {
-    const dropped = this.#hidden + this.#outside + this.#leftOut
+    const dropped = this.#hidden + this.#outside
     if (this.#info === null || dropped === 0) return this.#info
     const { total, hidden = 0 } = this.#info
-    const left = Math.max(0, total - dropped)
-    const leftOut = this.#leftOut || undefined
-    return { ...this.#info, total: left, hidden: hidden + this.#hidden, leftOut }
+    return { ...this.#info, total: Math.max(0, total - dropped), hidden: hidden + this.#hidden }
   }
 
   /** Leads to the first listing with the position of the next one, since a source has ties in any order. */
@@ -192,7 +189,7 @@ export class SourceReader {
       const hiding = this.#deciders.hidingOf(item, this.rank)
       if (hiding !== null) this.#count(hiding)
       else if (seen?.add(item.listingId, item) === false) this.#hidden++
-      else if (item.isLeftOut) this.#leftOut++
+      else if (item.isLeftOut) this.#outside++
     }
   }
 

@@ -63,13 +63,13 @@ function reportOutcome(
   const { name: registry } = source
   const { reason } = result
   if (!(result instanceof SourceError)) {
-    const { stale, total, hidden = 0, asOf, invalid, leftOut: left_out } = result
+    const { stale, total, hidden = 0, asOf, invalid } = result
     const matched = total + hidden
     const total_is = isWhole ? undefined : ('at_most' as const)
     const age_seconds = Math.max(0, Math.floor((now - asOf) / 1000))
     const elapsed_ms = Math.round(elapsedMs)
     const state = stale ? 'stale' : 'loaded'
-    const counts = { matched, total_is, returned, age_seconds, elapsed_ms, reason, invalid, left_out }
+    const counts = { matched, total_is, returned, age_seconds, elapsed_ms, reason, invalid }
     return { registry, state, ...counts }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters

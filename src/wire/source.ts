@@ -34,7 +34,6 @@ export const sourceReportSchema = z
     age_seconds: z.int().optional(),
     elapsed_ms: z.int().optional(),
     invalid: z.int().optional(),
-    left_out: z.int().optional().describe('Copies that are not for readers of the signed line, read live'),
     via: z.array(z.string()).optional().describe('Gateways that reported it as missing'),
     explain: explanation.optional(),
   })

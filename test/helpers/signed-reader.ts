@@ -59,7 +59,6 @@ type Body = {
   current_etag: string
   detail: unknown
   total_after_filter: number
-  left_out?: number
   sources?: object[]
 }
 export type SignedReply = { status: number; isSigned: boolean; body: Body; text: string; headers: Headers }

@@ -76,8 +76,6 @@ export type ReadingInfo = {
   isCurrent?: ((now?: number) => boolean) | undefined
   /** Unreadable items that were dropped. */
   invalid?: number | undefined
-  /** Items with `isLeftOut` that were dropped. */
-  leftOut?: number | undefined
   /** Sources that a gateway reports as missing from its answer. */
   missing?: readonly MissingSource[] | undefined
   explanation?: Explanation | undefined

@@ -21,13 +21,11 @@ export type BodyOptions = {
   localName: string
   /** Of the local Registry; `null` for another number. */
   publisherWith: (id: number) => Publisher | null
-  /** Copies in memory that these readers do not get, whatever they ask. */
-  countLeftOut: () => number
   /** Unix seconds. */
   nowSeconds: () => number
 }
 
-/** The members of a body as readers of the signed line have them. Rows that cannot be signed are left out, and counted. */
+/** The members of a body as readers of the signed line have them. Rows that cannot be signed are left out, and counted nowhere. */
 export function inSignedLine(operation: string, body: JsonObject, options: BodyOptions): JsonObject {
   const { items, listing } = body
   if (operation === 'publisher.get') return publisherRow(body, options)
@@ -47,22 +45,8 @@ function pageOf(body: JsonObject, items: readonly JsonValue[], options: BodyOpti
     const id = textAt(row, 'listing_id')
     if (row !== null && !rows.has(id)) rows.set(id, row)
   }
-  const leftHere = items.length - rows.size
-  const total = Number(body.total_after_filter) - leftHere
-  const leftOut = leftHere + options.countLeftOut() + leftOutLive(body)
-  return {
-    ...body,
-    items: [...rows.values()],
-    count: rows.size,
-    total_after_filter: total,
-    ...(leftOut > 0 && { left_out: leftOut }),
-  }
-}
-
-/** As the sources report it. */
-function leftOutLive({ sources }: JsonObject): number {
-  const counts = Array.isArray(sources) ? sources.map((source) => Number(at(source, 'left_out') ?? 0)) : []
-  return counts.reduce((sum, count) => sum + count, 0)
+  const total = Number(body.total_after_filter) - (items.length - rows.size)
+  return { ...body, items: [...rows.values()], count: rows.size, total_after_filter: total }
 }
 
 /** `null` for one without a known publisher, and for numbers that JSON readers round. */

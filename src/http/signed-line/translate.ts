@@ -52,7 +52,6 @@ function hashOrNone(value: JsonObject): string | undefined {
 /** Options that record what an answer is made of, and whether the same answer would be made now. */
 function recordUse(line: BodyOptions) {
   const publishers = new Map<number, Publisher | null>()
-  let leftOut: number | null = null
   const options: BodyOptions = {
     ...line,
     publisherWith: (id) => {
@@ -60,26 +59,19 @@ function recordUse(line: BodyOptions) {
       publishers.set(id, publisher)
       return publisher
     },
-    countLeftOut: () => {
-      leftOut = line.countLeftOut()
-      return leftOut
-    },
   }
-  return { options, validity: () => validityOf(line, publishers, leftOut) }
+  return { options, validity: () => validityOf(line, publishers) }
 }
 
 /** `undefined` for an answer that time changes: while an identity replaces another, both are in it. */
 function validityOf(
   line: BodyOptions,
   publishers: ReadonlyMap<number, Publisher | null>,
-  leftOut: number | null,
 ): (() => boolean) | undefined {
   const now = line.nowSeconds() * MICROS_PER_SECOND
   for (const publisher of publishers.values())
     if (publisher !== null && activeIdentities(publisher, now).length > 1) return undefined
-  return () =>
-    (leftOut === null || line.countLeftOut() === leftOut) &&
-    publishers.entries().every(([id, publisher]) => line.publisherWith(id) === publisher)
+  return () => publishers.entries().every(([id, publisher]) => line.publisherWith(id) === publisher)
 }
 
 const MICROS_PER_SECOND = 1_000_000
