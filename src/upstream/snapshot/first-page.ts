@@ -44,7 +44,7 @@ export function compareFirstPage(
   { page, counts }: Pick<FirstPage, 'page' | 'counts'>,
 ): { changed: readonly PageItem[]; isExplained: boolean } {
   if (page === null) return { changed: [], isExplained: false }
-  const items = page.items.filter((item) => item.isMatch && isReadable(item))
+  const items = page.items.filter((item) => item.isMatch && item.isReadable && snapshot.hasRoom(item))
   const changed = items.filter((item) => !isUnchanged(item, snapshot))
   const added = items.filter((item) => snapshot.get(snapshotKey(item)) === undefined)
   const isExplained =
@@ -53,14 +53,6 @@ export function compareFirstPage(
     isSum(before.counts, counts, added.length) &&
     !lacksNewer(items, snapshot)
   return { changed, isExplained }
-}
-
-function isReadable(item: PageItem): boolean {
-  try {
-    return item.bytes.length > 0
-  } catch {
-    return false
-  }
 }
 
 function isSum(before: Counts, counts: Counts, added: number): boolean {

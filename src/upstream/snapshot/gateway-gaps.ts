@@ -3,6 +3,7 @@ import { coversRegistry, type MissingSource } from '../../domain/source/missing-
 import type { Item } from '../../domain/source/reading.ts'
 import type { PersistedMissing } from '../../domain/source/saved-snapshot.ts'
 import type { Pull } from './pull.ts'
+import { MAX_COPIES } from './snapshot.ts'
 import type { HeldSnapshot } from './snapshot-state.ts'
 
 /**
@@ -21,11 +22,14 @@ export function retainUnreachable(
     if (listings.size >= most) break
     const { listingId, origin } = item
     const copies = byId.get(listingId) ?? []
-    if (origin === undefined || pulled.has(key) || copies.some((copy) => isSameListing(copy, item))) continue
+    if (origin === undefined || pulled.has(key) || copies.length >= MAX_COPIES) continue
+    if (copies.some((copy) => isSameListing(copy, item))) continue
     const isUnreachable = missing.some((entry) =>
       [origin.registry, ...origin.alsoIn].some((name) => coversRegistry(entry, name)),
     )
-    if (isUnreachable) listings.set(key, { ...item, origin: { ...origin, stale: true } })
+    if (!isUnreachable) continue
+    listings.set(key, { ...item, origin: { ...origin, stale: true } })
+    byId.set(listingId, [...copies, item])
   }
   return listings
 }

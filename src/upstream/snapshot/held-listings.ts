@@ -118,7 +118,7 @@ export class HeldListings {
   add(items: readonly PageItem[], totals: Totals | null): void {
     const current = this.#state.current
     if (current === null || this.#isClosed) return
-    const listingIds = items.map(({ listingId }) => listingId)
+    const listingIds = [...new Set(items.map(({ listingId }) => listingId))]
     const before = current.snapshot.capture(listingIds)
     current.snapshot.put(items.map((item) => item.toItem()))
     this.#hold({ ...current, totals: totals ?? current.totals }, { copies: { listingIds, before } })

@@ -20,7 +20,7 @@ import { type ReadRunOptions, readRun } from '../reading/read-run.ts'
 import type { Run } from '../reading/run.ts'
 import { PLAIN_QUERY, type UpstreamQuery } from '../upstream-query.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
-import { LISTING_HEAP_BYTES, snapshotKey } from './snapshot.ts'
+import { LISTING_HEAP_BYTES, MAX_COPIES, snapshotKey } from './snapshot.ts'
 
 /** Open listings by key. */
 export type Pull = {
@@ -132,7 +132,7 @@ async function pullPages(
       : run.listings
   const hasEnded = await publishers.attributeAll(items)
   const listings = new Map<string, Item>()
-  const invalid = run.invalid + addItems(listings, items)
+  const invalid = run.invalid + addItems(listings, items, new Map())
   const publishersLater = hasEnded ? undefined : attributeLater(items, publishers)
   const { gatewayId } = run.pages.at(-1)?.about ?? {}
   const { missing, ageSeconds } = run
@@ -153,17 +153,27 @@ function attributeLater(
   })
 }
 
-/** @returns the number of unreadable items: too long, or nested too deep */
-function addItems(listings: Map<string, Item>, items: Iterable<PageItem>): number {
-  let unreadable = 0
+/**
+ * @param copies listings of each id so far
+ * @returns the number of items that are not added: too long, nested too deep, or one of too many of its id
+ */
+function addItems(
+  listings: Map<string, Item>,
+  items: Iterable<PageItem>,
+  copies: Map<string, number>,
+): number {
+  let invalid = 0
   for (const item of items) {
-    try {
-      listings.set(snapshotKey(item), item.toItem())
-    } catch {
-      unreadable++
+    const key = snapshotKey(item)
+    const count = copies.get(item.listingId) ?? 0
+    if (!item.isReadable || (count >= MAX_COPIES && !listings.has(key))) {
+      invalid++
+      continue
     }
+    if (!listings.has(key)) copies.set(item.listingId, count + 1)
+    listings.set(key, item.toItem())
   }
-  return unreadable
+  return invalid
 }
 
 function refuseTooMany(listings: number, { maxListings }: UpstreamOptions): void {
@@ -183,6 +193,7 @@ async function pullStream(
   const { name, kind, key } = upstream
   const most = maxBytes()
   const listings = new Map<string, Item>()
+  const copies = new Map<string, number>()
   const lines: Buffer[] = []
   let invalid = 0
   let bytes = 0
@@ -222,7 +233,7 @@ async function pullStream(
     const envelope = renderEnvelope(rows, rows.length)
     const { items } = new ListingPage(envelope, { kind, conditions: conditionsOf(query), offset: 0 })
     const matches = items.filter(({ isMatch }) => isMatch)
-    invalid += rows.length - items.length + addItems(listings, matches)
+    invalid += rows.length - items.length + addItems(listings, matches, copies)
     // Repeated and unreadable rows take time, too.
     received += rows.length
     refuseTooMany(received, upstream)

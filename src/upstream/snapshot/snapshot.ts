@@ -17,6 +17,8 @@ import { type IndexEntry, type IndexRow, ListingIndex } from '../../listing-inde
 
 /** So many changes take about 15 ms. More of them are made in a copy, in steps. */
 const MOST_IN_PLACE = 1000
+/** Listings of one id in one source: sellers choose ids, and each change of one looks at all of its id. */
+export const MAX_COPIES = 32
 /** Of a listing besides its bytes: its rows in the index, and what the index lacks. */
 export const LISTING_HEAP_BYTES = 600
 
@@ -122,8 +124,9 @@ export class Snapshot {
   async changeTo(listings: ReadonlyMap<string, Item>, filters: readonly Filter[]): Promise<SnapshotChange> {
     const { gone, changed } = await inTurns(this.#differences(listings))
     const isTidy = this.#publishers.length <= 2 * this.size + MOST_IN_PLACE
-    const listingIds = [...gone, ...changed.map(([key]) => key)].map(listingIdOf)
-    if (this.indexes(filters) && isTidy && listingIds.length <= MOST_IN_PLACE) {
+    const keys = [...gone, ...changed.map(([key]) => key)]
+    const listingIds = [...new Set(keys.map(listingIdOf))]
+    if (this.indexes(filters) && isTidy && keys.length <= MOST_IN_PLACE) {
       let before: CopiesOf = this.copiesOf
       const make = () => {
         before = this.capture(listingIds)
@@ -141,11 +144,15 @@ export class Snapshot {
     return isSame(item, this.get(key))
   }
 
+  /** Whether the listing is held, or there is room for it beside others of its id. */
+  hasRoom(item: Item): boolean {
+    const keys = this.#keysOf(item.listingId)
+    return keys.length < MAX_COPIES || keys.includes(snapshotKey(item))
+  }
+
+  /** Listings without room are left out. */
   put(items: readonly Item[]): void {
-    this.#replace(
-      [],
-      items.map((item) => [snapshotKey(item), item]),
-    )
+    for (const item of items) if (this.hasRoom(item)) this.#replace([], [[snapshotKey(item), item]])
   }
 
   remove(keys: Iterable<string>): void {

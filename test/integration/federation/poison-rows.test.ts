@@ -1,6 +1,9 @@
 import test from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
 import { type FakeOptions, idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { LIVE, startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { send } from '../../helpers/registry.ts'
+import { startScriptedEntrepot } from '../../helpers/scripted-entrepot.ts'
 import { type Answer, idsIn, idsOf, readPage } from '../../helpers/sequence.ts'
 
 /** The newest of all. */
@@ -69,6 +72,53 @@ for (const mode of ['live', 'snapshot'])
     t.deepEqual(idsOf(page), idsIn(listingTexts('a', 5)))
     t.like(page.sources[1], { state: 'loaded', invalid: 260, matched: 5 })
   })
+
+/** Listings of one id, as a gateway has them of many sellers. */
+const popular = (count: number, gpuCount = 1): string[] =>
+  Array.from({ length: count }, (_, n) =>
+    listingText({
+      listing_id: 'popular',
+      offer_resource: { gpu_model: 'H100', gpu_count: gpuCount },
+      _meta: { registry: 'r', publisher: `0x${String(n).padStart(40, '0')}` },
+    }),
+  )
+
+for (const count of [40, 300])
+  test(`poison rows: of ${count} listings of one id a gateway counts for 32, also after all have changed`, async (t) => {
+    const others = listingTexts('a', 3, { _meta: { registry: 'r', publisher: `0x${'a'.repeat(40)}` } })
+    const fake = await startFake(t, { kind: 'gateway', items: [...popular(count), ...others] })
+    const service = await startPatientGateway(
+      t,
+      [{ name: 'a', url: fake.url, settings: 'kind = "gateway"\nrefresh_seconds = 3600' }],
+      { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
+    )
+    const isHeld = async (gpuCount: number) => {
+      const { total_after_filter, sources } = await readPage(service, `gpu_count_min=${gpuCount}&limit=200`)
+      return total_after_filter === (gpuCount === 1 ? 35 : 32) && sources[1]?.invalid === count - 32
+    }
+    t.true(await isHeld(1))
+    fake.items = [...popular(count, 2), ...others]
+    await send(`${service.url}/admin/sources/a/refresh`, {
+      method: 'POST',
+      headers: { Authorization: 'Bearer admin' },
+    })
+    await eventually('the changed ones are held', () => isHeld(2))
+  })
+
+test('poison rows: of listings of one id in a stream of changes a gateway counts for 32', async (t) => {
+  const events = popular(40).map(
+    (text, n) =>
+      `id: ${n}\ndata: ${JSON.stringify({ type: 'listing', key: 'k', listing_id: 'popular', publisher: null, listing: JSON.parse(text) })}\n\n`,
+  )
+  const last = `id: last\ndata: ${JSON.stringify({ type: 'removed', key: 'k', listing_id: 'x-0000', publisher: null })}\n\n`
+  const scripted = await startScriptedEntrepot(t, [[...events, last].join('')])
+  const service = await startPatientGateway(t, [
+    { name: 'a', url: scripted.url, settings: 'kind = "gateway"\nrefresh_seconds = 3600' },
+  ])
+  const counted = async () => (await readPage(service, 'limit=200')).total_after_filter
+  await eventually('the stream has ended', counted, (total) => total !== 2)
+  t.is(await counted(), 33)
+})
 
 /** Distinct questions, so that none is answered from the cache. */
 const PATHS = [
