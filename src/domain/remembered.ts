@@ -1,7 +1,7 @@
 /** Readings that are remembered until there are more: sellers choose the texts. */
 const MAX_REMEMBERED = 10_000
 
-/** What `read` gives for that key, which is read once, as long as there are not too many. */
+/** What `read` gives for that key, which is read once until there are too many: then the oldest is forgotten. */
 export function remembered<Reading>(
   readings: Map<string, Reading>,
   key: string,
@@ -9,7 +9,7 @@ export function remembered<Reading>(
 ): Reading {
   const known = readings.get(key)
   if (known !== undefined) return known
-  if (readings.size >= MAX_REMEMBERED) readings.clear()
+  if (readings.size >= MAX_REMEMBERED) readings.delete(readings.keys().next().value!)
   const reading = read()
   readings.set(key, reading)
   return reading

@@ -35,7 +35,7 @@ import { type Reports, unlessRefused } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
 import { bothHold, type Validity, validityOf } from './validity.ts'
 import { refuseSplitValues, suggestValues } from './value-hints.ts'
-import { reportVocabulary } from './vocabulary-report.ts'
+import { createVocabularyReport } from './vocabulary-report.ts'
 
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
 export type Market = {
@@ -107,6 +107,7 @@ export function createMarket(parts: MarketParts): Market {
   const isPrivateHidden: Market['isPrivateHidden'] = ({ reader }) =>
     parts.announcesPrivate === true &&
     parts.sources.some(({ source }) => source.visibility === 'private' && !maySee(reader, source))
+  const vocabularyOf = createVocabularyReport(settings)
   const isPlain = sources.every(({ mode }) => mode === 'local')
   const ask: QueryReader['query'] = async (asked, request, names) => {
     const checked = await read.query(asked, request, names)
@@ -141,7 +142,7 @@ export function createMarket(parts: MarketParts): Market {
       return describeFilters(spec, visibleTo(request), counts, parts)
     },
     vocabulary: ({ reader, signal, budgetMs }) =>
-      reportVocabulary(settings, { reader, signal, ...(budgetMs !== undefined && { budgetMs }) }),
+      vocabularyOf({ reader, signal, ...(budgetMs !== undefined && { budgetMs }) }),
     sources: async (request) => {
       const counts = await countListings(settings, request, isCurated())
       const { sources, ...health } = await readHealth(visibleTo(request), request.signal)

@@ -6,6 +6,7 @@ import { manualClock } from '../../helpers/manual-clock.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { runCli, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
+import { countTurns } from '../../helpers/turns.ts'
 
 const SPELLINGS = ['A100', 'a100-80gb', 'NVIDIA A100-SXM4-80GB', 'H100', 'Hopper big']
 
@@ -102,6 +103,58 @@ test('GET /vocabulary: the texts of one seller are bounded in number and length'
     ['x'.repeat(200), 'y'],
     'of one count by text, not in the order of listings',
   )
+})
+
+/** Texts that take a while to be read, each different. */
+const longText = (n: number): string => `${n} ${'frank furt '.repeat(17)}`
+
+test.serial(
+  'GET /vocabulary: many texts are read in turns with other requests, and once for all who ask',
+  async (t) => {
+    const items = Array.from({ length: 1500 }, (_, n) =>
+      listingText({ listing_id: `${n}`, offer_resource: { gpu_model: longText(n), region: longText(n) } }),
+    )
+    const fake = await startFake(t, { items })
+    const { get } = await startPatientGateway(t, [
+      { name: 'up', url: fake.url, settings: 'refresh_seconds = 3600' },
+    ])
+    countTurns(t)
+    let hasEnded = false
+    const reports = ['', '?z=1', '?z=2'].map((query) => get(`/vocabulary${query}`))
+    void Promise.all(reports).then(() => {
+      hasEnded = true
+    })
+    let meanwhile = 0
+    for (; !hasEnded; meanwhile++) await get('/live')
+    t.true(meanwhile > 100, `${meanwhile} requests were answered`)
+    const [first, ...others] = await Promise.all(reports)
+    for (const { text } of others) t.is(text, first!.text)
+  },
+)
+
+test('GET /vocabulary: of the texts of a source the most frequent ones are read', async (t) => {
+  const rare = Array.from({ length: 2100 }, (_, n) => `unknown ${n}`)
+  const items = [...rare, ...Array<string>(3).fill('zz A100')].map((gpu_model, n) =>
+    listingText({ listing_id: `${n}`, offer_resource: { gpu_model } }),
+  )
+  const fake = await startFake(t, { items })
+  const { get } = await startPatientGateway(t, [{ name: 'up', url: fake.url }])
+  const { not_recognised } = (await get('/vocabulary')).json() as { not_recognised: object[] }
+  t.like(not_recognised[0], { text: 'zz A100', count: 3 })
+  t.is(not_recognised.length, 500)
+})
+
+test('GET /vocabulary: a report is of what is held now', async (t) => {
+  const { url, get } = await startRegistry(t, { clock: manualClock(Date.now()) })
+  const h100s = async () => {
+    const { gpus } = (await get('/vocabulary')).json() as { gpus: { gpu: string; listings: number }[] }
+    return gpus.find(({ gpu }) => gpu === 'H100')?.listings
+  }
+  t.is(await h100s(), 0)
+  const offer = { storefront_url: 'http://own.example/', offer_resource: { gpu_model: 'H100' } }
+  const fields = { listing_id: 'own', accepted_escrows: [], demands: [], ...offer }
+  t.is((await publish(url, ALICE, fields)).status, 201)
+  t.is(await h100s(), 1)
 })
 
 test('rows of an operator count for the source that they name', async (t) => {
