@@ -18,3 +18,5 @@ export type FeedEntry = {
 /** Of an entry that says: what the source had before is not known, so earlier positions are of no use to its readers. */
 export const WHOLE_SOURCE = ''
 export const GONE = ''
+/** In place of a source: of the entry that a process appends before any other, whose key is random. */
+export const PROCESS_START = ''

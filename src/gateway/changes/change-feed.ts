@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 import { Emitter } from '../../domain/emitter.ts'
-import { type FeedEntry, GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { type FeedEntry, GONE, PROCESS_START, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { ALL_OPEN } from '../../domain/query.ts'
 import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
@@ -65,10 +65,12 @@ export class ChangeFeed {
   #isRecovered = false
   #isClosed = false
 
-  /** Reads the whole log. */
+  /** Reads the whole log, and begins its own part of it. */
   static async open(options: ChangeFeedOptions): Promise<ChangeFeed> {
     const feed = new ChangeFeed(options)
     await feed.read()
+    feed.#enqueue({ source: PROCESS_START, key: randomId(), listingId: '', publisher: null, state: '' })
+    await feed.#appendInBackground()
     return feed
   }
 
@@ -265,9 +267,10 @@ export class ChangeFeed {
     return this.#options.feed.append(changes, { followed, maxBytes: MAX_LOG_BYTES, retentionMs })
   }
 
-  #appendInBackground(): void {
+  /** Resolves when all is appended, or after a failure. */
+  async #appendInBackground(): Promise<void> {
     if (this.#queue.size === 0 || this.#isClosed) return
-    this.#appends.joinNext().then(
+    await this.#appends.joinNext().then(
       () => this.#appendInBackground(),
       (cause: unknown) => {
         this.#failed(cause)

@@ -1,4 +1,4 @@
-import type { FeedEntry } from '../../domain/feed-entry.ts'
+import { type FeedEntry, PROCESS_START } from '../../domain/feed-entry.ts'
 import type { FeedRead } from '../../store/feed.ts'
 
 /** Superseded entries that may stay in memory, besides as many as there are others. */
@@ -20,6 +20,8 @@ export class ChangeLog {
   #entries: LoggedEntry[] = []
   readonly #latest = new Map<string, LoggedEntry>()
   readonly #changedAt = new Map<string, number>()
+  /** Starts of processes, oldest first; the latest that was dropped stays. */
+  #starts: LoggedEntry[] = []
 
   get size(): number {
     return this.#latest.size
@@ -34,6 +36,7 @@ export class ChangeLog {
       const logged = { ...entry, previous: this.#latest.get(name)?.position ?? 0 }
       this.#entries.push(logged)
       this.#latest.set(name, logged)
+      if (entry.source === PROCESS_START) this.#starts.push(logged)
       this.#changedAt.set(entry.source, entry.at)
       this.end = entry.position
       this.added++
@@ -49,6 +52,7 @@ export class ChangeLog {
     this.end = 0
     this.droppedTo = 0
     this.#entries = []
+    this.#starts = []
     this.#latest.clear()
     this.#changedAt.clear()
   }
@@ -56,6 +60,14 @@ export class ChangeLog {
   /** Whether everything after the position is known. */
   reachesBack(position: number): boolean {
     return position >= this.droppedTo && position <= this.end
+  }
+
+  /**
+   * The latest start of a process up to that position: it differs between the log and a copy of it that was continued. Empty where it
+   * is not known.
+   */
+  startBefore(position: number): string {
+    return this.#starts.findLast((start) => start.position <= position)?.key ?? ''
   }
 
   /** When the newest entry of the source was appended, in ms since the Unix epoch, by the store's clock. */
@@ -84,6 +96,8 @@ export class ChangeLog {
     if (position <= this.droppedTo) return
     this.droppedTo = position
     const count = this.#indexAfter(position)
+    const lastStart = this.#starts.findLastIndex((start) => start.position <= position)
+    this.#starts.splice(0, lastStart)
     for (const entry of this.#entries.splice(0, count))
       if (this.#isLatest(entry)) this.#latest.delete(nameOf(entry))
   }

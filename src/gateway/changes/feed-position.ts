@@ -18,6 +18,8 @@ export type FeedPosition = {
   caughtUpTo: number
   /** Sources of which its reader lacks something, one bit each. */
   missing: bigint
+  /** `ChangeLog.startBefore` of the position. */
+  start: string
 }
 
 /**
@@ -26,14 +28,17 @@ export type FeedPosition = {
  * @param digest of everything that decides what the reader is sent
  */
 export function sealPosition(
-  { position, caughtUpTo, missing }: FeedPosition,
+  { position, caughtUpTo, missing, start }: FeedPosition,
   digest: string,
   incarnation: string,
 ): string {
   const nonce = Buffer.from(randomId(), 'base64url')
   const cipher = createCipheriv('aes-256-gcm', keyOf(incarnation), nonce).setAAD(Buffer.from(digest))
   const sealed = cipher.update(
-    digits(position) + digits(caughtUpTo) + missing.toString(16).padStart(MISSING_LENGTH, '0'),
+    digits(position) +
+      digits(caughtUpTo) +
+      missing.toString(16).padStart(MISSING_LENGTH, '0') +
+      start.padStart(START_LENGTH),
   )
   return Buffer.concat([nonce, sealed, cipher.final(), cipher.getAuthTag()]).toString('base64url')
 }
@@ -66,12 +71,15 @@ const POSITION_LENGTH = 15
 /** Hexadecimal digits: 64 bits. */
 const MISSING_LENGTH = 16
 export const MAX_MISSING = 64
+/** Characters of a random id. */
+const START_LENGTH = 16
 
 const digits = (position: number): string => String(position).padStart(POSITION_LENGTH, '0')
 const MAX_LENGTH = 1000
+const TEXT_LENGTH = 2 * POSITION_LENGTH + MISSING_LENGTH + START_LENGTH
 
 function decipher(bytes: Buffer, digest: string, incarnation: string): FeedPosition | null {
-  if (bytes.length !== NONCE_BYTES + 2 * POSITION_LENGTH + MISSING_LENGTH + TAG_BYTES) return null
+  if (bytes.length !== NONCE_BYTES + TEXT_LENGTH + TAG_BYTES) return null
   const key = keyOf(incarnation)
   const opened = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
@@ -85,7 +93,8 @@ function decipher(bytes: Buffer, digest: string, incarnation: string): FeedPosit
     return {
       position: Number(text.slice(0, POSITION_LENGTH)),
       caughtUpTo: Number(text.slice(POSITION_LENGTH, 2 * POSITION_LENGTH)),
-      missing: BigInt(`0x${text.slice(2 * POSITION_LENGTH)}`),
+      missing: BigInt(`0x${text.slice(2 * POSITION_LENGTH, -START_LENGTH)}`),
+      start: text.slice(-START_LENGTH).trimStart(),
     }
   } catch {
     return null // not authentic

@@ -118,7 +118,8 @@ function viewOf(sources: readonly NamedSource[], { query, merge }: CheckedQuery)
 
 function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string {
   const { end, incarnation } = log
-  return sealPosition({ position: end, caughtUpTo: end, missing: missingIn(view) }, digest, incarnation)
+  const now = { position: end, caughtUpTo: end, missing: missingIn(view), start: log.startBefore(end) }
+  return sealPosition(now, digest, incarnation)
 }
 
 /**
@@ -146,9 +147,11 @@ function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView)
 function checkPosition(
   { log }: ChangeFeed,
   view: ChangesView,
-  { position, missing }: Omit<FeedPosition, 'caughtUpTo'>,
+  { position, missing, start }: Omit<FeedPosition, 'caughtUpTo'>,
 ): void {
   if (!log.reachesBack(position)) throw goneError('is too old')
+  const known = log.startBefore(position)
+  if (known !== '' && known !== start) throw goneError('is of changes that the store has lost')
   if ((missing & ~missingIn(view)) !== 0n)
     throw goneError('is of a reading that lacked a source, which answers again')
   for (const { name } of view.ranked)
@@ -194,7 +197,7 @@ async function readEntries(
   let { position, missing } = from
   for (let scanned = 0; ; ) {
     if (feed.log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
-    checkPosition(feed, view, { position, missing })
+    checkPosition(feed, view, { position, missing, start: feed.log.startBefore(position) })
     const entries = feed.log.after(position).take(TURN).toArray()
     for (const entry of entries) {
       const rank = rankOf.get(entry.source)
@@ -212,7 +215,12 @@ async function readEntries(
       return {
         changes,
         hasMore,
-        position: { position, caughtUpTo: hasMore ? from.caughtUpTo : position, missing },
+        position: {
+          position,
+          caughtUpTo: hasMore ? from.caughtUpTo : position,
+          missing,
+          start: feed.log.startBefore(position),
+        },
       }
     await nextTurn()
   }

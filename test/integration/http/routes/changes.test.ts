@@ -1,10 +1,13 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../../helpers/eventually.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../../helpers/follower.ts'
 import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
-import { FIXED_TIME, openMarket } from '../../../helpers/market.ts'
+import { FIXED_TIME, type Market, openMarket } from '../../../helpers/market.ts'
 import { ALICE, BOB, mintKey } from '../../../helpers/seller.ts'
 
 const OFFER = { offer_resource: { gpu_model: 'H200', gpu_count: 8 }, storefront_url: 'https://alice.example' }
@@ -100,6 +103,51 @@ test('changes: a position is good for its query only, and says so', async (t) =>
   t.is(await status('nonsense=1'), 400)
   const gone = await get(`/changes?since=${position}&status=`)
   t.regex(String(gone.json().detail), /read GET \/listings again/)
+})
+
+test('changes: a position of what the store has lost is gone, also once more has changed than before', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const [data, copy] = [join(folder, 'data'), join(folder, 'copy')]
+  mkdirSync(data)
+  /** What `use` gives, of a Registry that is stopped then. */
+  const during = async <Result>(use: (market: Market) => Promise<Result>): Promise<Result> => {
+    const closers: (() => unknown)[] = []
+    const own = { teardown: (close: () => unknown) => void closers.unshift(close) }
+    const environment = { STORE_URL: `sqlite:${join(data, 'entrepot.db')}` }
+    try {
+      return await use(await openMarket(own as ExecutionContext, { environment }))
+    } finally {
+      for (const close of closers) await close()
+    }
+  }
+  const publish = async (market: Market, ids: string[]) => {
+    const position = String((await market.get('/changes')).json().position)
+    for (const [n, listing_id] of ids.entries())
+      await market.publish({ listing_id, ...OFFER }, FIXED_TIME + n)
+    const read = async () => (await market.get(`/changes?since=${position}`)).json()
+    const { position: next } = await eventually(
+      'logged',
+      read,
+      ({ changes }) => Object(changes).length === ids.length,
+    )
+    return String(next)
+  }
+  const kept = await during((market) => publish(market, ['a', 'b']))
+  cpSync(data, copy, { recursive: true })
+  const lost = await during((market) => publish(market, ['c', 'd', 'e']))
+  const status = ({ get }: Market, since: string) =>
+    get(`/changes?since=${since}`).then((reply) => reply.status)
+  t.is(await during((market) => status(market, lost)), 200, 'a restart ends no position')
+  rmSync(data, { recursive: true })
+  cpSync(copy, data, { recursive: true })
+  await during(async (market) => {
+    t.is(await status(market, kept), 200)
+    t.is(await status(market, lost), 410, 'before')
+    await publish(market, ['f', 'g', 'h', 'i', 'j', 'k'])
+    t.is(await status(market, kept), 200)
+    t.is(await status(market, lost), 410)
+  })
 })
 
 const REFRESH = 'mode = "snapshot"\nrefresh_seconds = 1\nfull_refresh_seconds = 1'
