@@ -80,7 +80,7 @@ export const changeRoutes = (
       'listing, and applies changes in order, has what `GET /listings` answers to the same query. Every other query parameter is a ' +
       'filter of the filter spec. A position is good at every replica, for a query and for what its reader may see. ' +
       '`Prefer: wait=30` waits for a change. `Accept: text/event-stream` streams: one event a change, whose `id` is the position ' +
-      'behind it, and a comment every 15 s.',
+      'behind it, and a comment with the `id` of then every 15 s.',
     parameters: [...all, IF_MATCH, PREFER, LAST_EVENT_ID],
     responses: {
       200: { description: 'Changes behind the position', schema: changesSchema, alsoAs: EVENTS_TYPE },

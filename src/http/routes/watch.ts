@@ -57,23 +57,27 @@ export async function* streamChanges(
   const states = new Map<string, string>()
   let position = following.position
   try {
-    yield Buffer.from(`retry: ${Math.round(RETRY_MS * (1 + random()))}\n\n`)
+    // With a position from the first block on, a reader that is cut off before its first event continues as well.
+    yield block(`retry: ${Math.round(RETRY_MS * (1 + random()))}`, position)
     for (let sentAt = clock.monotonic(); !watcher.stopped.aborted && !signal.aborted && maySee(); ) {
       const read = await following.read(position, MAX_BATCH)
-      const isSilent = clock.monotonic() - sentAt >= HEARTBEAT_MS
-      for (const part of joined(eventsOf(following, states, { read, position }, render), isSilent)) {
+      for (const part of joined(eventsOf(following, states, { read, position }, render))) {
         yield part
         sentAt = clock.monotonic()
       }
       position = read.position
+      if (clock.monotonic() - sentAt >= HEARTBEAT_MS) {
+        yield block(':', position)
+        sentAt = clock.monotonic()
+      }
       if (!read.hasMore) await waker.next(CHECK_MS)
     }
-    yield END
+    yield block(END, position)
   } catch (cause) {
     if (signal.aborted) return
     // The reader connects again with its position, and gets the reason.
     if (!(cause instanceof EntrepotError)) throw cause
-    yield END
+    yield block(END, position)
   } finally {
     waker.close()
     watcher.close()
@@ -102,25 +106,24 @@ function* eventsOf(
 /** Readers of one query share what was read for all of them. */
 const eventOf = new WeakMap<Change, Buffer>()
 
-/** Joined up to `PART_BYTES`, which is what waits in memory for a reader that takes nothing; a heartbeat where there is no event. */
-function* joined(events: Iterable<Buffer>, isSilent: boolean): Generator<Buffer> {
+/** Joined up to `PART_BYTES`, which is what waits in memory for a reader that takes nothing. */
+function* joined(events: Iterable<Buffer>): Generator<Buffer> {
   let parts: Buffer[] = []
   let bytes = 0
-  let isEmpty = true
   for (const one of events) {
-    isEmpty = false
     bytes = parts.push(one) === 1 ? one.length : bytes + one.length
     if (bytes < PART_BYTES) continue
     yield Buffer.concat(parts)
     parts = []
   }
   if (parts.length > 0) yield Buffer.concat(parts)
-  if (isEmpty && isSilent) yield HEARTBEAT
 }
 
-const HEARTBEAT = Buffer.from(':\n\n')
-const END = Buffer.from(': the stream ends, continue from the last id\n\n')
+const END = ': the stream ends, continue from the last id'
 const LINE_BREAKS = /\r\n|\r|\n/g
+
+/** Of a line that is no event, with the position of now: so that of a quiet stream does not become too old. */
+const block = (line: string, position: string): Buffer => Buffer.from(`${line}\nid: ${position}\n\n`)
 
 /** JSON has line breaks between its members only, where a space does as well. */
 function event(data: Buffer, position: string | null): Buffer {

@@ -1,6 +1,7 @@
 import type { LinesOptions } from '../http/lines.ts'
 
-type StreamEvent = { data: Buffer; id: string | null }
+/** `data`: `null` of an id alone. */
+type StreamEvent = { data: Buffer | null; id: string | null }
 
 /** Reads an event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
 export function readEvents(
@@ -9,7 +10,7 @@ export function readEvents(
   let data: Buffer | null = null
   let id: string | null = null
   const onEmptyLine = (): void => {
-    if (data !== null) onEvent({ data, id })
+    if (data !== null || id !== null) onEvent({ data, id })
     data = null
     id = null
   }

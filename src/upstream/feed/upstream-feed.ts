@@ -218,7 +218,7 @@ class Queue {
   readonly #options: Pick<UpstreamFeedOptions, 'upstream' | 'clock'>
   readonly #connection: AbortController
   readonly #apply: (received: readonly Received[]) => void
-  #waiting: { data: Buffer; id: string | null }[] = []
+  #waiting: { data: Buffer | null; id: string | null }[] = []
   #minute = { startedAt: 0, bytes: 0 }
   idle: Promise<void> = Promise.resolve()
   #isRunning = false
@@ -242,7 +242,7 @@ class Queue {
   }
 
   /** @throws SourceError `too_large` */
-  add(data: Buffer, id: string | null): void {
+  add(data: Buffer | null, id: string | null): void {
     this.#waiting.push({ data, id })
     if (this.#waiting.length > MAX_QUEUED) throw this.#tooMuch()
     if (this.#isRunning) return
@@ -257,7 +257,7 @@ class Queue {
       const { kind } = this.#options.upstream
       this.#apply(
         this.#waiting.splice(0, BATCH).map(({ data, id }) => ({
-          change: readChange(data, kind),
+          change: data && readChange(data, kind),
           position: id !== null && POSITION.test(id) ? id : null,
         })),
       )

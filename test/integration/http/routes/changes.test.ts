@@ -220,6 +220,9 @@ async function openStream(t: ExecutionContext, url: string, headers: Record<stri
   return stream
 }
 
+const idsIn = ({ text }: { text: string }): string[] =>
+  [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id!)
+
 const eventsOf = ({ text }: { text: string }) =>
   [...text.matchAll(/^data: (.*)$/gm)].map(
     ([, data]) => JSON.parse(data!) as { type: string; listing_id: string },
@@ -246,8 +249,8 @@ test('changes: a stream has each change with its position, continues from it, an
   t.is(stream.response.headers.get('x-accel-buffering'), 'no')
   await market.publish({ listing_id: 'a', ...OFFER })
   await eventually('sent', () => eventsOf(stream).length === 1)
-  const [, position] = /^id: (.+)$/m.exec(stream.text)!
-  t.regex(stream.text, /^retry: \d+\n\n/)
+  const [, position] = idsIn(stream)
+  t.regex(stream.text, /^retry: \d+\nid: /)
   stream.abort.abort()
   await market.remove('a', FIXED_TIME + 1)
   const again = await openStream(t, `${market.url}/changes?since=AAAA`, { 'last-event-id': position! })
@@ -256,6 +259,28 @@ test('changes: a stream has each change with its position, continues from it, an
   market.context.stopReloading()
   await eventually('ended', () => again.isEnded)
   t.regex(again.text, /^: the stream ends/m)
+})
+
+test('changes: a stream that is cut before its first event, or was silent for long, continues from its id', async (t) => {
+  const clock = manualClock()
+  const market = await openMarket(t, { clock })
+  const path = `${market.url}/changes?gpu_model=H100`
+  const h100 = { ...OFFER, offer_resource: { gpu_model: 'H100' } }
+  /** Cuts the stream, publishes a listing, and continues from the last id as a browser does. */
+  const cut = async (stream: Awaited<ReturnType<typeof openStream>>, listing_id: string, at: number) => {
+    stream.abort.abort()
+    await market.publish({ listing_id, ...h100 }, FIXED_TIME + at)
+    const again = await openStream(t, path, { 'last-event-id': idsIn(stream).at(-1)! })
+    await eventually('continued', () => eventsOf(again).length === 1)
+    t.like(eventsOf(again)[0], { type: 'listing', listing_id })
+    return again
+  }
+  const begun = await openStream(t, path)
+  await eventually('begun', () => idsIn(begun).length === 1)
+  const stream = await cut(begun, 'a', 1)
+  clock.advance(15_000)
+  await eventually('a comment', () => stream.text.includes('\n:\nid: '))
+  await cut(stream, 'b', 2)
 })
 
 test('changes: watchers are limited, and a revoked key ends its stream', async (t) => {
