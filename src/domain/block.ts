@@ -72,10 +72,10 @@ export class BlockedSubjects {
         this.#listingIds.add(subject.listingId)
         break
       case 'storefront': {
-        const url = URL.parse(subject.url)
-        if (url === null) break
-        const paths = this.#storefronts.get(url.origin) ?? []
-        this.#storefronts.set(url.origin, [...paths, withSlash(url.pathname)])
+        const place = placeOf(subject.url)
+        if (place === null) break
+        const paths = this.#storefronts.get(place.origin) ?? []
+        this.#storefronts.set(place.origin, [...paths, place.path])
       }
     }
   }
@@ -83,14 +83,26 @@ export class BlockedSubjects {
   /** By scheme, host and whole segments of the path, whatever their spelling. */
   #hasStorefront(storefrontUrl: string | null): boolean {
     if (this.#storefronts.size === 0 || storefrontUrl === null) return false
-    const url = URL.parse(storefrontUrl)
-    if (url === null) return false
-    const path = withSlash(url.pathname)
-    return this.#storefronts.get(url.origin)?.some((blocked) => path.startsWith(blocked)) === true
+    const place = placeOf(storefrontUrl)
+    if (place === null) return false
+    return this.#storefronts.get(place.origin)?.some((blocked) => place.path.startsWith(blocked)) === true
   }
 }
 
-const withSlash = (path: string): string => (path.endsWith('/') ? path : `${path}/`)
+/**
+ * Equal where URLs lead to the same place: a parsed URL has its host in lower case and in punycode, and no default port. What is left is
+ * a final dot of the host, which names the same one, and the escapes of RFC 3986 section 6.2.2. The path ends with a slash.
+ */
+function placeOf(text: string): { origin: string; path: string } | null {
+  const url = URL.parse(text)
+  if (url === null) return null
+  const { origin, pathname } = url
+  const path = pathname.replaceAll(/%[0-9a-f]{2}/gi, (escaped) => {
+    const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16))
+    return /[\w.~-]/.test(character) ? character : escaped.toUpperCase()
+  })
+  return { origin: origin.replace(/\.(?=:\d+$|$)/, ''), path: path.endsWith('/') ? path : `${path}/` }
+}
 
 const PUBLISHER = /^(?:0x[0-9a-f]{40}|ed25519:[\w-]{43})$/
 

@@ -271,6 +271,48 @@ test('block: what is wrong with one is named, and only the admin key makes one',
   t.is((await unblock(service, 9)).status, 404)
 })
 
+/** Spellings of one storefront, and others beside it. */
+const SPELLINGS = [
+  'https://scam.example/shop',
+  'https://scam.example./shop',
+  'HTTPS://Scam.Example:443/shop/a',
+  'https://scam.example.:443/%73hop',
+  'https://scam.example/%7e/../sho%70/?a=b',
+  'https://\uff53cam.example/shop',
+]
+const OTHERS = [
+  'https://scam.example/shopping',
+  'https://scam.example/',
+  'https://scam.example:444/shop',
+  'https://scam.example/shop%2Fa',
+]
+
+for (const [what, subject] of [
+  ['as it is', 'https://scam.example/shop'],
+  ['with a final dot', 'https://scam.example./shop'],
+  ['with escapes', 'https://SCAM.example:443/%73ho%70'],
+] as const)
+  test(`block: a storefront is known in every spelling, blocked ${what} or denied by a rule`, async (t) => {
+    const items = [...SPELLINGS, ...OTHERS].map((storefront_url, n) =>
+      listingText({ listing_id: `${n}`, publisher_id: n, storefront_url }),
+    )
+    const publishers = [...SPELLINGS, ...OTHERS].map(
+      (url, n) => [n, `0x${String(n).padStart(40, '0')}`, url] as const,
+    )
+    const fake = await startFake(t, { items, publishers })
+    const upstream = { name: 'a', url: fake.url }
+    const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+    const left = OTHERS.map((_, n) => `a/${SPELLINGS.length + n}`).sort()
+    const blocking = await startPatientGateway(t, [upstream], { environment })
+    t.is((await shown(blocking)).length, items.length)
+    await block(blocking, { subject })
+    t.deepEqual(await shown(blocking), left)
+    const offer = { listing_id: 'own', storefront_url: SPELLINGS[3]! }
+    t.is((await publish(blocking.url, ALICE, offer)).status, 403)
+    const more = `[[curation.rules]]\ndeny = { storefront = ["${subject}"] }\n`
+    t.deepEqual(await shown(await startPatientGateway(t, [upstream], { environment, more })), left)
+  })
+
 test('block: it ends after its last day', async (t) => {
   const service = await openMarket(t)
   const id = await block(service, { subject: ALICE.address, until: '2026-01-01' })
