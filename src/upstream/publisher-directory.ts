@@ -213,12 +213,14 @@ function readPublisher(entry: JsonValue): Publisher[] {
   return [{ id: entry.publisher_id as number, address: readAddress(entry), storefrontUrl }]
 }
 
-/** Only the signature of the first `eip191` identity counts; on the signed line that of the primary principal. */
+/** Only the signature of the first `eip191` identity counts, else that of another; on the signed line that of the primary principal. */
 function readAddress({ identities }: JsonObject): string | null {
   const list = Array.isArray(identities) ? identities.filter(isJsonObject) : []
   const { principal } = list.find(({ status }) => status === 'primary') ?? {}
   const primary = isJsonObject(principal) ? readPrincipal(principal.scheme, principal.identifier) : null
   if (primary !== null) return publisherOf(primary)
-  const wallet = list.find(({ scheme }) => scheme === 'eip191')
-  return readPrincipal('eip191', wallet?.identifier)?.identifier ?? null
+  const principals = list.map(({ scheme, identifier }) => readPrincipal(scheme, identifier))
+  const wallet = list.findIndex(({ scheme }) => scheme === 'eip191')
+  const publisher = wallet === -1 ? principals.find((one) => one !== null) : principals[wallet]
+  return publisher ? publisherOf(publisher) : null
 }

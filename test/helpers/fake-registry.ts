@@ -248,11 +248,17 @@ function respondPublishers(fake: FakeRegistry, seen: SeenRequest, response: Serv
     .map(([publisher_id, identifier, storefront_url = 'http://storefront.example/']) => ({
       publisher_id,
       storefront_url,
-      identities: [{ scheme: 'eip191', identifier }],
+      identities: [identityOf(identifier)],
       created_at: '2026-11-20T15:33:44.792803',
     }))
   const page = { status: 200, body: JSON.stringify({ items, count: items.length }) }
   return behave(fake.publisherScript, response, () => page)
+}
+
+/** Of an address, or of a key as `ed25519:…`. */
+function identityOf(text: string): { scheme: string; identifier: string } {
+  const [scheme, identifier] = text.split(':')
+  return identifier === undefined ? { scheme: 'eip191', identifier: text } : { scheme: scheme!, identifier }
 }
 
 function respondCounts({ hasCounts, items }: FakeRegistry, response: ServerResponse): unknown {

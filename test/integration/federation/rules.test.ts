@@ -15,6 +15,7 @@ import {
 } from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, publish } from '../../helpers/seller.ts'
+import { ed25519Key } from '../../helpers/signed-line.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const CAROL = `0x${'c'.repeat(40)}`
@@ -291,4 +292,31 @@ test('rules: a copy whose publisher is not known may be of a denied one, so it i
     await service.reload(patientToml(upstreams, ''))
     t.like((await service.get('/facets?by=gpu')).json(), { total: 2, sellers: 2 })
   }
+})
+
+test('rules: a publisher with a key of Ed25519 at a Registry of the plain line is known as any other', async (t) => {
+  const key = `ed25519:${ed25519Key(Buffer.alloc(32, 9)).party.identifier}`
+  const fake = await startFake(t, {
+    items: [offer('keys', 0, 'H200', 3), offer('carols', 1, 'A100', 2)],
+    publishers: [
+      [0, key, SHOPS[0][2]],
+      [1, CAROL, SHOPS[1][2]],
+    ],
+  })
+  const start = (more = '') => startPatientGateway(t, [{ name: 'plain', url: fake.url }], { more })
+  const idsOf = async (service: RunningService, query = '') => {
+    const { status, json } = await service.get(`/listings${query}`)
+    const { complete, items } = json() as {
+      complete: boolean
+      items: (Item & { _meta: { publisher?: string } })[]
+    }
+    return [status, complete, ...items.map(({ listing_id, _meta }) => `${listing_id} of ${_meta.publisher}`)]
+  }
+  const both = [`keys of ${key}`, `carols of ${CAROL}`]
+  const open = await start()
+  t.deepEqual(await idsOf(open), [200, true, ...both])
+  t.deepEqual(await idsOf(open, `?publisher=${key}`), [200, true, both[0]])
+  const denying = (publisher: string) => start(`[curation]\ndeny_publishers = ["${publisher}"]\n`)
+  t.deepEqual(await idsOf(await denying(ALICE.address)), [200, true, ...both])
+  t.deepEqual(await idsOf(await denying(key)), [200, true, both[1]])
 })
