@@ -1,3 +1,4 @@
+import { raceAbort, withDeadline } from '../../domain/clock.ts'
 import { GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
@@ -29,6 +30,8 @@ import { type ChangesView, isFollowed, notFollowedIn, shownListings, wasShown } 
 /** Entries that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
 const MAX_SCANNED = 5000
+/** Wait for what another replica has read of the log. */
+const READ_MS = 1000
 
 export type Change = { key: string; listingId: string; publisher: string | null } & (
   | { kind: 'listing'; merged: MergedItem }
@@ -66,18 +69,19 @@ type ChangesSettings = MergeSettings & {
 /** Reads that run, by what they read: a change wakes many readers of one query at one position. */
 export type SharedReads = Map<string, Promise<Changes>>
 
-/** @throws EntrepotError `bad_request` or `gone` for `since` */
-export function followChanges(
+/** Rejects with an EntrepotError: `bad_request` or `gone` for `since`, `unavailable` where the log cannot be read up to it. */
+export async function followChanges(
   settings: ChangesSettings,
   checked: CheckedQuery,
   since: string | null,
-): Following {
+): Promise<Following> {
   const { feed, sources, parts } = settings
   const view = viewOf(sources, checked)
   const digest = digestIn(feed, view)
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
   const start = since ?? sealNow(feed, view, digest)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
+  if (latest.position.position > feed.log.end) await readBehind(feed, checked.merge.signal)
   checkPosition(feed, view, latest.position)
   return {
     position: start,
@@ -94,6 +98,13 @@ export function followChanges(
     onAdvance: (notify) => feed.advanced.listen(notify),
     sources: () => describeSources(parts.sources, view),
   }
+}
+
+/** Another replica may have read further. */
+function readBehind(feed: ChangeFeed, caller: AbortSignal): Promise<void> {
+  const timeoutError = () =>
+    new EntrepotError('unavailable', 'The changes up to that position are not here yet: ask again')
+  return withDeadline({ ms: READ_MS, timeoutError, caller }, (signal) => raceAbort(feed.read(), signal))
 }
 
 /** The position of now, for a reading that begins, and whether it is still good. */

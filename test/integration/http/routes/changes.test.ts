@@ -2,6 +2,8 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
+import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
+import type { Store } from '../../../../src/store/store.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { listingTexts } from '../../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../../helpers/follower.ts'
@@ -103,6 +105,42 @@ test('changes: a position is good for its query only, and says so', async (t) =>
   t.is(await status('nonsense=1'), 400)
   const gone = await get(`/changes?since=${position}&status=`)
   t.regex(String(gone.json().detail), /read GET \/listings again/)
+})
+
+test('changes: a position of one replica is good at another that has not read so far yet', async (t) => {
+  const store = openSqliteStore(':memory:')
+  const one = await openMarket(t, { store })
+  // It misses every notification, and its clock never comes to its next look.
+  const other = await openMarket(t, { store: deaf(store), clock: manualClock() })
+  const before = String((await other.get('/changes')).json().position)
+  await one.publish({ listing_id: 'a', ...OFFER })
+  const { position } = await eventually(
+    'logged',
+    async () => (await one.get(`/changes?since=${before}`)).json(),
+    ({ changes }) => Object(changes).length === 1,
+  )
+  t.deepEqual((await other.get(`/changes?since=${before}`)).json().changes, [], 'it is behind')
+  const reply = await other.get(`/changes?since=${position}`)
+  t.deepEqual([reply.status, reply.json().changes], [200, []])
+  const { changes } = (await other.get(`/changes?since=${before}`)).json() as { changes: object[] }
+  t.like(changes, [{ type: 'listing', listing_id: 'a' }])
+})
+
+/** The store of a replica that misses every notification. */
+const deaf = (store: Store): Store =>
+  new Proxy(store, {
+    get: (target, name: keyof Store) => {
+      if (name === 'onChange') return () => () => {}
+      if (name === 'feed') return { ...feedOf(target), onAppend: () => () => {} }
+      const member = target[name]
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+
+const feedOf = ({ feed }: Store): Omit<Store['feed'], 'onAppend'> => ({
+  append: (changes, options) => feed.append(changes, options),
+  read: (after, limit) => feed.read(after, limit),
+  renew: (followed) => feed.renew(followed),
 })
 
 test('changes: a position of what the store has lost is gone, also once more has changed than before', async (t) => {
