@@ -1,5 +1,6 @@
 import { definitionOf, type Filter, type FilterDefinition } from '../filter-spec/filter.ts'
 import { OPERATIONS } from '../filter-spec/operations/operations.ts'
+import { hasAnswered } from '../wire/describe-missing.ts'
 import type { FacetJson } from '../wire/facets.ts'
 import type { SourceNote } from '../wire/source.ts'
 import type { CurrentSpec } from './current-spec.ts'
@@ -39,7 +40,7 @@ export function describeFilters(
   const { filters: declared } = JSON.parse(spec.body) as { filters: FilterDescription[] }
   const derived = [...spec.filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
   const filters: FilterDescription[] = [...derived.map(definitionOf), ...declared]
-  const sources = visible.map((source) => noteOnSpec(source, settings))
+  const sources = visible.map((source) => noteOnSpec(source, counts, settings))
   return {
     filters: filters.map((filter) => {
       const allowed = spec.allowed(filter.name)
@@ -51,7 +52,7 @@ export function describeFilters(
     }),
     sources,
     counted: countedIn(counts),
-    complete: sources.every(({ state }) => state === 'loaded'),
+    complete: sources.every(({ state }) => hasAnswered(state)),
   }
 }
 
@@ -66,11 +67,18 @@ function countedIn(counts: MergedFacets | null): FilterDescriptions['counted'] {
   return counts.isTotalExact ? 'all' : 'at_most'
 }
 
+/** With the age of what was counted. */
 function noteOnSpec(
   { source: { name: registry }, spec }: MarketSource,
+  counts: MergedFacets | null,
   { describeFailure }: Pick<MergeSettings, 'describeFailure'>,
 ): SourceNote {
-  if (spec === undefined || spec.spec() !== null) return { registry, state: 'loaded' }
+  if (spec === undefined || spec.spec() !== null) {
+    const { state, ...counted } = counts?.sources.find((one) => one.registry === registry) ?? {}
+    return state !== undefined && hasAnswered(state)
+      ? { state, ...counted, registry }
+      : { registry, state: 'loaded' }
+  }
   const failure = spec.failure()
   const detail = failure && describeFailure?.(failure, registry)
   return { registry, state: 'unavailable', reason: failure?.reason, ...(detail && { detail }) }

@@ -4,9 +4,11 @@ import { createLogger, type Logger } from '../../../src/log.ts'
 import { describeCompleteness } from '../../../src/mcp/notices.ts'
 import type { SourceNote } from '../../../src/wire/source.ts'
 import { type Answer, agentAt, agentOver } from '../../helpers/agent.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { LIVE, startFake, startPatientGateway, startUnchecked } from '../../helpers/gateway.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, postJson, publish, publishBody, unixNow } from '../../helpers/seller.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
@@ -623,6 +625,20 @@ test('describe_filters: the notice says whose listings were counted', async (t) 
     t.true(reply.value.filters.length > 20)
     t.regex(reply.notice, notice)
   }
+})
+
+test('describe_filters: a source that is away since is named with its age, as in every other answer', async (t) => {
+  const clock = manualClock()
+  const fake = await startFake(t, { items: listingTexts('a', 1), filterSpec: specBody('spec', []) })
+  const upstream = { name: 'away', url: fake.url, settings: 'refresh_seconds = 60' }
+  const agent = await agentAt(t, (await startPatientGateway(t, [upstream], { clock })).url)
+  t.regex((await agent.call('describe_filters')).notice, /^Complete: 1 of 1 answered, oldest reading 0 s\. /)
+  fake.script = [{ kind: 'status', status: 503 }]
+  clock.advance(6 * 60_000)
+  const first =
+    /^Nothing missing, but not all live: away [^;]+; its 1 matching listing is 6 min old, oldest reading 6 min\./
+  for (const tool of ['market_overview', 'describe_filters'])
+    await eventually(tool, async () => first.test((await agent.call(tool)).notice))
 })
 
 test('describe_filters: names that every object inherits are names of filters', async (t) => {
