@@ -150,7 +150,7 @@ urls = ["https://registry.example", "http://localhost:8080"]
 discovery_timeout = 5.0
 
 [registry.auth]
-"https://registry.example" = "…"   # sent only to exactly this URL
+"https://registry.example" = "…"   # sent only to this URL; case of the host and default port do not count
 
 [tokens]                           # instead of those of the package: USDC on Base and Ethereum
 "base:0x833589fCD6eDb6E08f4c7C32D4f71b54bDA02913" = { symbol = "USDC", decimals = 6 }

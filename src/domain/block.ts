@@ -1,4 +1,5 @@
 import type { Micros } from './timestamp.ts'
+import { placeOf } from './url.ts'
 
 /** What an operator leaves out of every answer, and refuses at the own Registry. */
 export type Block = NewBlock & {
@@ -87,21 +88,6 @@ export class BlockedSubjects {
     if (place === null) return false
     return this.#storefronts.get(place.origin)?.some((blocked) => place.path.startsWith(blocked)) === true
   }
-}
-
-/**
- * Equal where URLs lead to the same place: a parsed URL has its host in lower case and in punycode, and no default port. What is left is
- * a final dot of the host, which names the same one, and the escapes of RFC 3986 section 6.2.2. The path ends with a slash.
- */
-function placeOf(text: string): { origin: string; path: string } | null {
-  const url = URL.parse(text)
-  if (url === null) return null
-  const { origin, pathname } = url
-  const path = pathname.replaceAll(/%[0-9a-f]{2}/gi, (escaped) => {
-    const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16))
-    return /[\w.~-]/.test(character) ? character : escaped.toUpperCase()
-  })
-  return { origin: origin.replace(/\.(?=:\d+$|$)/, ''), path: path.endsWith('/') ? path : `${path}/` }
 }
 
 const PUBLISHER = /^(?:0x[0-9a-f]{40}|ed25519:[\w-]{43})$/

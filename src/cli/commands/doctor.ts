@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
+import { urlKey } from '../../domain/url.ts'
 import { textAt } from '../../json/value.ts'
 import { ANSWERS_SIGNED, refusesUnsigned } from '../../signing/question.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
@@ -81,10 +82,10 @@ function checkConfig(
   const misses = nearMisses(urls, config.auth)
   for (const miss of misses)
     add('wrong', `[registry.auth] ${redactCredentials(miss.keyUrl)}`, describeNearMiss(miss, config))
-  const registryUrls = new Set([...urls, ...config.urls, ...misses.map(({ keyUrl }) => keyUrl)])
+  const registryUrls = new Set([...urls, ...config.urls, ...misses.map(({ keyUrl }) => keyUrl)].map(urlKey))
   for (const url of config.auth.keys())
-    if (!registryUrls.has(url))
-      add('warning', `[registry.auth] ${redactCredentials(url)}`, 'no Registry of urls has exactly this URL')
+    if (!registryUrls.has(urlKey(url)))
+      add('warning', `[registry.auth] ${redactCredentials(url)}`, 'no Registry of urls has this URL')
   return checks
 }
 

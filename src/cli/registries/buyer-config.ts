@@ -11,6 +11,7 @@ import { suggestName } from '../../domain/nearest-name.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Pin } from '../../domain/source/upstream.ts'
+import { urlKey } from '../../domain/url.ts'
 import type { Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject } from '../../json/value.ts'
 
@@ -18,7 +19,7 @@ import { isJsonObject, type JsonObject } from '../../json/value.ts'
 export type BuyerConfig = {
   /** Empty where no file names a Registry. */
   urls: readonly string[]
-  /** `[registry.auth]`: exact URL → key. Never shown. */
+  /** `[registry.auth]`: URL as it is written → key. Never shown. */
   auth: ReadonlyMap<string, string>
   /** `[registry.authorities]`: URL without a slash at its end → who may sign its answers. */
   authorities: ReadonlyMap<string, Pin>
@@ -65,7 +66,7 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
     const read = isJsonObject(registry) ? readRegistry(file, registry as Table, problems) : {}
     if (read.urls !== undefined) urlsFile = name
     if (read.auth !== undefined) keyFiles.push(name)
-    for (const url of Object.keys(read.auth ?? {})) sources.set(url, name)
+    for (const url of Object.keys(read.auth ?? {})) sources.set(urlKey(url), name)
     merged = mergeDeeply(merged, { ...file.table, registry: read })
   }
   const registry = (merged.registry ?? {}) as RegistryTable
@@ -78,7 +79,7 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
     files: files.map(({ name }) => name),
     keyFiles,
     urlsFile,
-    keyFileOf: (url) => sources.get(url) ?? names.at(-1)!,
+    keyFileOf: (url) => sources.get(urlKey(url)) ?? names.at(-1)!,
     problems,
     warnings,
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Pin } from '../../domain/source/upstream.ts'
+import { placeOf, urlKey } from '../../domain/url.ts'
 import { ConfigError } from '../../errors.ts'
 import type { Identity } from '../../signing/exchange.ts'
 import { KEY_BYTES } from '../../signing/principal.ts'
@@ -12,7 +13,7 @@ import { readKeyFile } from '../signing/passphrase.ts'
 import { signerOf } from '../signing/wallet.ts'
 import { type BuyerConfig, readBuyerConfig, withoutSlash } from './buyer-config.ts'
 
-/** `url` is as the user wrote it, since keys are for exact URLs. `signed`: it speaks the signed line. */
+/** `url` is as the user wrote it. `signed`: it speaks the signed line. */
 export type Registry = {
   url: string
   key: string | null
@@ -89,8 +90,8 @@ export function registriesOf(
   }: Pick<RegistryChoice, 'config' | 'urls'>,
   options: RegistryOptions,
 ): Registry[] {
-  const named = new Set([...urls, ...configured].map(withoutSlash))
-  const unnamed = [...authorities.keys()].find((url) => !named.has(url))
+  const named = new Set([...urls, ...configured].map(pinKey))
+  const unnamed = [...authorities.keys()].find((url) => !named.has(pinKey(url)))
   if (unnamed !== undefined)
     throw new CliError(
       EXIT.badConfig,
@@ -103,11 +104,29 @@ export function registriesOf(
     asBuyer ??= signerOf(secret, file ?? '').then((signer) => ({ signer, role: 'buyer' }))
     return asBuyer
   }
+  const [keys, pins] = [byKey(auth, urlKey), byKey(authorities, pinKey)]
   return urls.map((url) => {
-    const pin = authorities.get(withoutSlash(url))
-    const key = auth.get(url) ?? null
+    const pin = pins.get(pinKey(url))
+    if (pin === undefined) refusePinned(url, authorities)
+    const key = keys.get(urlKey(url)) ?? null
     return { url, key, keyFile: keyFileOf(url), ...(pin && { signed: { pin, identity } }) }
   })
+}
+
+/** A slash at the end of a pinned URL does not count, as in the public buyer. */
+const pinKey = (url: string): string => urlKey(withoutSlash(url))
+
+const byKey = <Value>(values: ReadonlyMap<string, Value>, keyOf: (url: string) => string) =>
+  new Map([...values].map(([url, value]) => [keyOf(url), value]))
+
+/** Its answers would be taken from any key. @throws CliError for another spelling of a pinned URL */
+function refusePinned(url: string, authorities: BuyerConfig['authorities']): void {
+  const pinned = [...authorities.keys()].find((one) => isSamePlace(one, url))
+  if (pinned !== undefined)
+    throw new CliError(
+      EXIT.badConfig,
+      `${redactCredentials(url)} is another spelling of ${redactCredentials(pinned)}, which [registry.authorities] pins: write it as there`,
+    )
 }
 
 /** The key of the file, or one for this command: reads need some key, and no certain one. @throws CliError */
@@ -157,19 +176,21 @@ export function urlProblem(text: string): string | null {
 
 type NearMiss = { keyUrl: string; registryUrl: string }
 
-/** Keys that are not sent since their URL differs in case of the host, default port or trailing slash. */
-export const nearMisses = (registryUrls: readonly string[], auth: ReadonlyMap<string, string>): NearMiss[] =>
-  [...auth.keys()].flatMap((keyUrl) =>
+/** Keys that are not sent since their URL differs in a slash at its end, or in escapes. */
+export function nearMisses(registryUrls: readonly string[], auth: ReadonlyMap<string, string>): NearMiss[] {
+  const keys = byKey(auth, urlKey)
+  return [...auth.keys()].flatMap((keyUrl) =>
     registryUrls
-      .filter((url) => urlProblem(url) === null && !auth.has(url) && normalise(url) === normalise(keyUrl))
+      .filter((url) => urlProblem(url) === null && !keys.has(urlKey(url)) && isSamePlace(url, keyUrl))
       .map((registryUrl) => ({ keyUrl, registryUrl })),
   )
+}
 
 export const describeNearMiss = (
   { keyUrl, registryUrl: url }: NearMiss,
   { keyFileOf }: Pick<BuyerConfig, 'keyFileOf'>,
 ): string =>
-  `the key for ${redactCredentials(keyUrl)} is not sent to ${url}: the two URLs must be identical; ` +
+  `the key for ${redactCredentials(keyUrl)} is not sent to ${url}: the paths of the two URLs must be identical; ` +
   keyHint({ url, key: null, keyFile: keyFileOf(url) })
 
 /** What to do where a Registry refuses a key, or the lack of one. */
@@ -182,8 +203,7 @@ export function keyHint({ url, key, keyFile = 'buyer.secrets.toml' }: Registry):
 export const pinHint = ({ url }: Pick<Registry, 'url'>): string =>
   `ask its operator for its authority and key, and write [registry.authorities."${withoutSlash(url)}"] authority = "NAME", identities = [{ scheme = "SCHEME", identifier = "KEY" }] in buyer.toml`
 
-/** The URL parser lower-cases scheme and host, and drops a default port. */
-function normalise(text: string): string {
-  const url = URL.parse(text)
-  return url === null ? text : `${url.origin}${url.pathname.replace(/\/+$/, '')}${url.search}`
+function isSamePlace(text: string, other: string): boolean {
+  const [one, two] = [placeOf(text), placeOf(other)]
+  return one !== null && one.origin === two?.origin && one.path === two.path
 }

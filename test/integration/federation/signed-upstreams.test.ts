@@ -17,7 +17,7 @@ import { ALICE } from '../../helpers/seller.ts'
 import { ed25519Key } from '../../helpers/signed-line.ts'
 import type { SignedListing } from '../../helpers/signed-market.ts'
 import { authorityEnvironment } from '../../helpers/signed-reader.ts'
-import { type Fault, identityToml, startSignedRegistry } from '../../helpers/signed-registry.ts'
+import { type Fault, identityToml, pinToml, startSignedRegistry } from '../../helpers/signed-registry.ts'
 
 const WALLET = ALICE.address.toLowerCase()
 const KEY = 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg'
@@ -202,6 +202,31 @@ test('signed Registry: the command line reads one that the buyer file pins, and 
     unnamed.stderr,
     /\[registry\.authorities\] http:\/\/127\.0\.0\.1:\d+: no Registry of urls has this URL/,
   )
+})
+
+test('signed Registry: a pin holds for every spelling of its URL, or the command line asks for that of the pin', async (t) => {
+  const { url: address, identifier, state } = await startSignedRegistry(t, LISTINGS)
+  const { port } = new URL(address)
+  const pinned = `http://localhost:${port}`
+  const config = temporaryFile(
+    t,
+    'buyer.toml',
+    `[registry]\nurls = ["${pinned}"]\n${pinToml(pinned, identifier)}`,
+  )
+  const read = (url: string) =>
+    runCli(['listings', '-r', url, '--discovery-timeout', '60', '--config', config])
+  const spellings = [pinned, `${pinned}/`, `http://LOCALHOST:${port}`, `HTTP://localhost:0${port}`]
+  for (const url of spellings) t.is((await read(url)).code, 0, url)
+  state.fault = 'unsigned'
+  for (const url of spellings) {
+    const { code, stdout, stderr } = await read(url)
+    t.deepEqual([code, stdout], [4, ''], stderr)
+  }
+  for (const url of [`http://localhost.:${port}`, `${pinned}/.`, pinned.replace('//', '\\\\')]) {
+    const { code, stdout, stderr } = await read(url)
+    t.deepEqual([code, stdout], [78, ''], url)
+    t.true(stderr.includes(`is another spelling of ${pinned}, which [registry.authorities] pins`), stderr)
+  }
 })
 
 test('identity: a new key is written for its owner only, and shown', async (t) => {
