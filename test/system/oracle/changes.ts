@@ -1,5 +1,6 @@
 import { type Random, seededRandom } from '../../helpers/random.ts'
 import type { Publisher, Status, Terms, Version } from './history.ts'
+import { HIGHEST_PRICE } from './model.ts'
 import { SIGNERS } from './own-registry.ts'
 import type { OddKind, ScriptedRegistry } from './scripted-registry.ts'
 
@@ -198,7 +199,7 @@ export function terms(random: Random): Terms {
     gpu_count: 1 + random.below(8),
     model: random.pick(MODELS),
     region: random.pick(REGIONS),
-    price: random.chance(0.1) ? null : 100_000 * (1 + random.below(60)),
+    price: random.chance(0.1) ? null : 100_000 * (1 + random.below(HIGHEST_PRICE / 100_000)),
   }
 }
 

@@ -103,6 +103,15 @@ export function priceOf({ price, gpu_count }: Terms): number | null {
   return price === null ? null : price / gpu_count
 }
 
+/** Of the sellers of these worlds. */
+export const HIGHEST_PRICE = 6_000_000
+
+/** Whether a price may be below 1 % of a median, which is at most the highest price: such a listing may come last. */
+export function mayBeOutlier(terms: Terms): boolean {
+  const price = priceOf(terms)
+  return price !== null && price < HIGHEST_PRICE / 100
+}
+
 /** As gateways write it: rounded up to whole base units. */
 export function wholeTokens(baseUnits: number): string {
   return String(Math.ceil(baseUnits) / 1e6)

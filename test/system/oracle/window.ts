@@ -7,6 +7,7 @@ import {
   isCompeting,
   isMatch,
   type Listing,
+  mayBeOutlier,
   type Path,
   pathsOf,
   priceOf,
@@ -170,13 +171,13 @@ export function mostShown({ question, unusable }: Window, { copies }: Listing<Ca
   return copies.every(({ isSteady }) => isSteady) ? Math.min(registries, 1) : registries
 }
 
-/** Where a copy is in the order: between these, the first lower. By price, ties have one place. */
+/** Where a copy is in the order: between these, the first lower. By price, ties have one place, and outliers the last. */
 export function placesOf(
   { question, low, begin, high }: Window,
   { createdAt, terms, since }: Version,
 ): [first: number, last: number] {
   const price = priceOf(terms) ?? Number.POSITIVE_INFINITY
-  if (question.isByPrice) return [price, price]
+  if (question.isByPrice) return [price, mayBeOutlier(terms) ? Number.POSITIVE_INFINITY : price]
   const isFuture = createdAt > endOfMs(since.at)
   return [-Math.min(createdAt, high), -Math.min(createdAt, isFuture ? low : begin)]
 }
