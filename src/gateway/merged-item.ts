@@ -2,9 +2,10 @@ import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
-import { type JsonObject, parseObject, sameJson } from '../json/value.ts'
+import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
+import { type Comparison, itemPrice } from './by-price/item-price.ts'
 import type { ItemPrices } from './by-price/item-prices.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { Verdict } from './deciders.ts'
@@ -37,22 +38,16 @@ export type MergedItem = {
   meaning?: string
 }
 
-/** With what it means, and what it costs: the price that is given, else the one that leads, marked where it is too low to be meant. */
+/** With what it means, and what it costs. */
 export function describeItem(
   merged: MergedItem,
-  { vocabulary, itemPrices, tokens, bounds }: Described,
-  price?: ItemPrice,
+  { bounds, ...settings }: Described,
+  comparison?: Comparison,
 ): MergedItem {
   const { item, registry } = merged
-  let listing: JsonObject | undefined
-  const readOnce = (): JsonObject => {
-    listing ??= readListing(item)
-    return listing
-  }
-  const shown = price ?? itemPrices.of(item, readOnce).leading ?? undefined
-  const marked = shown && markOutlier(shown, bounds.outliersOf(item, registry), tokens)
-  if (item.meaning !== undefined) return { ...merged, price: marked }
-  return { ...merged, price: marked, meaning: vocabulary.describe(item, readOnce, registry) }
+  const price = shownPrice(item, registry, comparison, { ...settings, outliersOf: bounds.outliersOf })
+  if (item.meaning !== undefined) return { ...merged, price }
+  return { ...merged, price, meaning: settings.vocabulary.describe(item, () => readListing(item), registry) }
 }
 
 export type Described = {
@@ -60,6 +55,22 @@ export type Described = {
   itemPrices: ItemPrices
   tokens: TokenTable
   bounds: PriceBounds
+}
+
+/**
+ * The price that was compared, else the one that leads, marked where it is too low to be meant.
+ * @param comparison of prices; absent: the one that leads is named
+ */
+export function shownPrice(
+  item: Item,
+  source: string,
+  comparison: Comparison | undefined,
+  { tokens, vocabulary, itemPrices, outliersOf }: Omit<Described, 'bounds'> & Pick<PriceBounds, 'outliersOf'>,
+): ItemPrice | undefined {
+  const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, source)
+  const compared = comparison && itemPrice(item, comparison, { tokens, sizesOf })
+  const price = compared ?? itemPrices.of(item, () => readListing(item)).leading ?? undefined
+  return price && markOutlier(price, outliersOf(item, source), tokens)
 }
 
 /** @param groups in which the listing's price is an outlier */

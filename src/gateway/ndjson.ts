@@ -8,7 +8,7 @@ import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
 import { ROUND } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
-import { describeItems, openSequence } from './sequence.ts'
+import { boundsFor, describeItems, openSequence } from './sequence.ts'
 import { assertAnswerable, countReturned, countUnchecked, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
@@ -40,6 +40,8 @@ export async function streamListings(
     by: byPrice,
     cap,
     openDeciders: decidersOf(holdings, ms),
+    reader: request.reader,
+    settings,
   })
   // A listing whose price rises meanwhile would come again.
   const sent = byPrice && new SeenListings()
@@ -48,7 +50,7 @@ export async function streamListings(
   const first = await next()
   const { outcomes, ...reports } = reportOutcomes(sequence.outcomes, new Map(), settings)
   assertAnswerable({ ...reports, outcomes, total: first.length }, request)
-  const bounds = await settings.boundsOf(request.reader)
+  const bounds = await boundsFor(sequence, settings, request.reader)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versions !== null && versionsOf(visible, query) === versions
   const contents = isSame ? JSON.stringify([versions, bounds.id, states]) : null

@@ -3,13 +3,11 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
-import type { WholeRead } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
-import { PriceSequence } from './by-price/price-sequence.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
 import { decidersOf } from './deciders.ts'
 import type { MergedItem } from './merged-item.ts'
-import { describeItems, isExact, openSequence } from './sequence.ts'
+import { boundsFor, describeItems, isExact, openSequence } from './sequence.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
 
@@ -69,14 +67,15 @@ export async function readPage(
   const passed = from === null ? offset : 0
   const skip = isOwn && by === undefined ? passed : 0
   const openDeciders = decidersOf(holdings, ms)
-  const sequence = openSequence(visible, query, { by, cap, from, skip, openDeciders })
+  const { reader } = request
+  const sequence = openSequence(visible, query, { by, cap, from, skip, openDeciders, reader, settings })
   const { page, before } = await withBudget(ms, request.signal, (signal) =>
     takeBehind(sequence, { skipped: passed - skip, limit }, signal),
   )
   const { resumePoint } = sequence
   const total = from?.total ?? Math.max(sequence.total, before + page.length)
   const isTotalExact = from?.isTotalExact ?? isExact(sequence.outcomes, sequence.deciders)
-  const bounds = await settings.boundsOf(request.reader, selectedFor(sequence))
+  const bounds = await boundsFor(sequence, settings, reader)
   const items = describeItems(page, sequence, query, { ...settings, bounds })
   const needsCursor = cursor !== undefined && cursors !== null && !isLoop
   const hasMore = needsCursor && items.length > 0 && sequence.hasMore()
@@ -88,9 +87,6 @@ export async function readPage(
       : undefined
   return { items, total, isTotalExact, nextCursor, areBoundsCurrent: bounds.isCurrent, ...reports }
 }
-
-const selectedFor = (sequence: ReturnType<typeof openSequence>): readonly WholeRead[] | undefined =>
-  sequence instanceof PriceSequence ? sequence.selected : undefined
 
 /** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
 function openCursor(cursors: Cursors | null, cursor: string | null | undefined, question: string) {

@@ -1,14 +1,15 @@
 import type { ListingQuery } from '../domain/query.ts'
+import type { Reader } from '../domain/reader.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import type { JsonValue } from '../json/value.ts'
-import { type Comparison, comparisonIn, comparisonWith, itemPrice } from './by-price/item-price.ts'
+import { comparisonIn, comparisonWith } from './by-price/item-price.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
 import type { Deciders, OpenDeciders } from './deciders.ts'
 import { MergedSequence, type ResumePoint } from './merge.ts'
 import { type Described, describeItem, type MergedItem } from './merged-item.ts'
-import type { Outcome } from './sources.ts'
+import type { MergeSettings, Outcome } from './sources.ts'
 
 type SequenceOptions = {
   /** `undefined`: newest first. */
@@ -19,17 +20,25 @@ type SequenceOptions = {
   /** Listings to begin behind, newest first, of the own Registry alone. */
   skip?: number
   openDeciders: OpenDeciders
+  reader: Reader
+  settings: MergeSettings
 }
 
 /** One sequence of all sources, in the order that the reader wants. */
 export function openSequence(
   sources: readonly NamedSource[],
   query: ListingQuery,
-  { by, cap, from = null, skip, openDeciders }: SequenceOptions,
+  { by, cap, from = null, skip, openDeciders, reader, settings }: SequenceOptions,
 ): MergedSequence | PriceSequence {
   return by === undefined
     ? new MergedSequence(sources, query, { cap, from: from as ResumePoint | null, skip, openDeciders })
-    : new PriceSequence(sources, query, { by, from: from as PricePoint | null, openDeciders })
+    : new PriceSequence(sources, query, {
+        by,
+        from: from as PricePoint | null,
+        openDeciders,
+        reader,
+        settings,
+      })
 }
 
 /** Whether the sum of their totals is exact; otherwise it is at most that. */
@@ -40,6 +49,13 @@ export function isExact(outcomes: readonly Outcome[], deciders: Pick<Deciders, '
   )
 }
 
+/** That mark what the sequence has. */
+export const boundsFor = async (
+  sequence: MergedSequence | PriceSequence,
+  settings: MergeSettings,
+  reader: Reader,
+): Promise<PriceBounds> => (sequence instanceof PriceSequence && sequence.bounds) || settings.boundsOf(reader)
+
 /** With what they mean and cost: at the price that was compared, else at the one that leads. */
 export function describeItems(
   items: readonly MergedItem[],
@@ -49,18 +65,5 @@ export function describeItems(
 ): readonly MergedItem[] {
   const limit = priceLimit && comparisonWith(priceLimit)
   const comparison = sequence instanceof PriceSequence ? comparisonIn(sequence.order) : limit
-  return items.map((item) => describeShown(item, comparison, settings))
-}
-
-/** @param comparison of prices; absent: the one that leads is named */
-export function describeShown(
-  merged: MergedItem,
-  comparison: Comparison | undefined,
-  settings: Described,
-): MergedItem {
-  if (comparison === undefined) return describeItem(merged, settings)
-  const { item, registry } = merged
-  const { tokens, vocabulary } = settings
-  const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, registry)
-  return describeItem(merged, settings, itemPrice(item, comparison, { tokens, sizesOf }))
+  return items.map((item) => describeItem(item, settings, comparison))
 }

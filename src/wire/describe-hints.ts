@@ -1,3 +1,4 @@
+import { plural } from '../domain/plural.ts'
 import { DERIVED_NAMES, type DerivedName } from '../vocabulary/names.ts'
 
 const LACKS: Readonly<Record<DerivedName, string>> = {
@@ -30,3 +31,7 @@ export function describeSuggestions(
     return `${total === 1 ? '1 listing is' : `${total} listings are`} spelled so; ${more} match ${asked.join('&')}.`
   })
 }
+
+/** Of offers whose price is too low to be meant. */
+export const describeOutliers = (count: number): string =>
+  `${plural(count, 'offer')} below 1 % of the median price of the model, probably bait`

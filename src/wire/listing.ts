@@ -18,7 +18,9 @@ const itemPriceSchema = z
     outlier: z
       .literal(true)
       .optional()
-      .describe('Below 1 % of the lower median of its model in this symbol and unit, from five offers on'),
+      .describe(
+        'Below 1 % of the lower median of its model in this symbol and unit, over five publishers or more',
+      ),
     value: z.string().describe('Base units per `per`, as published'),
     per: z.string().describe('As published'),
     unit: z.string().describe('`hour` for every unit of time, else `per`'),

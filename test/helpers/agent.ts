@@ -23,7 +23,10 @@ type ToolReply = {
 export type Answer = {
   complete: boolean
   sources: { registry: string; state: string; reason?: string }[]
-  items: { listing_id: string; _meta: { registry: string; price?: { amount: string; symbol?: string } } }[]
+  items: {
+    listing_id: string
+    _meta: { registry: string; price?: { amount: string; symbol?: string; outlier?: true } }
+  }[]
   count: number
   listing: { listing_id: string; _meta: { registry: string; age_seconds?: number } } | null
   filters: {

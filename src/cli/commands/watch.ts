@@ -5,11 +5,12 @@ import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
 import { formatJson, type JsonObject, textAt } from '../../json/value.ts'
+import { describeOutliers } from '../../wire/describe-hints.ts'
 import { describeMissing } from '../../wire/describe-missing.ts'
 import { childEnvironment } from '../child-environment.ts'
 import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
-import { priceText, shownPrice } from '../output/price-text.ts'
+import { isOutlier, priceText, shownPrice } from '../output/price-text.ts'
 import {
   escapeForTerminal,
   isHumanOutput,
@@ -68,6 +69,7 @@ async function watch(context: CommandContext, watched: Watched): Promise<ExitCod
   const deadlines = marketDeadlines(discoveryTimeoutMs, options, true)
   const market = openBuyerMarket(client, { ...watched, registries: [registry] }, { deadlines })
   const onNote = (note: string): void => printStatus(terminal, `[registry] ${registry.url}: ${note}`)
+  let outliers = 0
   const followed = { client, registry, timeoutMs: discoveryTimeoutMs, market, onNote }
   try {
     for await (const change of followRegistry(followed, query, searchOf(query, options))) {
@@ -75,6 +77,8 @@ async function watch(context: CommandContext, watched: Watched): Promise<ExitCod
         onNote(describeMissing(change.source) ?? `${change.source.registry} answers.`)
       else if (change.type === 'reset')
         onNote('The position is not good any more, so all listings are read again.')
+      else if (change.type === 'listing' && isOutlier(change.listing))
+        onNote(`Left out so far: ${describeOutliers(++outliers)}.`)
       else await show(registry, change)
     }
     return EXIT.ok

@@ -50,6 +50,9 @@ export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice 
   return prices.find(isMoney) ?? prices.find(({ symbol }) => symbol !== null) ?? prices[0] ?? null
 }
 
+/** Whether that price is too low to be meant. */
+export const isOutlier = (listing: JsonObject): boolean => at(listing, '_meta', 'price', 'outlier') === true
+
 /** Of one GPU; of the whole offer where the number of GPUs is unknown. */
 export function allPrices(listing: JsonObject, tokens: TokenTable): ShownPrice[] {
   return [...lowestPrices(listing, 'gpu', countedSizes(listing, '')).values()].map((price) =>

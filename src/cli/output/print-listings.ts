@@ -3,7 +3,7 @@ import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
 import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
-import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
+import { abbreviateAddress, allPrices, isOutlier, priceText, shownPrice } from './price-text.ts'
 import { type ColumnOf, tableText } from './table.ts'
 import {
   bold,
@@ -57,7 +57,7 @@ const columnsOf = (tokens: TokenTable): readonly ColumnOf<JsonObject>[] => [
     wholeWidth: 27,
     cell: (listing) => {
       const price = shownPrice(listing, tokens)
-      return price && priceText(price)
+      return price && `${priceText(price)}${isOutlier(listing) ? ' (bait?)' : ''}`
     },
   },
   { title: 'GPU/SERVICE', minWidth: 6, cell: offer('gpu_model', 'service_name') },

@@ -10,7 +10,7 @@ import type { NearMiss } from '../../gateway/near-misses.ts'
 import { countUnchecked, type Report } from '../../gateway/source-report.ts'
 import { parseObject, textAt } from '../../json/value.ts'
 import { describeAnswered } from '../../wire/describe-answered.ts'
-import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
+import { describeOutliers, describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote, SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
@@ -101,6 +101,8 @@ export function printBounds(
       terminal,
       `[registry] at most ${plural(total, 'listing')}: copies that better Registries replace may be counted`,
     )
+  const outliers = items.filter(({ price }) => price?.outlier === true).length
+  if (outliers > 0) printReport(terminal, `[listing] ${describeOutliers(outliers)}`)
   const unchecked = countUnchecked(items)
   if (unchecked > 0)
     printStatus(

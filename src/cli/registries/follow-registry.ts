@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Ask, type Change, followChanges } from '../../client/follow-changes.ts'
 import { ProblemError, readProblem } from '../../client/problem-error.ts'
 import { listingKey } from '../../domain/listing-identity.ts'
+import type { Sort } from '../../domain/price/price-parameters.ts'
 import { parseRetryAfter } from '../../domain/retry-after.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { renderItem } from '../../gateway/envelope.ts'
@@ -69,9 +70,21 @@ async function* pollListings(
   query: MarketQuery,
 ): AsyncGenerator<Change<JsonObject>, void> {
   let before: Map<string, MergedItem> | null = null
+  const read = (sort: Sort) =>
+    market.page(
+      {
+        ...query,
+        prices: { ...query.prices, sort },
+        limit: Number.MAX_SAFE_INTEGER,
+        offset: 0,
+        suggests: false,
+      },
+      COMMAND,
+    )
   for (;;) {
-    const page = await market
-      .page({ ...query, limit: Number.MAX_SAFE_INTEGER, offset: 0, suggests: false }, COMMAND)
+    // An order by price marks outliers, and a Registry may be too large for it.
+    const page = await read('price')
+      .catch(() => read('newest'))
       .catch((failure: Error): null => {
         onNote(`${failure.message} Trying again in ${POLL_SECONDS} s.`)
         return null

@@ -1,3 +1,5 @@
+import { sellerKey } from '../../domain/listing-identity.ts'
+import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
 import { ALL_OPEN } from '../../domain/query.ts'
 import { maySee, type Reader } from '../../domain/reader.ts'
 import type { Item } from '../../domain/source/reading.ts'
@@ -8,6 +10,8 @@ import { selectAll } from '../facets.ts'
 import { readListing } from '../merged-item.ts'
 import { type MergeSettings, rankSources, visibleSources, withBudget } from '../sources.ts'
 import {
+  type Bound,
+  type BoundsByGroup,
   BoundsCounter,
   type FindBounds,
   NO_BOUNDS,
@@ -74,7 +78,7 @@ class ViewBounds {
     const { signal } = new AbortController()
     const { selected } = await selectAll({ ...settings, sources }, query, { reader, signal })
     const counts = isByLive ? await openCounts(settings, reader, signal) : COUNTS_ALL
-    const bounds = await inTurns(countBounds(selected, settings, counts))
+    const marks = await inTurns(countBounds(selected, settings, counts))
     const now = clock.monotonic()
     const until = now + Math.max(MIN_AGE_MS, REST * (now - started))
     const checks = selected.map(({ selection }) => selection?.isCurrent)
@@ -84,7 +88,7 @@ class ViewBounds {
       const now = versionsOf(this.#held())
       return now === versions && (!now.includes(UNKNOWN) || checks.every((check) => check?.() === true))
     }
-    this.#latest = { ...boundsOf(bounds, settings), id: ++lastId, isCurrent }
+    this.#latest = { ...marks, id: ++lastId, isCurrent }
     return this.#latest
   }
 
@@ -103,8 +107,7 @@ class ViewBounds {
 }
 
 async function countSelected(selected: readonly WholeRead[], settings: Settings): Promise<PriceBounds> {
-  const counted = await inTurns(countBounds(selected, settings))
-  return { ...boundsOf(counted, settings), id: ++lastId, isCurrent: () => true }
+  return { ...(await inTurns(countBounds(selected, settings))), id: ++lastId, isCurrent: () => true }
 }
 
 let lastId = 0
@@ -114,8 +117,6 @@ const UNKNOWN = '?'
 /** Names of sources and versions have no comma. */
 const versionsOf = (sources: MergeSettings['sources']): string =>
   sources.map(({ name, held }) => `${name} ${held?.version?.() ?? UNKNOWN}`).join()
-
-type Counted = BoundsCounter['bounds']
 
 type Counts = (item: Item, source: string) => boolean
 
@@ -145,36 +146,77 @@ function* countBounds(
   selected: readonly WholeRead[],
   settings: Settings,
   counts: Counts = COUNTS_ALL,
-): Generator<void, Counted> {
+): Generator<void, Marks> {
   const counter = new BoundsCounter()
   for (const { selection, source } of selected)
     for (const item of selection?.items() ?? []) {
+      yield
       if (!counts(item, source.name)) continue
       const model = modelOf(item, source.name, settings)
-      if (model !== null) counter.add(model, settings.itemPrices.of(item, () => readListing(item)).byGroup)
-      yield
+      if (model !== null)
+        counter.add(
+          model,
+          sellerKey(item) ?? '',
+          settings.itemPrices.of(item, () => readListing(item)).byGroup,
+        )
     }
-  return counter.bounds
+  const marks = marksOf(counter.bounds, settings)
+  if (marks.highest.size > 0)
+    for (const { selection, source } of selected)
+      for (const item of selection?.items() ?? []) {
+        yield
+        marks.outliersOf(item, source.name)
+      }
+  return marks
 }
 
-function boundsOf(counted: Counted, settings: Settings): Pick<PriceBounds, 'highest' | 'outliersOf'> {
+type Marks = Pick<PriceBounds, 'highest' | 'outliersOf' | 'marking'>
+
+/** As JSON, of the bounds that mark something: cursors carry them, and further ones mark nothing. */
+const MAX_MARKING_BYTES = 6144
+
+function marksOf(bounds: BoundsByGroup, settings: Settings): Marks {
   const highest = new Map(
-    Array.from(counted, ([group, byModel]) => {
+    Array.from(bounds, ([group, byModel]) => {
       return [group, [...byModel.values()].reduce((one, other) => (other > one ? other : one))] as const
     }),
   )
+  const marking = new Map<string, Bound>()
+  let room = MAX_MARKING_BYTES
+  const isMarked = (group: string, model: string, bound: PriceKey): boolean => {
+    const name = `${group}\n${model}`
+    if (marking.has(name)) return true
+    const row: Bound = [group, model, String(bound)]
+    room -= Buffer.byteLength(JSON.stringify(row))
+    if (room >= 0) marking.set(name, row)
+    return room >= 0
+  }
   return {
     highest,
+    marking: () => [...marking.values()],
     outliersOf: (item, source) => {
-      if (counted.size === 0) return []
+      if (bounds.size === 0) return []
       const { byGroup } = settings.itemPrices.of(item, () => readListing(item))
       const low = [...byGroup].filter(([group, key]) => key < (highest.get(group) ?? 0))
       if (low.length === 0) return []
       const model = modelOf(item, source, settings)
       if (model === null) return []
-      return low.flatMap(([group, key]) => (key < (counted.get(group)?.get(model) ?? 0) ? group : []))
+      return low.flatMap(([group, key]) => {
+        const bound = bounds.get(group)?.get(model) ?? 0
+        return key < bound && isMarked(group, model, bound) ? group : []
+      })
     },
   }
+}
+
+/** What these bounds mark, which a cursor has carried. */
+export function outliersBelow(bounds: readonly Bound[], settings: Settings): PriceBounds['outliersOf'] {
+  const byGroup = new Map<string, Map<string, PriceKey>>()
+  for (const [group, model, key] of bounds) {
+    const byModel = byGroup.get(group) ?? new Map<string, PriceKey>()
+    byGroup.set(group, byModel.set(model, toPriceKey(BigInt(key))))
+  }
+  return marksOf(byGroup, settings).outliersOf
 }
 
 function modelOf(item: Item, source: string, { vocabulary }: Settings): string | null {

@@ -1,4 +1,5 @@
 import type { ListingQuery } from '../../domain/query.ts'
+import type { Reader } from '../../domain/reader.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import {
   beforePlace,
@@ -6,26 +7,49 @@ import {
   type MergedPosition,
   type PricePosition,
 } from '../../domain/source/position.ts'
+import type { Item } from '../../domain/source/reading.ts'
 import type { PricedItem, PriceOrder } from '../../domain/source/selection.ts'
 import { inSpan } from '../../domain/trace.ts'
 import type { Deciders, OpenDeciders } from '../deciders.ts'
-import { type MergedItem, mergeItem } from '../merged-item.ts'
+import { type MergedItem, mergeItem, shownPrice } from '../merged-item.ts'
 import { Repeats } from '../repeats.ts'
 import { type SelectedSource, selectSources } from '../selected-source.ts'
-import { type Outcome, rankSources } from '../sources.ts'
+import { type MergeSettings, type Outcome, rankSources } from '../sources.ts'
+import { comparisonIn } from './item-price.ts'
+import { outliersBelow } from './outliers.ts'
+import type { Bound, PriceBounds } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
 /** Where a sequence by price continues. */
 export type PricePoint = {
   /** Names of the groups, as for the first page. */
   groups: readonly string[]
+  /** Of the first page: what they mark comes last on every page. */
+  bounds: readonly Bound[]
   /** The last visited copy: the `nth` of its source at that place. */
-  after: PricePosition & MergedPosition & { isUnchecked: boolean }
+  after: PricePosition & MergedPosition & { part: number }
+}
+
+/** Parts of a sequence, one after the other. */
+const PARTS = [
+  { isUnchecked: false, isOutlier: false },
+  { isUnchecked: false, isOutlier: true },
+  { isUnchecked: true, isOutlier: false },
+  { isUnchecked: true, isOutlier: true },
+] as const
+type Part = (typeof PARTS)[number]
+
+type SequenceOptions = {
+  by: ByPrice
+  from?: PricePoint | null
+  openDeciders: OpenDeciders
+  reader: Reader
+  settings: MergeSettings
 }
 
 /**
- * By price: the merge of all sources, each less the listings that better sources have. Copies that a better source, which
- * is away, might decide about come after all others. All sources are selected first.
+ * By price: the merge of all sources, each less the listings that better sources have. Outliers come after all others, and behind
+ * these copies that a better source, which is away, might decide about. All sources are selected first.
  */
 export class PriceSequence {
   readonly #sources: readonly NamedSource[]
@@ -34,7 +58,11 @@ export class PriceSequence {
   readonly #repeats = new Repeats()
   readonly #by: ByPrice
   readonly #openDeciders: OpenDeciders
-  #opened: { deciders: Deciders; byRank: readonly SelectedSource[] } | null = null
+  readonly #reader: Reader
+  readonly #settings: MergeSettings
+  /** Of the first page; `null` on it. */
+  readonly #kept: readonly Bound[] | null
+  #opened: Opened | null = null
   /** `null` until the sources are selected. */
   #groups: readonly string[] | null
   #order: PriceOrder
@@ -43,13 +71,16 @@ export class PriceSequence {
   constructor(
     sources: readonly NamedSource[],
     query: ListingQuery,
-    { by, from = null, openDeciders }: { by: ByPrice; from?: PricePoint | null; openDeciders: OpenDeciders },
+    { by, from = null, openDeciders, reader, settings }: SequenceOptions,
   ) {
     this.#sources = sources
     this.#ranked = rankSources(sources)
     this.#query = query
     this.#by = by
     this.#openDeciders = openDeciders
+    this.#reader = reader
+    this.#settings = settings
+    this.#kept = from?.bounds ?? null
     this.#groups = from?.groups ?? null
     this.#order = orderOf(this.#groups ?? [], by)
     this.#after = from?.after ?? null
@@ -61,9 +92,9 @@ export class PriceSequence {
     return this.#sources.flatMap((source) => selected.filter((one) => one.source === source))
   }
 
-  /** All matches of each source, by rank; empty before the first listings are taken. */
-  get selected(): readonly SelectedSource[] {
-    return this.#opened?.byRank ?? []
+  /** `null` before the first listings are taken. */
+  get bounds(): PriceBounds | null {
+    return this.#opened?.bounds ?? null
   }
 
   get order(): PriceOrder {
@@ -76,7 +107,9 @@ export class PriceSequence {
   }
 
   get resumePoint(): PricePoint | null {
-    return this.#after === null ? null : { groups: this.#groups ?? [], after: this.#after }
+    if (this.#after === null) return null
+    const bounds = this.#kept ?? this.#opened?.bounds.marking() ?? []
+    return { groups: this.#groups ?? [], bounds, after: this.#after }
   }
 
   /** Distinct matches. */
@@ -105,7 +138,9 @@ export class PriceSequence {
     if (this.#opened !== null) return
     const deciders = await this.#openDeciders(this.#ranked, this.#query, signal)
     const byRank = await selectSources(this.#ranked, deciders, signal)
-    this.#opened = { deciders, byRank }
+    const bounds = await this.#settings.boundsOf(this.#reader, byRank)
+    const outliersOf = this.#kept === null ? bounds.outliersOf : outliersBelow(this.#kept, this.#settings)
+    this.#opened = { deciders, byRank, bounds, outliersOf }
     if (this.#groups !== null) return
     const offers = byRank.flatMap(({ selection }) => selection?.offers(this.#by.tokens) ?? [])
     this.#groups = nameGroups(offers, this.#by)
@@ -120,25 +155,26 @@ export class PriceSequence {
     const visits = Array.from(this.#copiesBehind(this.#after).take(count))
     const last = visits.at(-1)
     if (last !== undefined) {
-      const { place, source, nth, isUnchecked } = last
-      this.#after = { ...place, rank: source.rank, nth, isUnchecked }
+      const { place, source, nth, part } = last
+      this.#after = { ...place, rank: source.rank, nth, part }
     }
     return visits
   }
 
   *#copiesBehind(after: PricePoint['after'] | null): Generator<Visit, void> {
-    for (const isUnchecked of [false, true]) {
-      if (after?.isUnchecked && !isUnchecked) continue
-      const start = after?.isUnchecked === isUnchecked ? after : null
+    for (const [part, { isUnchecked, isOutlier }] of PARTS.entries()) {
+      if (after !== null && after.part > part) continue
+      const start = after?.part === part ? after : null
       const streams = (this.#opened?.byRank ?? []).flatMap((source) =>
-        this.#mayHave(source, isUnchecked) ? [this.#copiesOf(source, start, isUnchecked)] : [],
+        this.#mayHave(source, { isUnchecked, isOutlier }) ? [this.#copiesOf(source, start, part)] : [],
       )
       yield* mergeByPrice(streams)
     }
   }
 
-  #mayHave({ selection, rank, source }: SelectedSource, isUnchecked: boolean): boolean {
+  #mayHave({ selection, rank, source }: SelectedSource, { isUnchecked, isOutlier }: Part): boolean {
     if (selection === null) return false
+    if (isOutlier && (this.#kept ?? this.#opened!.bounds.marking()).length === 0) return false
     const isUnknown = this.#opened!.deciders.isUnknown(rank)
     return isUnknown === isUnchecked || (!isUnknown && source.mayRepeat === true)
   }
@@ -147,8 +183,9 @@ export class PriceSequence {
   *#copiesOf(
     source: SelectedSource,
     after: PricePoint['after'] | null,
-    isUnchecked: boolean,
+    part: number,
   ): Generator<Visit, void> {
+    const { isUnchecked, isOutlier } = PARTS[part]!
     const isUnknown = this.#opened!.deciders.isUnknown(source.rank)
     const isPassed = after !== null && source.rank < after.rank
     const passed = source.rank === after?.rank ? after.nth : 0
@@ -157,11 +194,22 @@ export class PriceSequence {
     let last: PricePosition | null = null
     for (const { item, place } of source.selection!.byPrice(this.#order, from)) {
       if ((isUnknown || (item.origin?.unchecked ?? []).length > 0) !== isUnchecked) continue
+      if (this.#isOutlier(item, source) !== isOutlier) continue
       nth = last !== null && comparePositions(place, last) === 0 ? nth + 1 : 1
       last = place
       const compared = after === null ? 1 : comparePositions(place, after)
-      if (compared > 0 || (compared === 0 && nth > passed)) yield { item, place, source, nth, isUnchecked }
+      if (compared > 0 || (compared === 0 && nth > passed)) yield { item, place, source, nth, part }
     }
+  }
+
+  /** By the price that is shown. */
+  #isOutlier(item: Item, { source }: SelectedSource): boolean {
+    const { outliersOf } = this.#opened!
+    if (outliersOf(item, source.name).length === 0) return false
+    return (
+      shownPrice(item, source.name, comparisonIn(this.#order), { ...this.#settings, outliersOf })?.outlier ===
+      true
+    )
   }
 
   /** What a look-up could not check comes last in its page. */
@@ -185,7 +233,14 @@ export class PriceSequence {
 }
 
 /** `nth`: among the copies of its source at that place, of which a gateway may have several. */
-type Visit = PricedItem & { source: SelectedSource; nth: number; isUnchecked: boolean }
+type Visit = PricedItem & { source: SelectedSource; nth: number; part: number }
+
+type Opened = {
+  deciders: Deciders
+  byRank: readonly SelectedSource[]
+  bounds: PriceBounds
+  outliersOf: PriceBounds['outliersOf']
+}
 
 /** Of equal places the best source's comes first. */
 function* mergeByPrice(streams: readonly Generator<Visit, void>[]): Generator<Visit, void> {

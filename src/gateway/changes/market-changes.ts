@@ -11,9 +11,8 @@ import { comparisonWith } from '../by-price/item-price.ts'
 import type { PriceBounds } from '../by-price/price-bounds.ts'
 import type { MarketParts } from '../market-parts.ts'
 import type { CheckedQuery } from '../market-query.ts'
-import type { MergedItem } from '../merged-item.ts'
+import { describeItem, type MergedItem } from '../merged-item.ts'
 import { questionOf } from '../pages.ts'
-import { describeShown } from '../sequence.ts'
 import { type MergeSettings, rankSources, visibleSources } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { type LoggedEntry, nameOf } from './change-log.ts'
@@ -251,7 +250,7 @@ function changeOf(
   const merged = shownListings(view, listingId).get(key)
   if (merged !== undefined) {
     const { priceLimit } = view.query
-    const shown = describeShown(merged, priceLimit && comparisonWith(priceLimit), settings)
+    const shown = describeItem(merged, settings, priceLimit && comparisonWith(priceLimit))
     return { kind: 'listing', key, listingId, publisher, merged: shown }
   }
   // What a source without an answer had is not removed, unless it was gone before.

@@ -8,7 +8,7 @@ import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { countUnchecked } from '../../gateway/source-report.ts'
 import { at, type JsonObject, parseObject } from '../../json/value.ts'
-import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
+import { describeOutliers, describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { type Family, familiesOf, renderLines } from '../listing-line.ts'
 import { describeMatches, describeUnchecked, shownValue } from '../notices.ts'
 import { plainName, quoted } from '../quoted.ts'
@@ -90,11 +90,9 @@ async function describeLines(
   const left = asked.cursor === null && page.isTotalExact ? `${total - length} more match` : 'More match'
   const more = nextCursor === undefined ? [] : [`${left}: pass cursor to continue.`]
   return {
-    notice: [
-      await describePage(market, query, page, shown, request),
-      ...describeOutliers(page),
-      ...more,
-    ].join(' '),
+    notice: [await describePage(market, query, page, shown, request), ...describeLeftOut(page), ...more].join(
+      ' ',
+    ),
     lines: [
       ...(nextCursor === undefined ? [] : [`cursor: ${nextCursor}`]),
       ...renderLines(families),
@@ -119,13 +117,10 @@ const MAX_WANTED = 64
 const readItem = (item: MergedItem): JsonObject => parseObject(renderItem(item).toString())
 
 /** What lines leave out. */
-function describeOutliers({ items }: Page): string[] {
+function describeLeftOut({ items }: Page): string[] {
   const { length } = items.filter(({ price }) => price?.outlier === true)
   if (length === 0) return []
-  const them = length === 1 ? 'it' : 'them'
-  return [
-    `Left out: ${plural(length, 'offer')} below 1 % of the median price of the model, probably bait; detail "full" has ${them}.`,
-  ]
+  return [`Left out: ${describeOutliers(length)}; detail "full" has ${length === 1 ? 'it' : 'them'}.`]
 }
 
 /** Reads on where families and outliers leave room: as many listings as make at most `limit` lines. */

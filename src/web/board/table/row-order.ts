@@ -61,7 +61,7 @@ function gatewayOrder(order: GatewayOrder, { view: { query }, listingView, price
 const gatewayOrderIn = (query: Query): string =>
   `${parameterOf(query, 'sort') ?? 'newest'} ${parameterOf(query, 'price_per') ?? 'gpu'}`
 
-/** The whole of the rows. Those without a value are last in both directions. */
+/** The whole of the rows. Those without a value, and by price outliers, are last in both directions. */
 export function inOrder(rows: readonly ListingRow[], { view, isWhole }: Sorting): readonly ListingRow[] {
   const { order, query } = view
   if (!isWhole || order === null) return rows
@@ -69,7 +69,9 @@ export function inOrder(rows: readonly ListingRow[], { view, isWhole }: Sorting)
   const key = typeof kind === 'object' ? kind : null
   if (key === null && order.by !== REVERSED.by) return rows
   const isByPrice = parameterOf(query, 'sort') === 'price'
-  const places = new Map(rows.map((row, n) => [row, isByPrice && row.compared === null ? null : n]))
+  const places = new Map(
+    rows.map((row, n) => [row, isByPrice && (row.compared === null || row.isOutlier) ? null : n]),
+  )
   const keyOf = key?.of ?? ((row: ListingRow) => places.get(row) ?? null)
   return rows.toSorted((a, b) => {
     const [one, other] = order.isDescending ? [keyOf(b), keyOf(a)] : [keyOf(a), keyOf(b)]

@@ -183,18 +183,21 @@ test('prices: a gateway prices every listing of pages, streams and look-ups, in 
   }
 })
 
-test('prices: an outlier is marked, keeps its place, and is left out of what a model costs', async (t) => {
+test('prices: an outlier is of a model in any spelling, in its own symbol, and of each price_per', async (t) => {
   const spellings = ['H200', 'NVIDIA H200 141GB', 'h200']
-  const priced = (count: number, model: string, micros: number) =>
-    Array.from({ length: count }, (_, n): [string, object] => [
-      `${model}-${n}`,
-      { ...terms(String(micros + n)), offer_resource: { gpu_model: spellings[n % 3], gpu_count: 1 } },
-    ])
+  const sold = (storefront: string, offer: object) => ({ storefront_url: `http://${storefront}/`, ...offer })
+  const usual = Array.from({ length: 5 }, (_, n): [string, object] => [
+    `usual-${n}`,
+    sold(`seller-${n}`, {
+      ...terms(String(2_000_000 + n)),
+      offer_resource: { gpu_model: spellings[n % 3], gpu_count: 1 },
+    }),
+  ])
   const offers = Object.fromEntries<object>([
-    ...priced(5, 'usual', 2_000_000),
+    ...usual,
     // The lower median of all seven is 2.000001.
-    ['bait', terms('20000')],
-    ['least', terms('20001')],
+    ['bait', sold('bait', terms('20000'))],
+    ['least', sold('least', terms('20001'))],
     ['other', { ...terms('1'), offer_resource: { gpu_model: 'T4', gpu_count: 1 } }],
     ['token', terms('1', 1, `0x${'c'.repeat(40)}`)],
   ])
@@ -210,7 +213,7 @@ test('prices: an outlier is marked, keeps its place, and is left out of what a m
   const { listing } = (await gateway.get('/listings/bait')).json() as { listing: Row }
   t.deepEqual(markedIn([listing]), ['bait'])
   const byPrice = await rowsOf(gateway, 'gpu=H200&sort=price&price_token=USDC&price_per=gb')
-  t.deepEqual([idsOf(byPrice)[0], markedIn(byPrice)], ['bait', ['bait']])
+  t.deepEqual([idsOf(byPrice).at(-1), markedIn(byPrice)], ['bait', ['bait']])
   t.deepEqual(idsOf(await rowsOf(gateway, 'gpu=H200&price_token=USDC&price_max=0.02')), ['bait'])
   for (const per of ['gpu', 'offer', 'gb']) {
     const answer = (await gateway.get(`/facets?gpu=H200&prices_by=gpu&price_per=${per}`)).json() as Facets
@@ -222,10 +225,14 @@ test('prices: an outlier is marked, keeps its place, and is left out of what a m
   }
 })
 
-test('prices: what makes an outlier is counted over all that a reader may see, from five offers on', async (t) => {
+test('prices: what makes an outlier is counted over all that a reader may see', async (t) => {
   const offers = (name: string, count: number, micros: number) =>
     Array.from({ length: count }, (_, n) =>
-      listingText({ listing_id: `${name}-${n}`, ...terms(String(micros)) }),
+      listingText({
+        listing_id: `${name}-${n}`,
+        storefront_url: `http://${name}-${n}.example/`,
+        ...terms(String(micros)),
+      }),
     )
   const open = await startFake(t, { items: [...offers('a', 3, 2_000_000), ...offers('bait', 1, 1)] })
   const secret = await startFake(t, { items: offers('b', 2, 2_000_000) })

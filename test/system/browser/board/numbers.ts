@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
 import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { idsByPrice, listingsOf, OUTLIER_CASES } from '../../../helpers/outlier-cases.ts'
 import { test } from '../in-chromium.ts'
 import { escrow, machine, rowsOf, waitForCount } from './federation.ts'
 
@@ -166,28 +167,31 @@ test.serial('board: in place of an empty page the closest listings, with what di
   t.deepEqual(page.faults, [])
 })
 
-test.serial('board: a price that is too low to be meant is marked, and leads nothing', async (t) => {
-  const offers = Array.from({ length: 6 }, (_, n) =>
-    listingText({ ...machine(`usual-${n}`, { gpu_count: 1 }), ...rent }),
-  )
-  const bait = listingText({ ...machine('bait', { gpu_count: 1 }), accepted_escrows: [escrow('1')] })
-  const fake = await startFake(t, { items: [...offers, bait].sort() })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
-  await whenReady(gateway)
-  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await page
-    .locator('.facts-line', {
-      hasText: /7 GPUs · *2\.00 – 2\.00 USDC .*\(6 offers; 1 far below the median left out\)/s,
-    })
-    .waitFor()
-  t.regex(
-    (await page.locator('.sentence').textContent()) ?? '',
-    /^Cheapest 2\.00 .* Not counted: 1 price below 1 %/,
-  )
-  await page.locator('.plot summary', { hasText: 'without 1 price far below the median' }).waitFor()
-  t.is(await page.locator('table.listings .flag', { hasText: 'far below the median' }).count(), 1)
-  t.deepEqual(page.faults, [])
-})
+for (const one of OUTLIER_CASES)
+  test.serial(`board: ${one.name}: marked, last by price, and leads nothing`, async (t) => {
+    const { outliers } = one
+    const fake = await startFake(t, { items: listingsOf(one) })
+    const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+    const page = await openWatched(t, t.context.browser, `${gateway.url}/?sort=price&price_token=USDC`)
+    const ids = idsByPrice(one)
+    await waitForCount(page, `${ids.length} listings`)
+    const flags = page.locator('table.listings .flag', { hasText: 'far below the median' })
+    await rowsOf(page)
+      .nth(ids.length - 1)
+      .waitFor()
+    t.is(await flags.count(), outliers.length)
+    const isMarked = await rowsOf(page).evaluateAll((rows) =>
+      rows.map((row) => row.textContent?.includes('far below the median')),
+    )
+    t.deepEqual(
+      isMarked,
+      ids.map((id) => outliers.includes(id)),
+    )
+    const sentence = (await page.locator('.sentence').textContent()) ?? ''
+    t.is(sentence.includes(`Not counted: ${outliers.length} price`), outliers.length > 0, sentence)
+    t.is((await page.getByText(/without \d+ prices? far below the median/).count()) > 0, outliers.length > 0)
+    t.deepEqual(page.faults, [])
+  })
 
 test.serial('board: counts without a registry that is too large are at least that', async (t) => {
   const large = await startFake(t, { items: items.slice(0, 3) })
