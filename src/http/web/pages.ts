@@ -13,7 +13,8 @@ const BOARD: Page = {
     '<p class="tagline">Machines and API credits for rent, from independent registries. Sellers are paid through on-chain escrow; ' +
     'entrepot only lists them.</p>',
   withoutScript:
-    'The board needs JavaScript. The same market is at <a href="listings">listings</a>, as JSON.',
+    'The board needs JavaScript. Programs and agents put the query of this address behind <a href="listings">listings</a>, for offers, or ' +
+    'behind <a href="facets">facets</a>, for counts and prices, both as JSON; tools for agents are at <code>mcp</code>.',
   entry: 'web/board',
   styles: ['web/base.css', 'web/board.css', 'web/listings.css', 'web/sheet.css'],
 }

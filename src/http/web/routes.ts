@@ -3,7 +3,7 @@ import { lazy } from '../../domain/lazy.ts'
 import { EntrepotError } from '../../errors.ts'
 import { prefersToJson } from '../middleware/accept.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
-import type { Route } from '../route.ts'
+import type { HandlerResponse, Route } from '../route.ts'
 import { PAGES, type Page, renderShell } from './pages.ts'
 import type { Site } from './site.ts'
 
@@ -15,7 +15,7 @@ export const webRoutes = (site: ReadSite): Route[] => [
   assetRoute(site),
 ]
 
-/** Only for an `Accept` that names HTML (RFC 9110 section 12.1): for programs it is a 404. */
+/** Only for an `Accept` that names HTML (RFC 9110 section 12.1). Programs are led from the board to the listings, and get a 404 else. */
 function pageRoute(page: Page, site: ReadSite): Route {
   const { path, summary } = page
   const shell = lazy(async () => {
@@ -28,21 +28,38 @@ function pageRoute(page: Page, site: ReadSite): Route {
     gate: 'none',
     summary,
     description:
-      'Only if `Accept` prefers `text/html`. The page contains no data: its script requests the other routes.',
+      'Only if `Accept` prefers `text/html`. The page contains no data: its script requests the other routes.' +
+      (path === '/' ? ' Programs are led to `GET /listings` with the same query.' : ''),
     responses: {
       200: { description: 'The page', schema: z.string(), type: 'text/html' },
       304: NOT_MODIFIED,
-      ...(path === '/' ? {} : { 308: { description: 'The path without the trailing slash' } }),
+      ...(path === '/'
+        ? { 303: { description: 'The listings of the same query', schema: z.object({ detail: z.string() }) } }
+        : { 308: { description: 'The path without the trailing slash' } }),
     },
-    problems: [404],
+    problems: path === '/' ? [] : [404],
     handle: async (request) => {
-      if (!prefersToJson('text/html', request.listHeader('accept')))
-        throw new EntrepotError('not_found', path === '/' ? 'Not Found' : PAGE_ONLY, { headers: VARY_ACCEPT })
+      if (!prefersToJson('text/html', request.listHeader('accept'))) {
+        if (path === '/') return listingsOf(request.queryString)
+        throw new EntrepotError('not_found', PAGE_ONLY, { headers: VARY_ACCEPT })
+      }
       // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
       if (path !== '/' && request.path.endsWith('/'))
         return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
       return shell()
     },
+  }
+}
+
+/** An agent that fetches the address of the board, or a person with curl. */
+function listingsOf(query: string): HandlerResponse {
+  const parameters = String(new URLSearchParams(query))
+  const address = parameters === '' ? 'listings' : `listings?${parameters}`
+  const detail = `This address is a page for browsers. Programs ask GET /${address}; /openapi.json has all routes, and POST /mcp has tools for agents.`
+  return {
+    status: 303,
+    headers: { ...VARY_ACCEPT, Location: address },
+    body: Buffer.from(`${JSON.stringify({ detail })}\n`),
   }
 }
 

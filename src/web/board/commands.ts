@@ -34,6 +34,19 @@ export const listingCommandLine = (
   name: 'listing' | 'review' = 'listing',
 ): string | null => pasteable(`entrepot ${name} -r ${shellQuote(registryUrl(base))} -- ${shellQuote(id)}`)
 
+/** The same question for an agent's tool. */
+export function agentCall(query: readonly QueryParameter[]): string {
+  const filters: [string, unknown][] = []
+  const others: [string, unknown][] = []
+  for (const [name, value] of query)
+    if (name === 'status') others.push([name, value || 'all'])
+    else if (name === 'sources') others.push([name, value.split(',')])
+    else if (name === 'testnet') others.push([name, value === 'true'])
+    else if (name === 'publisher' || PRICE_FLAGS.has(name)) others.push([name, value])
+    else if (!GATEWAY_ONLY.has(name)) filters.push([name, value])
+  return `search_listings ${JSON.stringify({ filters: Object.fromEntries(filters), ...Object.fromEntries(others) })}`
+}
+
 const pasteable = (command: string): string | null => (safeText(command) === command ? command : null)
 
 /** The command line has its own options for these. */

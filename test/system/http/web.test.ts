@@ -7,15 +7,17 @@ import { startProcess } from '../../helpers/service-process.ts'
 
 const HTML = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
-test('pages: a browser gets the board at /, other clients 404', async (t) => {
+test('pages: a browser gets the board at /, and other clients are led to the listings of the same query', async (t) => {
   const service = await startRegistry(t)
   const page = await service.get('/', HTML)
   t.is(page.status, 200)
+  t.regex(page.text, /<noscript>.*href="listings".*href="facets".*mcp/)
   t.is(page.headers.get('content-type'), 'text/html; charset=utf-8')
   for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.9', 'text/html;q=0']) {
-    const reply = await service.get('/', { Accept: accept })
-    t.is(reply.status, 404, accept)
-    t.is(reply.json().detail, 'Not Found')
+    const reply = await service.get('/?gpu=H200&region=Oslo,%20NO', { Accept: accept })
+    t.is(reply.status, 303, accept)
+    t.is(reply.headers.get('location'), 'listings?gpu=H200&region=Oslo%2C+NO')
+    t.regex(String(reply.json().detail), /GET \/listings\?gpu=H200/)
     t.regex(reply.headers.get('vary') ?? '', /Accept/)
   }
 })

@@ -3,11 +3,13 @@ import type { TokenTable } from '../../../domain/price/token.ts'
 import { CopyButton } from '../../common/copy-button.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
+import { agentCall, listingAddress } from '../commands.ts'
 import { modelsOfRows, type PricedModels } from '../model-prices.ts'
 import { chainName, safeUnit, shortAmount, unknownUnits } from '../prices.ts'
 import type { FacetCounts } from '../state/facets.ts'
 import type { Listings } from '../state/listings.ts'
 import { leadingRow, type PriceRow } from '../state/market-prices.ts'
+import { matchString, type Query, queryString } from '../view.ts'
 
 type FactsProps = {
   facets: FacetCounts
@@ -58,14 +60,24 @@ export const Sentence = ({ facets: { market, total } }: Pick<FactsProps, 'facets
 
 const MAX_CHARS = 1000
 
-type AgentCopyProps = Pick<FactsProps, 'facets'> & { loadedAt: number | null }
+type AgentCopyProps = Pick<FactsProps, 'facets' | 'listings'> & { query: Query; loadedAt: number | null }
 
 /** The answer in words, with all that another reader needs to ask it again. */
-export function AgentCopy({ facets, loadedAt }: AgentCopyProps) {
+export function AgentCopy({ facets, listings: { rows }, query, loadedAt }: AgentCopyProps) {
   const copied = (): string => {
     const facts = document.querySelector('.summary')?.textContent ?? ''
     const at = new Date(loadedAt ?? Date.now()).toISOString()
-    return `${facets.market.summary ?? facts.replace(/\s+/g, ' ').trim()}\n${location.href}\nRead at ${at}`
+    const { href: base } = new URL('.', location.href)
+    const [first] = rows
+    return [
+      facets.market.summary ?? facts.replace(/\s+/g, ' ').trim(),
+      ...(first === undefined ? [] : [`First listing: ${base}${listingAddress(first)}`]),
+      `All listings as JSON: ${base}listings?${queryString(query)}`,
+      `Counts and prices as JSON: ${base}facets?${matchString(query)}`,
+      `Over MCP at ${base}mcp: ${agentCall(query)}`,
+      `Page: ${location.href}`,
+      `Read at ${at}`,
+    ].join('\n')
   }
   return html`<${CopyButton} text=${copied} label="for my agent">Copy for my agent<//>`
 }

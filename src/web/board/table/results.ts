@@ -81,7 +81,7 @@ export function Results(props: ResultsProps) {
     <div class="tools row">
       <${SortChoice} ...${{ navigation, sorting }} />
       <${CopyButton} text=${() => location.href} label="link of this search">Copy link<//>
-      <${AgentCopy} ...${{ facets, loadedAt }} />
+      <${AgentCopy} ...${{ facets, listings, loadedAt }} query=${navigation.view.query} />
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens, csvNotes(listings)))}>CSV</button>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('json', listingsJson)}>JSON</button>
       <label class="choice"><input type="checkbox" checked=${isFollowing} onChange=${() => setFollowing(!isFollowing)} /> watch for changes</label>

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { agentAt } from '../../../helpers/agent.ts'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
 import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
@@ -132,7 +133,12 @@ test.serial('board: money is by symbol, GPUs are of all, models have prices of a
   await page.getByRole('button', { name: 'Copy for my agent' }).click()
   await page.getByText('Copied').waitFor()
   const copied = String(await page.evaluate('navigator.clipboard.readText()'))
-  t.regex(copied, /^Cheapest 1\.75 USDC.*\nhttp:.*\nRead at 20/)
+  t.regex(copied, /^Cheapest 1\.75 USDC.*\nFirst listing: http.*\n.*\n.*\n.*\nPage: http.*\nRead at 20/)
+  const addresses = [...copied.matchAll(/^(?!Page|Over).*: (http\S+)$/gm)].map(([, address]) => address!)
+  t.is(addresses.length, 3)
+  for (const address of addresses) t.is((await fetch(address)).status, 200, address)
+  const [, tool = '', input = ''] = /: (\w+) (\{.*\})$/m.exec(copied) ?? []
+  t.false((await (await agentAt(t, gateway.url)).call(tool, JSON.parse(input))).isError)
   const line = page.locator('.prices').getByRole('row', { name: /^H200/ })
   const drawn = async () => (await line.getByRole('cell').allTextContents()).slice(0, 4)
   t.deepEqual(await drawn(), ['5', '1.75', '2.00', '3.73'])
