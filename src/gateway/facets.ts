@@ -12,7 +12,8 @@ import { suggestFilter } from '../filter-spec/suggest-filter.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
 import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
-import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
+import type { FacetJson, NotCounted, PriceRangeJson } from '../wire/facets.ts'
+import { countLeftOut } from './by-price/count-left-out.ts'
 import { countLeastGpus, countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
 import { type Deciders, decidersOf } from './deciders.ts'
@@ -48,6 +49,8 @@ export type MergedFacets = Reports & {
   /** Different publishers. */
   sellers: number
   areBoundsCurrent: () => boolean
+  /** What the leading price leaves out. */
+  countLeftOut: () => Promise<NotCounted>
 }
 
 /** Counted where `by` is absent, as far as the vocabulary has them. */
@@ -93,6 +96,7 @@ export async function readFacets(
   const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
   const reports = reportOutcomes(outcomes, new Map(), settings, query.explain)
   assertAnswerable({ ...reports, total }, request)
+  const ranges = rangesOf(counts, outliers, { per, tokens, leastGpus })
   const facets = by.map((field) => {
     if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
     const n = fields.indexOf(field)
@@ -106,10 +110,12 @@ export async function readFacets(
     isTotalExact: isExact(outcomes, deciders),
     gpus: sum(counts, ({ gpus }) => gpus),
     facets: Object.fromEntries(facets),
-    prices: rangesOf(counts, outliers, { per, tokens, leastGpus }),
+    prices: ranges,
     outliers: outliers.listings,
     sellers: new Set(selected.flatMap(({ selection }) => [...(selection?.sellers() ?? [])])).size,
     areBoundsCurrent: bounds.isCurrent,
+    countLeftOut: () =>
+      inTurns(countLeftOut(selected, { prices: ranges, grouping: prices, bounds, settings }), caller),
     ...reports,
   }
 }

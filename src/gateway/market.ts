@@ -5,7 +5,7 @@ import { maySee, SEES_ALL } from '../domain/reader.ts'
 import { EntrepotError } from '../errors.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
-import type { FacetJson } from '../wire/facets.ts'
+import type { FacetJson, NotCounted } from '../wire/facets.ts'
 import type { SourceNote } from '../wire/source.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
@@ -87,7 +87,8 @@ export type Page = MergedPage &
     nearMisses: readonly NearMiss[] | undefined
     changesPosition: string | undefined
   }
-type MarketFacets = MergedFacets & Announced & Pick<Hints, 'unplaced'> & { isCurrent: Validity }
+type MarketFacets = MergedFacets &
+  Announced & { notCounted: NotCounted } & Pick<Hints, 'unplaced'> & { isCurrent: Validity }
 
 /** The filters do not wait long for their counts. */
 const COUNT_MS = 2000
@@ -242,6 +243,7 @@ async function readMarketFacets(
   return {
     ...facets,
     unplaced,
+    notCounted: await counted.countLeftOut(),
     hasPrivate: isPrivateHidden(request),
     isCurrent: validityOf(facets, hasFilters ? spec : null, parts.clock),
   }

@@ -3,7 +3,7 @@ import { readableAmount, unitName } from '../domain/price/price-key.ts'
 import { formatAge } from '../domain/timestamp.ts'
 import { describeAnswered, haveAllAnswered } from './describe-answered.ts'
 import { describeMissing } from './describe-missing.ts'
-import type { PriceRangeJson } from './facets.ts'
+import type { NotCounted, PriceRangeJson } from './facets.ts'
 import type { SourceReport } from './source.ts'
 
 type Described = {
@@ -11,8 +11,8 @@ type Described = {
   /** `at_most`: a source was not read to its end. */
   total_is?: 'at_most' | undefined
   sellers?: number | undefined
-  outliers?: number | undefined
   prices: readonly PriceRangeJson[]
+  not_counted: NotCounted
   sources: readonly SourceReport[]
   /** Whether there are private sources that the reader does not see, where the operator says so. */
   private_sources?: true | undefined
@@ -36,14 +36,18 @@ export function describeSummary(described: Described): string {
   ].join(' ')
 }
 
+/** In a known token that is worth something; `undefined` without any. */
+export const leadingPrice = (prices: readonly PriceRangeJson[]): PriceRangeJson | undefined =>
+  prices.find(({ symbol, testnet }) => symbol !== undefined && testnet !== true)
+
 /** The same without the sources: the leading price, and what it does not count. */
 export function describeCost(described: Described): string[] {
   const { total, total_is, sellers, prices } = described
-  const lead = prices.find(({ symbol, testnet }) => symbol !== undefined && testnet !== true)
+  const lead = leadingPrice(prices)
   const bound = total_is === undefined ? '' : 'at most '
   const by = sellers === undefined || total === 0 ? '' : ` by ${bound}${plural(sellers, 'seller')}`
   const all = `${bound}${plural(total, 'listing')}${by}`
-  const left = leftOut(described, lead)
+  const left = leftOut(described)
   return [
     lead === undefined
       ? `${all}, none with a price in a known token.`.replace(/^a/, 'A')
@@ -63,28 +67,22 @@ function describeLead(
   return `Cheapest ${low} ${symbol}/${unitName(unit, per)}${taken}, median ${middle}, of ${counted}.`
 }
 
-/** What the leading price does not count, in words. */
-function leftOut(
-  { prices, outliers = 0, private_sources: hidden }: Described,
-  lead: PriceRangeJson | undefined,
-): string[] {
-  const kinds = { tests: 0, others: 0, whole: 0 }
-  for (const row of prices)
-    if (row === lead) continue
-    else if (row.testnet === true) kinds.tests += row.offers
-    else if (lead !== undefined && isWhole(row, lead)) kinds.whole += row.offers
-    else kinds.others += row.offers
-  const counts: [count: number, words: string][] = [
-    [outliers, `${plural(outliers, 'price')} below 1 % of the median of its model`],
-    [kinds.tests, `${plural(kinds.tests, 'price')} of test networks`],
-    [kinds.whole, `${plural(kinds.whole, 'price')} of offers without GPUs`],
-    [kinds.others, `${plural(kinds.others, 'price')} in other units or tokens`],
-    [hidden === true ? 1 : 0, 'private Registries'],
-  ]
-  return counts.flatMap(([count, words]) => (count === 0 ? [] : words))
+const LEFT_OUT: Readonly<Record<keyof NotCounted, readonly [noun: string, rest: string]>> = {
+  outlier: ['price', 'below 1 % of the median of its model'],
+  testnet: ['price', 'of test networks'],
+  whole: ['price', 'of offers without GPUs'],
+  unsized: ['price', 'of GPUs of unknown size'],
+  other: ['price', 'in other units or tokens'],
+  unreadable: ['price', 'that cannot be read'],
+  none: ['listing', 'without a price'],
 }
 
-/** Of the same symbol and unit, and without GPUs. */
-function isWhole(row: PriceRangeJson, lead: PriceRangeJson): boolean {
-  return row.symbol === lead.symbol && row.unit === lead.unit && row.price_per === 'offer'
+/** What the leading price does not count, in words. */
+function leftOut({ not_counted, private_sources: hidden }: Described): string[] {
+  const counts = (Object.keys(LEFT_OUT) as (keyof NotCounted)[]).flatMap((reason) => {
+    const [noun, rest] = LEFT_OUT[reason]
+    const count = not_counted[reason]
+    return count ? [`${plural(count, noun)} ${rest}`] : []
+  })
+  return [...counts, ...(hidden === true ? ['private Registries'] : [])]
 }

@@ -52,6 +52,16 @@ const facet = z
   })
   .meta({ id: 'Facet', description: 'Listings per value. A listing counts once for each of its values' })
 
+const notCounted = z
+  .partialRecord(
+    z.enum(['outlier', 'testnet', 'whole', 'unsized', 'other', 'unreadable', 'none']),
+    z.int().describe('Listings'),
+  )
+  .meta({
+    id: 'NotCounted',
+    description: 'Matching listings that the leading price leaves out, each by one reason',
+  })
+
 export const unplacedSchema = z
   .record(z.string(), z.int())
   .optional()
@@ -77,6 +87,7 @@ export const facetsSchema = z
       .int()
       .optional()
       .describe('Listings with a price that `prices` leaves out as an outlier; absent for none'),
+    not_counted: notCounted,
     summary: z.string().describe('The leading price, and what it rests on, in one or two sentences'),
     private_sources: privateSourcesSchema,
     complete: z.boolean(),
@@ -86,4 +97,5 @@ export const facetsSchema = z
 
 export type FacetJson = z.infer<typeof facet>
 export type PriceRangeJson = z.infer<typeof priceRange>
+export type NotCounted = z.infer<typeof notCounted>
 export type FacetsJson = z.infer<typeof facetsSchema>

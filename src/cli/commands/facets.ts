@@ -45,7 +45,8 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
       const { total, gpus, sellers, facets, prices, unplaced, complete, sources } = answer
       const total_is = answer.isTotalExact ? undefined : ('at_most' as const)
       const outliers = answer.outliers || undefined
-      const counts = { total, total_is, gpus, sellers, outliers, facets, prices }
+      const not_counted = answer.notCounted
+      const counts = { total, total_is, gpus, sellers, outliers, not_counted, facets, prices }
       const summary = describeSummary({ ...counts, sources })
       await printData(terminal, options, { ...counts, summary, unplaced, complete, sources }, () =>
         marketTables(terminal, answer, summary),

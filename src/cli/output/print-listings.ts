@@ -1,4 +1,5 @@
 import { formatDuration } from '../../domain/duration.ts'
+import { hasRates } from '../../domain/price/payment-option.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
@@ -57,7 +58,8 @@ const columnsOf = (tokens: TokenTable): readonly ColumnOf<JsonObject>[] => [
     wholeWidth: 27,
     cell: (listing) => {
       const price = shownPrice(listing, tokens)
-      return price && `${priceText(price)}${isOutlier(listing) ? ' (bait?)' : ''}`
+      if (price === null) return hasRates(listing) ? 'not readable' : null
+      return `${priceText(price)}${isOutlier(listing) ? ' (bait?)' : ''}`
     },
   },
   { title: 'GPU/SERVICE', minWidth: 6, cell: offer('gpu_model', 'service_name') },
@@ -90,7 +92,9 @@ const columnsOf = (tokens: TokenTable): readonly ColumnOf<JsonObject>[] => [
 /** All prices, since a listing may accept several tokens, and the longest rent; then the members as YAML. */
 export async function listingSheet(row: string, tokens: TokenTable): Promise<string> {
   const listing = parseObject(row)
-  const prices = allPrices(listing, tokens).map(priceText).join(' or ') || 'no price advertised'
+  const prices =
+    allPrices(listing, tokens).map(priceText).join(' or ') ||
+    (hasRates(listing) ? 'price not readable' : 'no price advertised')
   const rent = longestRent(listing)
   const headline = [
     textAt(listing, 'listing_id') ?? '',

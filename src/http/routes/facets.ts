@@ -93,10 +93,11 @@ async function readFacets(
     answer
   const total_is = isTotalExact ? undefined : 'at_most'
   const outliers = answer.outliers || undefined
+  const not_counted = answer.notCounted
   const private_sources = answer.hasPrivate ? true : undefined
-  const summary = describeSummary({ total, total_is, sellers, outliers, prices, sources, private_sources })
-  const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers]))
-  const head = { total, total_is, gpus, sellers, outliers }
+  const summary = describeSummary({ total, total_is, sellers, not_counted, prices, sources, private_sources })
+  const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers, not_counted]))
+  const head = { total, total_is, gpus, sellers, outliers, not_counted }
   return {
     body: Buffer.from(
       JSON.stringify({ ...head, facets, prices, summary, unplaced, private_sources, complete, sources }),

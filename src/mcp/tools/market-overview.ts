@@ -5,7 +5,7 @@ import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { Hints } from '../../gateway/hints.ts'
 import { describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeCost } from '../../wire/describe-summary.ts'
-import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
+import type { FacetJson, NotCounted, PriceRangeJson } from '../../wire/facets.ts'
 import { describeMatches, REPLACED_COPIES } from '../notices.ts'
 import { plainName, quoted } from '../quoted.ts'
 import {
@@ -53,7 +53,9 @@ export const marketOverviewTool = defineTool({
     const count = counts.isTotalExact ? matches : `At most ${matches}`
     const notice = [
       await describeMatches(market, query, counts, count, request),
-      ...(counts.total === 0 ? [] : describeCost({ ...counts, total_is: totalIs(counts) })),
+      ...(counts.total === 0
+        ? []
+        : describeCost({ ...counts, not_counted: counts.notCounted, total_is: totalIs(counts) })),
       ...describeUnplaced(counts.unplaced),
       ...(counts.isTotalExact ? [] : [`Counts and prices may include ${REPLACED_COPIES}.`]),
     ].join(' ')
@@ -65,11 +67,11 @@ export const marketOverviewTool = defineTool({
 const totalIs = ({ isTotalExact }: Pick<MergedFacets, 'isTotalExact'>) =>
   isTotalExact ? undefined : 'at_most'
 
-type Counts = MergedFacets & Pick<Hints, 'unplaced'>
+type Counts = MergedFacets & Pick<Hints, 'unplaced'> & { notCounted: NotCounted }
 
 /** Completeness comes first, since clients may cut the end. */
 function shortened({ complete, sources, total, isTotalExact, facets, prices, ...counts }: Counts): object {
-  const { unplaced, gpus, sellers, outliers } = counts
+  const { unplaced, gpus, sellers, outliers, notCounted } = counts
   const entries = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
     { ...topValues(facet, MAX_VALUES), missing },
@@ -84,6 +86,7 @@ function shortened({ complete, sources, total, isTotalExact, facets, prices, ...
     unplaced,
     prices: prices.slice(0, MAX_PRICES),
     outliers: outliers || undefined,
+    not_counted: notCounted,
     facets: Object.fromEntries(entries),
   }
 }

@@ -1,8 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
+import { agentAt } from '../../../helpers/agent.ts'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
+import { runCli } from '../../../helpers/run-cli.ts'
 import { mintKey } from '../../../helpers/seller.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
@@ -223,6 +225,63 @@ test('prices: an outlier is of a model in any spelling, in its own symbol, and o
     if (per !== 'gb') t.is(answer.prices[0]?.least, '0.020001', per)
     t.regex(answer.summary, /Not counted: 1 price below 1 %/, per)
   }
+})
+
+test('prices: with the offers of the leading price, what is not counted is all that matches, each with its reason', async (t) => {
+  const offers = {
+    dear: terms('3000000'),
+    eight: terms('16800000', 8),
+    both: {
+      ...terms('2000000'),
+      accepted_escrows: [
+        ...terms('2000000').accepted_escrows,
+        {
+          chain_name: 'base',
+          literal_fields: { token: `0x${'c'.repeat(40)}` },
+          rates: { per: 'hour', value: '1' },
+        },
+      ],
+    },
+    strange: terms('1', 1, `0x${'c'.repeat(40)}`),
+    test: { ...terms('2000000', 1, '0x036cbd53842c5426634e7929541ec2318f3dcf7e') },
+    whole: { ...terms('3000000'), offer_resource: { gpu_model: 'H200' } },
+    unreadable: terms('2.10'),
+    absurd: terms('-1'),
+    none: { offer_resource: { gpu_model: 'H200', gpu_count: 1 }, accepted_escrows: [] },
+    credits: {
+      ...terms('5'),
+      accepted_escrows: [{ ...terms('5').accepted_escrows[0]!, rates: { per: 'token', value: '5' } }],
+    },
+  }
+  offers.test.accepted_escrows[0]!.chain_name = 'base_sepolia'
+  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
+  const fake = await startFake(t, { items: items.sort() })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const expected = { other: 2, testnet: 1, whole: 1, unreadable: 2, none: 1 }
+  const answer = (await gateway.get('/facets')).json() as Facets & { total: number; not_counted: object }
+  t.deepEqual(answer.not_counted, expected)
+  for (const per of ['gpu', 'offer', 'gb', 'tflop']) {
+    const { not_counted, prices, total } = (await gateway.get(`/facets?price_per=${per}`)).json() as {
+      not_counted: Record<string, number>
+      prices: { offers: number }[]
+      total: number
+    }
+    const sum = Object.values(not_counted).reduce((all, one) => all + one, 0)
+    t.is(prices[0]!.offers + sum, total, per)
+  }
+  t.regex(answer.summary, /of 3 of 10 listings/)
+  const not =
+    /Not counted: 1 price of test networks, 1 price of offers without GPUs, 2 prices in other units or tokens, 2 prices that cannot be read, 1 listing without a price\./
+  t.regex(answer.summary, not)
+  const agent = await agentAt(t, gateway.url)
+  t.regex((await agent.call('market_overview')).text, not)
+  t.regex((await runCli(['facets', '-r', gateway.url, '--table'])).stdout, not)
+  const { stdout } = await runCli(['listings', '-r', gateway.url, '--table'])
+  t.regex(stdout, /^unreadable +not readable /m)
+  t.regex(stdout, /^none +- /m)
+  const sheet = async (id: string) => (await runCli(['listing', '-r', gateway.url, id, '--table'])).stdout
+  t.regex(await sheet('absurd'), /^absurd {2}price not readable /)
+  t.regex(await sheet('none'), /^none {2}no price advertised /)
 })
 
 test('prices: what makes an outlier is counted over all that a reader may see', async (t) => {
