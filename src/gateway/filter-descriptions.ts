@@ -69,17 +69,18 @@ function countedIn(counts: MergedFacets | null): FilterDescriptions['counted'] {
 
 /** With the age of what was counted. */
 function noteOnSpec(
-  { source: { name: registry }, spec }: MarketSource,
+  { source: { name, mode }, spec }: MarketSource,
   counts: MergedFacets | null,
   { describeFailure }: Pick<MergeSettings, 'describeFailure'>,
 ): SourceNote {
+  const named = { registry: name, ...(mode === 'local' && { mode }) }
   if (spec === undefined || spec.spec() !== null) {
-    const { state, ...counted } = counts?.sources.find((one) => one.registry === registry) ?? {}
+    const { state, ...counted } = counts?.sources.find((one) => one.registry === name) ?? {}
     return state !== undefined && hasAnswered(state)
-      ? { state, ...counted, registry }
-      : { registry, state: 'loaded' }
+      ? { ...counted, ...named, state }
+      : { ...named, state: 'loaded' }
   }
   const failure = spec.failure()
-  const detail = failure && describeFailure?.(failure, registry)
-  return { registry, state: 'unavailable', reason: failure?.reason, ...(detail && { detail }) }
+  const detail = failure && describeFailure?.(failure, name)
+  return { ...named, state: 'unavailable', reason: failure?.reason, ...(detail && { detail }) }
 }

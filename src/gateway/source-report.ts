@@ -60,7 +60,8 @@ function reportOutcome(
   returned: number,
   now: number,
 ): SourceReport {
-  const { name: registry } = source
+  const { name, mode } = source
+  const named = { registry: name, ...(mode === 'local' && { mode }) }
   const { reason } = result
   if (!(result instanceof SourceError)) {
     const { stale, total, hidden = 0, asOf, invalid } = result
@@ -70,13 +71,13 @@ function reportOutcome(
     const elapsed_ms = Math.round(elapsedMs)
     const state = stale ? 'stale' : 'loaded'
     const counts = { matched, total_is, returned, age_seconds, elapsed_ms, reason, invalid }
-    return { registry, state, ...counts }
+    return { ...named, state, ...counts }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters
   const state = traitsOf(result.reason).state
-  if (state === 'skipped') return { registry, state, reason, filters, returned: returned || undefined }
+  if (state === 'skipped') return { ...named, state, reason, filters, returned: returned || undefined }
   const why = state === 'unavailable' ? { reason } : {}
-  return { registry, state, ...why, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
+  return { ...named, state, ...why, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
 }
 
 function explainOutcome({ source, result }: Outcome): SourceReport['explain'] & object {

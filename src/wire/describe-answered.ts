@@ -2,11 +2,16 @@ import { formatAge } from '../domain/timestamp.ts'
 import { hasAnswered } from './describe-missing.ts'
 import type { SourceNote } from './source.ts'
 
-type Described = Pick<SourceNote, 'registry' | 'state'> & { matched?: unknown; age_seconds?: unknown }
+type Described = Pick<SourceNote, 'registry' | 'state'> & {
+  mode?: unknown
+  matched?: unknown
+  listings?: unknown
+  age_seconds?: unknown
+}
 
 /**
  * `1 of 2 answered · open-market: copy from 6 min ago`. Sources of upstream gateways do not count, and the gateway's own
- * Registry only where it has listings.
+ * Registry only where it reports some.
  */
 export function describeAnswered(sources: readonly Described[]): string {
   const counted = countedSources(sources)
@@ -26,9 +31,8 @@ function countedSources(sources: readonly Described[]): readonly Described[] {
   const direct = sources.filter(
     ({ registry }) => !sources.some((other) => registry.startsWith(`${other.registry}/`)),
   )
-  const others = direct.filter(({ registry, matched }) => registry !== OWN || matched !== 0)
+  const others = direct.filter(
+    ({ mode, matched, listings }) => mode !== 'local' || Number(matched ?? listings) > 0,
+  )
   return others.length > 0 ? others : direct
 }
-
-/** The default name of the gateway's own Registry. */
-const OWN = 'local'

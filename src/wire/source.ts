@@ -25,6 +25,7 @@ const explanation = z.looseObject({
 export const sourceReportSchema = z
   .looseObject({
     registry: z.string().describe("A source's name; eu/curated for what the gateway eu reports as missing"),
+    mode: z.literal('local').optional().describe("The gateway's own Registry"),
     state: z.enum([...SOURCE_STATES, 'skipped']),
     reason: z.string().optional(),
     filters: z.array(z.string()).optional(),

@@ -80,7 +80,15 @@ const MERGED = {
 const CHEAPEST = { gpu_model: 'H200', sort: 'price', limit: '1' }
 
 const SOURCE_REPORTS = [
-  { registry: 'local', state: 'loaded', matched: 1, returned: 0, age_seconds: 0, elapsed_ms: 0 },
+  {
+    registry: 'local',
+    mode: 'local',
+    state: 'loaded',
+    matched: 1,
+    returned: 0,
+    age_seconds: 0,
+    elapsed_ms: 0,
+  },
   { registry: 'open-market', state: 'loaded', matched: 1, returned: 1, age_seconds: 3, elapsed_ms: 0 },
 ]
 
@@ -293,6 +301,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
           most: '2.4',
         },
       ],
+      not_counted: {},
       summary:
         'Cheapest 0.90 USDC/GPU·h, median 2.10, of 3 listings by 2 sellers. 2 of 2 answered, the oldest reading is 12 s old.',
       complete: true,

@@ -90,12 +90,14 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
         most: '1',
       },
     ],
+    not_counted: { other: 1, unreadable: 1 },
     summary:
-      'Cheapest 2.10 USDC/GPU·h (8 GPUs at once), median 2.10, of 2 of 4 listings by 1 seller. Not counted: 2 prices in other units or tokens.',
+      'Cheapest 2.10 USDC/GPU·h (8 GPUs at once), median 2.10, of 2 of 4 listings by 1 seller. Not counted: 1 price in other units or tokens, 1 price that cannot be read.',
     complete: true,
     sources: [
       {
         registry: 'local',
+        mode: 'local',
         state: 'loaded',
         matched: 4,
         returned: 0,
