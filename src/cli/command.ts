@@ -140,6 +140,16 @@ export function notEmpty(text: string): string {
   return text
 }
 
+/** Of a filter whose values are a set. */
+export const collectFilled = (value: string, before?: readonly string[]): string[] =>
+  collect(notEmpty(value), before)
+
+/** Of a filter that has one value: the last one must not win in silence. */
+export function once(value: string, before?: string): string {
+  if (before !== undefined) throw new InvalidArgumentError('Expected one value.')
+  return notEmpty(value)
+}
+
 export const count =
   (least: number) =>
   (text: string): number => {

@@ -1,3 +1,4 @@
+import { EntrepotError } from '../errors.ts'
 import { formatTimestamp } from './timestamp.ts'
 
 /** Listings do not expire by themselves: a seller sets `expired`. */
@@ -6,6 +7,10 @@ export type ListingStatus = (typeof LISTING_STATUSES)[number]
 
 export const isListingStatus = (value: unknown): value is ListingStatus =>
   LISTING_STATUSES.includes(value as ListingStatus)
+
+/** In the deployed protocol's words, which do not quote it. */
+export const unknownStatus = (status: string): EntrepotError =>
+  new EntrepotError('bad_request', `Invalid status: ${status}`, { logged: 'Invalid status: …' })
 
 /** The members that the seller owns, by their names on the wire, in the order of a row. */
 export const LISTING_FIELDS = {

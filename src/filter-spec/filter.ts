@@ -26,6 +26,8 @@ export type Judgement = {
   judge: (value: Scalar) => boolean | null
   /** Whether a listing without the value matches. */
   matchesMissing: boolean
+  /** The values of a set, as listings have them. */
+  meant?: { form: 'in' | 'not_in'; values: readonly string[] }
 }
 
 /** A filter with its test, as a query applies it. */

@@ -2,7 +2,7 @@ import { PRICE_PARAMETERS } from '../domain/price/price-parameters.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import { DERIVED_NAMES } from '../vocabulary/names.ts'
 import type { Criterion, Filter, FilterSpec, OnMissing } from './filter.ts'
-import { listNames, quote, readBoolean, refuseParameter } from './literals.ts'
+import { listNames, quote, readBoolean, refuseParameter, writeSet } from './literals.ts'
 import { derivedTest } from './operations/derived.ts'
 import { OPERATIONS, parseTest } from './operations/operations.ts'
 import { suggestFilter } from './suggest-filter.ts'
@@ -27,6 +27,35 @@ export function parseCriteria(
     criteria.push(criterionOf(filter, value, onMissing))
   }
   return criteria
+}
+
+/**
+ * The pairs with one for each derived filter, whose repeats are one set. Of a filter of the filter spec the last one counts.
+ * @throws EntrepotError `bad_request` for repeats that are no set
+ */
+export function joinRepeats(
+  { filters }: Pick<FilterSpec, 'filters'>,
+  pairs: readonly (readonly [name: string, value: string])[],
+): readonly (readonly [name: string, value: string])[] {
+  const isDerived = (name: string): boolean => filters.get(name)?.parseDerived !== undefined
+  return pairs.flatMap(([name], n) => {
+    if (!isDerived(name)) return [pairs[n]!]
+    if (pairs.findIndex(([one]) => one === name) < n) return []
+    const texts = new Set(pairs.flatMap(([one, value]) => (one === name && value !== '' ? [value] : [])))
+    return [[name, joinTexts(filters.get(name)!, [...texts])] as const]
+  })
+}
+
+function joinTexts({ name, parseDerived }: Filter, texts: readonly string[]): string {
+  if (texts.length < 2) return texts[0] ?? ''
+  const sets = texts.map((text) => parseDerived!(text).meant)
+  const [first] = sets
+  if (first === undefined || sets.some((set) => set?.form !== first.form))
+    return refuseParameter(
+      name,
+      `given ${texts.length} times, which is no set: ${texts.map(quote).join(', ')}`,
+    )
+  return writeSet(first.form, [...new Set(sets.flatMap((set) => set!.values))])
 }
 
 /** A listing that a derived filter cannot judge passes where the reader keeps those without the field. */

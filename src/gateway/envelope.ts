@@ -1,4 +1,5 @@
 import { remembered } from '../domain/remembered.ts'
+import type { Violation } from '../errors.ts'
 import { withMember } from '../json/members.ts'
 import { CLOSE_BRACE, COMMA } from '../json/scanner.ts'
 import { ENVELOPE_START, envelopeEnd } from '../wire/envelope.ts'
@@ -14,18 +15,23 @@ import { countUnchecked } from './source-report.ts'
  */
 export function renderMerged(
   page: Omit<MergedPage, 'outcomes' | 'areBoundsCurrent'> &
-    Partial<Hints> & { nearMisses?: readonly NearMiss[] | undefined; hasPrivate?: boolean },
+    Partial<Hints> & {
+      nearMisses?: readonly NearMiss[] | undefined
+      hasPrivate?: boolean
+      warnings?: readonly Violation[] | undefined
+    },
 ): {
   body: Buffer
   rows: Buffer
 } {
-  const { items, total, isTotalExact, complete, sources, nextCursor, unplaced, suggestions } = page
+  const { items, total, isTotalExact, complete, sources, nextCursor, unplaced, suggestions, warnings } = page
   const cursor = nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`
   const unchecked = countUnchecked(items)
   const bounds = `${isTotalExact ? '' : ',"total_is":"at_most"'},"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
   const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
   const hints = suggestions === undefined ? '' : `,"suggestions":${JSON.stringify(suggestions)}`
-  const more = `${bounds}${judged}${hints}${renderNearMisses(page.nearMisses)}${page.hasPrivate === true ? ',"private_sources":true' : ''},"sources":${JSON.stringify(sources)}${cursor}`
+  const asked = warnings === undefined ? '' : `,"warnings":${JSON.stringify(warnings)}`
+  const more = `${bounds}${judged}${hints}${asked}${renderNearMisses(page.nearMisses)}${page.hasPrivate === true ? ',"private_sources":true' : ''},"sources":${JSON.stringify(sources)}${cursor}`
   const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)

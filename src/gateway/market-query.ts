@@ -3,12 +3,14 @@ import type { PriceQuestion } from '../domain/price/price-parameters.ts'
 import type { Caching, ListingQuery } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
+import type { Violation } from '../errors.ts'
 import { requireEtag } from '../filter-spec/etag.ts'
 import { EMPTY_SPEC } from '../filter-spec/filter.ts'
-import { parseCriteria } from '../filter-spec/parameters.ts'
+import { joinRepeats, parseCriteria } from '../filter-spec/parameters.ts'
 import { parseCdnLoop } from './cdn-loop.ts'
 import { type CurrentSpec, createReadSpec } from './current-spec.ts'
 import type { MarketParts } from './market-parts.ts'
+import { repeatWarnings } from './question.ts'
 import { noSourceError, reportOutcomes } from './source-report.ts'
 import type { MergeRequest, Outcome } from './sources.ts'
 
@@ -41,7 +43,13 @@ export type MarketRequest = {
   ifMatch?: string | undefined
 }
 
-export type CheckedQuery = { query: ListingQuery; merge: MergeRequest; spec: CurrentSpec }
+export type CheckedQuery = {
+  query: ListingQuery
+  merge: MergeRequest
+  spec: CurrentSpec
+  /** Parameters that do not count as they are given; absent without any. */
+  warnings: readonly Violation[] | undefined
+}
 
 /** Checks what a reader asks against the filters of the sources. */
 export type QueryReader = {
@@ -93,18 +101,20 @@ export function createQueryReader(parts: MarketParts): QueryReader {
     path,
     // Two gateways that start together and request each other must not wait for each other.
     spec: (request) => spec(request, request.cdnLoop === undefined ? undefined : []),
-    query: async ({ filters, prices, sources: named, ...asked }, request, names = []) => {
+    query: async ({ filters: pairs, prices, sources: named, ...asked }, request, names = []) => {
       const started = performance.now()
       const { isLoop, ...trail } = path(request)
       const { reader, signal, explain, requireAll, budgetMs: ms = budgetMs } = request
-      const awaited = names === null ? undefined : [...filters, ...names.map((name) => [name, ''] as const)]
+      const awaited = names === null ? undefined : [...pairs, ...names.map((name) => [name, ''] as const)]
       const current = await spec(request, awaited)
       if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
       const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
       const isDivided = prices.per === 'gb' || prices.per === 'tflop'
       const sizesOf = isDivided ? parts.vocabulary.sizesOf : undefined
       const byPrice = prices.sort === 'price' ? { ...prices, scaleOf: parts.tokens.scaleOf } : undefined
+      const filters = joinRepeats(current, pairs)
       const criteria = parseCriteria(current, filters)
+      const warnings = repeatWarnings(filters)
       return {
         query: {
           ...asked,
@@ -118,6 +128,7 @@ export function createQueryReader(parts: MarketParts): QueryReader {
         },
         merge: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
         spec: current,
+        warnings: warnings.length > 0 ? warnings : undefined,
       }
     },
   }

@@ -34,7 +34,7 @@ import { type Denials, restrictSource } from './restrict-source.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
 import { bothHold, type Validity, validityOf } from './validity.ts'
-import { refuseSplitValues, suggestValues } from './value-hints.ts'
+import { suggestPublishers, suggestValues, suggestWholeValues } from './value-hints.ts'
 import { createVocabularyReport } from './vocabulary-report.ts'
 
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
@@ -77,8 +77,8 @@ export type Market = {
   close: () => void
 }
 
-/** `hasPrivate`: as `isPrivateHidden` says. */
-type Announced = { hasPrivate: boolean }
+/** `hasPrivate`: as `isPrivateHidden` says. `warnings`: of the question. */
+type Announced = { hasPrivate: boolean } & Pick<CheckedQuery, 'warnings'>
 
 export type Page = MergedPage &
   Hints &
@@ -87,8 +87,7 @@ export type Page = MergedPage &
     nearMisses: readonly NearMiss[] | undefined
     changesPosition: string | undefined
   }
-type MarketFacets = MergedFacets &
-  Announced & { notCounted: NotCounted } & Pick<Hints, 'unplaced'> & { isCurrent: Validity }
+type MarketFacets = MergedFacets & Announced & Hints & { notCounted: NotCounted; isCurrent: Validity }
 
 /** The filters do not wait long for their counts. */
 const COUNT_MS = 2000
@@ -109,21 +108,16 @@ export function createMarket(parts: MarketParts): Market {
     parts.announcesPrivate === true &&
     parts.sources.some(({ source }) => source.visibility === 'private' && !maySee(reader, source))
   const vocabularyOf = createVocabularyReport(settings)
-  const isPlain = sources.every(({ mode }) => mode === 'local')
-  const ask: QueryReader['query'] = async (asked, request, names) => {
-    const checked = await read.query(asked, request, names)
-    if (!isPlain) await refuseSplitValues(settings, checked, checked.merge)
-    return checked
-  }
+  const ask = read.query
   const asking: Asking = { parts, settings, ask, pathOf: read.path, positionOf, isPrivateHidden }
   return {
     tokens: parts.tokens,
     page: (asked, request) => readMarketPage(asking, asked, request),
     stream: async (asked, request) => {
       const checked = await ask(asked, request)
-      const { query, merge, spec } = checked
+      const { query, merge, spec, warnings } = checked
       const changesPosition = positionOf(checked)?.text
-      return { ...(await streamListings(settings, { query, spec }, merge)), changesPosition }
+      return { ...(await streamListings(settings, { query, spec, warnings }, merge)), changesPosition }
     },
     changes: async (asked, since, request) => {
       if (feed === undefined) throw new EntrepotError('bad_request', 'Changes are not followed here')
@@ -218,6 +212,7 @@ async function readMarketPage(
         ? await suggest(settings, { query, spec, total: page.total, isFirst: isMiss }, merge)
         : undefined,
     hasPrivate: isPrivateHidden(request),
+    warnings: checked.warnings,
     isCurrent: bothHold(validityOf(page, asked.filters.length === 0 ? null : spec, clock), position?.isGood),
     changesPosition: position?.text,
   }
@@ -230,7 +225,7 @@ async function readMarketFacets(
 ): Promise<MarketFacets> {
   const by = pricesBy === null ? asBy : [...new Set([...(asBy ?? []), pricesBy])]
   const names = by?.filter((name) => name !== REGISTRY_FACET) ?? null
-  const { query, merge, spec } = await ask(asked, request, names)
+  const { query, merge, spec, warnings } = await ask(asked, request, names)
   const fields = facetFields(by, spec.filters)
   const { per } = asked.prices
   const counted = await readFacets(settings, { ...query, by: fields, per }, merge)
@@ -239,11 +234,14 @@ async function readMarketFacets(
       ? counted
       : await withPrices(settings, counted, { name: pricesBy, query, spec, per }, merge)
   const unplaced = await countUnplaced(settings, { query, spec }, merge)
+  const whole = await suggestWholeValues(settings, { query, spec, total: facets.total }, merge)
   const hasFilters = asked.filters.length > 0 || names?.length !== 0
   return {
     ...facets,
     unplaced,
     notCounted: await counted.countLeftOut(),
+    suggestions: whole.length > 0 ? whole : undefined,
+    warnings,
     hasPrivate: isPrivateHidden(request),
     isCurrent: validityOf(facets, hasFilters ? spec : null, parts.clock),
   }
@@ -271,8 +269,10 @@ async function suggest(
   request: MergeRequest,
 ): Promise<readonly Suggestion[] | undefined> {
   const models = (await suggestModel(settings, counted, request)) ?? []
-  const values = isFirst ? await suggestValues(settings, counted, request) : []
-  const all = [...models, ...values]
+  const whole = await suggestWholeValues(settings, counted, request)
+  const values = isFirst && whole.length === 0 ? await suggestValues(settings, counted, request) : []
+  const publishers = isFirst ? await suggestPublishers(settings, counted, request) : []
+  const all = [...models, ...whole, ...values, ...publishers]
   return all.length === 0 ? undefined : all
 }
 

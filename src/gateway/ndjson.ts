@@ -6,6 +6,7 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import { decidersOf } from './deciders.ts'
 import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
+import type { CheckedQuery } from './market-query.ts'
 import { ROUND } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
 import { boundsFor, describeItems, openSequence } from './sequence.ts'
@@ -27,7 +28,12 @@ export type ListingStream = {
  */
 export async function streamListings(
   settings: MergeSettings,
-  { query, spec }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> },
+  {
+    query,
+    spec,
+    warnings,
+  }: Pick<CheckedQuery, 'query'> &
+    Partial<Pick<CheckedQuery, 'warnings'>> & { spec: Pick<FilterSpec, 'filters'> },
   request: MergeRequest,
 ): Promise<ListingStream> {
   const { sources, holdings, clock } = settings
@@ -72,7 +78,14 @@ export async function streamListings(
     const end = reportOutcomes(sequence.outcomes, returned, settings, query.explain)
     const unplaced = await countUnplaced(settings, { query, spec }, request)
     const rules_changed = rulesOf(visible) !== rules || undefined
-    const _meta = { ...end, outcomes: undefined, unchecked: unchecked || undefined, unplaced, rules_changed }
+    const _meta = {
+      ...end,
+      outcomes: undefined,
+      unchecked: unchecked || undefined,
+      unplaced,
+      warnings,
+      rules_changed,
+    }
     yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
   }
 

@@ -1,11 +1,11 @@
 import { nearestValue } from '../domain/nearest-name.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import { EntrepotError } from '../errors.ts'
 import type { Criterion, Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { writeSet } from '../filter-spec/literals.ts'
-import { OPERATIONS, setFormOf } from '../filter-spec/operations/operations.ts'
+import { OPERATIONS, parseTest, setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
-import { readFacets } from './facets.ts'
+import { publisherNamed } from '../signing/principal.ts'
+import { readFacets, selectAll } from './facets.ts'
 import { countMatches, type Suggestion } from './hints.ts'
 import { unlessRefused } from './source-report.ts'
 import type { MergeRequest, MergeSettings } from './sources.ts'
@@ -20,30 +20,54 @@ const MAX_PIECES = 3
 const MAX_SET = 100
 
 /**
- * A set that splits a value which listings have is refused: it would match nothing, as if there were no such listing.
- * @throws EntrepotError `bad_request` with the set as a JSON array
+ * A set that splits a value which listings have at its comma, which is read as the protocol says: the set as a JSON array, where that
+ * finds others.
  */
-export async function refuseSplitValues(
+export async function suggestWholeValues(
   settings: MergeSettings,
-  { query, spec }: Asked,
+  { query, spec, total }: Asked & { total: number },
   request: MergeRequest,
-): Promise<void> {
+): Promise<Suggestion[]> {
   const sets = query.criteria.slice(0, MAX_LOOKED_UP).flatMap(({ filter }) => splitSetOf(query, filter) ?? [])
-  await Promise.all(
+  const found = await Promise.all(
     sets.map(async ({ filter, pieces }) => {
       const joined = joinedPieces(pieces)
       const whole = { ...query, publisher: null, priceLimit: undefined }
       const known = await valuesOf(settings, { query: whole, spec }, filter, { among: joined, request })
       const values = joinKnown(pieces, new Set(known))
-      if (values.length === pieces.length) return
-      const set = writeSet(filter.op, values)
-      throw new EntrepotError(
-        'bad_request',
-        `${filter.name}: ${JSON.stringify(values.find((one) => one.includes(',')))} is one value with a comma; write the set as a JSON array: ${filter.name}=${set}`,
-        { members: { suggestions: [{ query: { [filter.name]: set } }] } },
-      )
+      if (values.length === pieces.length) return []
+      const suggestion = await replaced(settings, { query, spec }, filter, values, request)
+      return suggestion.filter((one) => one.total !== total)
     }),
   )
+  return found.flat()
+}
+
+/** With these values in place of the filter's own, and what matches then. Empty where they cannot be written, or it is not answered. */
+async function replaced(
+  settings: MergeSettings,
+  { query, spec }: Asked,
+  filter: Filter,
+  values: readonly string[],
+  request: MergeRequest,
+): Promise<Suggestion[]> {
+  const text = writeValues(filter, values)
+  if (text === null) return []
+  const filters = query.filters.map(([name, value]) => [name, name === filter.name ? text : value] as const)
+  const criteria = parseCriteria(spec, filters)
+  const total = await unlessRefused(countMatches(settings, { ...query, filters, criteria }, request))
+  return total === null ? [] : [{ query: { [filter.name]: text }, total }]
+}
+
+/** Values of sellers as values, whatever form they have; `null` for a blank at an end, which no set keeps. */
+function writeValues(filter: Filter, values: readonly string[]): string | null {
+  const [value = ''] = values
+  const isPlain = filter.op === 'in' && values.length === 1 && value !== '' && setFormOf(value) === null
+  const text = isPlain ? value : writeSet(filter.op, values)
+  const test = parseTest(filter, text)
+  return 'values' in test && values.every((one) => test.values.has(one)) && test.values.size === values.length
+    ? text
+    : null
 }
 
 type SplitSet = { filter: Filter; pieces: readonly string[] }
@@ -95,27 +119,47 @@ export async function suggestValues(
 ): Promise<Suggestion[]> {
   const asked = query.criteria.filter(isOneText).slice(0, MAX_LOOKED_UP)
   const found = await Promise.all(
-    asked.map(async ({ filter }): Promise<Suggestion | null> => {
+    asked.map(async ({ filter }): Promise<Suggestion[]> => {
       const text = query.filters.findLast(([name]) => name === filter.name)![1]
       const whole = { ...query, criteria: [], filters: [], priceLimit: undefined, publisher: null }
       const values = await valuesOf(settings, { query: whole, spec }, filter, { among: null, request })
       const nearest = values.includes(text) ? null : nearestValue(text, values)
-      if (nearest === null) return null
-      const filters = query.filters.map(
-        ([name, value]) => [name, name === filter.name ? nearest : value] as const,
-      )
-      const criteria = parseCriteria(spec, filters)
-      const total = await unlessRefused(countMatches(settings, { ...query, filters, criteria }, request))
-      return total === null || total === 0 ? null : { query: { [filter.name]: nearest }, total }
+      return nearest === null ? [] : await replaced(settings, { query, spec }, filter, [nearest], request)
     }),
   )
-  return found.filter((one) => one !== null)
+  return found.flat().filter(({ total }) => total > 0)
+}
+
+/** Characters of an address. */
+const MIN_BEGINNING = 6
+const MAX_PUBLISHERS = 3
+
+/** For a publisher who is named by the beginning of an address, as in `0x0f26…` or `0x0f26…3d2a`: those of what matches otherwise. */
+export async function suggestPublishers(
+  settings: MergeSettings,
+  { query }: Pick<Asked, 'query'>,
+  request: MergeRequest,
+): Promise<Suggestion[]> {
+  const { publisher } = query
+  if (publisher === null || publisherNamed(publisher) !== null) return []
+  const [head = '', tail = ''] = publisher.split(/…|\.{3}/)
+  if (head.length < MIN_BEGINNING) return []
+  const read = await unlessRefused(selectAll(settings, { ...query, publisher: null }, request))
+  const sellers = new Set(read?.selected.flatMap(({ selection }) => [...(selection?.sellers() ?? [])]))
+  const meant = [...sellers].filter(
+    (one) => one.toLowerCase().startsWith(head) && one.toLowerCase().endsWith(tail),
+  )
+  const counts = meant.slice(0, MAX_PUBLISHERS).map(async (one) => ({
+    query: { publisher: one },
+    total: (await unlessRefused(countMatches(settings, { ...query, publisher: one }, request))) ?? 0,
+  }))
+  return (await Promise.all(counts)).filter(({ total }) => total > 0)
 }
 
 function isOneText({ filter, test }: Criterion): boolean {
   return (
     filter.parseDerived === undefined &&
-    OPERATIONS[filter.op].isByValue &&
+    filter.op === 'in' &&
     filter.value_type === 'string' &&
     'values' in test &&
     test.values.size === 1

@@ -1,6 +1,6 @@
-import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
+import { LISTING_STATUSES } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
-import { parsePriceQuestion, SORTS } from '../domain/price/price-parameters.ts'
+import { SORTS } from '../domain/price/price-parameters.ts'
 import { type Caching, DEFAULT_LIMIT, MAX_LIMIT } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
@@ -10,8 +10,8 @@ import { decodeQuery, describeFilter, isOwnParameter, type OwnParameter } from '
 import { isCursorText } from '../gateway/cursor.ts'
 import type { Market } from '../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
-import { invalid, invalidStatus } from '../registry/errors.ts'
-import { publisherNamed } from '../signing/principal.ts'
+import { readQuestion } from '../gateway/question.ts'
+import { invalid } from '../registry/errors.ts'
 import {
   type IntegerParameter,
   integerParameter,
@@ -161,14 +161,7 @@ export function withFilters(
 
 type ListingParameters = QueryParameters & { limit: number; offset: number }
 
-type QueryParameters = {
-  texts: QueryTexts
-  /** `''`: every status. */
-  status: string
-  /** Lower-case; `null`: every publisher. */
-  publisher: string | null
-  filters: [name: string, value: string][]
-}
+type QueryParameters = { texts: QueryTexts; filters: [name: string, value: string][] }
 
 /** @throws EntrepotError `invalid` with every fault of `limit` and `offset` */
 export function readListingParameters(queryString: string, isParameter: IsParameter): ListingParameters {
@@ -178,11 +171,8 @@ export function readListingParameters(queryString: string, isParameter: IsParame
 
 export function readQueryParameters(queryString: string, isParameter: IsParameter): QueryParameters {
   const pairs = decodeQuery(queryString)
-  const texts: QueryTexts = Object.fromEntries(pairs.filter((pair) => isParameter(...pair)))
   return {
-    texts,
-    status: texts.status ?? 'open',
-    publisher: texts.publisher ? (publisherNamed(texts.publisher) ?? texts.publisher.toLowerCase()) : null,
+    texts: Object.fromEntries(pairs.filter((pair) => isParameter(...pair))),
     filters: pairs.filter((pair) => !isParameter(...pair)),
   }
 }
@@ -194,12 +184,6 @@ export function readPaging(texts: QueryTexts): { limit: number; offset: number }
   const offset = readInteger(OFFSET, texts.offset, errors) ?? 0
   if (errors.length > 0) throw invalid(errors)
   return { limit, offset }
-}
-
-function readStatusParameter(status: string): ListingStatus | null {
-  if (status === '') return null
-  if (isListingStatus(status)) return status
-  throw invalidStatus(status)
 }
 
 export function readIntegerParameter(
@@ -289,19 +273,13 @@ function formsOf(filter: Filter): { type: string; pattern?: string }[] {
 /** Rejects with `filter_spec_mismatch` before any other fault, then with `bad_request` for a status or prices. */
 export async function readMarketQuery(
   market: Market,
-  {
-    texts,
-    status,
-    publisher,
-    filters,
-    named = null,
-  }: QueryParameters & Partial<Pick<GatewayParameters, 'named'>>,
+  { texts, filters, named }: QueryParameters & Partial<Pick<GatewayParameters, 'named'>>,
   request: MarketRequest,
   countsPrices = false,
 ): Promise<MarketQuery> {
   if (request.ifMatch !== undefined) await market.filterSpec(request)
-  const prices = parsePriceQuestion(market.tokens, texts, { countsPrices })
-  return { prices, status: readStatusParameter(status), publisher, filters, sources: named }
+  const { tokens } = market
+  return readQuestion(texts, { filters, sources: named, tokens, countsPrices, takesAnyPublisher: true })
 }
 
 /** What a gateway reads of a request besides the question. */

@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
+import { LISTING_STATUSES } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
-import { parsePriceQuestion, type Sort } from '../domain/price/price-parameters.ts'
+import type { Sort } from '../domain/price/price-parameters.ts'
 import { EntrepotError } from '../errors.ts'
 import { writeSet } from '../filter-spec/literals.ts'
 import type { Market } from '../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../gateway/market-query.ts'
+import { readQuestion } from '../gateway/question.ts'
 import { isDerivedName } from '../vocabulary/names.ts'
 import type { FacetJson } from '../wire/facets.ts'
 import { plainName, quoted } from './quoted.ts'
@@ -57,21 +58,21 @@ export const MARKET_INPUT = {
 
 type MarketInput = z.output<z.ZodObject<typeof MARKET_INPUT>>
 
-/** @param sort absent: the answer counts prices. @throws EntrepotError `bad_request` for prices that cannot be compared */
+/** @param sort absent: the answer counts prices. @throws EntrepotError `bad_request` */
 export function marketQuery(
   { tokens }: Market,
-  { filters, status, publisher, sources, ...prices }: MarketInput,
+  { filters, status, sources = [], testnet, ...texts }: MarketInput,
   sort?: Sort,
 ): MarketQuery {
-  const { price_token, price_max, price_per, testnet } = prices
-  const texts = { sort, price_token, price_max, price_per, testnet: testnet ? 'true' : undefined }
-  return {
-    filters: readFilters(filters),
-    status: status === 'all' ? null : (status as ListingStatus),
-    publisher: publisher?.toLowerCase() || null,
-    prices: parsePriceQuestion(tokens, texts, { countsPrices: sort === undefined }),
-    sources: sources === undefined || sources.length === 0 ? null : sources,
-  }
+  return readQuestion(
+    { ...texts, sort, status: status === 'all' ? '' : status, testnet: testnet ? 'true' : undefined },
+    {
+      filters: readFilters(filters),
+      sources: sources.length === 0 ? null : sources,
+      tokens,
+      countsPrices: sort === undefined,
+    },
+  )
 }
 
 function readFilters(filters: Readonly<Record<string, unknown>>): MarketQuery['filters'] {

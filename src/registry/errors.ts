@@ -26,10 +26,6 @@ export const signatureReused = (): EntrepotError =>
       'or more than 5 s ago for other listings; sign again with a newer timestamp',
   )
 
-/** In the deployed protocol's words, which do not quote it. */
-export const invalidStatus = (status: string): EntrepotError =>
-  new EntrepotError('bad_request', `Invalid status: ${status}`, { logged: 'Invalid status: …' })
-
 /** 403 covers more than credentials (RFC 9110 section 15.5.4), 429 limits in time (RFC 6585 section 4). */
 export const tooManyListings = (maxListings: number): EntrepotError =>
   new EntrepotError(

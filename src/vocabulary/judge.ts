@@ -16,24 +16,18 @@ type TextField = {
   mayBe: (open: string, value: string) => boolean
 }
 
-/** `A`, `in:[A,B]`, `not_in:[A,B]` or `exists:true`. @throws EntrepotError `bad_request` */
+/** `A`, `A,B`, `in:[A,B]`, `not_in:[A,B]` or `exists:true`. @throws EntrepotError `bad_request` */
 export function parseTexts(raw: string, field: TextField): Judgement {
   const operand = { name: field.name, value_type: 'string', alias_kind: null } as const
   const form = setFormOf(raw)
   const payload = form === null ? '' : trim(raw.slice(form.length + 1))
   switch (form) {
     case null:
-      return { judge: membership([raw], field), matchesMissing: false }
+      return setOf('in', valuesIn(raw, field), field)
     case 'in':
-      return {
-        judge: membership(inOperation.parseSet(operand, payload).values, field),
-        matchesMissing: false,
-      }
-    case 'not_in': {
-      const isIn = membership(notInOperation.parseSet(operand, payload).values, field)
-      const judge = (value: Scalar) => inverse(isIn(value))
-      return { judge, matchesMissing: false }
-    }
+      return setOf(form, inOperation.parseSet(operand, payload).values, field)
+    case 'not_in':
+      return setOf(form, notInOperation.parseSet(operand, payload).values, field)
     case 'exists': {
       const { wanted } = existsOperation.parseSet(operand, payload)
       return { judge: (value) => isOpen(value) !== wanted, matchesMissing: !wanted }
@@ -43,12 +37,24 @@ export function parseTexts(raw: string, field: TextField): Judgement {
   }
 }
 
-function membership(values: Iterable<Scalar>, { read, mayBe }: TextField): Judgement['judge'] {
+/** A name with a comma is one value: `Congo, Republic`. */
+function valuesIn(raw: string, { read }: TextField): readonly string[] {
+  if (!raw.includes(',')) return [raw]
+  try {
+    return [read(raw)]
+  } catch {
+    return raw.split(',').map(trim)
+  }
+}
+
+function setOf(form: 'in' | 'not_in', values: Iterable<Scalar>, { read, mayBe }: TextField): Judgement {
   const meant = new Set(Array.from(values, (value) => read(String(value))))
-  return (value) => {
+  const isIn = (value: Scalar): boolean | null => {
     if (!isOpen(value)) return meant.has(String(value))
     return meant.values().some((one) => mayBe(String(value), one)) ? null : false
   }
+  const judge = form === 'in' ? isIn : (value: Scalar) => inverse(isIn(value))
+  return { judge, matchesMissing: false, meant: { form, values: [...meant] } }
 }
 
 const inverse = (isIn: boolean | null): boolean | null => (isIn === null ? null : !isIn)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
+import { violationSchema } from './problem.ts'
 import { sourceReportSchema } from './source.ts'
 
 const amount = z.string().describe('In whole tokens, or in base units where `decimals` is absent; rounded up')
@@ -67,6 +68,11 @@ export const unplacedSchema = z
   .optional()
   .describe('By derived filter: listings that match all other filters, and do not say enough for this one')
 
+export const suggestionsSchema = z
+  .array(z.object({ query: z.record(z.string(), z.string()), total: z.int() }))
+  .optional()
+  .describe('The same question in other words, where that finds others')
+
 export const privateSourcesSchema = z
   .literal(true)
   .optional()
@@ -78,6 +84,8 @@ export const facetsSchema = z
     total_is: z.literal('at_most').optional().describe('As in a page of listings'),
     gpus: z.int().describe('Of the matching listings that count theirs, with a price or without'),
     unplaced: unplacedSchema,
+    suggestions: suggestionsSchema,
+    warnings: z.array(violationSchema).optional().describe('As in `GET /listings`'),
     facets: z.record(z.string(), facet).describe('By the names of `by`'),
     prices: z
       .array(priceRange)

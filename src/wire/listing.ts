@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
-import { privateSourcesSchema, unplacedSchema } from './facets.ts'
+import { privateSourcesSchema, suggestionsSchema, unplacedSchema } from './facets.ts'
 import { violationSchema } from './problem.ts'
 import { sourceReportSchema } from './source.ts'
 import { wireTimestamp } from './time.ts'
@@ -156,10 +156,11 @@ export const mergedEnvelopeSchema = envelopeSchema
       .literal('at_most')
       .optional()
       .describe('The total may count listings that better sources have; absent where it is exact'),
-    suggestions: z
-      .array(z.object({ query: z.record(z.string(), z.string()), total: z.int() }))
+    suggestions: suggestionsSchema,
+    warnings: z
+      .array(violationSchema)
       .optional()
-      .describe('The same question by what listings mean, where that finds more'),
+      .describe('Parameters that do not count as they are given; absent without any'),
     near_misses: z
       .array(
         z.object({

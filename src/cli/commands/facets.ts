@@ -42,14 +42,17 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
       market.facets({ ...query, by }, COMMAND),
     )
     if (answer !== null) {
-      const { total, gpus, sellers, facets, prices, unplaced, complete, sources } = answer
+      const { total, gpus, sellers, facets, prices, unplaced, suggestions, complete, sources } = answer
       const total_is = answer.isTotalExact ? undefined : ('at_most' as const)
       const outliers = answer.outliers || undefined
       const not_counted = answer.notCounted
       const counts = { total, total_is, gpus, sellers, outliers, not_counted, facets, prices }
       const summary = describeSummary({ ...counts, sources })
-      await printData(terminal, options, { ...counts, summary, unplaced, complete, sources }, () =>
-        marketTables(terminal, answer, summary),
+      await printData(
+        terminal,
+        options,
+        { ...counts, summary, unplaced, suggestions, complete, sources },
+        () => marketTables(terminal, answer, summary),
       )
     }
     return exitCode

@@ -1,16 +1,23 @@
 import { type Command, Option } from 'commander'
-import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../domain/listing.ts'
+import { LISTING_STATUSES } from '../../domain/listing.ts'
 import { PRICE_PERS } from '../../domain/price/price-key.ts'
-import { type PriceTexts, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { describeUnknownValues } from '../../filter-spec/allowed-values.ts'
 import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
 import type { NearMiss } from '../../gateway/near-misses.ts'
+import { type QuestionTexts, readQuestion, repeatWarnings } from '../../gateway/question.ts'
 import type { Report } from '../../gateway/source-report.ts'
-import { publisherNamed } from '../../signing/principal.ts'
-import type { DerivedName } from '../../vocabulary/names.ts'
-import { addReading, type CommandContext, collect, notEmpty, seconds } from '../command.ts'
+import { type DerivedName, isDerivedName } from '../../vocabulary/names.ts'
+import {
+  addReading,
+  type CommandContext,
+  collect,
+  collectFilled,
+  notEmpty,
+  once,
+  seconds,
+} from '../command.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
 import { startProgress } from '../output/progress.ts'
 import {
@@ -31,10 +38,10 @@ export type MarketOptions = RegistryOptions & {
   /** `all` for every status. */
   status?: string
   publisher?: string
-  gpu?: string
+  gpu?: readonly string[]
   vram?: string
-  country?: string
-  continent?: string
+  country?: readonly string[]
+  continent?: readonly string[]
   token?: string
   maxPrice?: string
   per?: string
@@ -60,11 +67,15 @@ export const addMarketOptions = (command: Command): Command =>
         'all',
       ]),
     )
-    .option('--gpu <model>', 'only this model, whatever the spelling: A100, or in:[A100,H100]', notEmpty)
-    .option('--vram <gb>', 'only with at least this much GPU memory in one GPU', notEmpty)
-    .option('--country <country>', 'only in this country: DE or Germany', notEmpty)
-    .option('--continent <continent>', 'only on this continent: EU or Europe', notEmpty)
-    .option('--publisher <address>', 'only listings signed by this wallet', notEmpty)
+    .option(
+      '--gpu <model>',
+      'only this model, whatever the spelling; several: A100,H100 (repeatable)',
+      collect,
+    )
+    .option('--vram <gb>', 'only with at least this much GPU memory in one GPU', once)
+    .option('--country <country>', 'only in this country: DE or Germany (repeatable)', collectFilled)
+    .option('--continent <continent>', 'only on this continent: EU or Europe (repeatable)', collectFilled)
+    .option('--publisher <address>', 'only listings signed by this wallet', once)
     .option(
       '--max-price <amount>',
       'only listings that cost at most this, in whole tokens of --token, such as 2.10',
@@ -99,41 +110,41 @@ export function readMarketQuery(
   const named = new Map(filters)
   for (const name of ['limit', 'offset'])
     if (named.has(name)) throw usageError(`--filter ${name}=… is not a filter: use --${name}`)
-  for (const name of named.keys())
-    if (filters.filter(([one]) => one === name).length > 1)
-      printWarning(
-        terminal,
-        `${name} is given twice, and only the last counts; for any of several, write ${name}=in:[A,B]`,
-      )
-  const { token, maxPrice, per, testnet } = options
-  const isTestnet = testnet === true ? 'true' : undefined
-  const texts = { sort, price_token: token, price_max: maxPrice, price_per: per, testnet: isTestnet }
-  return {
-    // As in the deployed command line, a filter named status is the status.
-    status: readStatus(named.get('status') ?? options.status ?? 'open'),
-    publisher: readPublisher(named.get('publisher') ?? options.publisher),
-    filters: filters.filter(([name]) => name !== 'status' && name !== 'publisher'),
-    prices: parsePriceQuestion(tokens, texts, { nameOf: (parameter) => OPTIONS[parameter], countsPrices }),
-    sources: null,
+  for (const { path, message } of repeatWarnings(filters.filter(([name]) => !isDerivedName(name))))
+    printWarning(terminal, `${path} is ${message}`)
+  // As in the deployed command line, filters named status and publisher are these.
+  const { status = options.status, publisher = options.publisher } = Object.fromEntries(filters)
+  const texts = {
+    status: status === 'all' ? '' : status,
+    publisher,
+    sort,
+    price_token: options.token,
+    price_max: options.maxPrice,
+    price_per: options.per,
+    testnet: options.testnet === true ? 'true' : undefined,
   }
+  return readQuestion(texts, {
+    filters: filters.filter(([name]) => name !== 'status' && name !== 'publisher'),
+    tokens,
+    nameOf: (parameter) => OPTIONS[parameter],
+    countsPrices,
+  })
 }
 
-function derivedFilters({
-  gpu,
-  vram,
-  country,
-  continent,
-}: MarketOptions): [name: DerivedName, value: string][] {
+function derivedFilters(options: MarketOptions): [name: DerivedName, value: string][] {
+  const { gpu, vram, country, continent } = options
   const values = [
     ['gpu', gpu],
-    ['gpu_memory_gb_min', vram],
+    ['gpu_memory_gb_min', vram === undefined ? vram : [vram]],
     ['country', country],
     ['continent', continent],
   ] as const
-  return values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
+  return values.flatMap(([name, texts = []]) => texts.map((text): [DerivedName, string] => [name, text]))
 }
 
-const OPTIONS: Readonly<Record<keyof PriceTexts, string>> = {
+const OPTIONS: Readonly<Record<keyof QuestionTexts, string>> = {
+  status: '--status',
+  publisher: '--publisher',
   sort: '--sort',
   price_token: '--token',
   price_max: '--max-price',
@@ -146,21 +157,6 @@ function readFilter(text: string): [name: string, value: string] {
   const value = rest.join('=').trim()
   if (name.trim() === '' || value === '') throw usageError(`--filter must be name=value, not '${text}'`)
   return [name.trim(), value]
-}
-
-function readPublisher(text: string | undefined): string | null {
-  if (text === undefined) return null
-  const publisher = publisherNamed(text)
-  if (publisher !== null) return publisher
-  throw usageError(
-    `--publisher must be an address, 0x and 40 hex digits, or ed25519: and a public key, not '${text}'`,
-  )
-}
-
-function readStatus(status: string): ListingStatus | null {
-  if (status === 'all' || status === '') return null
-  if (isListingStatus(status)) return status
-  throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
 }
 
 type Answer = Parameters<typeof printBounds>[1] & {

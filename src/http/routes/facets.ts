@@ -91,17 +91,17 @@ async function readFacets(
   const answer = await market.facets({ ...query, ...by }, request)
   const { total, isTotalExact, gpus, sellers, facets, prices, complete, sources, unplaced, isCurrent } =
     answer
+  const { suggestions, warnings } = answer
   const total_is = isTotalExact ? undefined : 'at_most'
   const outliers = answer.outliers || undefined
   const not_counted = answer.notCounted
   const private_sources = answer.hasPrivate ? true : undefined
   const summary = describeSummary({ total, total_is, sellers, not_counted, prices, sources, private_sources })
   const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers, not_counted]))
+  const beside = { unplaced, suggestions, warnings, private_sources }
   const head = { total, total_is, gpus, sellers, outliers, not_counted }
   return {
-    body: Buffer.from(
-      JSON.stringify({ ...head, facets, prices, summary, unplaced, private_sources, complete, sources }),
-    ),
+    body: Buffer.from(JSON.stringify({ ...head, facets, prices, summary, ...beside, complete, sources })),
     headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.caller, gateway),
     isCurrent,
   }

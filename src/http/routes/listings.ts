@@ -79,9 +79,10 @@ const listPlain = (
   handle: async ({ queryString, reader, signal, trace, header }) => {
     const { market } = gateway
     const parameters = readListingParameters(queryString, isParameter)
-    const { limit, offset, publisher } = parameters
+    const { limit, offset } = parameters
     const request = { reader, signal, trace, ifMatch: header('if-match') }
     const query = await readMarketQuery(market, parameters, request)
+    const { publisher } = query
     // In the protocol, an unknown publisher is answered before the filters are checked.
     const local = { reader, name, denials: market.denialsOf(name) }
     const isUnknown = publisher !== null && !knowsPublisher(replica.projection, publisher, local)

@@ -73,7 +73,17 @@ type Fingerprinted = Omit<MergedPage, 'items'> & Beside
 
 /** Equal for equal contents: ignores elapsed times, ages and the bytes of a cursor. */
 function fingerprint(
-  { total, complete, sources, nextCursor, unplaced, suggestions, nearMisses, hasPrivate }: Fingerprinted,
+  {
+    total,
+    complete,
+    sources,
+    nextCursor,
+    unplaced,
+    suggestions,
+    nearMisses,
+    hasPrivate,
+    warnings,
+  }: Fingerprinted,
   rows: Uint8Array,
   { contentTag, clock }: MergedHeaderOptions,
 ): string {
@@ -81,7 +91,7 @@ function fingerprint(
   // After half a cursor's life, readers get a new one.
   const cursorPeriod = Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))
   const near = nearMisses?.map(({ differs, merged }) => [differs, renderItem(merged).toString()])
-  const beside = [unplaced, suggestions, near, hasPrivate]
+  const beside = [unplaced, suggestions, near, hasPrivate, warnings]
   const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod, beside]
   return contentTag(rows, JSON.stringify(rest))
 }

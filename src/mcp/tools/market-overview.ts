@@ -3,10 +3,10 @@ import { plural } from '../../domain/plural.ts'
 import { readableAmount, unitName } from '../../domain/price/price-key.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { Hints } from '../../gateway/hints.ts'
-import { describeUnplaced } from '../../wire/describe-hints.ts'
+import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeCost } from '../../wire/describe-summary.ts'
 import type { FacetJson, NotCounted, PriceRangeJson } from '../../wire/facets.ts'
-import { describeMatches, REPLACED_COPIES } from '../notices.ts'
+import { describeMatches, REPLACED_COPIES, shownValue } from '../notices.ts'
 import { plainName, quoted } from '../quoted.ts'
 import {
   DETAIL,
@@ -56,6 +56,7 @@ export const marketOverviewTool = defineTool({
       ...(counts.total === 0
         ? []
         : describeCost({ ...counts, not_counted: counts.notCounted, total_is: totalIs(counts) })),
+      ...describeSuggestions(counts.total, counts.suggestions, shownValue),
       ...describeUnplaced(counts.unplaced),
       ...(counts.isTotalExact ? [] : [`Counts and prices may include ${REPLACED_COPIES}.`]),
     ].join(' ')

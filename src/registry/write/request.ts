@@ -8,12 +8,13 @@ import {
   type ListingStatus,
   MAX_LISTING_ID_LENGTH,
   NEW_LISTING_FIELDS,
+  unknownStatus,
 } from '../../domain/listing.ts'
 import { EntrepotError } from '../../errors.ts'
 import { memberDepthProblem, sizeProblem } from '../../json/limits.ts'
 import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { invalid, invalidStatus } from '../errors.ts'
+import { invalid } from '../errors.ts'
 
 export type JsonBody = { bytes: Uint8Array; value: JsonObject }
 
@@ -109,7 +110,7 @@ export function requireScalars(
 export function readStatus(value: JsonObject): ListingStatus | null {
   if (!Object.hasOwn(value, 'status')) return null
   if (isListingStatus(value.status)) return value.status
-  throw invalidStatus(describeValue(value.status))
+  throw unknownStatus(describeValue(value.status))
 }
 
 type Checked = 'scheme' | 'listing_id' | 'storefront_url' | 'max_duration_seconds' | 'oracle_address'

@@ -1,3 +1,8 @@
+import { writeSet } from '../../filter-spec/literals.ts'
+import { setFormOf } from '../../filter-spec/operations/operations.ts'
+import { isDerivedName } from '../../vocabulary/names.ts'
+import { readChoices } from './filters/controls.ts'
+
 /** The address holds all of it, so that a view can be shared. */
 export type View = {
   /** Decoded parameters of `GET /listings`, without paging. */
@@ -28,13 +33,24 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   const page = Number(fragment.get('page'))
   const order = fragment.get('order')
   return {
-    query: [...new Map(new URLSearchParams(search))].filter(([name, value]) => belongsToView(name, value)),
+    query: joinRepeats([...new URLSearchParams(search)]).filter(([name, value]) =>
+      belongsToView(name, value),
+    ),
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
     order: order ? { by: order.replace(/^-/, ''), isDescending: order.startsWith('-') } : null,
     open: id === null || id === '' ? null : { id, registry: fragment.get('registry') },
     compared: fragment.getAll('compare').slice(0, MAX_COMPARED).map(readCompared),
   }
 }
+
+/** Repeats of a derived filter are a set, as at the gateway. Of other parameters the last one counts. */
+const joinRepeats = (pairs: Query): Query =>
+  [...Map.groupBy(pairs, ([name]) => name)].map(([name, repeats]) => {
+    const values = repeats.map(([, value]) => value).filter((value) => value !== '')
+    if (!isDerivedName(name) || values.length === 0) return repeats.at(-1)!
+    const isSet = values.length > 1 && values.every((value) => [null, 'in'].includes(setFormOf(value)))
+    return [name, isSet ? writeSet('in', values.flatMap(readChoices).join().split(',')) : values.at(-1)!]
+  })
 
 /** An empty filter is not applied; an empty status means all. */
 const belongsToView = (name: string, value: string): boolean =>

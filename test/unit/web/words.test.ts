@@ -67,6 +67,12 @@ test('view: the address holds all of it', (t) => {
   const paged = new URL('http://g/?limit=5&cursor=x&region=&region=b#page=-1')
   const nothingOpen = { order: null, open: null, compared: [] }
   t.deepEqual(readView(paged), { query: [['region', 'b']], page: 1, ...nothingOpen })
+  const repeated = new URL('http://g/?gpu=A100&gpu=in:[L4]&gpu=T4,T4G&region=a&region=b&country=DE&country=')
+  t.deepEqual(readView(repeated).query, [
+    ['gpu', 'in:[A100,L4,T4,T4G]'],
+    ['region', 'b'],
+    ['country', 'DE'],
+  ])
   t.deepEqual(withValue([...view.query, ['strict.region', 'true']], 'region', null), [['status', '']])
   t.deepEqual(withValue(view.query, 'region', 'c')[0], ['region', 'c'])
 })

@@ -19,39 +19,71 @@ type Answer = {
   suggestions?: { query: Record<string, string>; total?: number }[]
 }
 
-test('hints: a set that splits a value at its comma is refused with the JSON array, but at a plain Registry', async (t) => {
+test('hints: a set that splits a value at its comma is answered as in the protocol, with the JSON array beside it', async (t) => {
   const fake = await startFake(t, { items: REGIONS.map((one) => listingText(inRegion(one))).sort() })
-  for (const mode of ['snapshot', 'live']) {
-    const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `mode = "${mode}"` }])
-    await whenReady(gateway)
-    const read = async (path: string, headers = {}) => (await gateway.get(path, headers)).json() as Answer
-    const split = 'region=in:[Frankfurt, DE,Paris,Michigan, US, NA,Lyon,FR]'
-    const whole = 'in:["Frankfurt, DE","Paris","Michigan, US, NA","Lyon,FR"]'
-    for (const path of [`/listings?${split}`, `/facets?${split}`]) {
-      const refused = await read(path)
-      t.is(refused.status, 400, mode)
-      t.is(
-        refused.detail,
-        `region: "Frankfurt, DE" is one value with a comma; write the set as a JSON array: region=${whole}`,
-      )
-      t.deepEqual(refused.suggestions, [{ query: { region: whole } }])
-    }
-    t.is((await read(`/listings?${split}`, { accept: 'application/x-ndjson' })).status, 400)
-    t.is((await read(`/listings?${split.replace('in:', 'not_in:')}`)).status, 400)
-    t.is((await read(`/listings?region=${whole}`)).total_after_filter, 4)
-    for (const [set, total] of [
-      ['in:[Paris,Nowhere]', 1],
-      ['in:[Paris,DE]', 1],
-      ['in:[Nowhere,DE]', 0],
-    ] as const)
-      t.is((await read(`/listings?region=${set}`)).total_after_filter, total, set)
-  }
   const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const read = async (path: string, headers = {}) => (await gateway.get(path, headers)).json() as Answer
+  const split = 'region=in:[Frankfurt, DE,Paris,Michigan, US, NA,Lyon,FR]'
+  const whole = 'in:["Frankfurt, DE","Paris","Michigan, US, NA","Lyon,FR"]'
+  t.like(await read(`/listings?${split}`), {
+    total_after_filter: 1,
+    suggestions: [{ query: { region: whole }, total: 4 }],
+  })
+  t.like(await read(`/facets?${split}`), { total: 1, suggestions: [{ query: { region: whole }, total: 4 }] })
+  t.is((await gateway.get(`/listings?${split}`, { accept: 'application/x-ndjson' })).status, 200)
+  t.is((await gateway.get(`/changes?${split}`)).status, 200)
+  t.is((await read(`/listings?region=${whole}`)).total_after_filter, 4)
+  for (const [set, total] of [
+    ['in:[Paris,Nowhere]', 1],
+    ['in:[Paris,DE]', 1],
+    ['in:[Nowhere,DE]', 0],
+  ] as const) {
+    const answer = await read(`/listings?region=${set}`)
+    t.deepEqual([answer.total_after_filter, answer.suggestions], [total, undefined], set)
+  }
   const excluded = (await gateway.get('/listings?token_exclude=not_in:[0xa,0xb]')).json()
   t.is(excluded.total_after_filter, REGIONS.length, 'a set of a filter that excludes')
   const market = await openMarket(t)
   await market.publish(inRegion('Frankfurt, DE'))
-  t.is((await market.get('/listings?region=in:[Frankfurt, DE]')).json().total_after_filter, 0)
+  const plain = (await market.get('/listings?region=in:[Frankfurt, DE]')).json()
+  t.deepEqual(Object.keys(plain), ['items', 'count', 'total_after_filter'])
+})
+
+test('hints: no text of a seller changes the status of an answer', async (t) => {
+  const texts = [
+    'H200,A100',
+    'exists:true',
+    'exists:false',
+    'in:[a',
+    'not_in:[a,b]',
+    'range:[1,2]',
+    ' H200',
+    'in:["a,b"]',
+  ]
+  const gateway = await startGateway(t, [
+    {
+      name: 'a',
+      url: (await startFake(t, { items: texts.map((text) => listingText(inRegion(text, text))) })).url,
+    },
+  ])
+  const values = [
+    'exists:tru',
+    'exists:falsy',
+    'H200,A10',
+    'in:a',
+    'not_in:a,b',
+    'range:1,2',
+    ' H20',
+    'in:[H200,A100]',
+    'in:[not_in:[a,b]]',
+  ]
+  const questions = values.flatMap((value) => [`gpu_model=${value}`, `region=${value}`])
+  for (const query of questions)
+    for (const path of ['/listings', '/facets'])
+      t.is((await gateway.get(`${path}?${query}`)).status, 200, `${path}?${query}`)
+  const near = (await gateway.get('/listings?gpu_model=exists:tru')).json() as Answer
+  t.deepEqual(near.suggestions, [{ query: { gpu_model: 'in:[exists:true]' }, total: 1 }])
+  t.is((await gateway.get('/listings?gpu_model=in:[exists:true]')).json().total_after_filter, 1)
 })
 
 test('hints: where nothing matches, near values of any filter are suggested, of sources that the reader may see', async (t) => {

@@ -1,0 +1,56 @@
+import { isListingStatus, type ListingStatus, unknownStatus } from '../domain/listing.ts'
+import { type PriceTexts, parsePriceQuestion } from '../domain/price/price-parameters.ts'
+import type { TokenTable } from '../domain/price/token.ts'
+import { EntrepotError, type Violation } from '../errors.ts'
+import { quote } from '../filter-spec/literals.ts'
+import { publisherNamed } from '../signing/principal.ts'
+import type { MarketQuery } from './market-query.ts'
+
+/** As in the query string of `GET /listings`. Empty texts count as absent, but for `status`: every status. */
+export type QuestionTexts = PriceTexts & { status?: string | undefined; publisher?: string | undefined }
+
+/** Where a question is asked. */
+type Door = Pick<MarketQuery, 'filters'> & {
+  sources?: MarketQuery['sources'] | undefined
+  tokens: TokenTable
+  /** What readers call a parameter, for messages. */
+  nameOf?: (parameter: keyof QuestionTexts) => string
+  /** Whether `price_per` has a meaning of its own, without an order or a ceiling. */
+  countsPrices?: boolean
+  /** Whether a text that names no publisher is one without listings, as in the protocol. */
+  takesAnyPublisher?: boolean
+}
+
+/** What a reader asks, over HTTP, over MCP and on the command line. @throws EntrepotError `bad_request` */
+export function readQuestion(
+  texts: QuestionTexts,
+  { filters, sources = null, tokens, nameOf = (parameter) => parameter, ...door }: Door,
+): MarketQuery {
+  const { countsPrices = false, takesAnyPublisher = false } = door
+  const prices = parsePriceQuestion(tokens, texts, { nameOf, countsPrices })
+  const status = readStatus(texts.status ?? 'open')
+  const text = texts.publisher?.replace(/^0X/, '0x') || null
+  const publisher =
+    text === null ? null : (publisherNamed(text) ?? (takesAnyPublisher ? text.toLowerCase() : null))
+  if (text !== null && publisher === null)
+    throw new EntrepotError(
+      'bad_request',
+      `${nameOf('publisher')} must be an address, 0x and 40 hex digits, or ed25519: and a public key, not ${quote(text)}`,
+    )
+  return { prices, status, publisher, filters, sources }
+}
+
+/** Of filters of a filter spec, whose last value counts, as in the protocol. */
+export function repeatWarnings(filters: MarketQuery['filters']): Violation[] {
+  const repeats = filters.filter(([name], n) => filters.findIndex(([one]) => one === name) < n)
+  return Array.from(new Set(repeats.map(([name]) => name)), (path) => ({
+    path,
+    message: `given twice, and only the last counts; for any of several, write ${path}=in:[A,B]`,
+  }))
+}
+
+function readStatus(text: string): ListingStatus | null {
+  if (text === '') return null
+  if (isListingStatus(text)) return text
+  throw unknownStatus(text)
+}
