@@ -1,9 +1,10 @@
 import { nearestValue } from '../domain/nearest-name.ts'
 import { at, type JsonValue } from '../json/value.ts'
-import type { FilterDefinition } from './filter.ts'
+import type { Filter, FilterDefinition } from './filter.ts'
 import { listNames, quote, writeSet } from './literals.ts'
 import { OPERATIONS, parseTest } from './operations/operations.ts'
 import type { Path } from './path.ts'
+import { facetText } from './scalar.ts'
 
 const MAX_VALUES = 200
 const MAX_LENGTH = 200
@@ -17,12 +18,13 @@ export function allowedValues(shape: JsonValue, path: Path): readonly string[] {
   return texts.length === values.length ? (texts as string[]) : []
 }
 
-type WithValues = FilterDefinition & {
-  /** The only values that the listing shapes name. */
-  allowed?: readonly string[] | undefined
-  /** Of open listings; `other`: how many more have a value that is not here. */
-  counts?: { values: readonly { value: string }[]; other: number } | undefined
-}
+type WithValues = FilterDefinition &
+  Pick<Filter, 'parseDerived'> & {
+    /** The only values that the listing shapes name. */
+    allowed?: readonly string[] | undefined
+    /** Of open listings; `other`: how many more have a value that is not here. */
+    counts?: { values: readonly { value: string }[]; other: number } | undefined
+  }
 
 /**
  * The values of valid filters that the listing shapes do not name, or no listing has: why an answer lacks what was asked.
@@ -40,9 +42,7 @@ export function describeUnknownValues(
     const present = counts?.values.map(({ value }) => value) ?? []
     const names = allowed ?? present
     if (names.length === 0) return []
-    const test = parseTest(filter, text)
-    const values = 'values' in test ? [...test.values].map(String) : []
-    return values
+    return valuesIn(filter, text)
       .filter((value) => !names.includes(value))
       .flatMap((value) => {
         const parts = value.split(',').map((part) => part.trim())
@@ -56,4 +56,12 @@ export function describeUnknownValues(
         return `${name}: no listing has ${quote(value)}${suggestion ?? `; there are ${listNames(present.map(shown))}`}`
       })
   })
+}
+
+/** The values that a listing may have to match, as facets write them. What excludes values names none. */
+function valuesIn(filter: WithValues, text: string): readonly string[] {
+  const meant = filter.parseDerived?.(text).meant
+  if (filter.parseDerived !== undefined) return meant?.form === 'in' ? meant.values : []
+  const test = parseTest(filter, text)
+  return 'values' in test ? Array.from(test.values, (value) => facetText(filter, value)) : []
 }

@@ -32,3 +32,9 @@ const numberScalar = (value: number): Scalar | null =>
 
 const isSafe = (value: bigint): boolean =>
   value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER
+
+/** How a facet writes a value: as a filter of that path takes it. */
+export function facetText({ value_type }: { value_type: string }, value: Scalar): string {
+  if (value_type === 'boolean' && (value === 0 || value === 1)) return value === 1 ? 'true' : 'false'
+  return String(value)
+}

@@ -15,7 +15,7 @@ export type FilterDescription = FilterDefinition & {
   allowed?: readonly string[] | undefined
   /** Of open listings; absent where they were not counted. */
   counts?: FacetJson | undefined
-}
+} & Pick<Filter, 'parseDerived'>
 
 export type FilterDescriptions = Completeness & {
   filters: readonly FilterDescription[]
@@ -39,7 +39,10 @@ export function describeFilters(
 ): FilterDescriptions {
   const { filters: declared } = JSON.parse(spec.body) as { filters: FilterDescription[] }
   const derived = [...spec.filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
-  const filters: FilterDescription[] = [...derived.map(definitionOf), ...declared]
+  const filters: FilterDescription[] = [
+    ...derived.map((one) => ({ ...definitionOf(one), parseDerived: one.parseDerived! })),
+    ...declared,
+  ]
   const sources = visible.map((source) => noteOnSpec(source, counts, settings))
   return {
     filters: filters.map((filter) => {

@@ -86,7 +86,7 @@ export function describeUnchecked(count: number): string | null {
 /** With `count` in words, and the values of filters that no listing can have, or has. */
 export async function describeMatches(
   market: Market,
-  { filters }: Pick<MarketQuery, 'filters'>,
+  { filters, status }: Pick<MarketQuery, 'filters' | 'status'>,
   { total, ...answer }: Completeness & { total: number },
   count: string,
   request: MarketRequest,
@@ -95,16 +95,17 @@ export async function describeMatches(
   const matches = total === 0 ? 'No listing matches' : count
   // A part of a set that no listing has is missing from what was found.
   const asked = total === 0 ? filters : filters.filter(([, value]) => isSet(value))
-  const notes = asked.length === 0 ? [] : await describeValues(market, asked, request)
+  const notes = asked.length === 0 ? [] : await describeValues(market, { filters: asked, status }, request)
   return [describeCompleteness(answer), `${matches}${where}.`, ...notes].join(' ')
 }
 
 async function describeValues(
   market: Market,
-  filters: MarketQuery['filters'],
+  { filters, status }: Pick<MarketQuery, 'filters' | 'status'>,
   request: MarketRequest,
 ): Promise<string[]> {
-  const { filters: known } = await market.filters(request, true)
+  // Counts are of open listings.
+  const { filters: known } = await market.filters(request, status === 'open')
   const notes = describeUnknownValues(known, filters, shownValue)
   const paths = new Set(
     known.filter(({ name }) => filters.some(([one]) => one === name)).map(({ path }) => path),

@@ -169,7 +169,7 @@ export async function askMarket<A extends Answer>(
   { terminal, openClient }: CommandContext,
   selected: SelectedRegistries,
   deadlines: Deadlines,
-  { filters }: MarketQuery,
+  { filters, status }: MarketQuery,
   ask: (market: Market) => Promise<A>,
 ): Promise<{ answer: A | null; exitCode: ExitCode }> {
   const client = await openClient()
@@ -189,7 +189,8 @@ export async function askMarket<A extends Answer>(
     printNearMisses(terminal, answer.nearMisses, selected.tokens)
   }
   if (answer?.total === 0 && filters.length > 0) {
-    const descriptions = await market.filters(COMMAND, true)
+    // Counts are of open listings.
+    const descriptions = await market.filters(COMMAND, status === 'open')
     for (const note of describeUnknownValues(descriptions.filters, filters)) printWarning(terminal, note)
   }
   return { answer, exitCode: exitCodeOfReports(reports) }

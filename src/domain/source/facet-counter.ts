@@ -1,6 +1,6 @@
 import type { Filter } from '../../filter-spec/filter.ts'
 import { resolvePath } from '../../filter-spec/path.ts'
-import { type Scalar, toScalar } from '../../filter-spec/scalar.ts'
+import { facetText, toScalar } from '../../filter-spec/scalar.ts'
 import type { JsonValue } from '../../json/value.ts'
 import { gpuCount } from '../price/payment-option.ts'
 import {
@@ -11,12 +11,6 @@ import {
   scaleKey,
 } from '../price/price-key.ts'
 import type { Facets, PriceCounts, PriceGrouping } from './selection.ts'
-
-/** How a facet writes a value: as a filter of that path takes it. */
-export function facetText({ value_type }: Pick<Filter, 'value_type'>, value: Scalar): string {
-  if (value_type === 'boolean' && (value === 0 || value === 1)) return value === 1 ? 'true' : 'false'
-  return String(value)
-}
 
 /** Counts listings one by one, as the facets of an index count them. */
 export class FacetCounter {

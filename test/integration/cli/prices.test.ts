@@ -132,6 +132,11 @@ test.serial('filters: values that no listing can have are named, and a repeated 
   const none = await listings('--filter', 'gpu_model=L4,H200')
   t.deepEqual([none.code, none.ids], [0, []])
   t.regex(none.stderr, /warning: gpu_model: 'L4,H200' is one value; .* in:\[L4,H200\]/)
+  const others = ['--filter', 'gpu_count_min=99', '--filter', 'country=not_in:[RU]']
+  const empty = await listings('--gpu', 'nvidia h200', '--continent', 'Europe', ...others)
+  t.deepEqual([empty.code, empty.ids], [0, []])
+  t.notRegex(empty.stderr, /warning/)
+  t.regex((await listings('--gpu', 'b300')).stderr, /warning: gpu: no listing has 'B300'; there are H200, L4/)
   const absent = await listings('--filter', 'region=Europe')
   t.regex(absent.stderr, /warning: region: no listing has 'Europe'; there are /)
   const twice = await listings('--filter', 'gpu_model=H200', '--filter', 'gpu_model=h200')
