@@ -6,7 +6,12 @@ const MEANT: readonly (readonly [names: RegExp, filters: readonly string[]])[] =
   [/^(?:min_)?(?:total_vram|vram_total|gpu_?total_?v?ram)(?:_gb)?(?:_min)?$/, ['gpu_memory_total_gb_min']],
   [/^(?:min_)?(?:memory|mem|system_ram)(?:_gb)?(?:_min)?$/, ['ram_gb_min']],
   [/^(?:min_)?(?:cpus?|cores|cpu_cores|vcpus?)(?:_count)?(?:_min)?$/, ['vcpu_count_min']],
-  [/^(?:min_)?(?:gpus|num_gpus|gpu_count|gpu_num)(?:_min)?$/, ['gpu_count_min']],
+  [/^(?:min_)?(?:gpus?|num_gpus|gpu_count|gpu_num)(?:_min)?$/, ['gpus_min', 'gpu_count_min']],
+  [/^(?:min_)?(?:sla|uptime|availability|reliability)(?:_percent)?(?:_min)?$/, ['sla_min']],
+  [
+    /^(?:min_)?(?:rent|rental|duration|max_duration|hours|rent_hours|lease)(?:_hours|_seconds)?(?:_min)?$/,
+    ['rent_hours_min'],
+  ],
   [/^(?:gpu_name|gpu_type|model|card)$/, ['gpu', 'gpu_model']],
   [/^(?:location|city|zone|datacenter|geolocation)$/, ['region']],
 ]

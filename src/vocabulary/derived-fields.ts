@@ -3,12 +3,12 @@ import { EntrepotError } from '../errors.ts'
 import type { FilterDefinition, Judgement } from '../filter-spec/filter.ts'
 import { quote } from '../filter-spec/literals.ts'
 import type { Scalar } from '../filter-spec/scalar.ts'
-import type { JsonValue } from '../json/value.ts'
+import { type JsonValue, numberAt } from '../json/value.ts'
 import type { GpuTable } from './gpus/gpu-table.ts'
 import { readGpuValue, readVariantValue } from './gpus/read-gpu-value.ts'
 import { parseNumbers, parseTexts } from './judge.ts'
 import type { Meaning, Tables } from './meaning.ts'
-import type { DerivedName } from './names.ts'
+import { type DerivedName, DURATION_PATH, GPUS_PATH, SLA_PATH } from './names.ts'
 import { anyIn, continentOf, oneOf, UNKNOWN } from './open-value.ts'
 import { continentOfCountry } from './places/place-table.ts'
 import { readContinentValue, readCountryValue } from './places/read-place-value.ts'
@@ -84,6 +84,34 @@ export const DERIVED_FIELDS: Readonly<Record<DerivedName, DerivedField>> = {
         mayBe: () => true,
       }),
   },
+  gpus_min: {
+    path: GPUS_PATH,
+    definition: AT_LEAST,
+    valueIn: ({ gpu }, listing) => (gpu.isGpu ? (gpuCount(listing) ?? UNKNOWN) : null),
+    parse: (raw, _tables, name) => parseNumbers(raw, name),
+  },
+  sla_min: {
+    path: SLA_PATH,
+    definition: AT_LEAST,
+    valueIn: (_meaning, listing) => positive(numberAt(listing, 'offer_resource', 'sla')),
+    parse: (raw, _tables, name) => parseNumbers(raw, name),
+  },
+  rent_hours_min: {
+    path: `${DURATION_PATH} / 3600`,
+    definition: AT_LEAST,
+    valueIn: (_meaning, listing) => {
+      const seconds = numberAt(listing, 'max_duration_seconds')
+      return positive(seconds === null ? null : seconds / SECONDS_PER_HOUR)
+    },
+    parse: (raw, _tables, name) => parseNumbers(raw, name),
+  },
+}
+
+const SECONDS_PER_HOUR = 3600
+
+/** Unknown for 0 and less, and for what is no number. */
+function positive(value: number | null): Scalar {
+  return value !== null && value > 0 ? value : UNKNOWN
 }
 
 /** Unknown where the count is. */

@@ -1,4 +1,4 @@
-/** Parameters for derived values: what a listing means by its model and region, whatever the spelling. */
+/** Parameters for derived values: what a listing means by its members, whatever the spelling or unit. */
 export const DERIVED_NAMES = [
   'gpu',
   'gpu_variant',
@@ -6,11 +6,17 @@ export const DERIVED_NAMES = [
   'gpu_memory_total_gb_min',
   'country',
   'continent',
+  'gpus_min',
+  'sla_min',
+  'rent_hours_min',
 ] as const
 
 /** What models are read from, as a filter spec names it. */
 export const MODEL_PATH = '$.offer_resource.gpu_model'
 export const REGION_PATH = '$.offer_resource.region'
+export const GPUS_PATH = '$.offer_resource.gpu_count'
+export const SLA_PATH = '$.offer_resource.sla'
+export const DURATION_PATH = '$.max_duration_seconds'
 
 export type DerivedName = (typeof DERIVED_NAMES)[number]
 

@@ -8,6 +8,9 @@ const LACKS: Readonly<Record<DerivedName, string>> = {
   gpu_memory_total_gb_min: 'do not say how much GPU memory they have in all',
   country: 'do not say in which country they are',
   continent: 'do not say where they are',
+  gpus_min: 'do not say how many GPUs they have',
+  sla_min: 'do not state an SLA',
+  rent_hours_min: 'do not say how long they can be rented',
 }
 
 /** `9 more do not say where they are.` for each derived filter that leaves listings out unjudged; empty for none. */

@@ -39,6 +39,7 @@ export type MarketOptions = RegistryOptions & {
   status?: string
   publisher?: string
   gpu?: readonly string[]
+  gpus?: string
   vram?: string
   country?: readonly string[]
   continent?: readonly string[]
@@ -72,6 +73,7 @@ export const addMarketOptions = (command: Command): Command =>
       'only this model, whatever the spelling; several: A100,H100 (repeatable)',
       collect,
     )
+    .option('--gpus <n>', 'only with at least this many GPUs', once)
     .option('--vram <gb>', 'only with at least this much GPU memory in one GPU', once)
     .option('--country <country>', 'only in this country: DE or Germany (repeatable)', collectFilled)
     .option('--continent <continent>', 'only on this continent: EU or Europe (repeatable)', collectFilled)
@@ -132,9 +134,10 @@ export function readMarketQuery(
 }
 
 function derivedFilters(options: MarketOptions): [name: DerivedName, value: string][] {
-  const { gpu, vram, country, continent } = options
+  const { gpu, gpus, vram, country, continent } = options
   const values = [
     ['gpu', gpu],
+    ['gpus_min', gpus === undefined ? gpus : [gpus]],
     ['gpu_memory_gb_min', vram === undefined ? vram : [vram]],
     ['country', country],
     ['continent', continent],

@@ -24,6 +24,8 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   gpu_variant: { label: 'GPU variant' },
   gpu_memory_gb: { label: 'GPU memory', unit: memory, input: 'GB' },
   gpu_model: { label: 'GPU model' },
+  gpus: { label: 'GPUs' },
+  rent_hours: { label: 'Rent', input: 'h' },
   gpu_count: { label: 'GPUs' },
   gpu_interconnect: { label: 'GPU interconnect' },
   total_gpu_count: { label: 'GPUs in the host' },

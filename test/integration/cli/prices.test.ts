@@ -137,6 +137,8 @@ test.serial('filters: values that no listing can have are named, and a repeated 
   t.deepEqual([empty.code, empty.ids], [0, []])
   t.notRegex(empty.stderr, /warning/)
   t.regex((await listings('--gpu', 'b300')).stderr, /warning: gpu: no listing has 'B300'; there are H200, L4/)
+  t.deepEqual((await listings('--gpus', '9')).ids, [])
+  t.is((await listings('--gpus', '8', '--limit', '5')).ids.length, 5)
   const absent = await listings('--filter', 'region=Europe')
   t.regex(absent.stderr, /warning: region: no listing has 'Europe'; there are /)
   const twice = await listings('--filter', 'gpu_model=H200', '--filter', 'gpu_model=h200')

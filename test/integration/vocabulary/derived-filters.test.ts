@@ -20,10 +20,18 @@ const OFFERS: Record<string, Offer> = {
   credits: { service_name: 'tokens' },
 }
 
+const RENTED: Record<string, Offer> = {
+  ...OFFERS,
+  week: { gpu_model: 'H200', gpu_count: 8, sla: 99.5, region: 'Oslo, NO' },
+  day: { gpu_model: 'H200', gpu_count: 1, sla: 99, region: 'Oslo, NO' },
+}
+/** In seconds. */
+const RENTS: Record<string, number> = { week: 604_800, day: 86_400, unknown: 0 }
+
 for (const mode of ['live', 'snapshot'] as const) {
-  const start = async (t: ExecutionContext) => {
-    const items = Object.entries(OFFERS).map(([listing_id, offer_resource]) =>
-      listingText({ listing_id, offer_resource }),
+  const start = async (t: ExecutionContext, offers = OFFERS) => {
+    const items = Object.entries(offers).map(([listing_id, offer_resource]) =>
+      listingText({ listing_id, offer_resource, max_duration_seconds: RENTS[listing_id] ?? null }),
     )
     const fake = await startFake(t, { items })
     const service = await startPatientGateway(t, [
@@ -64,6 +72,19 @@ for (const mode of ['live', 'snapshot'] as const) {
     const european = await read('continent=Europe&gpu=A100')
     t.deepEqual([idsOf(european), european.unplaced], [['plain', 'spelled', 'sxm'], { continent: 0, gpu: 0 }])
     t.deepEqual((await read('country=JP')).unplaced, { country: 2 })
+  })
+
+  test(`derived filters, ${mode}: GPUs, SLA and hours of rent, whatever the unit`, async (t) => {
+    const read = await start(t, RENTED)
+    const many = await read('gpus_min=8')
+    t.deepEqual([idsOf(many), many.unplaced], [['other', 'week'], { gpus_min: 4 }])
+    t.deepEqual(idsOf(await read('gpus_min=range:[1,8)')), ['day'])
+    t.deepEqual(idsOf(await read('sla_min=99.5')), ['week'])
+    t.deepEqual(idsOf(await read('sla_min=99')), ['day', 'week'])
+    const long = await read('rent_hours_min=24')
+    t.deepEqual([idsOf(long), long.unplaced], [['day', 'week'], { rent_hours_min: 6 }])
+    t.deepEqual(idsOf(await read('rent_hours_min=24.5&gpu=H200')), ['week'])
+    t.is((await read('rent_hours_min=24&strict.rent_hours_min=false')).total_after_filter, 8)
   })
 
   test(`derived filters, ${mode}: an unknown value is refused with what it may mean`, async (t) => {
