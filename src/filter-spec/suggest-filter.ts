@@ -44,5 +44,12 @@ const shortWordsOf = (name: string): string[] =>
 /** One more or less is a forgotten word. */
 function hasSameWords(one: readonly string[], other: readonly string[]): boolean {
   const [few, many] = one.length <= other.length ? [one, other] : [other, one]
-  return few.every((word) => many.includes(word))
+  return few.every((word) => many.some((candidate) => word === candidate || isMisspelt(word, candidate)))
 }
+
+/** `mn` is a misspelt `min`, but `max` is not. */
+const isMisspelt = (word: string, candidate: string): boolean =>
+  [word, candidate].filter((one) => ENDS.includes(one)).length === 1 &&
+  nearestName(candidate, [word]) !== null
+
+const ENDS = ['min', 'max']

@@ -121,6 +121,12 @@ test('hints: the 400 for an unknown filter has the deployed sentence, and the fi
     ['location', 'region'],
     ['gpu_modle', 'gpu_model'],
     ['region_', 'region'],
+    ['ram_gb_mn', 'ram_gb_min'],
+    ['disk_gb_mni', 'disk_gb_min'],
+    ['ram_gb_max', undefined],
+    ['gpus', 'gpus_min'],
+    ['num_gpus', 'gpus_min'],
+    ['uptime', 'sla_min'],
     ['vrom_gb_min', undefined],
     ['xpu_count_min', undefined],
   ] as const) {
