@@ -136,7 +136,17 @@ async function yamlToJson(text: string, name: string): Promise<string> {
     refuse(pos[0], YAML_PROBLEMS[code] ?? message)
   visit(document, {
     Scalar: (key, node) => {
-      if (key !== 'key') node.value = exactScalar(node, refuse)
+      const { source = '', type, value, range } = node
+      if (key === 'key') {
+        if (type === 'PLAIN') node.value = source
+        return
+      }
+      if (isChanged(node))
+        refuse(
+          range?.[0] ?? 0,
+          `${source} is read as ${describeValue(value)}: quote it, or write a number as JSON has it`,
+        )
+      if (isNumber(value)) node.value = rawJSON(source)
     },
   })
   return jsonOf(document, name)
@@ -151,17 +161,17 @@ const YAML_PROBLEMS: { readonly [Code in string]?: string } = {
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 
-/** Numbers as their JSON text. */
-function exactScalar(
-  { value, source = '', range }: Scalar,
-  refuse: (offset: number, message: string) => never,
-): unknown {
-  if (typeof value === 'bigint') return rawJSON(String(value))
-  if (typeof value !== 'number') return value
-  const digits = source.replace(/^\+/, '')
-  if (JSON_NUMBER.test(digits)) return rawJSON(digits)
-  return Number.isFinite(value) ? value : refuse(range?.[0] ?? 0, `${source} is not a JSON number`)
+/** Whether a text would be published as something else: `0x12` as 18, `+49` as 49, `007` as 7. */
+function isChanged({ source = '', value }: Scalar): boolean {
+  if (typeof value === 'string') return false
+  if (isNumber(value)) return !JSON_NUMBER.test(source)
+  return value === null ? !/^(?:~|null)?$/i.test(source) : source.toLowerCase() !== String(value)
 }
+
+const isNumber = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint'
+
+const describeValue = (value: unknown): string => (isNumber(value) ? `the number ${value}` : String(value))
 
 function jsonOf(document: Document, name: string): string {
   try {

@@ -64,17 +64,17 @@ test.serial('publish: NDJSON is read, as `listings --ndjson` and a gateway print
   t.regex(broken.stderr, /stdin:2: not JSON: /)
 })
 
-test.serial('publish: YAML numbers keep their digits', async (t) => {
+test.serial('publish: YAML numbers keep their digits, and names of members their text', async (t) => {
   const { url, get } = await startRegistry(t)
   const yaml =
-    'listing_id: y\noffer_resource: {sla: 99.0, small: 1e-7, long: 0.1000000000000000055, plus: +1.5, hex: 0x1F, 1.0: one}\n'
+    'listing_id: y\noffer_resource: {sla: 99.0, small: 1e-7, long: 0.1000000000000000055, 1.0: one, 0x1F: two}\n'
   const { code } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--force', '-r', url], {
     env: AS_ALICE,
   })
   t.is(code, 0)
   t.regex(
     (await get('/listings/y')).text,
-    /\{"1":"one","sla":99\.0,"small":1e-7,"long":0\.1000000000000000055,"plus":1\.5,"hex":31\}/,
+    /\{"sla":99\.0,"small":1e-7,"long":0\.1000000000000000055,"1\.0":"one","0x1F":"two"\}/,
   )
 })
 
@@ -86,6 +86,16 @@ test.serial('publish: a file that JSON cannot hold unchanged is refused with its
     ['l.yaml', 'listing_id: x\noffer_resource:\n  sla: .inf\n', /l\.yaml:3: \.inf .*JSON/],
     ['l.yaml', 'listing_id: x\noffer_resource: [-.INF]\n', /l\.yaml:2: -\.INF .*JSON/],
     ['l.yaml', 'listing_id: x\n\noffer_resource: {sla: .nan}\n', /l\.yaml:3: \.nan .*JSON/],
+    ...CHANGED_BY_YAML.map((text): [string, string, RegExp] => [
+      'l.yaml',
+      `listing_id: x\ndemands:\n  - ${text}\n`,
+      /l\.yaml:3: .* is read as .*: quote it/,
+    ]),
+    [
+      'l.yaml',
+      '%YAML 1.1\n---\nlisting_id: x\noracle_address: yes\n',
+      /l\.yaml:4: yes is read as true: quote it/,
+    ],
     ['l.yaml', '- listing_id: x\n- listing_id: x\n', /l\.yaml has the listing_id x twice: remove one/],
     ['l.yaml', 'listing_id: x\noffer_resource: !thing 1\n', /l\.yaml:2: .*!thing/],
     ['l.yaml', 'listing_id: x\noffer_resource: {\n', /l\.yaml:3: /],
@@ -108,6 +118,18 @@ test.serial('publish: a file that JSON cannot hold unchanged is refused with its
   t.regex(piped.stderr, /stdin:2: .*UTF-8/)
   t.is((await get('/listings/x')).status, 404)
 })
+
+/** Unquoted texts that YAML reads as another number than their digits. */
+const CHANGED_BY_YAML = [
+  '{ arbiter: 0x5dE4111afA1A4b94908F83103eB1f1706367c2E6 }',
+  '{ arbiter: 0x0 }',
+  '0o17',
+  '007',
+  '+49',
+  '.5',
+  '1.',
+  '!!int "0x12"',
+]
 
 test.serial('publish: a JSON file may begin with a byte order mark', async (t) => {
   const { url, get } = await startRegistry(t)
