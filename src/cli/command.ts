@@ -74,7 +74,10 @@ export const OWN_LISTING_ARGUMENT = [
   'listing_id; of a UUID the first 8 or more characters, if only one of your listings begins so',
 ] as const
 
-export const FORCE_OPTION = ['--force', 'publish also listings that do not fit the listing shape'] as const
+export const AS_IS_OPTION = [
+  '--as-is',
+  'publish also what does not fit the listing shape, or looks like a mistake',
+] as const
 
 export const LISTING_FILE = [
   '<file>',

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
-import type { Document, Scalar } from 'yaml'
+import type { Document, Node, Scalar } from 'yaml'
 import { hasIdLength, isListingStatus, LISTING_STATUSES, MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import { suggestName } from '../domain/nearest-name.ts'
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { at, isJsonObject, type JsonObject, type JsonValue, parseJson, rawJSON } from '../json/value.ts'
 import { CliError, describeFileError, EXIT, usageError } from './exit-codes.ts'
-import { printWarning, type Terminal } from './output/terminal.ts'
+import type { Terminal } from './output/terminal.ts'
 
 const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
 
@@ -16,6 +16,10 @@ export type DraftListing = {
   storefrontUrl: string | null
   /** Name → JSON text. */
   members: ReadonlyMap<string, string>
+  /** Names of members that Registries do not know. */
+  ignored: readonly string[]
+  /** `file:line` of the first such text from the listing on, in any case; else of its beginning. */
+  placeOf: (text: string) => string
 }
 
 /** The members that are published, as one JSON object. */
@@ -39,7 +43,7 @@ export function exportListing(bytes: Buffer): string {
   return draftJson({ members: new Map(members) })
 }
 
-const PUBLISHED = new Set([
+export const PUBLISHED = new Set([
   'listing_id',
   'storefront_url',
   'offer_resource',
@@ -71,11 +75,19 @@ export async function readListingFile(terminal: Terminal, file: string): Promise
   const name = file === '-' ? 'stdin' : file
   const text = decode(file === '-' ? await readStdin(terminal.stdin) : readFileBytes(file), name)
   const isYaml = /\.ya?ml$/i.test(file) || !/^\s*[[{]/.test(text)
-  const listings =
-    !isYaml && holdsLines(text)
+  const listings = isYaml
+    ? await readYaml(text, name)
+    : holdsLines(text)
       ? splitLines(text, name)
-      : splitListings(isYaml ? await yamlToJson(text, name) : text, name)
-  const drafts = listings.map((bytes, n) => readDraft(bytes, `${name}[${n}]`, terminal))
+      : splitListings(text, name)
+  const lines = text.toLowerCase().split('\n')
+  const drafts = listings.map(({ bytes, line }, n) => {
+    const placeOf = (wanted: string): string => {
+      const found = lines.findIndex((one, at) => at >= line && holdsText(one, wanted.toLowerCase()))
+      return `${name}:${(found < 0 ? line : found) + 1}`
+    }
+    return readDraft(bytes, `${name}[${n}]`, placeOf)
+  })
   const ids = new Set<string>()
   for (const { listingId } of drafts) {
     if (ids.has(listingId)) throw badData(`${name} has the listing_id ${listingId} twice: remove one`)
@@ -83,6 +95,15 @@ export async function readListingFile(terminal: Terminal, file: string): Promise
   }
   return drafts
 }
+
+/** Whether a line has the text, and not as a part of a longer word or number. */
+const holdsText = (line: string, text: string): boolean =>
+  line
+    .split(text)
+    .some(
+      (before, n, parts) =>
+        n + 1 < parts.length && !/[\p{L}\d]$/u.test(before) && !/^[\p{L}\d]/u.test(parts[n + 1]!),
+    )
 
 function badData(message: string): CliError {
   return new CliError(EXIT.badData, message)
@@ -124,8 +145,11 @@ function decode(bytes: Buffer, name: string): string {
   throw badData(`${name}:${bad + 1}: not UTF-8; convert the file to UTF-8`)
 }
 
-async function yamlToJson(text: string, name: string): Promise<string> {
-  const { LineCounter, parseDocument, visit } = await import('yaml')
+/** One of a file, and the line where it begins, from 0. */
+type FoundListing = { bytes: Buffer; line: number }
+
+async function readYaml(text: string, name: string): Promise<FoundListing[]> {
+  const { isSeq, LineCounter, parseDocument, visit } = await import('yaml')
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { intAsBigInt: true, lineCounter, prettyErrors: false })
   const refuse = (offset: number, message: string): never => {
@@ -149,7 +173,10 @@ async function yamlToJson(text: string, name: string): Promise<string> {
       if (isNumber(value)) node.value = rawJSON(source)
     },
   })
-  return jsonOf(document, name)
+  const { contents } = document
+  const nodes = (isSeq(contents) ? contents.items : [contents]) as (Node | null)[]
+  const lines = nodes.map((node) => lineCounter.linePos(node?.range?.[0] ?? 0).line - 1)
+  return splitListings(jsonOf(document, name), name).map(({ bytes }, n) => ({ bytes, line: lines[n] ?? 0 }))
 }
 
 /** In place of the parser's own words. */
@@ -197,13 +224,13 @@ function isJson(text: string): boolean {
 }
 
 /** A gateway's stream ends with a line about the others. */
-function splitLines(text: string, file: string): Buffer[] {
+function splitLines(text: string, file: string): FoundListing[] {
   const lines = text
     .split('\n')
-    .flatMap((line, n) => (line.trim() === '' ? [] : [{ line, place: `${file}:${n + 1}` }]))
-  const listings = lines.filter(({ line, place }) => {
+    .flatMap((json, line) => (json.trim() === '' ? [] : [{ json, line, place: `${file}:${line + 1}` }]))
+  const listings = lines.filter(({ json, place }) => {
     try {
-      const value: unknown = JSON.parse(line)
+      const value: unknown = JSON.parse(json)
       if (!isJsonObject(value) || Object.keys(value).join() !== '_meta') return true
       if (at(value, '_meta', 'complete') === true) return false
     } catch (cause) {
@@ -211,27 +238,33 @@ function splitLines(text: string, file: string): Buffer[] {
     }
     throw badData(`${place}: the listings are not complete, as this line says`)
   })
-  return listings.map(({ line }) => Buffer.from(line))
+  return listings.map(({ json, line }) => ({ bytes: Buffer.from(json), line }))
 }
 
-function splitListings(json: string, file: string): Buffer[] {
+function splitListings(json: string, file: string): FoundListing[] {
   const bytes = Buffer.from(json)
   try {
     const value: unknown = JSON.parse(json)
     if (value === null) throw badData(`${file} ${NO_LISTING}`)
-    if (!Array.isArray(value)) return [bytes]
+    if (!Array.isArray(value)) return [{ bytes, line: 0 }]
   } catch (cause) {
     if (cause instanceof CliError) throw cause
     throw badData(`${file} is not JSON: ${(cause as Error).message}`)
   }
   const elements = new JsonScanner(bytes).arrayAt(0)?.elements ?? []
   if (elements.length === 0) throw badData(`${file} ${NO_LISTING}`)
-  return elements.map(({ start, end }) => bytes.subarray(start, end))
+  let line = 0
+  let before = 0
+  return elements.map(({ start, end }) => {
+    for (; before < start; before++) if (bytes[before] === NEWLINE) line++
+    return { bytes: bytes.subarray(start, end), line }
+  })
 }
 
+const NEWLINE = 0x0a
 const NO_LISTING = 'contains no listing; entrepot close --all closes all of yours'
 
-function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListing {
+function readDraft(bytes: Buffer, place: string, placeOf: DraftListing['placeOf']): DraftListing {
   const value = parseJson(bytes.toString('utf8'))
   if (!isJsonObject(value)) throw badData(`${place}: a listing must be an object`)
   const listingId = readListingId(value, place)
@@ -242,16 +275,9 @@ function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListi
   const members = new Map(
     objectMembers(bytes).map(({ name, value: { start, end } }) => [name, bytes.toString('utf8', start, end)]),
   )
-  for (const name of members.keys()) {
-    if (PUBLISHED.has(name)) continue
-    members.delete(name)
-    if (!READ_ONLY.has(name))
-      printWarning(
-        terminal,
-        `${place} (${listingId}): Registries ignore '${name}'${suggestName(name, PUBLISHED)}`,
-      )
-  }
-  return { listingId, storefrontUrl, members }
+  const ignored = [...members.keys()].filter((name) => !PUBLISHED.has(name) && !READ_ONLY.has(name))
+  for (const name of members.keys()) if (!PUBLISHED.has(name)) members.delete(name)
+  return { listingId, storefrontUrl, members, ignored, placeOf }
 }
 
 function requireStatus(status: JsonValue, place: string): void {

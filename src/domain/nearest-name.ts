@@ -37,6 +37,9 @@ function codesIn(text: string): string {
   return words.filter((word) => /\d/.test(word)).join(' ')
 }
 
+/** Whether one letter differs, is missing, is too much, or two neighbours changed places. */
+export const isOneEdit = (a: string, b: string): boolean => editDistance(a, b, 2) === 1
+
 /** Levenshtein's, where two neighbours that changed places are one edit; any number from `limit` on if it is not below it. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit

@@ -20,7 +20,6 @@ export const closeCommand: CommandDefinition<CloseOptions> = {
     return syncListings(context, options, {
       selected,
       drafts: [],
-      prices: new Map(),
       few: 0,
       isStdinTaken: false,
     })

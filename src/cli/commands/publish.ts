@@ -1,20 +1,22 @@
 import { isJsonObject, listAt, parseObject } from '../../json/value.ts'
-import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
+import { AS_IS_OPTION, addSigning, type CommandDefinition, LISTING_FILE } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { type DraftListing, hiddenIn, readListingFile, readTextFile } from '../listing-file.ts'
 import { printBuyersReading } from '../output/buyers-reading.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { readJson } from '../registries/registry-client.ts'
+import { factsOf } from '../registries/registry-facts.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { openSellers } from '../signing/seller-keys.ts'
+import { requireGood } from '../writes/check-drafts.ts'
 import { draftsFor } from '../writes/line-drafts.ts'
-import { publishListings, requireValid } from '../writes/publish-listings.ts'
+import { publishListings } from '../writes/publish-listings.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 
 type PublishOptions = WriteOptions & {
   /** A file of results. */
   onlyFailed?: string
-  force?: boolean
+  asIs?: boolean
 }
 
 export const publishCommand: CommandDefinition<PublishOptions> = {
@@ -26,32 +28,33 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
         '--only-failed <results>',
         'skip what is accepted according to this file, the output of an earlier publish (JSON or NDJSON)',
       )
-      .option(...FORCE_OPTION),
+      .option(...AS_IS_OPTION),
   example:
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options, [file = '']) {
     const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)
     warnOfStorefronts(terminal, file, drafts)
-    const prices = printBuyersReading(terminal, drafts, tokens)
     const { onlyFailed } = options
     const isDone = onlyFailed === undefined ? () => false : readAcceptedResults(onlyFailed)
     const sellers = await openSellers(terminal, registries, { ...options, isStdinTaken: file === '-' })
-    const targets = sellers.map((seller) => {
-      const { registry } = seller
-      const due = draftsFor(terminal, registry, drafts).filter(
-        ({ listingId }) => !isDone(registry.url, listingId),
-      )
-      return { ...seller, due, total: due.length }
-    })
     const client = await openClient()
-    if (!options.force) await requireValid(terminal, client, targets, discoveryTimeoutMs)
+    const dues = sellers.map(({ registry }) =>
+      draftsFor(terminal, registry, drafts).filter(({ listingId }) => !isDone(registry.url, listingId)),
+    )
+    const asked = sellers.map(({ registry }) => registry)
+    const facts = await factsOf(client, asked, tokens, discoveryTimeoutMs, options)
+    printBuyersReading(terminal, drafts, facts)
+    const targets = sellers.map((seller, n) => {
+      const due = dues[n]!
+      return { ...seller, facts: facts[n]!, due, total: due.length }
+    })
+    requireGood(terminal, targets, options.asIs)
     return runWrites({
       terminal,
       client,
       options,
       targets,
-      prices,
       hidden: hiddenIn(drafts),
       write: (writer, { due, account }, signal) => publishListings(due, { writer, account, signal }),
     })

@@ -1,6 +1,5 @@
-import { addClosing, addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
+import { AS_IS_OPTION, addClosing, addSigning, type CommandDefinition, LISTING_FILE } from '../command.ts'
 import { readListingFile } from '../listing-file.ts'
-import { printBuyersReading } from '../output/buyers-reading.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { type SyncOptions, syncListings } from '../writes/sync-listings.ts'
 
@@ -13,13 +12,12 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
     addClosing(
       addSigning(command).argument(...LISTING_FILE),
       'more than a tenth of the open listings is closed',
-    ).option(...FORCE_OPTION),
+    ).option(...AS_IS_OPTION),
   example: 'entrepot sync listings.yaml --key-file seller.key -r https://open.example --dry-run',
   async run(context, options, [file = '']) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)
-    const prices = printBuyersReading(terminal, drafts, selected.tokens)
-    return syncListings(context, options, { selected, drafts, prices, few: FEW, isStdinTaken: file === '-' })
+    return syncListings(context, options, { selected, drafts, few: FEW, isStdinTaken: file === '-' })
   },
 }

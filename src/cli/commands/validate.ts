@@ -18,7 +18,9 @@ import {
   readJsonObject,
   violationsIn,
 } from '../registries/registry-client.ts'
+import { factsOf } from '../registries/registry-facts.ts'
 import { type JsonOptions, type Registry, selectRegistries } from '../registries/select-registries.ts'
+import { printProblems } from '../writes/check-drafts.ts'
 import { draftsFor } from '../writes/line-drafts.ts'
 
 export const validateCommand: CommandDefinition<JsonOptions> = {
@@ -31,8 +33,15 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
   async run({ terminal, openClient }, options, [file = '']) {
     const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options)
     const drafts = await readListingFile(terminal, file)
-    const prices = printBuyersReading(terminal, drafts, tokens)
     const client = await openClient()
+    const facts = await factsOf(client, registries, tokens, discoveryTimeoutMs)
+    const prices = printBuyersReading(terminal, drafts, facts)
+    // Each Registry judges by its own shape.
+    const targets = facts.map(({ shape, ...others }) => ({
+      facts: { ...others, shape: shape && { ...shape, violations: () => [] } },
+      due: drafts,
+    }))
+    const mistakes = printProblems(terminal, targets)
     const verdicts = await Promise.all(
       registries.flatMap((registry) => {
         // The time of a request begins when it is made, not when a connection is free.
@@ -49,7 +58,7 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
     for (const { registry, listing_id, failure } of findings)
       if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
     printReport(terminal, countsOf(findings))
-    if (findings.some(({ valid }) => valid === false)) return EXIT.badData
+    if (mistakes.length > 0 || findings.some(({ valid }) => valid === false)) return EXIT.badData
     return combineExitCodes(
       verdicts.map(({ code }) => code),
       EXIT.noAnswer,

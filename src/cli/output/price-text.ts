@@ -4,6 +4,7 @@ import {
   type LowestPrice,
   lowestPrices,
   PRICE_PERS,
+  type PriceKey,
   type PricePer,
   readableAmount,
   unitName,
@@ -54,10 +55,11 @@ export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice 
 export const isOutlier = (listing: JsonObject): boolean => at(listing, '_meta', 'price', 'outlier') === true
 
 /** Of one GPU; of the whole offer where the number of GPUs is unknown. */
-export function allPrices(listing: JsonObject, tokens: TokenTable): ShownPrice[] {
-  return [...lowestPrices(listing, 'gpu', countedSizes(listing, '')).values()].map((price) =>
-    withToken(price, tokens),
-  )
+export function allPrices(listing: JsonObject, tokens: TokenTable): (ShownPrice & { key: PriceKey })[] {
+  return [...lowestPrices(listing, 'gpu', countedSizes(listing, '')).values()].map((price) => ({
+    key: price.key,
+    ...withToken(price, tokens),
+  }))
 }
 
 function withToken({ key, option, per }: LowestPrice, tokens: TokenTable): ShownPrice {

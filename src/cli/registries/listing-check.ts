@@ -1,4 +1,5 @@
 import { suggestName } from '../../domain/nearest-name.ts'
+import type { ListingProblem } from '../../domain/price/payment-problems.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import { at, isJsonObject, type JsonObject, parseJson } from '../../json/value.ts'
@@ -19,7 +20,7 @@ import type { Registry } from './select-registries.ts'
 export type ListingCheck = {
   violations: (draft: DraftListing) => string[]
   /** Members of the offer that the shape does not know, and that resemble one that it does. */
-  misspelt: (draft: DraftListing) => string[]
+  misspelt: (draft: DraftListing) => ListingProblem[]
 }
 
 /**
@@ -58,7 +59,8 @@ export async function fetchListingCheck(
       const offer = parseJson(members.get('offer_resource') ?? 'null')
       return Object.keys(isJsonObject(offer) ? offer : {}).flatMap((name) => {
         const suggestion = names.includes(name) ? '' : suggestName(name, names)
-        return suggestion === '' ? [] : [`offer_resource.${name}: not in the listing shape${suggestion}`]
+        const message = `offer_resource.${name}: not in the listing shape${suggestion}`
+        return suggestion === '' ? [] : [{ message, text: name, isMistake: true }]
       })
     },
   }

@@ -2,7 +2,7 @@ import { plural } from '../../domain/plural.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatJson, isJsonObject, listAt, textAt } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
-import { type DraftPrices, describeIds, MAX_LISTING_LINES } from '../output/buyers-reading.ts'
+import { describeIds, MAX_LISTING_LINES } from '../output/buyers-reading.ts'
 import { type Progress, startProgress } from '../output/progress.ts'
 import {
   escapeForTerminal,
@@ -36,8 +36,6 @@ type Writes<T extends Target> = {
   options: WriteOptions
   /** Each with the number of its writes. */
   targets: readonly T[]
-  /** Of what is published, as buyers read them. */
-  prices?: DraftPrices
   /** Listings that are meant to be closed. */
   hidden?: ReadonlySet<string>
   write: (writer: RegistryWriter, target: T, signal: AbortSignal) => Promise<WriteResult[]>
@@ -49,7 +47,6 @@ export async function runWrites<T extends Target>({
   client,
   options,
   targets,
-  prices,
   hidden,
   write,
 }: Writes<T>): Promise<ExitCode> {
@@ -70,7 +67,7 @@ export async function runWrites<T extends Target>({
     targets.map(({ registry }) => registry.url),
   )
   const isLong = targets.some(({ total }) => total > MAX_LISTING_LINES)
-  const printer = createPrinter(terminal, { ...options, isLong, prices, hidden }, progress)
+  const printer = createPrinter(terminal, { ...options, isLong, hidden }, progress)
   const writeTo = (target: T): Promise<WriteResult[]> => {
     const { registry, publisher, total } = target
     const writer = new RegistryWriter({
@@ -118,14 +115,13 @@ const ENDING = ['SIGINT', 'SIGTERM'] as const
 type PrinterOptions = ResultOptions & {
   /** Whether lines are only for what is no success. */
   isLong: boolean
-  prices: DraftPrices | undefined
   hidden: ReadonlySet<string> | undefined
 }
 
 /** On a terminal a line as each write settles, with `--ndjson` an object a line, or else a JSON array at the end. */
 function createPrinter(
   terminal: Terminal,
-  { json, ndjson, isLong, prices, hidden }: PrinterOptions,
+  { json, ndjson, isLong, hidden }: PrinterOptions,
   progress: Progress,
 ) {
   const startedAt = performance.now()
@@ -143,11 +139,8 @@ function createPrinter(
       if (ndjson) printNext(`${escapeForTerminal(terminal, formatJson(result))}\n`)
       // Those that were not sent are counted at the end.
       if (outcome === 'not_sent') return
-      if (isText && !(isLong && outcome === 'accepted')) {
-        const price = prices?.get(listing_id)
-        const line = `${textOf(result)}${price === undefined ? '' : `  ${price}`}`
-        printNext(`${forLocale(terminal, safeText(line))}\n`)
-      }
+      if (isText && !(isLong && outcome === 'accepted'))
+        printNext(`${forLocale(terminal, safeText(textOf(result)))}\n`)
       if (isText || error === undefined) return
       progress.pause()
       printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)

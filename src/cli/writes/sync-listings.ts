@@ -3,7 +3,7 @@ import { safeText } from '../../domain/safe-text.ts'
 import type { CommandContext } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { type DraftListing, hiddenIn } from '../listing-file.ts'
-import type { DraftPrices } from '../output/buyers-reading.ts'
+import { printBuyersReading } from '../output/buyers-reading.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
 import {
   escapeForTerminal,
@@ -13,23 +13,24 @@ import {
   printWarning,
   type Terminal,
 } from '../output/terminal.ts'
+import { factsOf } from '../registries/registry-facts.ts'
 import type { SelectedRegistries } from '../registries/select-registries.ts'
 import { openSellers, type Seller } from '../signing/seller-keys.ts'
+import { requireGood } from './check-drafts.ts'
 import { type ClosingOptions, confirmClosing } from './confirm-closing.ts'
 import { draftsFor } from './line-drafts.ts'
 import { readOwnListings } from './own-listings.ts'
-import { closeListings, type Publishing, publishListings, requireValid } from './publish-listings.ts'
+import { closeListings, type Publishing, publishListings } from './publish-listings.ts'
 import { runWrites, type WriteOptions } from './run-writes.ts'
 import { planSync, type SyncPlan } from './sync-plan.ts'
 import type { WriteResult } from './write-result.ts'
 
-export type SyncOptions = WriteOptions & ClosingOptions & { dryRun?: boolean; force?: boolean }
+export type SyncOptions = WriteOptions & ClosingOptions & { dryRun?: boolean; asIs?: boolean }
 
 type Sync = {
   selected: SelectedRegistries
   /** The listings that are to be open, or as their status says. */
   drafts: readonly DraftListing[]
-  prices: DraftPrices
   isStdinTaken: boolean
   /** So many are closed without a question. */
   few: number
@@ -39,10 +40,14 @@ type Sync = {
 export async function syncListings(
   { terminal, openClient }: CommandContext,
   options: SyncOptions,
-  { selected: { registries, discoveryTimeoutMs }, drafts, prices, isStdinTaken, few }: Sync,
+  { selected: { registries, tokens, discoveryTimeoutMs }, drafts, isStdinTaken, few }: Sync,
 ): Promise<ExitCode> {
   const sellers = await openSellers(terminal, registries, { ...options, isStdinTaken })
   const client = await openClient()
+  const asIs = options.asIs === true || drafts.length === 0
+  const asked = sellers.map(({ registry }) => registry)
+  const facts = await factsOf(client, asked, tokens, discoveryTimeoutMs, { asIs })
+  printBuyersReading(terminal, drafts, facts)
   const reads = await Promise.all(
     sellers.map(async (seller) => ({
       seller,
@@ -53,7 +58,8 @@ export async function syncListings(
     // A listing that was not read would be published again, and none must be closed by mistake.
     if (!answer.isComplete) return []
     const local = answer.listings.filter(({ isLocal }) => isLocal)
-    return [targetOf(terminal, seller, planSync(draftsFor(terminal, seller.registry, drafts), local))]
+    const plan = planSync(draftsFor(terminal, seller.registry, drafts), local)
+    return [{ ...targetOf(terminal, seller, plan), facts: facts[sellers.indexOf(seller)]! }]
   })
   const missing = reads.filter(({ answer }) => !answer.isComplete)
   for (const { seller } of missing)
@@ -71,7 +77,7 @@ export async function syncListings(
     }))
     await confirmClosing(terminal, closings, { ...options, few, isStdinTaken })
   }
-  if (!options.force) await requireValid(terminal, client, targets, discoveryTimeoutMs)
+  requireGood(terminal, targets, options.asIs)
   const code = options.dryRun
     ? await printPlans(terminal, targets, options)
     : await runWrites({
@@ -79,7 +85,6 @@ export async function syncListings(
         client,
         options,
         targets,
-        prices,
         hidden: hiddenIn(drafts),
         write: (writer, target, signal) => writeTarget(target, { writer, account: target.account, signal }),
       })

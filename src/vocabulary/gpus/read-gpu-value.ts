@@ -1,4 +1,4 @@
-import { nearestName } from '../../domain/nearest-name.ts'
+import { nearestName, nearestValue } from '../../domain/nearest-name.ts'
 import { namedMemory } from './data-sheet.ts'
 import type { GpuModel, NameIndex } from './gpu-model.ts'
 import type { GpuTable } from './gpu-table.ts'
@@ -42,8 +42,7 @@ function nearModels({ models, names }: GpuTable, text: string): readonly string[
   const words = parts.map((part) => part.text).filter((word) => !isCommonWord(word))
   const near = named.size > 0 || words.length === 0 ? named : modelsWith(words, names)
   if (near.size > 0) return [...near].slice(0, MAX_SUGGESTIONS).map(({ model }) => model)
-  const spellings = models.flatMap(({ model, aliases }) => [model, ...aliases]).slice(0, MAX_COMPARED)
-  const nearest = nearestName(text, spellings)
+  const nearest = nearestName(text, spellingsOf(models))
   return nearest === null ? [] : [names.byKey.get(keyOf(nearest))!.model]
 }
 
@@ -55,6 +54,22 @@ function modelsWith(words: readonly string[], { byKey }: NameIndex): ReadonlySet
   }
   return models
 }
+
+/** The model whose name a text misspells, with a letter in place of a digit (`H2O0`) or other letters; `null` for none. */
+export function misspeltModel({ models, names }: GpuTable, text: string): string | null {
+  const digits = text.replace(LETTERS_AS_DIGITS, (letters) =>
+    letters.replace(/o/gi, '0').replace(/[il]/gi, '1'),
+  )
+  const named = readName(names, digits)
+  if (named !== null) return named.model.model
+  const nearest = nearestValue(text, spellingsOf(models))
+  return nearest === null ? null : names.byKey.get(keyOf(nearest))!.model
+}
+
+const LETTERS_AS_DIGITS = /(?<=\d)[oil]+|[oil]+(?=\d)/gi
+
+const spellingsOf = (models: readonly GpuModel[]): readonly string[] =>
+  models.flatMap(({ model, aliases }) => [model, ...aliases]).slice(0, MAX_COMPARED)
 
 /** What a reader asks as `gpu_variant`. */
 export function readVariantValue(

@@ -1,4 +1,4 @@
-import { nearestName } from '../../domain/nearest-name.ts'
+import { isOneEdit, nearestName } from '../../domain/nearest-name.ts'
 import { CONTINENTS } from './country-library.ts'
 import { countryName, type PlaceTable } from './place-table.ts'
 import { nameKey } from './place-words.ts'
@@ -34,6 +34,28 @@ export function readContinentValue(table: PlaceTable, text: string): PlaceValue 
   if (region.isContinent) return { code: region.continents[0]! }
   return { near: region.continents.map((code) => `${continentName(code)} (${code})`) }
 }
+
+/**
+ * What a seller may write in place of a text that names no country: `Frankfurt, DE` for the city alone, and for a name with one
+ * wrong letter, which `isMisspelt`. `null` for a text that is near to no name.
+ */
+export function nearPlace(
+  { names, cities }: PlaceTable,
+  text: string,
+): { place: string; isMisspelt: boolean } | null {
+  const keys = [text, ...text.split(',')].map(nameKey).filter(({ length }) => length >= MIN_MISSPELT)
+  const known = [...names.keys(), ...cities.keys()]
+  const city = keys.find((key) => cities.has(key))
+  const name = city ?? known.find((one) => keys.some((key) => isOneEdit(key, one)))
+  if (name === undefined) return null
+  const homes = cities.get(name) ?? []
+  const title = name.replace(/(?<!\p{L})\p{L}/gu, (letter) => letter.toUpperCase())
+  const place = homes.length === 1 ? `${title}, ${homes[0]!.replace('US-', '')}` : title
+  return { place, isMisspelt: city === undefined }
+}
+
+/** Characters: shorter names are too often one letter from another place. */
+const MIN_MISSPELT = 5
 
 /** In English. A code of no continent is its own name. */
 export const continentName = (code: string): string =>

@@ -1,68 +1,165 @@
 import test from 'ava'
 import { startRegistry } from '../../helpers/registry.ts'
 import { runCli, temporaryFile } from '../../helpers/run-cli.ts'
-
-const LISTINGS = `
-- listing_id: one
-  offer_resource: { gpu_model: h100-sxm5-80gb, gpu_count: 8, region: FIN-02 }
-  accepted_escrows: []
-- listing_id: two
-  offer_resource: { gpu_model: Hopper big, region: MON1 }
-  accepted_escrows: []
-`
-
-test('validate: a seller sees how buyers read model and place', async (t) => {
-  const { url } = await startRegistry(t)
-  const file = temporaryFile(t, 'listings.yaml', LISTINGS)
-  const { stderr } = await runCli(['validate', file, '-r', url])
-  t.regex(stderr, /\[listings\] 1 listing is read as H100 SXM, 80 GB, in Finland \(FI\)\n/)
-  t.regex(stderr, /warning: two: filters by model miss it: 'Hopper big' is not a known model\n/)
-  t.regex(stderr, /warning: two: filters by country miss it: 'MON1' names no known country\n/)
-  const { stderr: quiet } = await runCli(['validate', file, '-r', url, '--quiet'])
-  t.notRegex(quiet, /is read as/)
-})
+import { AS_ALICE } from '../../helpers/seller.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+const TEST_USDC = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 
-test('validate: a seller sees each price as buyers read it, and which no buyer finds', async (t) => {
-  const { url } = await startRegistry(t)
-  const price = (listing_id: string, rate: object, chain_name = 'base', token = USDC) => ({
-    listing_id,
-    offer_resource: { gpu_model: 'H100', gpu_count: 8, region: 'Frankfurt, DE', sla: 99 },
-    accepted_escrows: [{ chain_name, escrow_address: '0xaa', literal_fields: { token }, rates: [rate] }],
-  })
-  const listings = [
-    price('good', { field: 'amount', per: 'hour', value: '16800000' }),
-    price('sign', { field: 'amount', per: 'hour', value: '-5' }),
-    price('unit', { field: 'amount', per: 'huor', value: '5' }),
-    price('chain', { field: 'amount', per: 'day', value: '5' }, 'bsae'),
-    price('token', { field: 'amount', per: 'hour', value: '5' }, 'base', '0x12'),
-    price('token2', { field: 'amount', per: 'hour', value: '5' }, 'base', '0x12'),
-    price('play', { field: 'amount', per: 'hour', value: '8000000' }, 'base_sepolia', TEST_USDC),
-    { ...price('ask', {}), accepted_escrows: [] },
-  ]
-  const file = temporaryFile(t, 'listings.json', JSON.stringify(listings))
-  const { stdout, stderr } = await runCli(['validate', file, '-r', url])
-  const verdicts: { listing_id: string; price: string }[] = JSON.parse(stdout)
-  t.deepEqual(
-    verdicts.slice(0, 3).map(({ price }) => price),
-    ['2.10 USDC/GPU·h', 'no price', '0.000001 USDC/GPU·huor'],
-  )
-  t.deepEqual(
-    verdicts.slice(-2).map(({ price }) => price),
-    ['1.00 test USDC/GPU·h', 'no price'],
-  )
-  const NOT = 'no buyer finds it by its price'
-  for (const warning of [
-    `sign: ${NOT}: the value "-5" is not a whole number of base units`,
-    `unit: ${NOT}: 'huor' is not a known unit; did you mean hour?`,
-    `chain: ${NOT}: 'bsae' is not a known chain; did you mean base?`,
-    `2 listings, such as token: ${NOT}: 0x12 on base is not a known token`,
-    `play: ${NOT}: USDC on base_sepolia is of a test network, and worth nothing`,
-  ])
-    t.true(stderr.includes(`entrepot: warning: ${warning}\n`), `${warning}\n${stderr}`)
-  t.notRegex(stderr, /warning: (good|ask): no buyer/)
-  t.regex(stderr, /^0 valid, 8 not valid, 0 not checked$/m)
+/** A listing as a seller writes it, with one part of it written otherwise. */
+function listingWith(wrong: string, right = wrong): string {
+  const listing = `- listing_id: gpu-1
+  storefront_url: https://seller.example/
+  offer_resource:
+    gpu_model: H200
+    gpu_count: 8
+    region: Frankfurt, DE
+  accepted_escrows:
+    - chain_name: base
+      escrow_address: "0x2b5ad5c4795c026514f8317c7a215e218dccd6cf"
+      literal_fields: { token: "${USDC}" }
+      rates:
+        - { field: amount, per: hour, value: "16800000" }
+`
+  const changed = listing.replace(right, () => wrong)
+  if (changed === listing && right !== wrong) throw new Error(`the listing has no ${right}`)
+  return changed
+}
+
+const NO_PRICE = 'no buyer finds it by its price: '
+
+/** What is written, in place of what, and the line that refuses it. */
+const MISTAKES: readonly (readonly [written: string, right: string, line: string])[] = [
+  [
+    '"17"',
+    '"16800000"',
+    '12: gpu-1: its price of 0.000003 USDC is below 1 % of the median of H200, 2.1: a value counts base units, of which one USDC has 10^6',
+  ],
+  ['"16.80"', '"16800000"', `12: gpu-1: ${NO_PRICE}the value "16.80" is not a whole number of base units`],
+  ['"$16"', '"16800000"', `12: gpu-1: ${NO_PRICE}the value "$16" is not a whole number of base units`],
+  ['"-5"', '"16800000"', `12: gpu-1: ${NO_PRICE}the value "-5" is not a whole number of base units`],
+  ['huor', 'hour', `12: gpu-1: ${NO_PRICE}'huor' is not a known unit; did you mean hour?`],
+  ['bsae', 'base', `8: gpu-1: ${NO_PRICE}'bsae' is not a known chain; did you mean base?`],
+  [
+    'zork',
+    'base',
+    `8: gpu-1: ${NO_PRICE}'zork' is not a known chain of this Registry: known are base, base_sepolia, ethereum, ethereum_mainnet, ethereum_sepolia, fiat.stripe.v1`,
+  ],
+  [
+    USDC.replace('8335', '8353'),
+    USDC,
+    `10: gpu-1: ${NO_PRICE}${USDC.replace('8335', '8353')} on base is not a known token; did you mean ${USDC}?`,
+  ],
+  ['USDC', USDC, `10: gpu-1: ${NO_PRICE}usdc on base is not a known token; did you mean ${USDC}?`],
+  ['H2O0', 'H200', "4: gpu-1: filters by model miss it: 'H2O0' is not a known model; did you mean H200?"],
+  [
+    'RXT 4090',
+    'H200',
+    "4: gpu-1: filters by model miss it: 'RXT 4090' is not a known model; did you mean RTX 4090?",
+  ],
+  [
+    'Frankfrut',
+    'Frankfurt, DE',
+    "6: gpu-1: filters by country miss it: 'Frankfrut' names no known country; did you mean Frankfurt, DE?",
+  ],
+  [
+    'Paris, Frnace',
+    'Frankfurt, DE',
+    "6: gpu-1: filters by country miss it: 'Paris, Frnace' names no known country; did you mean France?",
+  ],
+  [
+    'gpu_cuont',
+    'gpu_count',
+    '5: gpu-1: offer_resource.gpu_cuont: not in the listing shape; did you mean gpu_count?',
+  ],
+  [
+    'offer_resuorce',
+    'offer_resource',
+    "3: gpu-1: Registries ignore 'offer_resuorce'; did you mean offer_resource?",
+  ],
+]
+
+/** What Registries, filters and prices do not know, and resembles nothing that they know. */
+const DOUBTS: readonly (readonly [written: string, right: string, line: string])[] = [
+  ['Hopper big', 'H200', "4: gpu-1: filters by model miss it: 'Hopper big' is not a known model"],
+  ['H300', 'H200', "4: gpu-1: filters by model miss it: 'H300' is not a known model"],
+  ['MON1', 'Frankfurt, DE', "6: gpu-1: filters by country miss it: 'MON1' names no known country"],
+  [
+    'Frankfurt',
+    'Frankfurt, DE',
+    "6: gpu-1: filters by country miss it: 'Frankfurt' names no known country; did you mean Frankfurt, DE?",
+  ],
+  [TEST_USDC, USDC, `10: gpu-1: ${NO_PRICE}${TEST_USDC} on base is not a known token`],
+  ['0x12', USDC, `10: gpu-1: ${NO_PRICE}0x12 on base is not a known token`],
+]
+
+test('publish: what looks like a mistake is refused with its line and what may be meant', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const publish = (yaml: string, ...options: string[]) =>
+    runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '-r', url, ...options], { env: AS_ALICE })
+  const others = [1, 2, 3, 4, 5].map((n) => listingWith(`other-${n}`, 'gpu-1'))
+  t.is((await publish(others.join(''))).code, 0)
+  for (const [written, right, line] of MISTAKES) {
+    const { code, stderr, stdout } = await publish(listingWith(written, right))
+    t.deepEqual([code, stdout], [65, ''], written)
+    t.true(stderr.includes(`l.yaml:${line}\n`), `${line}\n${stderr}`)
+  }
+  t.is((await get('/listings/gpu-1')).status, 404)
+  for (const [written, right, line] of DOUBTS) {
+    const { code, stderr } = await publish(listingWith(written, right))
+    t.is(code, 0, stderr)
+    t.true(stderr.includes(`l.yaml:${line}\n`), `${line}\n${stderr}`)
+  }
+  const asIs = await publish(listingWith('bsae', 'base'), '--as-is')
+  t.is(asIs.code, 0)
+  t.regex(asIs.stderr, /warning: .*l\.yaml:8: gpu-1: .*did you mean base\?/)
 })
 
-const TEST_USDC = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+test('validate: a seller sees how buyers read model, place and price, and the same mistakes', async (t) => {
+  const { url } = await startRegistry(t)
+  const yaml = [
+    listingWith('one', 'gpu-1'),
+    listingWith('two', 'gpu-1').replace('16800000', '8400000'),
+    listingWith('three', 'gpu-1'),
+    listingWith('ask', 'gpu-1').replace(/ +rates:\n.*\n/, ''),
+    listingWith('play', 'gpu-1').replace('base', 'base_sepolia').replace(USDC, TEST_USDC),
+  ].join('')
+  const file = temporaryFile(t, 'l.yaml', yaml)
+  const { code, stdout, stderr } = await runCli(['validate', file, '-r', url])
+  t.is(code, 0, stderr)
+  const verdicts: { price: string }[] = JSON.parse(stdout)
+  t.deepEqual(
+    verdicts.map(({ price }) => price),
+    ['2.10 USDC/GPU·h', '1.05 USDC/GPU·h', '2.10 USDC/GPU·h', 'no price', '2.10 test USDC/GPU·h'],
+  )
+  const lines = [
+    '[listings] 5 listings are read as H200, 141 GB, in Germany (DE)',
+    '[listings] no price: ask',
+    '[listings] 1.05 USDC/GPU·h: two',
+    '[listings] 2.10 USDC/GPU·h: 2 listings, such as one',
+    '[listings] 2.10 test USDC/GPU·h: play',
+    `entrepot: warning: ${file}:56: play: ${NO_PRICE}USDC on base_sepolia is of a test network, and worth nothing`,
+    '5 valid, 0 not valid, 0 not checked',
+  ]
+  t.deepEqual(stderr.split('\n').slice(0, -1), lines)
+  const { stderr: quiet } = await runCli(['validate', file, '-r', url, '--quiet'])
+  t.notRegex(quiet, /\[listings\]/)
+  const wrong = temporaryFile(t, 'l.yaml', listingWith('bsae', 'base'))
+  const refused = await runCli(['validate', wrong, '-r', url])
+  t.is(refused.code, 65)
+  t.regex(refused.stderr, /l\.yaml:8: gpu-1: .*did you mean base\?/)
+})
+
+test('publish: of many prices the twenty lowest and the twenty highest are shown, in a pipe too', async (t) => {
+  const { url } = await startRegistry(t)
+  const many = Array.from({ length: 45 }, (_, n) =>
+    listingWith(`gpu-${n}`, 'gpu-1').replace('16800000', `${(n + 8) * 8}00000`),
+  )
+  const file = temporaryFile(t, 'l.yaml', many.join(''))
+  const { code, stderr } = await runCli(['publish', file, '-r', url], { env: AS_ALICE })
+  t.is(code, 0, stderr)
+  const prices = [...stderr.matchAll(/^\[listings\] ([\d.]+) USDC/gm)].map(([, amount]) => Number(amount))
+  const all = Array.from({ length: 45 }, (_, n) => (n + 8) / 10)
+  t.deepEqual(prices, [...all.slice(0, 20), ...all.slice(-20)])
+  t.regex(stderr, /^\[listings\] and 5 prices between these and$/m)
+})

@@ -196,7 +196,7 @@ test.serial('publish: a file with more storefronts than seconds ends at the dead
 test.serial('publish: several storefronts are accepted, and the last one remains', async (t) => {
   const { url, get } = await startRegistry(t, { toml: '[limits]\npublish_per_minute = 0\n' })
   const storefrontOf = (n: number): string => `https://${n % 2 === 0 ? 'even' : 'odd'}.example/`
-  const { code } = await runCli(['publish', listingFile(t, 9, storefrontOf), '--force', '-r', url], {
+  const { code } = await runCli(['publish', listingFile(t, 9, storefrontOf), '--as-is', '-r', url], {
     env: AS_ALICE,
   })
   t.is(code, 0)

@@ -19,7 +19,7 @@ const outcomes = (stdout: string): string[] =>
 test.serial('publish: an array goes to every Registry unchanged, with a result each', async (t) => {
   const [one, two] = [await startRegistry(t), await startRegistry(t)]
   const file = temporaryFile(t, 'listings.json', FILE)
-  const { code, stdout, stderr } = await runCli(['publish', file, '--force', '-r', `${one.url},${two.url}`], {
+  const { code, stdout, stderr } = await runCli(['publish', file, '--as-is', '-r', `${one.url},${two.url}`], {
     env: AS_ALICE,
   })
   t.is(code, 0)
@@ -37,7 +37,7 @@ test.serial('publish: YAML is read like JSON; members that Registries ignore are
   const { url, get } = await startRegistry(t)
   const yaml =
     'listing_id: y\noffer_resource:\n  gpu_model: H100\n  serial: 9007199254740993\noffer_resuorce: {}\n'
-  const { code, stderr } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--force', '-r', url], {
+  const { code, stderr } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--as-is', '-r', url], {
     env: AS_ALICE,
   })
   t.is(code, 0)
@@ -49,7 +49,7 @@ test.serial('publish: NDJSON is read, as `listings --ndjson` and a gateway print
   const { url, get } = await startRegistry(t)
   const lines = ['{"listing_id":"a","offer_resource":{"sla":99.0}}', '', '{"listing_id":"b"}']
   const publishLines = (text: string, file = '-') =>
-    runCli(['publish', file, '--force', '-r', url], { env: AS_ALICE, input: text })
+    runCli(['publish', file, '--as-is', '-r', url], { env: AS_ALICE, input: text })
   t.deepEqual(outcomes((await publishLines(lines.join('\n'))).stdout), ['a accepted', 'b accepted'])
   t.true((await get('/listings/a')).text.includes('"sla":99.0'))
   const printed = await runCli(['listings', '-r', url, '--ndjson'])
@@ -68,7 +68,7 @@ test.serial('publish: YAML numbers keep their digits, and names of members their
   const { url, get } = await startRegistry(t)
   const yaml =
     'listing_id: y\noffer_resource: {sla: 99.0, small: 1e-7, long: 0.1000000000000000055, 1.0: one, 0x1F: two}\n'
-  const { code } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--force', '-r', url], {
+  const { code } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--as-is', '-r', url], {
     env: AS_ALICE,
   })
   t.is(code, 0)
@@ -134,7 +134,7 @@ const CHANGED_BY_YAML = [
 test.serial('publish: a JSON file may begin with a byte order mark', async (t) => {
   const { url, get } = await startRegistry(t)
   const file = temporaryFile(t, 'l.json', '\ufeff{"listing_id":"bom","offer_resource":{"region":"Zürich"}}')
-  t.is((await runCli(['publish', file, '--force', '-r', url], { env: AS_ALICE })).code, 0)
+  t.is((await runCli(['publish', file, '--as-is', '-r', url], { env: AS_ALICE })).code, 0)
   t.true((await get('/listings/bom')).text.includes('"Zürich"'))
 })
 
@@ -142,13 +142,13 @@ test.serial('publish: exit 3 for some unreachable, 4 for all, 65 for bad data, 1
   const { url } = await startRegistry(t)
   const dead = deadUrl()
   const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
-  const some = await runCli(['publish', file, '--force', '-r', `${url},${dead}`], { env: AS_ALICE })
+  const some = await runCli(['publish', file, '--as-is', '-r', `${url},${dead}`], { env: AS_ALICE })
   t.is(some.code, 3)
   t.deepEqual(outcomes(some.stdout), ['x accepted', 'x no_answer'])
   t.is((await runCli(['publish', file, '-r', dead], { env: AS_ALICE })).code, 4)
-  t.is((await runCli(['publish', file, '--force', '-r', url])).code, 1)
+  t.is((await runCli(['publish', file, '--as-is', '-r', url])).code, 1)
   const bad = temporaryFile(t, 'bad.json', '{"listing_id":"x","status":"sold"}')
-  t.is((await runCli(['publish', bad, '--force', '-r', url], { env: AS_ALICE })).code, 65)
+  t.is((await runCli(['publish', bad, '--as-is', '-r', url], { env: AS_ALICE })).code, 65)
   t.is(
     (await runCli(['publish', temporaryFile(t, 'no.json', '{"a":1}'), '-r', url], { env: AS_ALICE })).code,
     65,
@@ -194,7 +194,7 @@ test.serial('delete: a 404 is a success only after an attempt without an answer'
 test.serial('update, delete: the seller changes and deletes a listing', async (t) => {
   const { url, get } = await startRegistry(t)
   const signed = { env: AS_ALICE }
-  await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x/y"}'), '--force', '-r', url], signed)
+  await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x/y"}'), '--as-is', '-r', url], signed)
   t.is((await runCli(['update', 'x/y', '--status', 'closed', '-r', url], signed)).code, 0)
   t.is(((await get('/listings/x%2Fy')).json().listing as { status: string }).status, 'closed')
   t.is((await runCli(['update', 'x/y', '-r', url], signed)).code, 1)
@@ -208,7 +208,7 @@ test.serial('key file: one that others can read is refused; a key is never print
   const open = await runCli([
     'publish',
     file,
-    '--force',
+    '--as-is',
     '-r',
     url,
     '--key-file',
@@ -219,14 +219,14 @@ test.serial('key file: one that others can read is refused; a key is never print
   const closed = await runCli([
     'publish',
     file,
-    '--force',
+    '--as-is',
     '-r',
     url,
     '--key-file',
     temporaryFile(t, 'key', ALICE_KEY.slice(2)),
   ])
   t.is(closed.code, 0)
-  const broken = await runCli(['publish', file, '--force', '-r', url], {
+  const broken = await runCli(['publish', file, '--as-is', '-r', url], {
     env: { ENTREPOT_PRIVATE_KEY: `${ALICE_KEY}00` },
   })
   t.is(broken.code, 78)
@@ -238,7 +238,7 @@ const withTerminal = hasTerminal ? test.serial : test.skip
 
 withTerminal('keystore: the passphrase is read without echo', async (t) => {
   const { url, get } = await startRegistry(t)
-  const args = ['publish', temporaryFile(t, 'l.json', '{"listing_id":"x"}'), '--force', '-r', url]
+  const args = ['publish', temporaryFile(t, 'l.json', '{"listing_id":"x"}'), '--as-is', '-r', url]
   const keystore = temporaryFile(t, 'keystore.json', KEYSTORE)
   const { code, stdout } = await runInTerminal([...args, '--key-file', keystore], {
     type: { prompt: 'Passphrase', text: 'testpasswordX\u007f\r' },
@@ -269,8 +269,9 @@ test.serial('validate: prints every violation of the listing shape', async (t) =
 
 test.serial('validate: a listing that waits for others to be checked loses none of its time', async (t) => {
   let requests = 0
-  const url = await listen(t, (_request, response) => {
-    if (++requests > 8) response.end('{"valid":true,"errors":[]}')
+  const url = await listen(t, ({ method }, response) => {
+    if (method === 'GET') response.writeHead(404).end()
+    else if (++requests > 8) response.end('{"valid":true,"errors":[]}')
   })
   const listings = Array.from({ length: 50 }, (_, n) => ({ listing_id: `l${n}` }))
   const file = temporaryFile(t, 'l.json', JSON.stringify(listings))
@@ -349,7 +350,7 @@ test.serial('publish: a refused key is the reason of every listing, however many
     offer_resource: {},
   }))
   const file = temporaryFile(t, 'listings.json', JSON.stringify(many))
-  const { code, stdout, stderr } = await runCli(['publish', file, '--force', '-r', url], { env: AS_ALICE })
+  const { code, stdout, stderr } = await runCli(['publish', file, '--as-is', '-r', url], { env: AS_ALICE })
   t.is(code, 77, stderr)
   t.true(outcomes(stdout).some((one) => one.endsWith('not_sent')))
 })

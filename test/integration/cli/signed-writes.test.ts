@@ -98,14 +98,14 @@ test('signed writes: a key of Ed25519 signs for the signed line, and a wallet fo
   const plain = await startRegistry(t)
   const { run, list, stored, state, url } = await start(t, [plain.url])
   const file = list(listing('a', { settlement_options: [OPTION] }))
-  const both = await run(['publish', file, '--force'])
+  const both = await run(['publish', file, '--as-is'])
   t.is(both.code, 0, both.stderr)
   t.regex(
     both.stderr,
     /speaks the plain line, which has no settlement_options: 1 of 1 listings are sent without/,
   )
   const key = temporaryFile(t, 'seller.key', SEED.toString('base64url'))
-  const split = await run(['publish', list(listing('b')), '--identity', key, '--force'])
+  const split = await run(['publish', list(listing('b')), '--identity', key, '--as-is'])
   t.is(split.code, 0, split.stderr)
   t.like(state.callers.at(-1), { party: { scheme: 'ed25519', identifier: SELLER }, role: 'seller' })
   const rows = stored() as { listing_id: string; publisher_principals: { identities: object[] } }[]
@@ -136,13 +136,13 @@ test('signed writes: a key of Ed25519 signs for the signed line, and a wallet fo
 test('signed writes: a repeated attempt has the id of the first, so that nothing is written twice', async (t) => {
   const { run, list, state, stored } = await start(t)
   state.fault = 'lost answer'
-  t.is((await run(['publish', list(listing('a')), '--force'])).code, 0)
+  t.is((await run(['publish', list(listing('a')), '--as-is'])).code, 0)
   const ids = () =>
     state.callers.flatMap(({ operation, requestId }) => (operation === 'listing.publish' ? [requestId] : []))
   t.is(ids().length, 2)
   t.is(new Set(ids()).size, 1)
   state.fault = 'in progress'
-  t.is((await run(['publish', list(listing('b')), '--force'])).code, 0)
+  t.is((await run(['publish', list(listing('b')), '--as-is'])).code, 0)
   t.is(ids().length, 5)
   t.is(new Set(ids()).size, 2)
   t.is(stored().length, 2)
@@ -154,14 +154,14 @@ test('signed writes: an answer that the pinned key has not signed is no success'
   const { run, list, state, statuses } = await start(t)
   for (const fault of ['foreign key', 'unsigned', 'changed body', 'other request'] as const) {
     state.fault = fault
-    const { code, stdout } = await run(['publish', list(listing('a')), '--force'])
+    const { code, stdout } = await run(['publish', list(listing('a')), '--as-is'])
     t.not(code, 0, fault)
     t.like(JSON.parse(stdout)[0], { outcome: 'unknown' }, fault)
     t.regex(JSON.parse(stdout)[0].error, /bad_signature/, fault)
   }
   state.fault = null
   state.skewSeconds = 900
-  const late = await run(['publish', list(listing('late')), '--force'])
+  const late = await run(['publish', list(listing('late')), '--as-is'])
   t.regex(late.stderr, /our clock is \d+ s behind theirs; at most 300 s are allowed/)
   t.deepEqual(statuses(), [['a', 'open']])
 })
@@ -206,5 +206,5 @@ test('signed Registry: without a pin it is asked plain, and doctor, reads and wr
   t.is(read.code, 77, 'it does not answer later, either')
   const file = temporaryFile(t, 'l.json', JSON.stringify(listing('a')))
   const env = { ENTREPOT_PRIVATE_KEY: ALICE_KEY }
-  t.regex((await runCli(['publish', file, '-r', url, '--force'], { env })).stderr, hint)
+  t.regex((await runCli(['publish', file, '-r', url, '--as-is'], { env })).stderr, hint)
 })

@@ -124,7 +124,7 @@ test.serial('sync: nothing is written where not all of the own listings could be
 })
 
 test.serial(
-  'publish: a listing that does not fit the listing shape is refused without --force',
+  'publish: a listing that does not fit the listing shape is refused without --as-is',
   async (t) => {
     const [one, two] = [await startRegistry(t), await startRegistry(t)]
     const bad = listing('bad', {
@@ -145,9 +145,9 @@ test.serial(
       refused.stderr,
       /: good: offer_resource\.gpu_cuont: not in the listing shape; did you mean gpu_count\?/,
     )
-    t.regex(refused.stderr, /^entrepot: nothing is published: .*--force/m)
+    t.regex(refused.stderr, /^entrepot: nothing is published: .*--as-is/m)
     t.is((await one.get('/listings/good')).status, 404)
-    t.is((await runCli([...args, '--force'], { env })).code, 0)
+    t.is((await runCli([...args, '--as-is'], { env })).code, 0)
     t.is((await two.get('/listings/bad')).status, 200)
   },
 )
@@ -163,7 +163,7 @@ test.serial(
       `[${exact},${JSON.stringify(listing('shut', { status: 'closed' }))}]`,
     )
     const both = ['-r', `${one.url},${two.url}`]
-    t.is((await runCli(['publish', first, '--force', ...both], { env })).code, 0)
+    t.is((await runCli(['publish', first, '--as-is', ...both], { env })).code, 0)
     await publish(two.url, ALICE, listing('only'), BEFORE)
     const { code, stdout } = await runCli(['mine', '--export', ...both], { env })
     t.is(code, 0)
@@ -172,7 +172,7 @@ test.serial(
     t.deepEqual(ids.toSorted(), ['exact', 'only', 'shut'])
     t.notRegex(stdout, /publisher_id|_meta|created_at/)
     const file = temporaryFile(t, 'mine.json', stdout)
-    const { stderr } = await runCli(['sync', file, '-r', two.url, '--dry-run', '--force'], { env })
+    const { stderr } = await runCli(['sync', file, '-r', two.url, '--dry-run', '--as-is'], { env })
     t.regex(stderr, /0 to publish, 0 to close, 3 unchanged/)
     await publish(one.url, ALICE, listing('only', { max_duration_seconds: 60 }), BEFORE)
     const differing = await runCli(['mine', '--export', ...both], { env })

@@ -88,7 +88,7 @@ test.serial('outcomes: a receipt with very many warnings is a receipt', async (t
   const { url } = await startRegistry(t)
   const escrows = Array.from({ length: 500 }, () => ({}))
   const file = temporaryFile(t, 'l.json', JSON.stringify({ listing_id: 'odd', accepted_escrows: escrows }))
-  const { code, stdout } = await runCli(['publish', file, '--force', '-r', url], { env: AS_ALICE })
+  const { code, stdout } = await runCli(['publish', file, '--as-is', '-r', url], { env: AS_ALICE })
   t.deepEqual([code, parse(stdout)[0]?.outcome], [0, 'accepted'])
 })
 
@@ -257,7 +257,7 @@ test.serial('outcomes: a refusal says what to do about keys, wallets and clocks'
   const open = await startRegistry(t)
   const file = listings(t, 1)
   const publish = (url: string, env = {}) =>
-    runProcess(['publish', file, '--force', '-r', url], { env: { ...AS_ALICE, ...env } })
+    runProcess(['publish', file, '--as-is', '-r', url], { env: { ...AS_ALICE, ...env } })
   t.regex(
     (await publish(gated.url)).stderr,
     /API key required; write \[registry\.auth\] "http:.*" = "KEY" in \/.*buyer\.secrets\.toml/,
@@ -284,7 +284,7 @@ test.serial('outcomes: a refused key is named by its file, for every command', a
     'mine.toml',
     `[registry]\nurls = ["${url}"]\n[registry.auth]\n"${url}" = "old"`,
   )
-  for (const args of [['publish', listings(t, 1), '--force'], ['mine'], ['listings']]) {
+  for (const args of [['publish', listings(t, 1), '--as-is'], ['mine'], ['listings']]) {
     const { code, stderr } = await runCli([...args, '--config', config], { env: AS_ALICE })
     t.is(code, 77, args[0])
     t.true(stderr.includes(`check its key under [registry.auth] in ${config}`), stderr)
@@ -308,7 +308,7 @@ withTerminal(
     t.is(stdout.split('HTTP 422').length, 2)
     t.regex(stdout, /l2 {2}published \(open\)/)
     t.true(stdout.includes(`[wallet] signed by ${ALICE.address.toLowerCase()}`))
-    t.regex(stdout, /l0 {2}published \(open\) {2}no price/)
+    t.regex(stdout, /\[listings\] no price: 3 listings, such as l0/)
     const many = await runInTerminal(['publish', listings(t, 21), '-r', url], { env: AS_ALICE })
     t.notRegex(many.stdout, /published \(open\)/)
     t.is(many.stdout.split('l1  refused: HTTP 422: scripted').length, 2)

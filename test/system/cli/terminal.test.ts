@@ -129,7 +129,7 @@ withTerminal('terminal: JSON of every command has dangerous characters escaped',
   }
   const registry = await startRegistry(t)
   const named = temporaryFile(t, 'named.json', `{"listing_id":${text}}`)
-  const planning = ['sync', named, '-r', registry.url, '--dry-run', '--ndjson', '--force']
+  const planning = ['sync', named, '-r', registry.url, '--dry-run', '--ndjson', '--as-is']
   const plan = await runInTerminal(planning, { env })
   t.deepEqual(dangerous(plan.stdout), [])
   t.regex(plan.stdout, /\\u202egpj\\u009b31m","action"/)

@@ -197,7 +197,7 @@ withTerminal('wallet: with listings on stdin the terminal is asked for the passp
   const { url, get } = await startRegistry(t)
   const keystore = temporaryFile(t, 'keystore.json', JSON.stringify(SCRYPT))
   const listing = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
-  const args = ['publish', '-', '--force', '-r', url, '--key-file', keystore]
+  const args = ['publish', '-', '--as-is', '-r', url, '--key-file', keystore]
   const { code, stdout } = await runInTerminal(args, {
     stdin: listing,
     type: { prompt: 'Passphrase', text: 'testpassword\r' },

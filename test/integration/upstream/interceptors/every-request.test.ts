@@ -141,7 +141,7 @@ const COMMANDS: readonly (readonly [args: readonly string[], requests: readonly 
   [['sources'], ['command GET /sources']],
   [['doctor'], ['command GET /filter-spec']],
   [['validate', 'FILE'], ['command POST /api/v1/listings/validate-publish']],
-  [['publish', 'FILE', '--force'], ['command POST /listings']],
+  [['publish', 'FILE', '--as-is'], ['command POST /listings']],
   [['mine'], ['chosen_page GET /listings', 'detail GET /publishers']],
   [['update', 'of-alice', '--status', 'closed'], ['command PUT /listings/{id}']],
   [['delete', 'of-alice'], ['command DELETE /listings/{id}']],
