@@ -18,7 +18,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   L3: { folders: ['gateway', 'registry'], mayImport: ['L0', 'L1', 'L3'], mayImportTypes: 'L2' },
   L4: { folders: ['cli', 'http', 'mcp', 'web'], mayImport: ['L0', 'L1', 'L3', 'L4'] },
   L5: {
-    folders: ['bin.ts', 'command-line.ts', 'context', 'service.ts'],
+    folders: ['bin.ts', 'command-line.ts', 'context', 'service.ts', 'stop-signal.ts'],
     mayImport: ['L0', 'L1', 'L2', 'L3', 'L4', 'L5'],
   },
 }
