@@ -4,7 +4,6 @@ import { type HiddenRows, type ListingQuery, NO_FILTER, type StandingFilter } fr
 import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
-import type { SourceError } from '../domain/source/source-error.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
 import { criteriaIn } from '../filter-spec/filter.ts'
 import { documentOf } from '../listing-index/document-reader.ts'
@@ -108,12 +107,6 @@ export class Deciders {
   /** Whether the source of that rank answers from memory, and leaves out what is hidden. */
   isHeld(rank: number): boolean {
     return this.#views[rank]!.kind === 'held' && this.#sources[rank]!.held!.answers(this.#query)
-  }
-
-  /** The first failure of that source in this query, if that failure has opened its circuit breaker; else `error`. */
-  causeOf(error: SourceError, rank: number): SourceError {
-    const view = this.#views[rank]!
-    return error.reason === 'circuit_open' && view.kind === 'unknown' ? (view.error ?? error) : error
   }
 
   /** Whether a source is only asked about listings that would be shown. More may be hidden, so totals are upper bounds. */

@@ -20,13 +20,7 @@ export async function selectSources(
   return Promise.all(
     ranked.map(async (source, rank) => {
       const answer = await askSource(() => select(source, rank, deciders, signal), signal)
-      const { result } = answer
-      const isFailed = result instanceof SourceError
-      return new SelectedSource(
-        source,
-        rank,
-        isFailed ? { ...answer, result: deciders.causeOf(result, rank) } : answer,
-      )
+      return new SelectedSource(source, rank, answer)
     }),
   )
 }

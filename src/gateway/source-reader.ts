@@ -135,7 +135,7 @@ export class SourceReader {
     const { result, elapsedMs } = await askSource(() => this.#readAll(query, count, signal), signal)
     this.#elapsedMs += elapsedMs
     if (!(result instanceof SourceError)) return this.#add(result)
-    this.#failure = this.#deciders.causeOf(result, this.rank)
+    this.#failure = result
     this.isEnded = true
   }
 

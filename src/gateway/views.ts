@@ -3,7 +3,6 @@ import { ANY_STATUS, type ListingQuery } from '../domain/query.ts'
 import type { Held, LookUpCopies, ReadWhole, Whole } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { FULL_RANGE, type Item } from '../domain/source/reading.ts'
-import { traitsOf } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { askSource, withBudget } from './sources.ts'
 
@@ -57,7 +56,7 @@ async function readView(source: NamedSource, query: ListingQuery, signal: AbortS
   // What was read for a query answers that very query.
   const { result } = await askSource(() => readWhole(query, signal), signal)
   if (result instanceof SourceError) {
-    const { state, isOutage } = traitsOf(result.reason)
+    const { state, isOutage } = result.traits
     if (state === 'skipped') return NO_VIEW
     // Once the signal has aborted, this query had too little time.
     return { kind: 'unknown', error: result, isOutage: isOutage && !signal.aborted }

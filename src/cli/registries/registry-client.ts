@@ -33,7 +33,7 @@ export type ApiRequest = {
 export type ApiResponse = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
 
 export type ClientOptions = {
-  /** For a process that lives long: pauses requests to a Registry that keeps failing, as `circuit_open`. */
+  /** For a process that lives long: pauses requests to a Registry that keeps failing. */
   hasBreakers?: boolean
   /** Default: a Registry may be at a private address, since the user has named it. */
   allowPrivateAddresses?: boolean

@@ -2,7 +2,7 @@
 export type SourceReason = keyof typeof REASONS | `http_${number}`
 
 /** What a reason means to each part that meets it. */
-type Traits = {
+export type Traits = {
   /** Words for readers that follow "it". */
   words: string
   /** The state of the source in answers. */
@@ -52,12 +52,6 @@ const REASONS = {
   },
   dns: { ...UNANSWERED, retry: 'writes', mayArrive: false, words: 'has a host name that does not resolve' },
   tls: { ...UNANSWERED, retry: 'never', mayArrive: false, words: 'has a certificate that is not trusted' },
-  circuit_open: {
-    ...UNANSWERED,
-    retry: 'never',
-    mayArrive: true,
-    words: 'keeps failing, and is tried again in a moment',
-  },
   not_yet_loaded: {
     ...UNANSWERED,
     state: 'not_yet_loaded',

@@ -1,5 +1,5 @@
 import type { MissingSource } from './missing-source.ts'
-import type { SourceReason } from './reasons.ts'
+import { type SourceReason, type Traits, traitsOf } from './reasons.ts'
 
 /** `reason` is for readers, `message` for the log. */
 export class SourceError extends Error {
@@ -7,6 +7,8 @@ export class SourceError extends Error {
   readonly filters: readonly string[]
   readonly retryAfterMs: number | null
   readonly missing: readonly MissingSource[] | undefined
+  /** Not asked: the source has failed for this reason before, and is tried again in a moment. */
+  readonly isPaused: boolean
 
   constructor(
     reason: SourceReason,
@@ -16,6 +18,7 @@ export class SourceError extends Error {
       filters?: readonly string[]
       retryAfterMs?: number | null
       missing?: readonly MissingSource[] | undefined
+      isPaused?: boolean
     } = {},
   ) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
@@ -24,5 +27,11 @@ export class SourceError extends Error {
     this.filters = extras.filters ?? []
     this.retryAfterMs = extras.retryAfterMs ?? null
     this.missing = extras.missing
+    this.isPaused = extras.isPaused ?? false
+  }
+
+  get traits(): Traits {
+    const traits = traitsOf(this.reason)
+    return this.isPaused ? { ...traits, isOutage: true, splitsPage: 'never' } : traits
   }
 }

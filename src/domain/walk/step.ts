@@ -1,4 +1,3 @@
-import { traitsOf } from '../source/reasons.ts'
 import { SourceError } from '../source/source-error.ts'
 import {
   beginWalk,
@@ -162,8 +161,8 @@ function afterFailure<Page extends WalkPage>(
   return goOn({ ...walk, probe: { kind: 'outage', offsets, request, error } })
 }
 
-function isDivisible(rules: WalkRules, { limit }: PageRequest, { reason }: SourceError): boolean {
-  const { splitsPage } = traitsOf(reason)
+function isDivisible(rules: WalkRules, { limit }: PageRequest, { reason, traits }: SourceError): boolean {
+  const { splitsPage } = traits
   if (!rules.mayDivide || (reason === 'http_500' && !rules.mayDivide500)) return false
   return splitsPage === 'any' || (splitsPage === 'small' && limit < MIN_PAGE_ITEMS)
 }

@@ -35,7 +35,7 @@ type CircuitBreakerOptions = {
 }
 
 /**
- * Rejects calls while the upstream fails (`circuit_open`), rejects our key, or sent `Retry-After`, until a
+ * Rejects calls while the upstream fails, with the reason of its latest failure, rejects our key, or sent `Retry-After`, until a
  * background probe succeeds. Only plain first pages and probes count: other questions are chosen by readers, and
  * other routes may fail alone, so their failures only trigger a probe (`PURPOSES`). If one listing may be the cause, the probe
  * looks for a page without it. An open breaker of another replica triggers a probe, too: that replica may be the cause.
@@ -44,6 +44,8 @@ export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
   readonly #closing = new AbortController()
   #breaker: Breaker = CLOSED
+  /** Why it opened, or a probe has failed since. */
+  #cause: SourceError | null = null
   /** After a rejected key or `Retry-After`. */
   #suspended: { reason: SourceReason; until: number } | null = null
   /** Answers of 429 in a row that name no time. */
@@ -84,8 +86,10 @@ export class CircuitBreaker {
   #refusal(): SourceError | null {
     const { upstream, clock } = this.#options
     const { name } = upstream
-    if (this.#breaker.state !== 'closed')
-      return new SourceError('circuit_open', `${name}: the circuit breaker is open`)
+    if (this.#breaker.state !== 'closed' && this.#cause !== null) {
+      const { reason, message } = this.#cause
+      return new SourceError(reason, `${message}; the circuit breaker is open`, { isPaused: true })
+    }
     if (this.#suspended === null) return null
     const { reason, until } = this.#suspended
     const what = reason === 'unauthorized' ? 'rejected our key' : 'asked us to wait'
@@ -140,6 +144,7 @@ export class CircuitBreaker {
   #step(event: BreakerEvent, error?: SourceError | null): void {
     const { clock, random, shared } = this.#options
     const before = this.#breaker.state
+    if (error && isFailure(error)) this.#cause = error
     this.#breaker = afterEvent(this.#breaker, event, { now: clock.monotonic(), random: random() })
     const { state, retryAt } = this.#breaker
     if (state === before) return

@@ -5,7 +5,6 @@ import {
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
 import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
-import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
@@ -91,7 +90,7 @@ function mayKeep({ about, missing, bytes }: ListingPage): boolean {
 
 /** A single listing may be the cause, which a whole pull finds out. */
 function ignoreSplittable(error: unknown): null {
-  if (error instanceof SourceError && traitsOf(error.reason).splitsPage === 'any') return null
+  if (error instanceof SourceError && error.traits.splitsPage === 'any') return null
   throw error
 }
 

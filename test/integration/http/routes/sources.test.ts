@@ -108,7 +108,7 @@ test('sources: a probe reaches an upstream whose circuit breaker is open', async
   t.like(broken, { state: 'stale', breaker: { failures_in_a_row: 5 } })
   const asked = fake.requests.length
   for (const path of ['/listings?publisher=0xabc', '/listings?status=closed', '/listings/x'])
-    t.regex((await gateway.get(path)).text, /"reason":"circuit_open"/, path)
+    t.regex((await gateway.get(path)).text, /"reason":"connection_refused"/, path)
   t.is(fake.requests.length, asked)
   t.is(broken.failures?.length, 5)
   t.like(broken.failures?.[0], { reason: 'connection_refused' })
@@ -186,6 +186,45 @@ test('sources: the operator sees in words why an upstream fails, and when its ce
     lines.find(({ msg, upstream }) => msg === 'circuit breaker opened' && upstream === 'no-tls'),
   )
   t.like(opened, { reason: 'tls', detail: details['no-tls'] })
+})
+
+test('sources: while the circuit breaker is open, the reason is why it opened, and the pause a state of its own', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 1) })
+  const clock = manualClock()
+  const lines: Record<string, unknown>[] = []
+  const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
+  const options = { environment, clock, log }
+  const gateway = await startGateway(
+    t,
+    [{ name: 'a', url: fake.url, settings: 'refresh_seconds = 600' }],
+    options,
+  )
+  const post = (act: string) => postJson(`${gateway.url}/admin/sources/a/${act}`, '', ADMIN)
+  const details = async () =>
+    (await gateway.get('/admin/sources', ADMIN)).json() as { sources: SourceDetailsJson[] }
+  fake.script = [{ kind: 'body', body: '{' }]
+  await eventually('open', async () => {
+    const { breaker } = (await post('probe')).json() as SourceDetailsJson
+    return breaker?.state === 'open'
+  })
+  clock.advance(1_300_000)
+  await eventually('a pull that is not sent', async () => {
+    const { state, last_error } = (await details()).sources[1]!
+    return state === 'stale' && last_error?.detail?.endsWith('; the circuit breaker is open') === true
+  })
+  const { sources } = await details()
+  t.like(sources[1], { last_error: { reason: 'not_json' } })
+  t.not(sources[1]?.breaker?.state, 'closed')
+  for (const path of [
+    '/sources',
+    '/listings',
+    '/listings?status=closed',
+    '/listings?publisher=0xabc',
+    '/facets',
+  ])
+    t.regex((await gateway.get(path)).text, /"reason":"not_json"/, path)
+  const logged = lines.filter(({ upstream, reason }) => upstream === 'a' && reason !== undefined)
+  t.deepEqual([...new Set(logged.map(({ reason }) => reason))], ['not_json'])
 })
 
 test('sources: 404 on a plain Registry', async (t) => {

@@ -123,7 +123,10 @@ function outcomeOf(
   return new Promise((resolve) => {
     breaker.intercept(dispatch)({ purpose } as UpstreamRequest, {
       onResponseEnd: () => resolve('answered'),
-      onResponseError: (_controller, error) => resolve((error as SourceError).reason),
+      onResponseError: (_controller, error) => {
+        const { reason, isPaused } = error as SourceError
+        resolve(isPaused ? `paused after ${reason}` : reason)
+      },
     })
   })
 }
@@ -271,7 +274,7 @@ test('an open breaker stops every request but its probes', async (t) => {
   fail('timeout')
   await callOften(5)
   for (const purpose of ['page', 'chosen_page', 'listing', 'detail', 'command'] as const)
-    t.is(await outcomeOf(breaker, purpose, () => null), 'circuit_open', purpose)
+    t.is(await outcomeOf(breaker, purpose, () => null), 'paused after timeout', purpose)
   t.is(await outcomeOf(breaker, 'probe', () => null), 'answered')
 })
 
@@ -299,7 +302,7 @@ test('while the upstream stays down, each wait ends with one probe, and calls ar
     t.is(upstream.probed, before)
     await wait(1)
     t.is(upstream.probed, before + 1)
-    t.is(await call(), 'circuit_open')
+    t.is(await call(), 'paused after http_503')
   }
   t.is(upstream.called, 5)
 })
@@ -421,7 +424,7 @@ test('a replica goes on answering while the breaker of another one is open, for 
     t.is(other.upstream.probed, probes)
   }
   t.like(other.breaker.state, { state: 'closed', failuresInARow: 0 })
-  t.is(await one.call(), 'circuit_open')
+  t.is(await one.call(), 'paused after timeout')
 })
 
 test('an open breaker of another replica and one failed probe open the breaker', async (t) => {
@@ -430,7 +433,7 @@ test('an open breaker of another replica and one failed probe open the breaker',
   t.is(await other.call({ listingId: 'x' }), 'timeout')
   await settled()
   t.is(other.upstream.probed, 1)
-  t.is(await other.call(), 'circuit_open')
+  t.is(await other.call(), 'paused after timeout')
   t.deepEqual(other.logged, ['warn elsewhere timeout scripted circuit breaker opened'])
   t.true(await other.isAnsweredAfter(OPEN_MS))
 })
@@ -443,7 +446,7 @@ test('without Redis a replica has its own breaker', async (t) => {
   t.is(await call(), 'answered')
   fail('timeout')
   await callOften(5)
-  t.is(await call(), 'circuit_open')
+  t.is(await call(), 'paused after timeout')
 })
 
 test('each change of state is logged once, with the upstream and the reason', async (t) => {
