@@ -5,12 +5,13 @@ import test, { type ExecutionContext } from 'ava'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { eventually } from '../../../helpers/eventually.ts'
-import { listingTexts } from '../../../helpers/fake-registry.ts'
+import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../../helpers/follower.ts'
 import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../../helpers/market.ts'
-import { ALICE, BOB, mintKey } from '../../../helpers/seller.ts'
+import { send } from '../../../helpers/registry.ts'
+import { ALICE, BOB, mintKey, publish } from '../../../helpers/seller.ts'
 
 const OFFER = { offer_resource: { gpu_model: 'H200', gpu_count: 8 }, storefront_url: 'https://alice.example' }
 
@@ -240,6 +241,93 @@ test('changes: a gateway follows its snapshots, and an anonymous reader learns n
     ({ complete }) => complete === true,
   )
   t.deepEqual(failing.changes, [], 'a source that fails removes nothing')
+})
+
+/** A gateway over a source whose pulls the test begins, with what each pull shows. */
+async function startPulled(t: ExecutionContext, options: { settings?: string; more?: string }) {
+  const fake = await startFake(t, {
+    publishers: [
+      [1, ALICE.address.toLowerCase()],
+      [2, BOB.address.toLowerCase()],
+    ],
+  })
+  const settings = `refresh_seconds = 3600\n${options.settings ?? ''}`
+  const upstream = { name: 'up', url: fake.url, settings }
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const gateway = await startPatientGateway(t, [upstream], { environment, more: options.more ?? '' })
+  const { bearer } = await mintKey(gateway.url)
+  /** Resolves when the log has what the pull has changed. */
+  const pull = async (...items: Record<string, unknown>[]) => {
+    const all = new Follower(gateway, { headers: bearer })
+    await all.begin()
+    fake.items = items.map((fields) =>
+      listingText({ storefront_url: 'http://storefront.example/', ...fields }),
+    )
+    const body = { method: 'POST', headers: { Authorization: 'Bearer admin' } }
+    await send(`${gateway.url}/admin/sources/up/refresh`, body)
+    await eventually('logged', async () => {
+      await all.catchUp()
+      return all.changes.length > 0
+    })
+  }
+  const changesSince = async (since: unknown, query = '') => gateway.get(`/changes?since=${since}${query}`)
+  return {
+    ...gateway,
+    pull,
+    changesSince,
+    position: async () => (await gateway.get('/changes')).json().position,
+  }
+}
+
+test.failing('changes: what changes in a hidden source moves no position, and is no further change', async (t) => {
+  const gateway = await startPulled(t, { settings: 'visibility = "private"' })
+  const position = await gateway.position()
+  await gateway.pull({ listing_id: 'hidden', publisher_id: 1 })
+  t.is((await gateway.changesSince(position)).json().position, position)
+  await publish(gateway.url, ALICE, { listing_id: 'own', ...OFFER })
+  await eventually(
+    'logged',
+    async () => Object((await gateway.changesSince(position)).json().changes).length === 1,
+  )
+  await gateway.pull({ listing_id: 'hidden', publisher_id: 1, max_duration_seconds: 5 })
+  t.like((await gateway.changesSince(position, '&limit=1')).json(), { more: false })
+})
+
+test.failing('changes: nothing is sent of a denied publisher, however often a listing changes', async (t) => {
+  const gateway = await startPulled(t, { more: `[curation]\ndeny_publishers = ["${BOB.address}"]\n` })
+  const version = (max_duration_seconds: number) =>
+    gateway.pull(
+      { listing_id: 'seen', publisher_id: 1, max_duration_seconds },
+      { listing_id: 'denied', publisher_id: 2, max_duration_seconds },
+    )
+  await version(1)
+  const position = await gateway.position()
+  await version(2)
+  await version(3)
+  const { changes } = (await gateway.changesSince(position)).json() as { changes: { listing_id: string }[] }
+  t.deepEqual(
+    changes.map(({ listing_id }) => listing_id),
+    ['seen'],
+  )
+})
+
+test.failing('changes: a listing outside of a view that changes twice ends no position', async (t) => {
+  const more = '[[views]]\nname = "h100"\nfilter = { gpu_model = "H100" }\n[access]\nanonymous = "h100"\n'
+  const gateway = await startPulled(t, { more })
+  const version = (max_duration_seconds: number) =>
+    gateway.pull({
+      listing_id: 'l4',
+      publisher_id: 1,
+      offer_resource: { gpu_model: 'L4' },
+      max_duration_seconds,
+    })
+  await version(1)
+  const position = await gateway.position()
+  await version(2)
+  await version(3)
+  const { status, json } = await gateway.changesSince(position)
+  t.is(status, 200)
+  t.deepEqual(json().changes, [])
 })
 
 /** The lines of a stream as they come. */

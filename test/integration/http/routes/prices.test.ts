@@ -312,6 +312,27 @@ test('prices: what makes an outlier is counted over all that a reader may see', 
   t.true(await isMarked((await mintKey(gateway.url)).bearer))
 })
 
+test.failing('prices: an outlier is marked where a source is too large to be held, in any view and beside an empty Registry', async (t) => {
+  // The newest six fit, the bait among them.
+  const items = Array.from({ length: 8 }, (_, n) =>
+    listingText({
+      listing_id: n === 0 ? 'bait' : `usual-${n}`,
+      publisher_id: n,
+      created_at: `2026-11-20T00:00:${50 - n}`,
+      ...terms(n === 0 ? '1' : '2000000'),
+    }),
+  )
+  const publishers = items.map((_, n) => [n, `0x${String(n).padStart(40, '0')}`] as const)
+  const fake = await startFake(t, { items, publishers })
+  const view = '[[views]]\nname = "away"\nsources = ["a"]\n[access]\nanonymous = "away"\n'
+  for (const more of ['', view]) {
+    const upstream = { name: 'a', url: fake.url, settings: 'max_listings = 6' }
+    const rows = await rowsOf(await startGateway(t, [upstream], { more }), '')
+    const marked = rows.filter(({ _meta }) => _meta?.price?.outlier === true)
+    t.deepEqual(idsOf(marked), ['bait'])
+  }
+})
+
 test('prices: under a ceiling, a listing counts with a price that is within it', async (t) => {
   const rate = (value: string, per: string) => ({ field: 'amount', per, value })
   const offer = (...rates: object[]) => ({
