@@ -2,13 +2,21 @@ import { randomUUID } from 'node:crypto'
 import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { patientToml, startFake } from '../../helpers/gateway.ts'
+import { patientToml, startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, unixNow, update } from '../../helpers/seller.ts'
 import { ed25519Key, rotationBody, walletKey } from '../../helpers/signed-line.ts'
-import { authorityEnvironment, type Changes, sendSigned } from '../../helpers/signed-reader.ts'
+import {
+  AUTHORITY_SEED,
+  authorityEnvironment,
+  type Changes,
+  readSigned,
+  sendSigned,
+} from '../../helpers/signed-reader.ts'
+import { identityToml } from '../../helpers/signed-registry.ts'
 
 const SELLER = walletKey(ALICE)
+const AUTHORITY = ed25519Key(AUTHORITY_SEED).party
 const NEXT = ed25519Key(Buffer.alloc(32, 31))
 const LISTING = {
   listing_id: 'a b',
@@ -307,4 +315,29 @@ test('signed writes: a pure gateway refuses them, signed', async (t) => {
   const toml = `${patientToml([{ name: 'up', url: fake.url }])}\n[registry]\nenabled = false`
   const { publish } = await start(t, { toml })
   t.like(await publish(), { status: 404, isSigned: true })
+})
+
+test.failing('signed reads: at a gateway a rotation changes no number of a publisher, and both keys find its listings', async (t) => {
+  const upstream = await start(t)
+  await upstream.publish()
+  const { scheme, identifier } = AUTHORITY
+  const settings = `protocol = "signed"\nauthority = "registry-a"\nidentities = [{ scheme = "${scheme}", identifier = "${identifier}" }]`
+  const { url } = await startPatientGateway(
+    t,
+    [{ name: 'up', url: upstream.url, settings: `${settings}\nrefresh_seconds = 3600` }],
+    { environment: { ...authorityEnvironment(t), REGISTRY_ADMIN_API_KEY: 'admin' }, more: identityToml(t) },
+  )
+  const read = async (query = '') => (await readSigned(url, `/listings${query}`)).body.items
+  const by = async ({ party }: typeof SELLER) =>
+    (await read(`?publisher_scheme=${party.scheme}&publisher_identifier=${party.identifier}`)).length
+  const [before] = await read()
+  t.is(await by(SELLER), 1)
+  const body = await rotationBody(SELLER, NEXT, {})
+  t.is((await upstream.send('POST', '/publishers/1/identity-rotations', body)).status, 200)
+  await postJson(`${url}/admin/sources/up/refresh`, '', { Authorization: 'Bearer admin' })
+  const [after] = await eventually('read again', read, ([row]) =>
+    JSON.stringify(row?.publisher_principals).includes(NEXT.party.identifier),
+  )
+  t.deepEqual([await by(NEXT), await by(SELLER)], [1, 1])
+  t.is(after?.publisher_id, before?.publisher_id)
 })
