@@ -10,14 +10,6 @@ export function depthProblem(text: Uint8Array): string | null {
   return depth > MAX_NESTING ? `JSON is nested ${depth} deep; at most ${MAX_NESTING} is allowed` : null
 }
 
-/** The listing adds one level. */
-export function memberDepthProblem(text: Uint8Array): string | null {
-  const depth = nestingDepth(text) + 1
-  return depth > MAX_NESTING
-    ? `The listing would be nested ${depth} deep; at most ${MAX_NESTING} is allowed`
-    : null
-}
-
 export function sizeProblem(text: Uint8Array): string | null {
   return hasLongerArray(text, MAX_ARRAY_ITEMS) ? `An array has more than ${MAX_ARRAY_ITEMS} items` : null
 }

@@ -52,8 +52,17 @@ export function invalid(
   return new EntrepotError('invalid', detail, { errors: violations, ...extras })
 }
 
-export const invalidBody = ({ issues }: z.ZodError): EntrepotError =>
-  invalid(issues.map(({ path, message }) => ({ path: ['body', ...path].map(String).join('.'), message })))
+/** Of which the answer has so many. */
+const MAX_VIOLATIONS = 1000
+
+export function invalidBody({ issues }: z.ZodError): EntrepotError {
+  const listed = issues.slice(0, MAX_VIOLATIONS).map(({ path, message }) => ({
+    path: ['body', ...path].map(String).join('.'),
+    message,
+  }))
+  const rest = issues.length - listed.length
+  return invalid(rest === 0 ? listed : [...listed, { path: 'body', message: `and ${rest} more violations` }])
+}
 
 /** `draft-ietf-httpapi-ratelimit-headers`: policy, remaining requests, seconds until the reset. */
 export const rateLimitHeaders = (

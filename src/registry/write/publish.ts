@@ -25,7 +25,7 @@ import {
   readSignedListingId,
   readStatus,
   readStorefrontUrl,
-  requireScalars,
+  requireTypes,
 } from './request.ts'
 import type { SignedWriter } from './signed-write.ts'
 
@@ -65,6 +65,7 @@ export async function publishListing(
   // Before the shape, of which a large listing can have a violation for every two bytes.
   if (fieldBytes(command.fields) > MAX_LISTING_BYTES)
     throw isRepeat ? signatureReused() : (refusal ?? listingTooLarge())
+  if (!isRepeat && refusal === null) requireTypes({ ...value, settlement_options: null })
 
   const keyId = context.requiresKey && caller.kind === 'key' ? caller.key.id : null
   const admit = async () => {
@@ -92,6 +93,7 @@ export async function publishSigned(
   const refusal = projection.isOwnedByAnother(listingId, identity) ? notOwner() : null
   const command = readCommand(listingId, body, signer, refusal, isFieldName)
   if (fieldBytes(command.fields) > MAX_LISTING_BYTES) throw refusal ?? listingTooLarge()
+  if (refusal === null) requireTypes(body.value)
   const admit = async () => {
     if (refusal === null) await requireRoomForUrl(command, context)
   }
@@ -133,7 +135,6 @@ function readCommand(
   try {
     const status = readStatus(value)
     const storefrontUrl = readStorefrontUrl(value)
-    requireScalars(value, 'max_duration_seconds', 'oracle_address')
     return { identity, use, listingId, status, storefrontUrl, fields: readFields(bytes, isName) }
   } catch (cause) {
     throw refusal ?? cause // it was never accepted, so this is not a repeat

@@ -7,14 +7,12 @@ import {
   type ListingFields,
   type ListingStatus,
   MAX_LISTING_ID_LENGTH,
-  NEW_LISTING_FIELDS,
   unknownStatus,
 } from '../../domain/listing.ts'
 import { EntrepotError } from '../../errors.ts'
-import { memberDepthProblem, sizeProblem } from '../../json/limits.ts'
 import { objectMembers } from '../../json/members.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { invalid } from '../errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
+import { invalid, invalidBody } from '../errors.ts'
 
 export type JsonBody = { bytes: Uint8Array; value: JsonObject }
 
@@ -35,15 +33,35 @@ function isStorefrontUrl(value: string): boolean {
   return url !== null && url.username === '' && url.password === ''
 }
 
-/** The deployed Registry keeps it in a column for one value: not an array or an object. */
-const scalar = (expected: string) =>
-  z
-    .custom<JsonValue>(
-      (value) => value === null || typeof value !== 'object',
-      `Input should be ${expected} or null`,
-    )
-    .optional()
-    .meta({ type: ['string', 'number', 'boolean', 'null'] })
+const missingOr =
+  (message: string) =>
+  ({ input }: { input?: unknown }): string =>
+    input === undefined ? 'Field required' : message
+
+const LIST = 'Input should be a valid list'
+const DICTIONARY = 'Input should be a valid dictionary'
+export const string = z.string({ error: missingOr('Input should be a valid string') })
+export const object = z.custom<JsonObject>(isJsonObject, DICTIONARY).meta({ type: 'object' })
+export const objects = z.array(object, LIST)
+export const integer = z
+  .custom<number | bigint>(isInteger, 'Input should be a valid integer')
+  .meta({ type: 'integer' })
+
+/** Null members count as absent. */
+const texts = z.record(z.string(), string.nullable(), DICTIONARY)
+const escrow = z.looseObject(
+  {
+    chain_name: string.nullish(),
+    escrow_address: string.nullish(),
+    literal_fields: texts.nullish(),
+    rates: z.array(texts, LIST).nullish(),
+  },
+  DICTIONARY,
+)
+
+function isInteger(value: unknown): boolean {
+  return typeof value === 'bigint' || Number.isInteger(value)
+}
 
 const NULL_KEEPS = 'Omitted or null: unchanged'
 
@@ -64,11 +82,11 @@ export const publishRequest = z
       .refine(isStorefrontUrl, 'Input should be an http or https URL without credentials')
       .nullish()
       .describe("Replaces the publisher's URL, for all its listings; null, empty or absent keeps it"),
-    offer_resource: z.unknown().optional().describe(`An object by the listing shape. ${NULL_KEEPS}`),
-    accepted_escrows: z.unknown().optional().describe(`An array by the listing shape. ${NULL_KEEPS}`),
-    demands: z.unknown().optional().describe(`An array. ${NULL_KEEPS}`),
-    max_duration_seconds: scalar('an integer').describe(`An integer. ${NULL_KEEPS}`),
-    oracle_address: scalar('a string').describe(`A string. ${NULL_KEEPS}`),
+    offer_resource: object.nullish().describe(`By the listing shape. ${NULL_KEEPS}`),
+    accepted_escrows: z.array(escrow, LIST).nullish().describe(`By the listing shape. ${NULL_KEEPS}`),
+    demands: z.array(z.unknown(), LIST).nullish().describe(NULL_KEEPS),
+    max_duration_seconds: integer.nullish().describe(NULL_KEEPS),
+    oracle_address: string.nullish().describe(NULL_KEEPS),
     status: z.enum(LISTING_STATUSES).optional().describe('Absent keeps it; a new listing is open'),
   })
   .meta({ id: 'PublishRequest', description: 'Signed over create_listing:<identifier>:<timestamp>' })
@@ -98,13 +116,21 @@ export function readSignedListingId({ listing_id: value }: JsonObject): string {
 export const readStorefrontUrl = ({ storefront_url }: JsonObject): string | null =>
   check('storefront_url', storefront_url) ?? null
 
-/** @throws EntrepotError `invalid` for an array or an object */
-export function requireScalars(
-  value: JsonObject,
-  ...names: ('max_duration_seconds' | 'oracle_address')[]
-): void {
-  for (const name of names) check(name, value[name])
+/** @throws EntrepotError `invalid` for members of another JSON type, each with its path */
+export function requireTypes(value: JsonObject): void {
+  const { error } = memberTypes.safeParse(value)
+  if (error !== undefined) throw invalidBody(error)
 }
+
+const memberTypes = publishRequest
+  .pick({
+    offer_resource: true,
+    accepted_escrows: true,
+    demands: true,
+    max_duration_seconds: true,
+    oracle_address: true,
+  })
+  .extend({ settlement_options: objects.nullish() })
 
 /** `null` keeps the status. */
 export function readStatus(value: JsonObject): ListingStatus | null {
@@ -113,7 +139,7 @@ export function readStatus(value: JsonObject): ListingStatus | null {
   throw unknownStatus(describeValue(value.status))
 }
 
-type Checked = 'scheme' | 'listing_id' | 'storefront_url' | 'max_duration_seconds' | 'oracle_address'
+type Checked = 'scheme' | 'listing_id' | 'storefront_url'
 
 function check<Name extends Checked>(
   name: Name,
@@ -130,20 +156,15 @@ function describeValue(value: JsonValue | undefined): string {
   return isJsonObject(value) || Array.isArray(value) ? 'an object or array' : String(value).slice(0, 200)
 }
 
-/**
- * Byte-exact JSON text of the published fields; a null one is left out, which keeps the stored value.
- * @throws EntrepotError `invalid` for a field that nests too deep, or exceeds a limit inside a string of JSON
- */
+/** Byte-exact JSON text of the published fields; a null one is left out, which keeps the stored value. */
 export function readFields(body: Uint8Array, isName: IsFieldName): Partial<ListingFields> {
   const fields: Partial<ListingFields> = {}
   for (const { name, value } of objectMembers(body)) {
     if (!isName(name)) continue
-    const bytes = body.subarray(value.start, value.end)
-    refuseField(name, memberDepthProblem(bytes))
-    const text = Buffer.from(bytes).toString('utf8')
+    const text = Buffer.from(body.subarray(value.start, value.end)).toString('utf8')
     const member = LISTING_FIELDS[name]
     if (text === 'null') delete fields[member]
-    else fields[member] = NORMALISE[name](text, name)
+    else fields[member] = text
   }
   return fields
 }
@@ -155,57 +176,3 @@ export const isFieldName: IsFieldName = (name): name is FieldName => Object.hasO
 /** The plain line has no settlement options, and ignores what it does not know. */
 export const isPlainName: IsFieldName = (name): name is FieldName =>
   isFieldName(name) && name !== 'settlement_options'
-
-/** A string of JSON is read as its content (of `null`: null), or as empty if that is not JSON. */
-function decodeBlob(text: string, name: FieldName): string {
-  if (!text.startsWith('"')) return text
-  const inner: string = JSON.parse(text)
-  const bytes = Buffer.from(inner)
-  refuseField(name, memberDepthProblem(bytes))
-  if (tryParse(inner) === undefined) return NEW_LISTING_FIELDS[LISTING_FIELDS[name]]
-  refuseField(name, sizeProblem(bytes))
-  return inner.trim()
-}
-
-function refuseField(name: FieldName, problem: string | null): void {
-  if (problem !== null) throw invalid([{ path: `body.${name}`, message: problem }])
-}
-
-function tryParse(text: string): JsonValue | undefined {
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** `"3600"` is 3600 and `true` is 1: the deployed Registry keeps this field in an integer column of SQLite. */
-function decodeDuration(text: string): string {
-  if (text === 'true') return '1'
-  if (text === 'false') return '0'
-  return text.startsWith('"') ? (columnNumber(JSON.parse(text)) ?? text) : text
-}
-
-const NUMERIC_TEXT = /^[ \t-\r]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)[ \t-\r]*$/i
-const INTEGER_TEXT = /^[+-]?0*\d{1,19}$/
-
-/** The JSON number that an integer column makes of a text: https://sqlite.org/datatype3.html. `null`: it stays a text. */
-function columnNumber(text: string): string | null {
-  const [, digits] = NUMERIC_TEXT.exec(text) ?? []
-  if (digits === undefined) return null
-  const integer = INTEGER_TEXT.test(digits) ? BigInt(digits) : null
-  if (integer !== null && BigInt.asIntN(64, integer) === integer) return String(integer)
-  const double = Number(digits)
-  if (!Number.isFinite(double)) return null
-  if (!Number.isInteger(double)) return String(double)
-  return Math.abs(double) < 2 ** 63 ? String(BigInt(double)) : double.toExponential()
-}
-
-const NORMALISE: Readonly<Record<FieldName, (text: string, name: FieldName) => string>> = {
-  offer_resource: decodeBlob,
-  accepted_escrows: decodeBlob,
-  demands: decodeBlob,
-  max_duration_seconds: decodeDuration,
-  oracle_address: (text) => text,
-  settlement_options: decodeBlob,
-}

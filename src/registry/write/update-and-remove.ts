@@ -12,7 +12,7 @@ import {
 } from '../errors.ts'
 import { type Claim, countMutation, type Verified, verifyClaim } from '../verify-claim.ts'
 import { type WriteContext, writeChecked } from './checked-write.ts'
-import { type JsonBody, publishRequest, readStatus, requireScalars } from './request.ts'
+import { type JsonBody, publishRequest, readStatus, requireTypes } from './request.ts'
 import type { SignedWriter } from './signed-write.ts'
 
 export const updateRequest = z
@@ -83,7 +83,7 @@ async function update(
   context: WriteContext,
 ): Promise<UpdateReceipt> {
   const status = readUnlessRefused(refusal, () => {
-    requireScalars(body.value, 'oracle_address')
+    requireTypes({ oracle_address: body.value.oracle_address ?? null })
     return readStatus(body.value)
   })
   const oracleAddress = oracleText(body)

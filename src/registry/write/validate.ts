@@ -1,21 +1,19 @@
 import { z } from 'zod'
 import { MAX_LISTING_BYTES } from '../../domain/listing.ts'
 import { objectMembers } from '../../json/members.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
+import type { JsonObject } from '../../json/value.ts'
 import { invalidBody, listingTooLarge } from '../errors.ts'
 import type { Candidate, ShapeCheck } from './listing-shape.ts'
-import { isFieldName, isPlainName, type JsonBody } from './request.ts'
-
-const missingOr =
-  (message: string) =>
-  ({ input }: { input?: unknown }): string =>
-    input === undefined ? 'Field required' : message
-
-const string = z.string({ error: missingOr('Input should be a valid string') })
-const object = z
-  .custom<JsonObject>(isJsonObject, 'Input should be a valid dictionary')
-  .meta({ type: 'object' })
-const objects = z.array(object, 'Input should be a valid list')
+import {
+  integer,
+  isFieldName,
+  isPlainName,
+  type JsonBody,
+  object,
+  objects,
+  requireTypes,
+  string,
+} from './request.ts'
 
 export const validateRequest = z
   .looseObject({
@@ -24,11 +22,7 @@ export const validateRequest = z
     offer_resource: object.default({}),
     accepted_escrows: objects.default([]),
     demands: objects.default([]),
-    max_duration_seconds: z
-      .custom<number | bigint>(isInteger, 'Input should be a valid integer')
-      .meta({ type: 'integer' })
-      .nullable()
-      .default(null),
+    max_duration_seconds: integer.nullable().default(null),
   })
   .meta({ id: 'ValidateRequest', description: 'A listing as it would be published; no signature' })
 
@@ -83,8 +77,7 @@ export function validateSigned({ bytes, value }: JsonBody, check: ShapeCheck) {
 }
 
 function parsed<Schema extends typeof validateRequest>(schema: Schema, value: JsonObject): z.infer<Schema> {
-  const { max_duration_seconds: duration } = value
-  const request = schema.safeParse({ ...value, max_duration_seconds: toInteger(duration) })
+  const request = schema.safeParse(value)
   if (!request.success) throw invalidBody(request.error)
   return request.data
 }
@@ -94,6 +87,7 @@ function validated(
   isLarge: boolean,
   check: ShapeCheck,
 ): z.infer<typeof validation> {
+  if (!isLarge) requireTypes(candidate)
   const violations = isLarge ? listingTooLarge().errors : check(candidate)
   return {
     valid: violations.length === 0,
@@ -114,16 +108,4 @@ function isTooLarge(body: Uint8Array, isName: (name: string) => boolean): boolea
 function resourceType(offer: JsonObject): 'compute' | 'token' | null {
   if (Object.hasOwn(offer, 'gpu_model') || Object.hasOwn(offer, 'region')) return 'compute'
   return Object.hasOwn(offer, 'token') ? 'token' : null
-}
-
-function isInteger(value: unknown): boolean {
-  return typeof value === 'bigint' || Number.isInteger(value)
-}
-
-/** `"3600"`, `"3600.0"` and `true` count as integers. */
-function toInteger(value: JsonValue | undefined): JsonValue | undefined {
-  if (typeof value === 'boolean') return Number(value)
-  if (typeof value !== 'string' || !/^\s*[+-]?\d+(\.0*)?\s*$/.test(value)) return value
-  const number = Number(value)
-  return Number.isSafeInteger(number) ? number : BigInt(value.trim().replace(/\.0*$/, ''))
 }

@@ -306,7 +306,8 @@ test.serial('validate: agrees with a Registry whose filter spec alone is known',
     ['"offer_resource":{"net":{"speed":"fast"}}', 65],
     ['"offer_resource":[]', 65],
     ['"demands":null', 65],
-    ['"max_duration_seconds":"3600"', 0],
+    ['"max_duration_seconds":"3600"', 65],
+    ['"accepted_escrows":[{"rates":[{"value":5}]}]', 65],
   ] as const) {
     const file = temporaryFile(t, 'l.json', `{"listing_id":"x",${listing}}`)
     const runs = await Promise.all(

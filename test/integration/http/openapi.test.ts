@@ -176,9 +176,9 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   const escrow = { chain_name: 'base', literal_fields: { token: '0x0' }, rates }
   const offer = {
     listing_id: 'one',
-    offer_resource: '{"gpu_model":"H200"}',
+    offer_resource: { gpu_model: 'H200' },
     accepted_escrows: [escrow],
-    max_duration_seconds: 1.5,
+    max_duration_seconds: 3600,
   }
   await call('POST', '/listings', { body: await publishBody(ALICE, offer, now) })
   await call('POST', '/listings', { body: { ...(await publishBody(ALICE, offer, now)), status: 'closed' } })

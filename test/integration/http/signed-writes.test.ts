@@ -4,7 +4,17 @@ import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { patientToml, startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
-import { ALICE, BOB, mintKey, postJson, publish, remove, unixNow, update } from '../../helpers/seller.ts'
+import {
+  ALICE,
+  BOB,
+  mintKey,
+  postJson,
+  publish,
+  publishBody,
+  remove,
+  unixNow,
+  update,
+} from '../../helpers/seller.ts'
 import { ed25519Key, rotationBody, walletKey } from '../../helpers/signed-line.ts'
 import {
   AUTHORITY_SEED,
@@ -41,7 +51,7 @@ async function start(t: ExecutionContext, { environment = {}, toml = '', now = u
 }
 
 test('signed writes: what is published has its options and its principals on the signed line, and is the same on the plain one', async (t) => {
-  const { get, send, publish } = await start(t)
+  const { url, get, send, publish } = await start(t)
   const published = await publish()
   const identities = [SELLER.party]
   t.like(published, {
@@ -59,11 +69,16 @@ test('signed writes: what is published has its options and its principals on the
     settlement_options: LISTING.settlement_options,
     accepted_escrows: [],
   })
-  const text = { ...LISTING, listing_id: 'text', offer_resource: '{"a":1}', settlement_options: null }
+  const text = { ...LISTING, listing_id: 'text', settlement_options: null }
   t.is((await send('POST', '/listings', text)).status, 201)
   t.false((await get('/listings/text')).text.includes('settlement_options'))
-  const poisoned = { ...LISTING, listing_id: 'poisoned', offer_resource: '{"a":9007199254740993}' }
-  t.is((await send('POST', '/listings', poisoned)).status, 201)
+  const wrong = { ...LISTING, listing_id: 'wrong', settlement_options: ['a'], demands: 'none' }
+  t.like((await send('POST', '/listings', wrong)).body, {
+    errors: [{ path: 'body.demands' }, { path: 'body.settlement_options.0' }],
+  })
+  const large = JSON.stringify(await publishBody(ALICE, { listing_id: 'poisoned', offer_resource: { a: 5 } }))
+  const poisoned = large.replace('"a":5', '"a":9007199254740993')
+  t.is((await postJson(`${url}/listings`, poisoned)).status, 201)
   t.is((await send('GET', '/listings/poisoned')).status, 404)
   t.is((await send('DELETE', '/listings/poisoned')).status, 204)
 })

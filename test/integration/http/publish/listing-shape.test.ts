@@ -82,16 +82,6 @@ test('listing shape: checks the resulting listing, kept members included', async
   t.deepEqual(refused.json().errors, [{ path: 'accepted_escrows', message: '[] should be non-empty' }])
 })
 
-test('listing shape: a string of JSON is checked as its content', async (t) => {
-  const { url } = await start(t, 'enforce')
-  const { offer_resource, accepted_escrows, ...rest } = GOOD
-  const blobs = {
-    offer_resource: JSON.stringify(offer_resource),
-    accepted_escrows: JSON.stringify(accepted_escrows),
-  }
-  t.is((await publish(url, ALICE, { ...rest, ...blobs })).status, 201)
-})
-
 test('listing shape: the owner is checked before the shape', async (t) => {
   const { url } = await start(t, 'enforce')
   await publish(url, ALICE, GOOD)
@@ -243,11 +233,11 @@ const TYPES: [offer: unknown, type: string | null][] = [
   [{ service_name: 'a' }, null],
   [{}, null],
 ]
-test('validate-publish: the kind of the offer is reported, and integers are lenient', async (t) => {
+test('validate-publish: the kind of the offer is reported, and every integer is taken', async (t) => {
   const { url } = await start(t, 'warn')
   for (const [offer_resource, type] of TYPES)
     t.is((await validate(url, { ...GOOD, offer_resource })).json().offer_resource_type, type)
-  for (const max_duration_seconds of ['3600', 3600.0, '3600.0', true, null, ' 5 ']) {
+  for (const max_duration_seconds of [3600, null]) {
     const reply = await validate(url, { ...GOOD, max_duration_seconds })
     t.is(reply.json().valid, true, JSON.stringify(max_duration_seconds))
   }
@@ -267,7 +257,8 @@ const WRONG_TYPES: [member: string, value: unknown, message: string][] = [
   ['accepted_escrows', {}, 'Input should be a valid list'],
   ['demands', null, 'Input should be a valid list'],
   ['max_duration_seconds', 1.5, 'Input should be a valid integer'],
-  ['max_duration_seconds', 'abc', 'Input should be a valid integer'],
+  ['max_duration_seconds', '3600', 'Input should be a valid integer'],
+  ['max_duration_seconds', true, 'Input should be a valid integer'],
   ['max_duration_seconds', {}, 'Input should be a valid integer'],
 ]
 test('validate-publish: a member of another type is 422, and every such item is named', async (t) => {
@@ -325,8 +316,10 @@ test('listing shape: a listing that is too large is refused before its shape is 
 
 test('listing shape: of very many violations the first thousand are described, and all are counted', async (t) => {
   const { url } = await start(t, 'enforce')
-  const { errors } = (await validate(url, crowded(30))).json() as { errors: string[] }
+  // Each lacks three members.
+  const short = { ...GOOD, accepted_escrows: Array(1000).fill({}) }
+  const { errors } = (await validate(url, short)).json() as { errors: string[] }
   t.is(errors.length, 1001)
   t.true(errors.slice(0, -1).every((error) => error.startsWith('accepted_escrows[')))
-  t.regex(errors.at(-1)!, /^<root>: and (2[89]|3\d)\d{3} more violations$/)
+  t.regex(errors.at(-1)!, /^<root>: and 2000 more violations$/)
 })
