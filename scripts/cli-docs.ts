@@ -93,7 +93,8 @@ leaves only errors and warnings on stderr. In tables, prices are of one GPU, in 
 the token is known, else in units: a listing does not state decimals. With \`--sort price\`, a ceiling and \`facets\`, every
 listing that matches is read. Control characters are escaped in text that others wrote, and in what a policy prints
 to stderr. A policy gets the environment of the command, without the secrets of this program. \`review\` ends with exit code 3
-where the storefront did not answer, as in the demo, which has no storefronts: what it would say is null.
+where the storefront did not answer, as in the demo, which has no storefronts: what it would say is
+null. As JSON a review is a presentation record, the form of \`docs/protocol.md\`, 11.
 
 ## Writes
 

@@ -11,6 +11,7 @@ import {
   TABLE_OPTION,
 } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { presentationOf } from '../output/presentation-record.ts'
 import { allPrices, priceText } from '../output/price-text.ts'
 import { longestRent, yamlText } from '../output/print-listings.ts'
 import { type OutputOptions, printData, printStatus, type Terminal } from '../output/terminal.ts'
@@ -19,7 +20,8 @@ import { describeErrorResponse, type RegistryClient, readJson } from '../registr
 import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> = {
-  summary: 'ask the storefront of a listing whether it is still free, and print that with its terms',
+  summary:
+    'ask the storefront of a listing whether it is still free, and print that with its terms; as JSON its presentation record',
   define: (command) =>
     addReading(command)
       .argument(...LISTING_ARGUMENT)
@@ -37,18 +39,26 @@ export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> =
     const listingId = textAt(listing, 'listing_id') ?? id
     const visited = { storefront, id: listingId, registry, timeoutMs: selected.discoveryTimeoutMs }
     const view = await visit(terminal, client, visited)
-    const review = {
-      listing_id: listingId,
-      registry: textAt(listing, '_meta', 'registry'),
-      seller: textAt(listing, '_meta', 'publisher'),
-      status: textAt(listing, 'status'),
-      prices: allPrices(listing, selected.tokens).map(priceText),
-      longest_rent: longestRent(listing),
-      storefront,
-      is_free: isFree(listing, view),
-      ...termsOf(view),
-    }
-    await printData(terminal, options, review, () => yamlText(review))
+    const publisher = textAt(listing, '_meta', 'publisher')
+    const word = { is_free: isFree(listing, view), ...termsOf(view) }
+    const record = presentationOf(listing, {
+      registry: textAt(listing, '_meta', 'registry') ?? registry.url,
+      publisher,
+      storefront: { ...word, seller: textAt(view.status, 'agent_id') },
+      tokens: selected.tokens,
+    })
+    await printData(terminal, options, record, () =>
+      yamlText({
+        listing_id: listingId,
+        registry: textAt(listing, '_meta', 'registry'),
+        seller: publisher,
+        status: textAt(listing, 'status'),
+        prices: allPrices(listing, selected.tokens).map(priceText),
+        longest_rent: longestRent(listing),
+        storefront,
+        ...word,
+      }),
+    )
     return view.status === null || view.listing === null ? EXIT.partial : exitCode
   },
 }

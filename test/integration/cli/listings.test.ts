@@ -1,5 +1,7 @@
 import test from 'ava'
+import { parse as parseYaml } from 'yaml'
 import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../../demo/offers.ts'
+import { presentationRecord } from '../../../src/wire/presentation.ts'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
@@ -8,6 +10,8 @@ import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../../helpers/seller.ts'
+
+const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
 type Printed = {
   listing_id: string
@@ -382,8 +386,8 @@ test.serial('review: what the storefront says, beside the price in money and the
   await publish(url, ALICE, { ...machine, storefront_url: `${storefront}/shop/` })
   await publish(url, BOB, { ...credits, storefront_url: 'http://127.0.0.1:1/' })
   const review = async (id: string) => {
-    const { code, stdout, stderr } = await runCli(['review', id, '-r', url])
-    return { code, stderr, review: stdout === '' ? {} : JSON.parse(stdout) }
+    const { code, stdout, stderr } = await runCli(['review', id, '-r', url, '--table'])
+    return { code, stderr, review: parseYaml(stdout) }
   }
 
   const free = await review(machine.listing_id)
@@ -421,6 +425,110 @@ test.serial('review: what the storefront says, beside the price in money and the
   t.is(page.code, 3)
   t.regex(page.stderr, /the answer is not a JSON object/)
 })
+
+test.serial(
+  'review: as JSON it is a presentation record, of each kind, of what is stated alone',
+  async (t) => {
+    let shop: object = { agent_id: 'Alice Compute', resource_count: 3 }
+    const storefront = await listen(t, (request, response) => {
+      response.end(JSON.stringify(request.url === '/api/v1/system/status' ? shop : { status: 'open' }))
+    })
+    const { url } = await startRegistry(t)
+    const money = (token: string, value: string, per: string, chain_name = 'base') => [
+      {
+        chain_name,
+        escrow_address: '0xaa',
+        literal_fields: { token },
+        rates: [{ field: 'amount', per, value }],
+      },
+    ]
+    const offer_resource = {
+      gpu_model: 'H200',
+      gpu_count: 8,
+      region: 'Frankfurt, DE',
+      vcpu_count: 64,
+      ram_gb: 512,
+    }
+    const terms = { accepted_escrows: money(USDC, '16800000', 'hour'), max_duration_seconds: 604_800 }
+    const machine = { listing_id: 'vm', storefront_url: storefront, offer_resource, ...terms }
+    await publish(url, ALICE, { ...machine, oracle_address: '0x2' })
+    const credits = { service_name: 'weather', base_url: 'https://api.example/', resource_id: 'credits-1' }
+    const sold = { accepted_escrows: money(USDC, '2000000', 'token') }
+    await publish(url, BOB, {
+      listing_id: 'api',
+      storefront_url: storefront,
+      offer_resource: credits,
+      ...sold,
+    })
+    await publish(url, BOB, { listing_id: 'bare' })
+    const review = async (id: string) => {
+      const { code, stdout, stderr } = await runCli(['review', id, '-r', url, '--json'])
+      t.is(code, 0, stderr)
+      return presentationRecord.parse(JSON.parse(stdout))
+    }
+
+    const vm = await review('vm')
+    const rate = { decimal: '2.1', currency: 'USDC', display: '2.10 USDC' }
+    t.like(vm, {
+      market_data: true,
+      listing_id: 'vm',
+      seller: 'Alice Compute',
+      publisher: ALICE.address.toLowerCase(),
+      storefront,
+      registry: url,
+      kind: 'virtual-machine',
+      domain: 'virtual-machine',
+      schema: 'arkhai.compute.virtual-machine@1.0.0',
+      location: 'Frankfurt, DE',
+      availability: { asserted_by: 'seller', state: 'asserted-available' },
+      pricing: {
+        mode: 'listed',
+        advertised_rate: rate,
+        advertised_unit: 'GPU·h',
+        quantity: { decimal: '8', unit: 'GPU', display: '8 GPUs' },
+        duration: { decimal: '7', unit: 'day', display: '7 days' },
+      },
+      settlement: { asset_class: 'ERC-20 token', network: 'base', mechanism: 'escrow 0xaa' },
+      delivery: { modality: 'SSH lease' },
+      resource: {
+        hardware: '8 × H200',
+        compute: '64 vCPU',
+        memory: '512 GB RAM',
+        network: null,
+        access: 'SSH',
+      },
+    })
+    t.deepEqual(vm.pricing.constraints, ['at most 7 days', 'oracle 0x2'])
+    const [advertised, ...hidden] = vm.negotiation
+    t.like(advertised, { status: 'shown', actor: 'seller', occurred_at: vm.published_at, amount: rate })
+    for (const { stage: _, status, ...members } of hidden)
+      t.deepEqual([status, ...Object.values(members)], ['not-applicable', null, null, null, null, null])
+    const statuses = Object.values(vm.lifecycle).map(({ status }) => status)
+    const later = Array(4).fill('not-started')
+    t.deepEqual(statuses, ['current', 'not-started', 'not-applicable', ...later])
+
+    const api = await review('api')
+    t.like(api, {
+      kind: 'api-credits',
+      schema: 'arkhai.compute.api-credits@1.1.0',
+      pricing: { advertised_rate: { display: '2.00 USDC' }, advertised_unit: 'credit', duration: null },
+      delivery: { modality: 'seller-issued bearer credential', capacity: { status: 'not-applicable' } },
+    })
+    t.deepEqual(api.resource, {
+      service: 'weather',
+      model: null,
+      quota: 'credits-1',
+      access: 'https://api.example/',
+      metering: '2.00 USDC per credit',
+    })
+
+    shop = { paused: true, checks: { negotiation_strategy: 'midpoint' } }
+    const paused = await review('vm')
+    t.like(paused, { availability: { state: null }, pricing: { mode: 'configured-negotiation' } })
+    t.is(paused.lifecycle.countered.status, 'not-started')
+    t.like(await review('bare'), { pricing: { advertised_rate: null, quantity: null }, location: null })
+  },
+)
 
 test.serial(
   'listings: how many Registries answered and the oldest reading are one line, and copies are named',
