@@ -16,7 +16,7 @@ import { rateLimited } from './errors.ts'
 
 export type Claim = {
   operation: ClaimOperation
-  /** The publisher's identifier when publishing, else the listing id. */
+  /** The publisher's identifier when publishing, which may be signed in lower case, too; else the listing id. */
   subject: string
   /** Lower-cased address that must have signed; `null` accepts any. */
   signer: string | null
@@ -49,7 +49,9 @@ export function verifyClaim(
   if (typeof claim.signature !== 'string') throw wrongType('signature', 'a string of 65 bytes in hex')
   const signature = readSignature(claim.signature)
   if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
-  const recovered = recoverAddress(signedMessage(operation, subject, timestamp), signature)
+  const recover = (text: string) => recoverAddress(signedMessage(operation, text, timestamp), signature)
+  const lower = recover(signer ?? subject)
+  const recovered = signer === null || lower === signer || subject === signer ? lower : recover(subject)
   if (recovered === null || (signer !== null && recovered !== signer)) throw unauthorized('Invalid signature')
   onSigned?.(recovered)
   const use: UsedSignature = {

@@ -47,7 +47,7 @@ export async function publishListing(
     {
       operation: 'create_listing',
       subject: identifier,
-      signer: identifier,
+      signer: identifier.toLowerCase(),
       scheme: readScheme(value),
       signature: value.signature,
       timestamp: value.timestamp,

@@ -70,7 +70,10 @@ const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/
 
 export const publishRequest = z
   .looseObject({
-    identifier: z.string().min(1).describe('The signing address; case does not matter'),
+    identifier: z
+      .string()
+      .min(1)
+      .describe('The signing address, in any case; signed as it is here or in lower case'),
     signature: z.string().describe('65 bytes in hex, with or without 0x'),
     timestamp: z.int().describe('Unix seconds, at most 300 off'),
     scheme: z.string('Input should be a valid string').nullable().default('eip191'),
@@ -91,9 +94,10 @@ export const publishRequest = z
   })
   .meta({ id: 'PublishRequest', description: 'Signed over create_listing:<identifier>:<timestamp>' })
 
+/** As the body has it. */
 export function readIdentifier({ identifier }: JsonObject): string {
   const { success, data } = publishRequest.shape.identifier.safeParse(identifier)
-  if (success) return data.toLowerCase()
+  if (success) return data
   throw new EntrepotError('bad_request', 'identifier is required')
 }
 

@@ -37,6 +37,22 @@ const FIXED_TIME = 1767225600
 const CHECK_SIGNATURE =
   'ff9cda671a577b0e5af2672b6a4018cf28b6f5d33d360a8ea9fe7e70fcf52cfe3cb2e8176bf8d4549bb7eabce7ad32732993b42f1d469b63a01af0fc6113b8f81b'
 
+test('publish: an address in checksum case is signed as the body has it, or in lower case', async (t) => {
+  const { url } = await startRegistry(t)
+  const lower = ALICE.address.toLowerCase()
+  const publishAs = async (identifier: string, signed: string, seconds: number) => {
+    const timestamp = unixNow() - seconds
+    const signature = await sign(ALICE, 'create_listing', signed, timestamp)
+    return sendBody(url, { identifier, timestamp, signature, listing_id: 'one' })
+  }
+  t.not(ALICE.address, lower)
+  t.is((await publishAs(ALICE.address, ALICE.address, 3)).status, 201)
+  t.is((await publishAs(ALICE.address, lower, 2)).status, 201)
+  t.is((await publishAs(lower, lower, 1)).status, 201)
+  t.is((await publishAs(lower, ALICE.address, 0)).status, 401)
+  t.is((await publishAs(BOB.address, ALICE.address, 0)).status, 401)
+})
+
 test('publish: the test vector of the protocol is accepted within 300 seconds', async (t) => {
   for (const [skew, status] of [
     [0, 201],
