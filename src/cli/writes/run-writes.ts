@@ -1,5 +1,6 @@
 import { plural } from '../../domain/plural.ts'
 import { safeText } from '../../domain/safe-text.ts'
+import { urlKey } from '../../domain/url.ts'
 import { formatJson, isJsonObject, listAt, textAt } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { describeIds, MAX_LISTING_LINES } from '../output/buyers-reading.ts'
@@ -160,12 +161,14 @@ function createPrinter(
   }
 }
 
-/** `900 accepted at 3 Registries, 0 failed, 6.0 s`. */
+/** `30 published, 1 closed at 2 Registries, 0 failed, 6.0 s`. */
 function countsOf(results: readonly WriteResult[], ms: number): string {
-  const accepted = results.filter(({ outcome }) => outcome === 'accepted').length
-  const registries = new Set(results.map(({ registry }) => registry)).size
-  const where = `${registries} ${registries === 1 ? 'Registry' : 'Registries'}`
-  return `${accepted} accepted at ${where}, ${results.length - accepted} failed, ${(ms / 1000).toFixed(1)} s`
+  const accepted = results.filter(({ outcome }) => outcome === 'accepted')
+  const done = [...Map.groupBy(accepted, ({ action }) => DONE[action])]
+  const counts = done.map(([word, group]) => `${group.length} ${word}`).join(', ') || 'nothing written'
+  const registries = new Set(results.map(({ registry }) => urlKey(registry))).size
+  const where = plural(registries, 'Registry', 'Registries')
+  return `${counts} at ${where}, ${results.length - accepted.length} failed, ${(ms / 1000).toFixed(1)} s`
 }
 
 function textOf({ registry, listing_id, action, outcome, error, answer }: WriteResult): string {

@@ -199,10 +199,20 @@ test.serial('close: --all closes every open listing of the wallet, and asks', as
   t.true(await isOpen('a'))
   const { code, stderr } = await runCli(['close', '--all', '--yes', '-r', url], { env })
   t.is(code, 0, stderr)
-  t.regex(stderr, /2 accepted at 1 Registry, 0 failed/)
+  t.regex(stderr, /2 closed at 1 Registry, 0 failed/)
   t.deepEqual([await isOpen('a'), await isOpen('b'), await isOpen('of-bob')], [false, false, true])
   const empty = await runCli(['sync', temporaryFile(t, 'empty.json', '[]'), '-r', url], { env })
   t.regex(empty.stderr, /contains no listing; entrepot close --all closes all of yours/)
+})
+
+test.serial('sync, publish: what was done is counted by its kind, and each Registry once', async (t) => {
+  const { url } = await startRegistry(t)
+  for (const id of ['a', 'b', 'c']) await publish(url, ALICE, listing(id), BEFORE)
+  const file = temporaryFile(t, 'listings.json', JSON.stringify([listing('a'), listing('d'), listing('e')]))
+  const synced = await runCli(['sync', file, '-r', url, '--yes'], { env })
+  t.regex(synced.stderr, /^2 published, 2 closed at 1 Registry, 0 failed, /m)
+  const twice = await runCli(['publish', file, '-r', `${url},${url}/`], { env })
+  t.regex(twice.stderr, /^6 published at 1 Registry, 0 failed, /m)
 })
 
 test.serial('sync: in a pipe closes more than a tenth only up to --max-close', async (t) => {
@@ -220,7 +230,7 @@ test.serial('sync: in a pipe closes more than a tenth only up to --max-close', a
   }
   const { code, stderr } = await runCli(['sync', file, '-r', url, '--max-close', '4'], { env })
   t.is(code, 0, stderr)
-  t.regex(stderr, /4 accepted at 1 Registry, 0 failed/)
+  t.regex(stderr, /4 closed at 1 Registry, 0 failed/)
   t.false(await isOpen('e'))
 })
 

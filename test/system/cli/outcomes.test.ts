@@ -312,7 +312,7 @@ withTerminal(
     const many = await runInTerminal(['publish', listings(t, 21), '-r', url], { env: AS_ALICE })
     t.notRegex(many.stdout, /published \(open\)/)
     t.is(many.stdout.split('l1  refused: HTTP 422: scripted').length, 2)
-    t.regex(many.stdout, /20 accepted at 1 Registry, 1 failed, \d+\.\d s/)
+    t.regex(many.stdout, /20 published at 1 Registry, 1 failed, \d+\.\d s/)
     const quiet = await runInTerminal(['--quiet', 'publish', listings(t, 1), '-r', url], { env: AS_ALICE })
     t.notRegex(quiet.stdout, /wallet/)
   },
