@@ -42,7 +42,7 @@ export function openRegistryClient({
   }
   const dispatcherOf = ({ registry, referredBy, timeoutMs }: ApiRequest): Dispatcher => {
     if (registry !== undefined) return requestsOf(registry, timeoutMs).dispatcher
-    const isTrusted = referredBy === undefined || isLocalUrl(referredBy.url)
+    const isTrusted = referredBy === undefined || (!referredBy.fronts && isLocalUrl(referredBy.url))
     return composeRequests(isTrusted ? trusted : publicOnly, around)
   }
   return {

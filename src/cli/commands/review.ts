@@ -16,8 +16,13 @@ import { allPrices, priceText } from '../output/price-text.ts'
 import { longestRent, yamlText } from '../output/print-listings.ts'
 import { type OutputOptions, printData, printStatus, type Terminal } from '../output/terminal.ts'
 import { lookUpListing } from '../registries/look-up-listing.ts'
-import { describeErrorResponse, type RegistryClient, readJson } from '../registries/registry-client.ts'
-import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
+import {
+  type ApiRequest,
+  describeErrorResponse,
+  type RegistryClient,
+  readJson,
+} from '../registries/registry-client.ts'
+import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> = {
   summary:
@@ -37,7 +42,8 @@ export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> =
     const listing = parseObject(renderItem(item).toString())
     const storefront = textAt(listing, 'storefront_url')
     const listingId = textAt(listing, 'listing_id') ?? id
-    const visited = { storefront, id: listingId, registry, timeoutMs: selected.discoveryTimeoutMs }
+    const referredBy = { url: registry.url, fronts: textAt(listing, '_meta', 'registry') !== registry.url }
+    const visited = { storefront, id: listingId, referredBy, timeoutMs: selected.discoveryTimeoutMs }
     const view = await visit(terminal, client, visited)
     const publisher = textAt(listing, '_meta', 'publisher')
     const word = { is_free: isFree(listing, view), ...termsOf(view) }
@@ -90,12 +96,15 @@ function termsOf({ status }: StorefrontView) {
 const countOf = (value: JsonValue): number | null =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
 
-type Visit = { storefront: string | null; id: string; registry: Registry; timeoutMs: number }
+type Visit = Required<Pick<ApiRequest, 'referredBy' | 'timeoutMs'>> & {
+  storefront: string | null
+  id: string
+}
 
 async function visit(
   terminal: Terminal,
   client: RegistryClient,
-  { storefront, id, registry, timeoutMs }: Visit,
+  { storefront, id, referredBy, timeoutMs }: Visit,
 ): Promise<StorefrontView> {
   const warn = (url: string, problem: string): void =>
     printStatus(terminal, `[storefront] ${url}: ${problem}; what it would say is null`)
@@ -107,7 +116,7 @@ async function visit(
   const get = async (path: string): Promise<JsonObject | null> => {
     const url = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1${path}`
     try {
-      const response = await client.send({ method: 'GET', url, key: null, timeoutMs, referredBy: registry })
+      const response = await client.send({ method: 'GET', url, key: null, timeoutMs, referredBy })
       const body = readJson(response)
       if (response.status === 200 && isJsonObject(body)) return body
       warn(url, response.status === 200 ? 'the answer is not a JSON object' : describeErrorResponse(response))

@@ -26,8 +26,11 @@ export type ApiRequest = {
   requestId?: string
   /** How long the Registry may wait for something to answer (`Prefer: wait`, RFC 7240). */
   waitSeconds?: number
-  /** Set for URLs from a Registry: they may lead to public addresses only. */
-  referredBy?: Registry
+  /**
+   * Set for URLs of listings. They may lead to a private address only where the Registry has one and the listing is its own,
+   * not where it `fronts` the Registry that has it.
+   */
+  referredBy?: { url: string; fronts?: boolean }
 }
 
 export type ApiResponse = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }

@@ -371,6 +371,32 @@ withTerminal('mine: ids are never cut, however narrow the terminal is', async (t
   t.regex(stdout, new RegExp(`${ONE} +closed +\\d+s +127`))
 })
 
+test.serial(
+  'review: a private storefront of a listing that a Registry fronts is not asked, however it is written',
+  async (t) => {
+    const asked: string[] = []
+    const storefront = await listen(t, (request, response) => {
+      asked.push(request.url ?? '')
+      response.end('{}')
+    })
+    const { port } = new URL(storefront)
+    const hosts = ['127.0.0.1', '127.1', '0x7f000001', 'localhost', '[::ffff:127.0.0.1]', '[::1]']
+    const market = await startFake(t, {
+      items: hosts.map((host, n) =>
+        listingText({ listing_id: `l${n}`, publisher_id: n, storefront_url: `http://${host}:${port}/` }),
+      ),
+    })
+    const gateway = await startGateway(t, [{ name: 'market', url: market.url }])
+    for (const [n, host] of hosts.entries()) {
+      const { code, stderr } = await runCli(['review', `l${n}`, '-r', gateway.url])
+      t.is(code, 3, host)
+      t.regex(stderr, /private address.*would say is null/, host)
+    }
+    t.deepEqual(asked, [])
+    t.is((await runCli(['review', 'l0', '-r', market.url])).code, 0, 'its own')
+  },
+)
+
 test.serial('review: what the storefront says, beside the price in money and the rent in days', async (t) => {
   const seen: string[] = []
   let [shop, offer]: object[] = [
