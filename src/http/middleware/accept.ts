@@ -13,6 +13,13 @@ export function prefersToJson(type: string, accept: string | undefined): boolean
   return quality > 0 && quality >= (qualities.get(JSON_TYPE) ?? 0)
 }
 
+/** Whether `Accept` takes JSON, by its name or a wildcard; without the header anything is taken. */
+export function acceptsJson(accept = '*/*'): boolean {
+  const qualities = new Map(accept.split(',').map(readRange))
+  const quality = qualities.get(JSON_TYPE) ?? qualities.get('application/*') ?? qualities.get('*/*')
+  return quality !== undefined && quality > 0
+}
+
 /** Smaller bodies fit into a packet or two either way. */
 const MIN_COMPRESSED_BYTES = 1024
 /** A longer `Accept-Encoding` is ignored. Browsers send about 30 characters. */

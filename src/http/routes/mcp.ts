@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { EntrepotError, type ErrorCode } from '../../errors.ts'
+import { acceptsJson } from '../middleware/accept.ts'
 import { objectBody } from '../middleware/body.ts'
 import { type HandlerResponse, NO_STORE, type RequestContext, type Route } from '../route.ts'
 
@@ -27,17 +28,16 @@ export const mcpRoutes = (handler: McpHandler): Route[] => [
     gate: 'read',
     summary: 'Server of the Model Context Protocol, for agents',
     description:
-      'Streamable HTTP without sessions: one message a request, its response as JSON. `Accept` names `application/json` ' +
-      'and `text/event-stream`, as the protocol demands. Tools: `search_listings`, `get_listing`, `market_overview`, ' +
+      'Streamable HTTP without sessions: one message a request, its response as JSON, so `Accept` may ' +
+      'name that alone. Tools: `search_listings`, `get_listing`, `market_overview`, ' +
       '`describe_filters`, `list_sources`. 403 for a request with an `Origin`, so that no page reaches a gateway on its reader’s network by ' +
       'DNS rebinding; pages use the other routes.',
     parameters: [
       {
         name: 'Accept',
         in: 'header',
-        required: true,
-        description: 'Both types',
-        schema: { type: 'string', enum: ['application/json, text/event-stream'] },
+        description: 'JSON, alone or beside others',
+        schema: { type: 'string', default: BOTH },
       },
     ],
     body: message,
@@ -54,13 +54,15 @@ async function handleMessage(context: RequestContext, door: McpHandler): Promise
   const { header, listHeader, reader, signal, trace } = context
   rejectBrowsers(header('origin'))
   const { bytes } = objectBody(context)
-  const headers = FORWARDED.flatMap((name) => {
+  const forwarded = FORWARDED.flatMap((name) => {
     const value = listHeader(name)
     return value === undefined ? [] : [[name, value] as const]
   })
+  const accept = acceptsJson(listHeader('accept')) ? BOTH : ''
+  const headers = { ...Object.fromEntries(forwarded), accept }
   const request = new Request(UNUSED_URL, {
     method: 'POST',
-    headers: Object.fromEntries(headers),
+    headers,
     body: bytes,
   })
   const response = await door(request, { reader, signal, trace })
@@ -80,7 +82,9 @@ function rejectBrowsers(origin: string | undefined): void {
 
 /** A `Request` needs a URL, which the transport ignores. */
 const UNUSED_URL = 'http://localhost/mcp'
-const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version']
+/** The transport demands both, and answers in JSON. */
+const BOTH = 'application/json, text/event-stream'
+const FORWARDED = ['content-type', 'mcp-protocol-version']
 
 function toError(status: number, body: string): EntrepotError {
   const { error } = JSON.parse(body) as { error: { message: string } }
