@@ -2,7 +2,7 @@
  * An agent looks for the cheapest machine and acts only on a complete answer: the cheapest machine of some Registries may
  * not be the cheapest of the market.
  *
- *     node examples/careful-agent.mjs http://127.0.0.1:8080 gpu_model=H200
+ *     node examples/careful-agent.mjs http://127.0.0.1:8080 gpu=H200
  *
  * READ_KEY in the environment is the reader's key. Makes up to five requests, ten seconds apart. Exits with 1 if no answer
  * was complete, and with 2 if no listing has a price in TOKEN.
@@ -49,6 +49,8 @@ async function readListings() {
 /** A real agent would negotiate with the storefront here. Amounts are integers of any size: BigInt. */
 function act(listings) {
   const [best] = listings
+    // A price far below the median of the model is bait, or a mistake.
+    .filter(({ _meta }) => _meta?.price?.outlier !== true)
     .map((listing) => ({ listing, price: pricePerHour(listing) }))
     .filter(({ price }) => price !== null)
     .sort((a, b) => (a.price < b.price ? -1 : a.price > b.price ? 1 : 0))

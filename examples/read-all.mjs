@@ -1,7 +1,7 @@
 /**
  * A buyer reads all matching open listings, page by page. A later page may repeat a listing; repeats are dropped.
  *
- *     node examples/read-all.mjs http://127.0.0.1:8080 'gpu_model=H200&gpu_count_min=4'
+ *     node examples/read-all.mjs http://127.0.0.1:8080 'gpu=H200&gpu_count_min=4'
  *
  * READ_KEY in the environment is the reader's key. Prints one line for each listing, and exits with 1 if some are missing.
  */

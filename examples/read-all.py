@@ -1,4 +1,4 @@
-"""A buyer reads all matching open listings of a gateway: python3 examples/read-all.py http://127.0.0.1:8080 gpu_model=H200
+"""A buyer reads all matching open listings of a gateway: python3 examples/read-all.py http://127.0.0.1:8080 gpu=H200
 
 READ_KEY in the environment is the reader's key."""
 import json, os, sys, urllib.error, urllib.parse, urllib.request

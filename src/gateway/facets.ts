@@ -54,7 +54,7 @@ export type MergedFacets = Reports & {
 }
 
 /** Counted where `by` is absent, as far as the vocabulary has them. */
-const DEFAULT_FACETS = ['gpu_model', 'service_name', 'region']
+const DEFAULT_FACETS = ['gpu', 'service_name', 'region']
 
 /** @param names `null`: the default ones. @throws EntrepotError `bad_request` for an unknown name, or too many */
 export function facetFields(

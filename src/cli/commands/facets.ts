@@ -26,12 +26,12 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
     addMarketOptions(command)
       .option(
         '--by <names>',
-        `filters whose values are counted, up to ${MAX_FACETS}, or registry (default: gpu_model, service_name, region, registry)`,
+        `filters whose values are counted, up to ${MAX_FACETS}, or registry (default: gpu, service_name, region, registry)`,
         collect,
       )
       .addOption(new Option(...TABLE_OPTION).conflicts(['json']))
       .option(...JSON_OPTION),
-  example: 'entrepot facets -r http://127.0.0.1:8080 --by gpu_model,region --token USDC --max-price 2.10',
+  example: 'entrepot facets -r http://127.0.0.1:8080 --by gpu,region --token USDC --max-price 2.10',
   async run(context, options) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)

@@ -57,7 +57,7 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
       .addOption(new Option('--json', 'print a JSON array').conflicts(['ndjson']))
       .option('--ndjson', 'print one JSON object per line'),
   example:
-    "entrepot listings -r http://127.0.0.1:8080 --filter gpu_model=H200 --filter 'vcpu_count_min=64' --sort price --token USDC --max-price 2.10",
+    "entrepot listings -r http://127.0.0.1:8080 --gpu H200 --filter 'vcpu_count_min=64' --sort price --token USDC --max-price 2.10",
   async run(context, options) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)

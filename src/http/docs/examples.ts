@@ -77,7 +77,7 @@ const MERGED = {
 }
 
 /** The cheapest H200 now. */
-const CHEAPEST = { gpu_model: 'H200', sort: 'price', limit: '1' }
+const CHEAPEST = { gpu: 'H200', sort: 'price', limit: '1' }
 
 const SOURCE_REPORTS = [
   {
@@ -235,7 +235,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     },
   },
   'GET /changes': {
-    parameters: { gpu_model: 'H200', since: POSITION },
+    parameters: { gpu: 'H200', since: POSITION },
     answer: {
       changes: [
         { type: 'listing', ...CHANGED, listing: MERGED },
@@ -271,13 +271,13 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     },
   },
   'GET /facets': {
-    parameters: { by: 'gpu_model', region: 'Tokyo' },
+    parameters: { by: 'gpu', country: 'JP' },
     answer: {
       total: 3,
       gpus: 17,
       sellers: 2,
       facets: {
-        gpu_model: {
+        gpu: {
           values: [
             { value: 'H200', count: 2 },
             { value: 'A100', count: 1 },
@@ -376,7 +376,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
-      params: { name: 'search_listings', arguments: { filters: { gpu_model: 'H200' } } },
+      params: { name: 'search_listings', arguments: { filters: { gpu: 'H200' } } },
     },
     answer: {
       jsonrpc: '2.0',
@@ -418,7 +418,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
 /** Of a Registry without upstreams, where they differ. */
 const REGISTRY_EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /changes': {
-    parameters: { gpu_model: 'H200', since: POSITION },
+    parameters: { gpu: 'H200', since: POSITION },
     answer: {
       changes: [{ type: 'listing', ...CHANGED, listing: LISTING }],
       position: POSITION,

@@ -6,9 +6,11 @@ import {
   listingTexts,
   startFakeRegistry,
 } from '../../helpers/fake-registry.ts'
+import { startFake } from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
+import { filterOf, specBody } from '../../helpers/specs.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const OTHER = '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0'
@@ -249,4 +251,14 @@ withTerminal('terminal: 80 columns have whole ids, prices and their tokens', asy
   t.regex(facets, /^H200 +1\r?$/m)
   t.regex(await run('filters'), /^gpu_interconnect +string +nvlink, nvswitch/m)
   t.regex(await run('listing', UUID), new RegExp(`^${UUID}  2\\.10 USDC/GPU·h  published`, 'm'))
+})
+
+test('facets: by default models are counted by what they mean, whatever their spelling', async (t) => {
+  const spellings = ['H100', 'NVIDIA H100 80GB', 'h100-sxm5']
+  const items = spellings.map((gpu_model, n) =>
+    listingText({ listing_id: `l-${n}`, offer_resource: { gpu_model, gpu_count: 1, region: 'Oslo, NO' } }),
+  )
+  const { url } = await startFake(t, { items, filterSpec: specBody('etag', [filterOf('region')]) })
+  const { facets } = JSON.parse((await runCli(['facets', '-r', url])).stdout)
+  t.deepEqual(facets.gpu.values, [{ value: 'H100', count: 3 }])
 })

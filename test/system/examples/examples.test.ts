@@ -4,6 +4,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { LIVE, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { idsByPrice, listingsOf, OUTLIER_CASES } from '../../helpers/outlier-cases.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { type Run, runNode, runShell, TIME_LAPSE } from '../../helpers/run-cli.ts'
 
@@ -102,6 +103,15 @@ test('careful-agent: acts on a complete answer only', async (t) => {
   t.is(run.code, 0, run.stderr)
   t.regex(run.stderr, /attempt 1: no action, since these sources are missing: cheap \(http_503\)/)
   t.regex(run.stdout, /^cheapest of 8: cheap at .+ for 9007199254740993 per hour\n$/)
+})
+
+test('careful-agent: the cheapest is no outlier', async (t) => {
+  for (const one of OUTLIER_CASES) {
+    const fake = await startFake(t, { items: listingsOf(one) })
+    const { url } = await startGateway(t, [{ name: 'far', url: fake.url }])
+    const run = await runExample('careful-agent.mjs', [url, 'gpu=H200'])
+    t.is(run.stdout.split(' ')[3], idsByPrice(one)[0], run.stderr)
+  }
 })
 
 test('careful-agent: gives up without a complete answer', async (t) => {
