@@ -1,3 +1,4 @@
+import { parseBasis } from '../domain/price/payment-option.ts'
 import type { PriceKey, PricePer, SizesOf } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { addTo, byCount, FacetCounter } from '../domain/source/facet-counter.ts'
@@ -96,7 +97,8 @@ export async function readFacets(
   const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
   const reports = reportOutcomes(outcomes, new Map(), settings, query.explain)
   assertAnswerable({ ...reports, total }, request)
-  const ranges = rangesOf(counts, outliers, { per, tokens, leastGpus })
+  const chains = countChains(selected, prices, settings)
+  const ranges = rangesOf(counts, outliers, { per, tokens, chains, leastGpus })
   const facets = by.map((field) => {
     if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
     const n = fields.indexOf(field)
@@ -203,6 +205,22 @@ function* countRegistries(selected: readonly SelectedSource[]): Generator<void, 
       }
   }
   return registries
+}
+
+/** Offers by chain, of each group of prices in known tokens. */
+function countChains(
+  selected: readonly SelectedSource[],
+  { groupOf }: PriceGrouping,
+  { tokens }: Pick<MergeSettings, 'tokens'>,
+): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const byGroup = new Map<string, Map<string, number>>()
+  for (const { selection } of selected)
+    for (const [basis, { offers }] of selection?.offers(tokens.all) ?? []) {
+      const byChain = byGroup.get(groupOf(basis)) ?? new Map<string, number>()
+      addTo(byChain, parseBasis(basis).chain, offers)
+      byGroup.set(groupOf(basis), byChain)
+    }
+  return byGroup
 }
 
 function mergeValues(counts: readonly Facets[], n: number): ReadonlyMap<string, number> {

@@ -9,7 +9,11 @@ const priceRange = z
   .object({
     symbol: z.string().optional().describe("Of known tokens, over all chains; from the operator's file"),
     testnet: z.boolean().optional().describe('Of test networks: worth nothing'),
-    chains: z.array(z.string()).describe('Those that have the symbol, or the one of the token'),
+    chains: z
+      .array(z.object({ chain: z.string(), offers: z.int() }))
+      .describe(
+        'Where the offers are, most offers first; a listing counts on each chain that it accepts, outliers, too',
+      ),
     token: z.string().optional().describe('Address of a token that is not known, in lower case'),
     decimals: z.int().optional(),
     unit: z.string().describe('`hour` for every unit of time'),

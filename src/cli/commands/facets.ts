@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { plural } from '../../domain/plural.ts'
 import { readableAmount } from '../../domain/price/price-key.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
@@ -61,14 +62,15 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
 
 async function marketTables(
   terminal: Terminal,
-  { facets, prices }: MergedFacets,
+  { facets, prices, gpus }: MergedFacets,
   summary: string,
 ): Promise<string> {
   const tables = [
     ...(prices.length === 0 ? [] : [priceTable(terminal, prices)]),
     ...Object.entries(facets).map(([name, facet]) => facetTable(terminal, name, facet)),
   ]
-  return [`${safeText(summary)}\n`, ...(await Promise.all(tables))].join('\n')
+  const counted = gpus === 0 ? '' : ` ${plural(gpus, 'GPU')} in all.`
+  return [`${safeText(summary)}${counted}\n`, ...(await Promise.all(tables))].join('\n')
 }
 
 function priceTable(terminal: Terminal, prices: readonly PriceRangeJson[]): Promise<string> {
@@ -92,11 +94,11 @@ function priceTable(terminal: Terminal, prices: readonly PriceRangeJson[]): Prom
   ])
 }
 
-/** A symbol is counted over all its chains, and a token that is not known on its own. */
-function networkOf({ symbol, testnet, chains }: PriceRangeJson): string {
-  if (symbol === undefined) return chains.join()
-  return testnet ? 'test networks' : 'all chains'
-}
+/** The chains of the offers, most offers first. */
+const networkOf = ({ chains }: PriceRangeJson): string =>
+  chains.length > MAX_CHAINS ? `${chains.length} chains` : chains.map(({ chain }) => chain).join(', ')
+
+const MAX_CHAINS = 3
 
 function facetTable(
   terminal: Terminal,

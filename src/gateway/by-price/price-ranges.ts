@@ -1,6 +1,7 @@
 import { isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../../domain/price/price-key.ts'
 import { TokenTable } from '../../domain/price/token.ts'
+import { byCount } from '../../domain/source/facet-counter.ts'
 import type { Facets, PriceCounts } from '../../domain/source/selection.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
 import type { PriceRangeJson } from '../../wire/facets.ts'
@@ -11,6 +12,8 @@ const MAX_PRICES = 32
 type RangeOptions = {
   per: PricePer
   tokens: TokenTable
+  /** Offers by chain, of each group of known tokens. */
+  chains: ReadonlyMap<string, ReadonlyMap<string, number>>
   /** GPUs that one has to take at the least price of a group; `null` where it is not known. */
   leastGpus: (group: string, key: PriceKey) => number | null
 }
@@ -19,7 +22,7 @@ type RangeOptions = {
 export function rangesOf(
   counts: readonly Pick<Facets, 'prices'>[],
   outliers: Outliers,
-  { per, tokens, leastGpus }: RangeOptions,
+  { per, tokens, chains, leastGpus }: RangeOptions,
 ): PriceRangeJson[] {
   return mergePrices(counts)
     .map(([group, counts]): GroupCounts => {
@@ -30,11 +33,14 @@ export function rangesOf(
     .sort((a, b) => rankOf(a) - rankOf(b) || byOffers(a, b))
     .slice(0, MAX_PRICES)
     .map(([group, { offers, gpus, keys, counts }]) => {
-      const { decimals = null, hasGpus, ...token } = tokenOf(group, tokens)
+      const { decimals = null, hasGpus, chain, ...token } = tokenOf(group, tokens)
+      const onChains =
+        chain === undefined ? [...(chains.get(group) ?? [])].sort(byCount) : [[chain, offers] as const]
       const gpusAtLeast = token.symbol === undefined ? null : leastGpus(group, keys[0]!)
       const amount = (key: PriceKey): string => formatAmount(key, decimals)
       return {
         ...token,
+        chains: onChains.map(([chain, offers]) => ({ chain, offers })),
         ...(decimals !== null && { decimals }),
         price_per: per === 'gpu' && !hasGpus ? 'offer' : per,
         offers,
@@ -71,7 +77,9 @@ function rankOf([group]: GroupCounts): number {
   return read.testnet ? RANKS.testnet : RANKS.money
 }
 
-type TokenOfPrices = Pick<PriceRangeJson, 'symbol' | 'testnet' | 'chains' | 'token' | 'decimals' | 'unit'> & {
+type TokenOfPrices = Pick<PriceRangeJson, 'symbol' | 'testnet' | 'token' | 'decimals' | 'unit'> & {
+  /** Of a token that is not known. */
+  chain?: string
   hasGpus: boolean
 }
 
@@ -79,14 +87,12 @@ function tokenOf(group: string, tokens: TokenTable): TokenOfPrices {
   const read = TokenTable.readGroup(group)
   if ('basis' in read) {
     const { chain, token, unit, hasGpus } = parseBasis(read.basis)
-    return { chains: [chain], token, unit, hasGpus }
+    return { chain, token, unit, hasGpus }
   }
   const { symbol, testnet, unit, hasGpus } = read
-  const named = tokens.named(symbol, true).filter((token) => (token.testnet === true) === testnet)
   return {
     symbol,
     ...(testnet && { testnet: true }),
-    chains: [...new Set(named.map(({ chain }) => chain))],
     decimals: tokens.decimalsOf(symbol),
     unit,
     hasGpus,

@@ -289,7 +289,10 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
       prices: [
         {
           symbol: 'USDC',
-          chains: ['base', 'ethereum'],
+          chains: [
+            { chain: 'base', offers: 2 },
+            { chain: 'ethereum', offers: 1 },
+          ],
           decimals: 6,
           unit: 'hour',
           price_per: 'gpu',

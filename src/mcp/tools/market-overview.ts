@@ -50,7 +50,8 @@ export const marketOverviewTool = defineTool({
     }
     const counts = await market.facets(query, request)
     const matches = plural(counts.total, 'listing matches', 'listings match')
-    const count = counts.isTotalExact ? matches : `At most ${matches}`
+    const all = counts.gpus === 0 ? matches : `${matches}, with ${plural(counts.gpus, 'GPU')} in all`
+    const count = counts.isTotalExact ? all : `At most ${all}`
     const notice = [
       await describeMatches(market, query, counts, count, request),
       ...(counts.total === 0

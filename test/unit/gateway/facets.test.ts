@@ -136,7 +136,7 @@ test('facets: counts over several sources are those of the merged listings, each
 /** Whether the price of an escrow is one of these. */
 function isIn({ symbol, testnet, chains, token }: PriceRangeJson, escrow: JsonValue): boolean {
   const [chain, address] = [textAt(escrow, 'chain_name'), textAt(escrow, 'literal_fields', 'token')]
-  if (symbol === undefined) return chain === chains[0] && address === token
+  if (symbol === undefined) return chain === chains[0]?.chain && address === token
   return address === USDC && (chain === 'sepolia') === (testnet === true)
 }
 

@@ -3,7 +3,7 @@ import { describeSummary } from '../../../src/wire/describe-summary.ts'
 import type { PriceRangeJson } from '../../../src/wire/facets.ts'
 
 const range = (offers: number, more: Partial<PriceRangeJson> = {}): PriceRangeJson => ({
-  chains: ['base'],
+  chains: [{ chain: 'base', offers }],
   unit: 'hour',
   price_per: 'gpu',
   offers,

@@ -78,7 +78,9 @@ function tokenOptions(tokens: TokenTable, prices: readonly PriceRow[]): TokenOpt
   const priced = prices.filter(({ symbol }) => symbol !== undefined)
   const symbols = new Set([...priced, ...tokens.all].map(({ symbol }) => symbol!))
   return [...symbols].flatMap((symbol) => {
-    const chains = new Set(priced.filter((one) => one.symbol === symbol).flatMap(({ chains }) => chains))
+    const chains = new Set(
+      priced.filter((one) => one.symbol === symbol).flatMap(({ chains }) => chains.map(({ chain }) => chain)),
+    )
     const onChains = [...chains].map((chain) => ({
       value: `${chain}:${symbol}`,
       text: `${symbol} on ${chainName(chain)}`,

@@ -7,7 +7,7 @@ export type PriceRow = {
   testnet?: boolean | undefined
   unit: string
   price_per: PricePer
-  chains: readonly string[]
+  chains: readonly { chain: string }[]
   token?: string | undefined
   offers: number
   /** Left out, since they are far below the median of their model. */
@@ -44,13 +44,9 @@ export const NO_PRICES: MarketPrices = {
   outliers: 0,
 }
 
-type Answer = Omit<FacetsJson, 'prices' | 'facets'> & {
+type Answer = Omit<FacetsJson, 'facets'> & {
   gpus?: number | undefined
   summary?: string | undefined
-  prices: readonly (Omit<PriceRow, 'chains'> & {
-    chain?: string | undefined
-    chains?: readonly string[] | undefined
-  })[]
   facets: Readonly<Record<string, { values: readonly ValuePrices[]; missing: number }>>
 }
 
@@ -59,7 +55,7 @@ export function readMarketPrices(whole: FacetsJson, byModel: FacetsJson): Market
   const { prices, gpus, summary, outliers }: Answer = whole
   const { facets }: Answer = byModel
   return {
-    rows: prices.map(({ chain, ...row }) => ({ ...row, chains: row.chains ?? (chain ? [chain] : []) })),
+    rows: prices,
     gpus: gpus ?? null,
     summary: summary ?? null,
     models: facets.gpu?.values ?? [],

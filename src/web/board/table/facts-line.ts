@@ -37,7 +37,7 @@ function pricesOf(price: PriceRow, atMost: string) {
   const { symbol, unit, offers, outliers = 0, least, median, most, chains } = price
   const left = outliers === 0 ? '' : `; ${outliers.toLocaleString('en')} far below the median left out`
   const text = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
-  const where = chains.length === 1 ? ` on ${chainName(chains[0]!)}` : ''
+  const where = chains.length === 1 ? ` on ${chainName(chains[0]!.chain)}` : ''
   return html`<strong>${text(least)}</strong> – ${text(most)} ${symbol ?? unknownUnits(price.token ?? '')} per ${safeUnit(unit, price.price_per)},
     ${' '}median <strong>${text(median)}</strong>
     ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'}${where}${left})</span>`

@@ -27,8 +27,6 @@ const MARKET = {
   absurd: offer('H200', -1, priced(USDC, `1${'0'.repeat(78)}`), priced(USDC, '-1'), priced(USDC, 'free')),
 }
 
-const MAINNETS = ['base', 'ethereum', 'ethereum_mainnet']
-
 test('facets: a plain Registry counts its listings and prices, and sends the answer again', async (t) => {
   const registry = await startRegistry(t)
   for (const [listing_id, fields] of Object.entries(MARKET))
@@ -54,7 +52,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
     prices: [
       {
         symbol: 'USDC',
-        chains: MAINNETS,
+        chains: [{ chain: 'base', offers: 2 }],
         decimals: 6,
         unit: 'hour',
         price_per: 'gpu',
@@ -67,7 +65,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
       },
       {
         symbol: 'USDC',
-        chains: MAINNETS,
+        chains: [{ chain: 'base', offers: 1 }],
         decimals: 6,
         unit: 'token',
         price_per: 'gpu',
@@ -79,7 +77,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
         most: '0.0015',
       },
       {
-        chains: ['base'],
+        chains: [{ chain: 'base', offers: 1 }],
         token: UNKNOWN,
         unit: 'hour',
         price_per: 'gpu',

@@ -274,8 +274,12 @@ test('prices: with the offers of the leading price, what is not counted is all t
     /Not counted: 1 price of test networks, 1 price of offers without GPUs, 2 prices in other units or tokens, 2 prices that cannot be read, 1 listing without a price\./
   t.regex(answer.summary, not)
   const agent = await agentAt(t, gateway.url)
-  t.regex((await agent.call('market_overview')).text, not)
-  t.regex((await runCli(['facets', '-r', gateway.url, '--table'])).stdout, not)
+  const overview = (await agent.call('market_overview')).text
+  t.regex(overview, not)
+  t.regex(overview, /10 listings match, with 16 GPUs in all\./)
+  const table = (await runCli(['facets', '-r', gateway.url, '--table'])).stdout
+  t.regex(table, not)
+  t.regex(table, /16 GPUs in all\./)
   const { stdout } = await runCli(['listings', '-r', gateway.url, '--table'])
   t.regex(stdout, /^unreadable +not readable /m)
   t.regex(stdout, /^none +- /m)
@@ -660,7 +664,10 @@ test('prices: a token with other decimals on another chain compares as money', a
     t.deepEqual(prices, [
       {
         symbol: 'USDC',
-        chains: ['base', 'bsc'],
+        chains: [
+          { chain: 'base', offers: 3 },
+          { chain: 'bsc', offers: 3 },
+        ],
         unit: 'hour',
         decimals: 18,
         price_per: 'gpu',
