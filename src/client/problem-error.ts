@@ -64,6 +64,7 @@ export const readReports = (body: JsonValue): SourceReport[] => listAt(body, 'so
 
 const readReport = (entry: JsonValue): SourceReport => ({
   registry: textAt(entry, 'registry') ?? '?',
+  ...(textAt(entry, 'mode') === 'local' && { mode: 'local' }),
   state: STATES.find((state) => state === textAt(entry, 'state')) ?? 'unavailable',
   reason: textAt(entry, 'reason') ?? undefined,
   filters: listAt(entry, 'filters').map(String),
