@@ -49,12 +49,14 @@ function slowOrQuicken(name: RegistryName, { processes, gateway }: DemoMarket): 
 `
 }
 
-async function addHostileSeller({ registries, gateway }: DemoMarket): Promise<string> {
+async function addHostileSeller({ processes, registries, gateway }: DemoMarket): Promise<string> {
+  if (!processes['open-market'].isRunning)
+    return `open-market is not running, so a hostile seller cannot publish there: ${REGISTRY_NAMES.indexOf('open-market') + 1} starts it again.\n`
   const client = createClient({ url: registries['open-market'], apiKey: null })
   const seller = privateKeyToAccount(generatePrivateKey())
   for (const offer of hostileOffers(seller.address)) await client.publish(offer, seller)
   return `A hostile seller has published at open-market.
-  ${gateway}/?gpu=H200&sort=price   an H200 for 0.000001 is marked, and is not the price "from"; text that acts on a page stays text
+  ${gateway}/?gpu=H200&sort=price   an H200 for 0.000001 is marked, and comes last; text that acts on a page stays text
   curl -s '${gateway}/facets?gpu=H200'   summary and prices leave it out, and say so
   Agents see no line of it, and a seller's words in quotes.
 `

@@ -1,6 +1,15 @@
 import { DELETED, type Receipt } from '../../client/signed-write.ts'
 import { readSubject, subjectText } from '../../domain/block.ts'
-import { isJsonObject, type JsonObject, listAt, textAt } from '../../json/value.ts'
+import { plural } from '../../domain/plural.ts'
+import {
+  at,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  numberAt,
+  textAt,
+} from '../../json/value.ts'
 import type { CommandContext, CommandDefinition } from '../command.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
@@ -29,16 +38,28 @@ export const blockCommand: CommandDefinition<BlockOptions> = {
       throw usageError(`--until ${until} is past, so the block would end at once; today is ${today} in UTC`)
     const body = JSON.stringify({ subject, reason, source, until })
     const request = { ...adminRequest(terminal, options, PATH), method: 'POST', body } as const
-    const block = readJsonObject(await sendOrFail(await openClient(), request, BLOCK))
-    await printData(terminal, options, block, () => {
-      printReport(
-        terminal,
-        `block ${textAt(block, 'id')} holds; undo it: entrepot unblock ${textAt(block, 'id')}`,
-      )
-      return tableText(terminal, [block], COLUMNS)
-    })
+    const client = await openClient()
+    const block = readJsonObject(await sendOrFail(client, request, BLOCK))
+    const name = `block ${textAt(block, 'id')}`
+    const asked = { ...adminRequest(terminal, options, '/admin/sources'), method: 'GET' } as const
+    // A Registry without upstreams has no such route.
+    const sources = await sendOrFail(client, asked, SOURCES).catch(() => null)
+    const hidden = sources === null ? '' : ` and ${hiddenBy(name, readJson(sources))}`
+    printReport(terminal, `${name} holds${hidden}; undo it: entrepot un${name}`)
+    await printData(terminal, options, block, () => tableText(terminal, [block], COLUMNS))
     return EXIT.ok
   },
+}
+
+/** In words, from what each source leaves out. */
+function hiddenBy(name: string, body: JsonValue): string {
+  const rules = listAt(body, 'sources').flatMap((source) => listAt(source, 'left_out'))
+  const counts = rules.filter((rule) => textAt(rule, 'rule') === name)
+  const hidden = counts.reduce<number>((sum, rule) => sum + (numberAt(rule, 'listings') ?? 0), 0)
+  if (hidden > 0) return `hides ${plural(hidden, 'open listing')}`
+  return counts.some((rule) => numberAt(rule, 'listings') === null)
+    ? 'hides what sources have that are read live'
+    : 'hides nothing now: no open listing is of it'
 }
 
 export const unblockCommand: CommandDefinition<AdminOptions> = {
@@ -98,6 +119,11 @@ const BLOCK: Receipt = {
 const BLOCKS: Receipt = {
   expected: '200 with the blocks',
   isReceipt: (response) => response.status === 200 && Array.isArray(readJson(response)),
+}
+
+const SOURCES: Receipt = {
+  expected: '200 with the sources',
+  isReceipt: (response) => response.status === 200 && Array.isArray(at(readJson(response), 'sources')),
 }
 
 /** Times are UTC without a suffix; tables show minutes and the `Z`. */

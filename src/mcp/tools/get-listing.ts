@@ -27,11 +27,16 @@ export const getListingTool = defineTool({
     const { merged, complete, sources } =
       only === undefined ? exact : await market.find(only, registry ?? null, request)
     const completeness = { complete, sources }
-    if (merged === null)
-      return {
-        notice: `${describeCompleteness(completeness)} There is no such listing.${ids.length < 2 ? '' : ` ${ids.length} ids begin so:`}`,
-        lines: ids.length < 2 ? [] : describeIds(ids),
-      }
+    if (merged === null) {
+      const [words, lines] =
+        ids.length < 2
+          ? ['There is no such listing.', []]
+          : [
+              `${ids.length} open listings have an id that begins so; pass the whole id of one.`,
+              describeIds(ids),
+            ]
+      return { notice: `${describeCompleteness(completeness)} ${words}`, lines }
+    }
     const item = renderItem(merged).toString()
     const listing = parseObject(item)
     const meant = only === undefined ? '' : 'Exactly one open listing has an id that begins so. '

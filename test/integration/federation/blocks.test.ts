@@ -6,6 +6,7 @@ import { listingText } from '../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../helpers/follower.ts'
 import { startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
+import { runCli } from '../../helpers/run-cli.ts'
 import { ALICE, BOB, mintKey, postJson, publish, remove, update } from '../../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -107,6 +108,18 @@ async function openHeld(t: ExecutionContext) {
   }
   return { held, service, answer }
 }
+
+test('block: the command says how many listings it hides, or that it hides nothing now', async (t) => {
+  const { url } = await openMarket(t)
+  const blocked = async (...args: string[]) =>
+    (
+      await runCli(['block', ...args, '--reason', 'spam', '-r', url], {
+        env: { REGISTRY_ADMIN_API_KEY: 'admin' },
+      })
+    ).stderr
+  t.regex(await blocked(CAROL), /^block 1 holds and hides 2 open listings; undo it: entrepot unblock 1$/m)
+  t.regex(await blocked('https://nowhere.example/shop'), /^block 2 holds and hides nothing now/m)
+})
 
 test('block: what is set or undone while a source refuses our key holds once it answers again', async (t) => {
   const { service, answer } = await openHeld(t)

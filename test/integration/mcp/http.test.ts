@@ -80,7 +80,10 @@ test('MCP: a plain Registry answers agents', async (t) => {
   const begun = await agent.call('get_listing', { listing_id: '0a1b2c3d-1'.slice(0, 10) })
   t.is(begun.value.listing?.listing_id, '0a1b2c3d-1')
   const several = await agent.call('get_listing', { listing_id: '0a1b2c3d' })
-  t.regex(several.notice, /no such listing\. 2 ids begin so: /)
+  t.regex(
+    several.notice,
+    /^Complete: 1 of 1 answered[^.]*\. 2 open listings have an id that begins so; pass the whole id of one\./,
+  )
   t.deepEqual(several.lines, ['"0a1b2c3d-2"', '"0a1b2c3d-1"'])
   await publish(url, ALICE, { listing_id: 'unique-beginning', offer_resource: { gpu_model: 'H200' } })
   const unique = await agent.call('get_listing', { listing_id: 'unique-b…' })

@@ -48,6 +48,8 @@ test('demo: keys stop, start and slow Registries, add a hostile seller, and end 
     ({ summary }) => /open-market: copy/.test(summary),
   )
   t.true(facets.complete)
+  press('h')
+  await until(/open-market is not running, so a hostile seller cannot publish there: 1 starts it again/)
   press('1')
   await until(/open-market runs again/)
   t.is(await totalOf(open), before)
