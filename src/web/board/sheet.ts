@@ -1,7 +1,7 @@
 import { formatDuration } from '../../domain/duration.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeJson } from '../../domain/safe-text.ts'
-import { type JsonObject, objectOrEmpty } from '../../json/value.ts'
+import { type JsonObject, listAt, objectOrEmpty } from '../../json/value.ts'
 import { CopyButton } from '../common/copy-button.ts'
 import { useModal } from '../common/modal.ts'
 import { TimeAgo } from '../common/time.ts'
@@ -57,8 +57,8 @@ export function Sheet({ row, asOf, tokens, commands, review, navigation, onBlock
         <summary>How to ${isRent ? 'rent' : 'buy'}</summary>
         <ol class="bullets">
           <li>Ask the seller whether it is still free${review === null ? '.' : ': '}${review !== null && html`<${CommandList} commands=${[{ label: 'review', text: review }]} />`}</li>
-          <li>Open the storefront and agree on ${isRent ? 'a duration' : 'an amount'}. The price and the escrows below are the seller's terms.</li>
-          <li>Pay into the escrow; the seller gets it once the arbiter below confirms delivery.</li>
+          <li>Open the storefront and agree on ${isRent ? 'a duration' : 'an amount'}. What is below are the seller's terms.</li>
+          <li>${howToPay(listing)}</li>
         </ol>
       </details>
       <h3>Accepted payments</h3>
@@ -78,6 +78,15 @@ export function Sheet({ row, asOf, tokens, commands, review, navigation, onBlock
       <${BlockForm} ...${{ row, onBlocked }} />
     </article>
   </dialog>`
+}
+
+/** No more than the listing says. */
+function howToPay(listing: JsonObject): string {
+  if (listAt(listing, 'accepted_escrows').length === 0)
+    return 'Pay as you agree with the seller: the listing names no escrow.'
+  return listAt(listing, 'demands').length === 0
+    ? 'Pay into the escrow. The listing does not say who decides when the seller gets it: ask the seller first.'
+    : 'Pay into the escrow; the seller gets it once the arbiter below confirms delivery.'
 }
 
 function Facts({

@@ -102,7 +102,7 @@ function TableRow(props: TableRowProps) {
   const isPicked = picked.some(({ id, registry }) => id === row.id && registry === row.registry)
   const offer = untrustedText(row.offer)
   const { pricePer } = sorting.listingView
-  return html`<tr role="row" aria-rowindex=${index} class=${places === 0 && 'member'}>
+  return html`<tr role="row" aria-rowindex=${index} class=${places === 0 && 'member'} onClick=${openBeside(navigation, row)}>
     <td role="cell" class="pick">
       <label class="choice"><input type="checkbox" checked=${isPicked} disabled=${!isPicked && picked.length === MAX_COMPARED} onChange=${() => onPick(row)} /> <span>Compare<span class="unseen"> ${offer}</span></span></label>
     </td>
@@ -117,6 +117,14 @@ function TableRow(props: TableRowProps) {
     </td>
   </tr>`
 }
+
+/** A click beside links and controls opens the sheet, and one that ends a selection of text does not. */
+const openBeside =
+  ({ go }: Navigation, row: ListingRow) =>
+  ({ target }: MouseEvent): void => {
+    if ((target as Element).closest('a, button, label') === null && getSelection()?.isCollapsed !== false)
+      go({ open: row })
+  }
 
 function newsOf({ row: { id }, news: { listed, gone } }: TableRowProps) {
   const word = listed.has(id) ? 'changed' : gone.has(id) ? 'gone' : null

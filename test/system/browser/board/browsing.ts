@@ -1,9 +1,9 @@
 import { openWatched } from '../../../helpers/browser-page.ts'
-import { listingTexts } from '../../../helpers/fake-registry.ts'
+import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { ALICE, BOB } from '../../../helpers/seller.ts'
 import { test } from '../in-chromium.ts'
-import { openFederation, rowsOf, waitForCount } from './federation.ts'
+import { escrow, openFederation, rowsOf, waitForCount } from './federation.ts'
 
 test.serial('board: values narrow, steps back are few, Back never reopens a sheet', async (t) => {
   const { gateway } = await openFederation(t)
@@ -95,6 +95,47 @@ test.serial('board: an offer is a link, its text can be selected, two can be com
   await page.getByRole('button', { name: 'CSV' }).click()
   t.is((await download).suggestedFilename(), 'listings.csv')
   t.deepEqual(page.faults, [])
+})
+
+test.serial('board: a row opens its sheet wherever it is clicked beside its links', async (t) => {
+  const { gateway } = await openFederation(t)
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/?gpu=A100`)
+  await waitForCount(page, '3 listings')
+  const row = rowsOf(page).first()
+  const sheet = page.getByRole('dialog')
+  for (const cell of ['.price', '.region', '.listed']) {
+    await row.locator(cell).click({ position: { x: 2, y: 40 } })
+    await sheet.waitFor()
+    await page.keyboard.press('Escape')
+    await sheet.waitFor({ state: 'detached' })
+  }
+  await row.getByRole('checkbox').check()
+  await row.locator('.registry a').first().click()
+  await page.waitForURL(({ search }) => search.includes('sources='))
+  t.is(await sheet.count(), 0)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: a sheet says only what the listing says of who decides about a payment', async (t) => {
+  const paid = { accepted_escrows: [escrow('1000000')] }
+  const demands = [{ arbiter: `0x${'d'.repeat(40)}`, chain_name: 'base' }]
+  const items = [
+    listingText({ listing_id: 'arbiter', ...paid, demands }),
+    listingText({ listing_id: 'silent', ...paid }),
+    listingText({ listing_id: 'free' }),
+  ]
+  const fake = await startFake(t, { items })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  for (const [id, words] of [
+    ['arbiter', /once the arbiter below confirms delivery/],
+    ['silent', /does not say who decides/],
+    ['free', /names no escrow/],
+  ] as const) {
+    const page = await openWatched(t, t.context.browser, `${gateway.url}/#listing=${id}`)
+    const text = (await page.getByRole('dialog').textContent()) ?? ''
+    t.regex(text, words)
+    t.is(text.includes('the arbiter below'), id === 'arbiter')
+  }
 })
 
 test.serial('board: a shared address opens the same view and sheet', async (t) => {
