@@ -72,7 +72,7 @@ function entryOf(token: JsonObject) {
 const NEITHER = { chain: undefined, address: undefined }
 
 const chainsIn = (facets: FacetsJson | undefined): ReadonlySet<string> =>
-  new Set(facets?.prices.flatMap(({ chains }) => chains))
+  new Set(facets?.prices.flatMap(({ chains }) => chains.map(({ chain }) => chain)))
 
 const pricesIn = (facets: FacetsJson | undefined): RegistryFacts['prices'] =>
   new Map(facets?.facets.gpu?.values.map(({ value, prices = [] }) => [value, prices]))

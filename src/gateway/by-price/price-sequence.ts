@@ -16,7 +16,7 @@ import { Repeats } from '../repeats.ts'
 import { type SelectedSource, selectSources } from '../selected-source.ts'
 import { type MergeSettings, type Outcome, rankSources } from '../sources.ts'
 import { comparisonIn } from './item-price.ts'
-import { outliersBelow } from './outliers.ts'
+import { outliersBelow } from './outlier-marks.ts'
 import type { Bound, PriceBounds } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
