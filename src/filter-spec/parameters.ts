@@ -46,6 +46,15 @@ export function joinRepeats(
   })
 }
 
+/** Of filters of a filter spec, whose last value counts, as in the protocol. */
+export function repeatWarnings(filters: readonly (readonly [name: string, value: string])[]): Violation[] {
+  const repeats = filters.filter(([name], n) => filters.findIndex(([one]) => one === name) < n)
+  return Array.from(new Set(repeats.map(([name]) => name)), (path) => ({
+    path,
+    message: `given twice, and only the last counts; for any of several, write ${path}=in:[A,B]`,
+  }))
+}
+
 function joinTexts({ name, parseDerived }: Filter, texts: readonly string[]): string {
   if (texts.length < 2) return texts[0] ?? ''
   const sets = texts.map((text) => parseDerived!(text).meant)

@@ -1,7 +1,7 @@
 import { isListingStatus, type ListingStatus, unknownStatus } from '../domain/listing.ts'
 import { type PriceTexts, parsePriceQuestion } from '../domain/price/price-parameters.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import { EntrepotError, type Violation } from '../errors.ts'
+import { EntrepotError } from '../errors.ts'
 import { quote } from '../filter-spec/literals.ts'
 import { publisherNamed } from '../signing/principal.ts'
 import type { MarketQuery } from './market-query.ts'
@@ -38,15 +38,6 @@ export function readQuestion(
       `${nameOf('publisher')} must be an address, 0x and 40 hex digits, or ed25519: and a public key, not ${quote(text)}`,
     )
   return { prices, status, publisher, filters, sources }
-}
-
-/** Of filters of a filter spec, whose last value counts, as in the protocol. */
-export function repeatWarnings(filters: MarketQuery['filters']): Violation[] {
-  const repeats = filters.filter(([name], n) => filters.findIndex(([one]) => one === name) < n)
-  return Array.from(new Set(repeats.map(([name]) => name)), (path) => ({
-    path,
-    message: `given twice, and only the last counts; for any of several, write ${path}=in:[A,B]`,
-  }))
 }
 
 function readStatus(text: string): ListingStatus | null {

@@ -3,10 +3,11 @@ import { LISTING_STATUSES } from '../../domain/listing.ts'
 import { PRICE_PERS } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { describeUnknownValues } from '../../filter-spec/allowed-values.ts'
+import { repeatWarnings } from '../../filter-spec/parameters.ts'
 import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
 import type { NearMiss } from '../../gateway/near-misses.ts'
-import { type QuestionTexts, readQuestion, repeatWarnings } from '../../gateway/question.ts'
+import { type QuestionTexts, readQuestion } from '../../gateway/question.ts'
 import type { Report } from '../../gateway/source-report.ts'
 import { type DerivedName, isDerivedName } from '../../vocabulary/names.ts'
 import {
@@ -71,7 +72,7 @@ export const addMarketOptions = (command: Command): Command =>
     .option(
       '--gpu <model>',
       'only this model, whatever the spelling; several: A100,H100 (repeatable)',
-      collect,
+      collectFilled,
     )
     .option('--gpus <n>', 'only with at least this many GPUs', once)
     .option('--vram <gb>', 'only with at least this much GPU memory in one GPU', once)

@@ -644,7 +644,7 @@ test('describe_filters: a source that is away since is named with its age, as in
     await eventually(tool, async () => first.test((await agent.call(tool)).notice))
 })
 
-test.failing('market_overview: while a source is not counted, every count of a value is said to be at least that', async (t) => {
+test.failing('market_overview: while a source is not counted, every count of a value is reported to be at least that', async (t) => {
   const gateway = await startPatientGateway(t, [{ name: 'gone', url: deadUrl() }])
   await publish(gateway.url, ALICE, { listing_id: 'own', ...machine('L4', 42) })
   const agent = await agentAt(t, gateway.url)
