@@ -4,6 +4,7 @@ import { version } from '../config/shipped-files.ts'
 import { openStoreProblem } from '../config/warnings.ts'
 import { ANONYMOUS, type Caller, keyOf } from '../domain/api-key.ts'
 import type { Limiter } from '../domain/limiter.ts'
+import type { Reader } from '../domain/reader.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { Market } from '../gateway/market.ts'
 import { createApp } from '../http/app.ts'
@@ -28,6 +29,7 @@ import { Watchers } from '../http/watchers.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
 import { Blocks } from '../registry/blocks.ts'
+import { registryView } from '../registry/publishers-in-view.ts'
 import type { Replica } from '../registry/replica.ts'
 import { createShapeCheck } from '../registry/write/listing-shape.ts'
 import { localDenials } from './curation-rules.ts'
@@ -158,18 +160,21 @@ const maySeeStill =
   }
 
 /** The own Registry, as its routes write to it. */
-function writesTo({ config, spec, scope, replica, limiter }: ListenerOptions) {
+function writesTo({ config, spec, scope, replica, limiter, gateway }: ListenerOptions) {
   const { registry, limits } = config
+  const { name } = registry
   const { store, nowSeconds } = scope
   return {
-    name: registry.name,
-    denied: localDenials(config.curation, registry.name),
+    name,
+    denied: localDenials(config.curation, name),
     store,
     replica,
     verifier: { limiter, nowSeconds },
     shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
     maxListings: limits.listingsPerPublisher,
     requiresKey: config.requireWriteKey,
+    viewOf: (reader: Reader) =>
+      registryView(replica.projection, reader, { name, denials: gateway.market.denialsOf(name) }),
   }
 }
 

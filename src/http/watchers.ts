@@ -8,6 +8,8 @@ export type Watcher = {
   close: () => void
 }
 
+/** Of all: addresses cost nothing, so that the rest stays for readers with keys. */
+const ANONYMOUS_SHARE = 0.9
 const RETRY_SECONDS = '30'
 
 /** Requests that wait for changes, streams included: of all readers, and of each. */
@@ -16,6 +18,7 @@ export class Watchers {
   readonly #byReader = new Map<string, number>()
   readonly #stopping = new AbortController()
   #count = 0
+  #anonymous = 0
 
   constructor(limits: Limits) {
     this.#limits = limits
@@ -26,20 +29,26 @@ export class Watchers {
   }
 
   /** @throws EntrepotError `rate_limited` */
-  open(reader: string, mostOfReader: number | null): Watcher {
+  open(reader: string, mostOfReader: number | null, { isAnonymous }: { isAnonymous: boolean }): Watcher {
     const { maxWatchers, maxWatchersPerReader } = this.#limits
     const ofReader = this.#byReader.get(reader) ?? 0
     const most = mostOfReader ?? maxWatchersPerReader
     if (ofReader >= most) throw tooMany(`${most} requests of yours wait for changes already: close one`)
     if (this.#count >= maxWatchers)
       throw tooMany(`${maxWatchers} requests wait for changes already: read without waiting`)
+    const mostAnonymous = Math.ceil(maxWatchers * ANONYMOUS_SHARE)
+    if (isAnonymous && this.#anonymous >= mostAnonymous)
+      throw tooMany(`${mostAnonymous} requests without a key wait for changes already: read without waiting`)
     this.#add(reader, 1)
+    if (isAnonymous) this.#anonymous++
     let isOpen = true
     return {
       stopped: this.#stopping.signal,
       close: () => {
-        if (isOpen) this.#add(reader, -1)
+        if (!isOpen) return
         isOpen = false
+        this.#add(reader, -1)
+        if (isAnonymous) this.#anonymous--
       },
     }
   }

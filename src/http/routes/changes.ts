@@ -130,7 +130,9 @@ function openWatch(
 ): Omit<WatchOptions, 'following'> {
   const { caller, client, reader, signal } = request
   const subject = caller.kind === 'key' ? `key:${caller.key.id}` : `address:${client}`
-  const watcher = watchers.open(subject, reader.limits.maxWatchers)
+  const watcher = watchers.open(subject, reader.limits.maxWatchers, {
+    isAnonymous: caller.kind === 'anonymous',
+  })
   return { watcher, signal, maySee: () => maySee(request), clock }
 }
 

@@ -1,6 +1,9 @@
 import { z } from 'zod'
+import type { Rotation } from '../../domain/publisher.ts'
+import type { Reader } from '../../domain/reader.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
+import type { RegistryView } from '../../registry/publishers-in-view.ts'
 import type { WriteContext } from '../../registry/write/checked-write.ts'
 import { publishSigned } from '../../registry/write/publish.ts'
 import {
@@ -8,11 +11,13 @@ import {
   type RotationContext,
   retireIdentity,
   rotateIdentity,
+  rotationNotFound,
   rotationToJson,
 } from '../../registry/write/rotate.ts'
 import type { SignedWriter } from '../../registry/write/signed-write.ts'
 import { removeSigned, updateSigned } from '../../registry/write/update-and-remove.ts'
 import { validateSigned } from '../../registry/write/validate.ts'
+import { publisherOf } from '../../signing/principal.ts'
 import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
 import { integerParameter, json, type RequestContext, type Route } from '../route.ts'
@@ -22,10 +27,7 @@ import { listingNote } from '../routes/publishing.ts'
  * The routes of requests of the signed line: those of the plain line, but for writes, and those that only this line has.
  * @param registry `null` for a pure gateway
  */
-export function signedRoutes(
-  plain: readonly Route[],
-  registry: (WriteContext & RotationContext) | null,
-): Route[] {
+export function signedRoutes(plain: readonly Route[], registry: (WriteContext & Rotations) | null): Route[] {
   const own = registry === null ? [] : [...listingRoutes(registry), ...rotationRoutes(registry)]
   const health = plain.filter(({ path }) => path === '/health')
   const all = [
@@ -96,7 +98,12 @@ const listingRoutes = (registry: WriteContext): Route[] => [
 const PUBLISHER_ID = integerParameter('path', 'publisher_id', 'The numeric id')
 const ROTATIONS = '/publishers/:publisher_id/identity-rotations'
 
-const rotationRoutes = (registry: RotationContext): Route[] => {
+type Rotations = RotationContext & {
+  /** `null` for a reader who does not see the local Registry. */
+  viewOf: (reader: Reader) => RegistryView | null
+}
+
+const rotationRoutes = (registry: Rotations): Route[] => {
   const now = () => registry.nowSeconds() * 1_000_000
   const publisherIdOf = ({ params }: RequestContext) =>
     readIntegerParameter(PUBLISHER_ID, params.publisher_id)!
@@ -119,7 +126,7 @@ const rotationRoutes = (registry: RotationContext): Route[] => {
       parameters,
       handle: (request) => {
         const id = publisherIdOf(request)
-        return json(rotationToJson(id, findRotation(id, request.params.nonce ?? '', registry), now()))
+        return json(rotationToJson(id, rotationInView(id, request, registry), now()))
       },
     },
     {
@@ -134,6 +141,21 @@ const rotationRoutes = (registry: RotationContext): Route[] => {
       },
     },
   ]
+}
+
+/** Its two principals see it in any view. @throws EntrepotError `not_found` */
+function rotationInView(
+  id: number,
+  { params, reader, signed }: RequestContext,
+  registry: Rotations,
+): Rotation {
+  const rotation = findRotation(id, params.nonce ?? '', registry)
+  const principal = signed?.request.principal
+  const isOwn = [rotation.current, rotation.replacement].some(
+    (one) => principal !== undefined && publisherOf(one) === publisherOf(principal),
+  )
+  if (isOwn || registry.viewOf(reader)?.publishers.has(id)) return rotation
+  throw rotationNotFound()
 }
 
 const route = (method: Route['method'], path: string, summary: string) => ({

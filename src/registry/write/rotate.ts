@@ -57,9 +57,11 @@ export async function retireIdentity(
 export function findRotation(publisherId: number, nonce: string, { replica }: RotationContext): Rotation {
   const rotations = replica.projection.publisher(publisherId)?.rotations ?? []
   const rotation = rotations.find((one) => one.nonce === nonce)
-  if (rotation === undefined) throw refusal('rotation_not_found')
+  if (rotation === undefined) throw rotationNotFound()
   return rotation
 }
+
+export const rotationNotFound = (): EntrepotError => refusal('rotation_not_found')
 
 export const rotationToJson = (publisherId: number, rotation: Rotation, now: Micros) => ({
   publisher_id: publisherId,

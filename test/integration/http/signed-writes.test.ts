@@ -263,6 +263,19 @@ test('signed writes: a key is changed without an outage, and a retired wallet is
   t.is((await get('/listings/a%20b')).status, 404)
 })
 
+test('signed writes: a rotation is read by its nonce where the view has the publisher, and by its own keys', async (t) => {
+  const { send, publish } = await start(t, {
+    toml: '[access]\nanonymous = "h100"\n[[views]]\nname = "h100"\nfilter = { gpu_model = "H100" }\n',
+  })
+  await publish()
+  const about = { subject: 'publisher:1', nonce: 'n', overlap_seconds: 100, expires_at: unixNow() + 500 }
+  const path = '/publishers/1/identity-rotations'
+  t.is((await send('POST', path, await rotationBody(SELLER, NEXT, about))).status, 200)
+  const read = (key: typeof SELLER) => send('GET', `${path}/n`, undefined, { key })
+  t.deepEqual([(await read(SELLER)).status, (await read(NEXT)).status], [200, 200])
+  t.like(await read(ed25519Key(Buffer.alloc(32, 90))), { status: 404, isSigned: true })
+})
+
 test('signed writes: limits are by principal, behind a wide one by address that cannot be signed', async (t) => {
   const { url, send } = await start(t, {
     toml: '[limits]\nprincipal_per_minute = 2\npublish_per_minute = 1',

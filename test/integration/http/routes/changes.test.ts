@@ -430,6 +430,19 @@ test('changes: watchers are limited, and a revoked key ends its stream', async (
   await eventually('ended', () => stream.isEnded)
 })
 
+test('changes: a tenth of the watchers stays for readers with keys', async (t) => {
+  const market = await openMarket(t, {
+    toml: '[registry]\nlisting_shape = "off"\n[changes]\nmax_watchers = 10',
+    environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
+  })
+  const { bearer } = await mintKey(market.url)
+  const open = async (headers = {}) => (await openStream(t, `${market.url}/changes`, headers)).response.status
+  const anonymous = []
+  for (let n = 0; n < 10; n++) anonymous.push(await open())
+  t.deepEqual(anonymous, [...Array(9).fill(200), 429])
+  t.deepEqual([await open(bearer), await open(bearer)], [200, 429])
+})
+
 test('changes: streams that are open for one address leave room for its other answers', async (t) => {
   const market = await openMarket(t, {
     toml: '[registry]\nlisting_shape = "off"\n[changes]\nmax_watchers_per_reader = 200',
