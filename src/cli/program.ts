@@ -4,41 +4,53 @@ import { describeError, type ExitCode, exitCodeOfError } from './exit-codes.ts'
 import { printStatus, type Terminal } from './output/terminal.ts'
 import type { RegistryClient } from './registries/registry-client.ts'
 
-/** In the order of the help. */
-const COMMANDS: Readonly<Record<string, () => Promise<CommandDefinition | CommandGroup>>> = {
-  serve: async () => (await import('./commands/serve.ts')).serveCommand,
-  mcp: async () => (await import('./commands/mcp.ts')).mcpCommand,
-  listings: async () => (await import('./commands/listings.ts')).listingsCommand,
-  watch: async () => (await import('./commands/watch.ts')).watchCommand,
-  listing: async () => (await import('./commands/listing.ts')).listingCommand,
-  facets: async () => (await import('./commands/facets.ts')).facetsCommand,
-  filters: async () => (await import('./commands/filters.ts')).filtersCommand,
-  review: async () => (await import('./commands/review.ts')).reviewCommand,
-  publish: async () => (await import('./commands/publish.ts')).publishCommand,
-  update: async () => (await import('./commands/update.ts')).updateCommand,
-  delete: async () => (await import('./commands/update.ts')).deleteCommand,
-  close: async () => (await import('./commands/close.ts')).closeCommand,
-  validate: async () => (await import('./commands/validate.ts')).validateCommand,
-  sync: async () => (await import('./commands/sync.ts')).syncCommand,
-  mine: async () => (await import('./commands/mine.ts')).mineCommand,
-  wallet: async () => (await import('./commands/wallet.ts')).walletCommand,
-  identity: async () => (await import('./commands/identity.ts')).identityCommand,
-  keys: async () => (await import('./commands/keys.ts')).keysCommand,
-  block: async () => (await import('./commands/blocks.ts')).blockCommand,
-  unblock: async () => (await import('./commands/blocks.ts')).unblockCommand,
-  blocks: async () => (await import('./commands/blocks.ts')).blocksCommand,
-  audit: async () => (await import('./commands/audit.ts')).auditCommand,
-  sources: async () => (await import('./commands/sources.ts')).sourcesCommand,
-  config: async () => (await import('./commands/config.ts')).configCommand,
-  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
-  check: async () => (await import('./commands/check.ts')).checkCommand,
-  schema: async () => (await import('./commands/schema.ts')).schemaCommand,
-  backup: async () => (await import('./commands/backup.ts')).backupCommand,
-  restore: async () => (await import('./commands/backup.ts')).restoreCommand,
-  secret: async () => (await import('./commands/secret.ts')).secretCommand,
-  init: async () => (await import('./commands/init.ts')).initCommand,
-  completion: async () => (await import('./commands/completion.ts')).completionCommand,
+type LoadCommand = () => Promise<CommandDefinition | CommandGroup>
+
+/** By who runs them, in the order of the help. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
+  'Buyers:': {
+    listings: async () => (await import('./commands/listings.ts')).listingsCommand,
+    watch: async () => (await import('./commands/watch.ts')).watchCommand,
+    listing: async () => (await import('./commands/listing.ts')).listingCommand,
+    facets: async () => (await import('./commands/facets.ts')).facetsCommand,
+    filters: async () => (await import('./commands/filters.ts')).filtersCommand,
+    review: async () => (await import('./commands/review.ts')).reviewCommand,
+    config: async () => (await import('./commands/config.ts')).configCommand,
+  },
+  'Sellers:': {
+    publish: async () => (await import('./commands/publish.ts')).publishCommand,
+    update: async () => (await import('./commands/update.ts')).updateCommand,
+    delete: async () => (await import('./commands/update.ts')).deleteCommand,
+    close: async () => (await import('./commands/close.ts')).closeCommand,
+    validate: async () => (await import('./commands/validate.ts')).validateCommand,
+    sync: async () => (await import('./commands/sync.ts')).syncCommand,
+    mine: async () => (await import('./commands/mine.ts')).mineCommand,
+    wallet: async () => (await import('./commands/wallet.ts')).walletCommand,
+  },
+  'Operators:': {
+    serve: async () => (await import('./commands/serve.ts')).serveCommand,
+    check: async () => (await import('./commands/check.ts')).checkCommand,
+    init: async () => (await import('./commands/init.ts')).initCommand,
+    secret: async () => (await import('./commands/secret.ts')).secretCommand,
+    keys: async () => (await import('./commands/keys.ts')).keysCommand,
+    identity: async () => (await import('./commands/identity.ts')).identityCommand,
+    block: async () => (await import('./commands/blocks.ts')).blockCommand,
+    unblock: async () => (await import('./commands/blocks.ts')).unblockCommand,
+    blocks: async () => (await import('./commands/blocks.ts')).blocksCommand,
+    audit: async () => (await import('./commands/audit.ts')).auditCommand,
+    backup: async () => (await import('./commands/backup.ts')).backupCommand,
+    restore: async () => (await import('./commands/backup.ts')).restoreCommand,
+    schema: async () => (await import('./commands/schema.ts')).schemaCommand,
+  },
+  'Everyone:': {
+    mcp: async () => (await import('./commands/mcp.ts')).mcpCommand,
+    sources: async () => (await import('./commands/sources.ts')).sourcesCommand,
+    doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+    completion: async () => (await import('./commands/completion.ts')).completionCommand,
+  },
 }
+
+const COMMANDS: Readonly<Record<string, LoadCommand>> = Object.assign({}, ...Object.values(GROUPS))
 
 /** @param words of the command line: commands not among them have no options yet; by default all have */
 export async function createProgram(
@@ -62,11 +74,16 @@ export async function createProgram(
     .exitOverride()
     .showHelpAfterError("See 'entrepot --help'.")
   const run = createRunner(terminal, services)
-  for (const [name, load] of Object.entries(COMMANDS)) {
-    const command = program.command(name)
-    if (words.includes(name)) addDefinition(command, await load(), run)
-    else if (mayListCommands(words)) command.description((await load()).summary)
+  for (const [heading, commands] of Object.entries(GROUPS)) {
+    program.commandsGroup(heading)
+    for (const [name, load] of Object.entries(commands)) {
+      const command = program.command(name)
+      if (words.includes(name)) addDefinition(command, await load(), run)
+      else if (mayListCommands(words)) command.description((await load()).summary)
+    }
   }
+  // In the last group.
+  program.helpCommand('help [command]', 'display help for command')
   return program
 }
 

@@ -40,7 +40,7 @@ const leaves = (command: Command): Command[] =>
 test('program: every command of the contract exists, and its help has an example', (t) => {
   const names = leaves(program).map((command) => command.name())
   const expected =
-    'serve mcp listings watch listing facets filters review publish update delete close validate sync mine new address new show mint list revoke rotate block unblock blocks audit sources add doctor check schema backup restore secret init completion'
+    'listings watch listing facets filters review add publish update delete close validate sync mine new address serve check init secret mint list revoke rotate new show block unblock blocks audit backup restore schema mcp sources doctor completion'
   t.deepEqual(names, expected.split(' '))
   for (const command of leaves(program)) {
     let help = ''
@@ -53,6 +53,12 @@ test('program: every command of the contract exists, and its help has an example
       .outputHelp()
     t.regex(help, /\nExample:\n {2}\S/, command.name())
   }
+})
+
+test('program: the help lists commands by who runs them', async (t) => {
+  const { stdout } = await runCli(['--help'])
+  const headings = [...stdout.matchAll(/^(\w+):$/gm)].map(([, heading]) => heading)
+  t.deepEqual(headings, ['Options', 'Buyers', 'Sellers', 'Operators', 'Everyone'])
 })
 
 test('program: docs/cli.md matches the definitions (npm run docs)', async (t) => {
