@@ -127,6 +127,8 @@ function createPrinter(
 ) {
   const startedAt = performance.now()
   const isText = terminal.stdout.isTTY === true && !json && !ndjson
+  /** How often each refusal came. */
+  const repeated = new Map<string, number>()
   let printed = Promise.resolve()
   const printNext = (text: string): void => {
     printed = printed.then(() => {
@@ -140,6 +142,9 @@ function createPrinter(
       if (ndjson) printNext(`${escapeForTerminal(terminal, formatJson(result))}\n`)
       // Those that were not sent are counted at the end.
       if (outcome === 'not_sent') return
+      const refusal = `[registry] ${registry}: ${error}`
+      repeated.set(refusal, (repeated.get(refusal) ?? 0) + (error === undefined ? 0 : 1))
+      if (repeated.get(refusal)! > 1) return
       if (isText && !(isLong && outcome === 'accepted'))
         printNext(`${forLocale(terminal, safeText(textOf(result)))}\n`)
       if (isText || error === undefined) return
@@ -149,6 +154,8 @@ function createPrinter(
     finish: async (results: readonly WriteResult[]): Promise<void> => {
       if (isText || ndjson) await printed
       else await printJson(terminal, results)
+      for (const [refusal, count] of repeated)
+        if (count > 1) printStatus(terminal, `${refusal} (${plural(count, 'listing')})`)
       for (const note of notesOf(results, hidden)) printStatus(terminal, `[registry] ${note}`)
       printReport(terminal, countsOf(results, performance.now() - startedAt))
       const unsent = results.filter(({ outcome }) => outcome === 'not_sent')

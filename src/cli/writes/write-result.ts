@@ -104,7 +104,7 @@ function hint(response: ApiResponse, registry: Registry, signer: string): string
   const detail = textAt(readJsonObject(response), 'detail') ?? ''
   if (refusesUnsigned(response)) return `; it ${ANSWERS_SIGNED}: ${pinHint(registry)}`
   if (/timestamp/i.test(detail)) return describeClockDifference(response)
-  const isForeign = registry.signed !== undefined && /does not own|owned by another/.test(detail)
+  const isForeign = /does not own|owned by another/.test(detail)
   if (isForeign || (/signature/i.test(detail) && response.status === 401))
     return `; it is signed by ${signer}: is that the listing's publisher?`
   if (!isUnauthorized(response) || !ABOUT_KEY.test(detail)) return ''

@@ -3,7 +3,7 @@ import { deadUrl } from '../../helpers/fake-registry.ts'
 import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../../helpers/run-cli.ts'
-import { ALICE, ALICE_KEY, AS_ALICE } from '../../helpers/seller.ts'
+import { ALICE, ALICE_KEY, AS_ALICE, AS_BOB, BOB } from '../../helpers/seller.ts'
 
 /** Two listings, one of them with numbers that JavaScript would rewrite. */
 const FILE = `[
@@ -355,3 +355,21 @@ test.serial('publish: a refused key is the reason of every listing, however many
   t.is(code, 77, stderr)
   t.true(outcomes(stdout).some((one) => one.endsWith('not_sent')))
 })
+
+test.serial(
+  'publish: the same refusal of many listings is printed once, with the address that signed',
+  async (t) => {
+    const { url } = await startRegistry(t)
+    const many = Array.from({ length: 30 }, (_, n) => ({ listing_id: `l${n}` }))
+    const file = temporaryFile(t, 'listings.json', JSON.stringify(many))
+    const publish = (env: Record<string, string>) => runCli(['publish', file, '--as-is', '-r', url], { env })
+    t.is((await publish(AS_ALICE)).code, 0)
+    const { stdout, stderr } = await publish(AS_BOB)
+    t.is(results(stdout).length, results(stdout).filter(({ outcome }) => outcome !== 'accepted').length)
+    const refused = results(stdout).filter(({ outcome }) => outcome === 'refused').length
+    const lines = stderr.split('\n').filter((line) => line.includes('owned by another publisher'))
+    t.is(lines.length, 2, stderr)
+    const signer = `it is signed by ${BOB.address.toLowerCase()}: is that the listing's publisher?`
+    t.true(lines[1]!.endsWith(`${signer} (${refused} listings)`), lines[1])
+  },
+)
