@@ -55,7 +55,7 @@ export const PRICE_TOKEN = ownParameter(
 )
 export const PRICE_MAX = ownParameter(
   'price_max',
-  'Only listings with a price of at most this many whole tokens, such as `2.10`; needs `price_token`',
+  'Only listings with a price of at most this many whole tokens of `price_token`, such as `2.10`; default: of the first of `GET /tokens`',
   { type: 'string', pattern: '^[0-9]+([.][0-9]+)?$' },
 )
 export const PRICE_PER = ownParameter(

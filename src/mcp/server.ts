@@ -2,6 +2,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
+import { suggestName } from '../domain/nearest-name.ts'
 import { safeJson, safeText } from '../domain/safe-text.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Market } from '../gateway/market.ts'
@@ -58,13 +59,38 @@ export function createServer(market: Market, options: ServerOptions): McpServer 
     const { name, description, input } = tool
     const config = {
       description,
-      inputSchema: z.strictObject(input),
+      inputSchema: z.strictObject(input, { error: (issue) => nameNearest(issue, Object.keys(input)) }),
       annotations: READ_ONLY,
     }
     server.registerTool(name, config, (args, { signal }) => call(tool, market, args, signal, options))
   }
   return server
 }
+
+/** `undefined`: in the words of the library. */
+function nameNearest(
+  { code, keys }: { code: string; keys?: readonly string[] },
+  known: readonly string[],
+): string | undefined {
+  if (code !== 'unrecognized_keys' || keys === undefined) return undefined
+  const names = keys.map((key) => {
+    const name = key.slice(0, MAX_NAME)
+    const same = known.find((one) => wordsOf(one) === wordsOf(name))
+    return `${JSON.stringify(name)}${same === undefined ? suggestName(name, known) : `; did you mean ${same}?`}`
+  })
+  const filters = known.includes('filters') ? '; filters such as gpu go into filters' : ''
+  return `There is no argument ${names.join(', ')}. Arguments are ${known.join(', ')}${filters}`
+}
+
+/** `max_price` and `price_max` are one. */
+const wordsOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .sort()
+    .join(' ')
+
+const MAX_NAME = 64
 
 /** All of them only read. */
 const TOOLS: readonly Tool[] = [

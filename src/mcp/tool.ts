@@ -51,7 +51,7 @@ export const MARKET_INPUT = {
   publisher: z.string().max(MAX_TEXT).optional(),
   sources: z.array(z.string().max(MAX_TEXT)).max(MAX_SOURCES).optional(),
   price_token: z.string().max(MAX_PRICE_TEXT).optional(),
-  price_max: z.string().max(MAX_PRICE_TEXT).optional(),
+  price_max: z.union([z.string(), z.number()]).optional(),
   testnet: z.boolean().optional(),
   price_per: z.enum(PRICE_PERS).optional(),
 }
@@ -61,11 +61,17 @@ type MarketInput = z.output<z.ZodObject<typeof MARKET_INPUT>>
 /** @param sort absent: the answer counts prices. @throws EntrepotError `bad_request` */
 export function marketQuery(
   { tokens }: Market,
-  { filters, status, sources = [], testnet, ...texts }: MarketInput,
+  { filters, status, sources = [], testnet, price_max, ...texts }: MarketInput,
   sort?: Sort,
 ): MarketQuery {
   return readQuestion(
-    { ...texts, sort, status: status === 'all' ? '' : status, testnet: testnet ? 'true' : undefined },
+    {
+      ...texts,
+      sort,
+      status: status === 'all' ? '' : status,
+      price_max: price_max === undefined ? price_max : String(price_max),
+      testnet: testnet ? 'true' : undefined,
+    },
     {
       filters: readFilters(filters),
       sources: sources.length === 0 ? null : sources,

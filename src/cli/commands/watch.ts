@@ -90,8 +90,9 @@ async function watch(context: CommandContext, watched: Watched): Promise<ExitCod
 }
 
 /** The query as parameters of `GET /changes`. */
-function searchOf({ filters, publisher, status }: MarketQuery, options: WatchOptions): string {
-  const { token, maxPrice, per, testnet } = options
+function searchOf({ filters, publisher, status, prices }: MarketQuery, options: WatchOptions): string {
+  // The first token of the buyer's table need not be the first one of the Registry.
+  const { token = prices.limit?.tokens[0]?.symbol, maxPrice, per, testnet } = options
   const texts = {
     status: status === 'open' ? undefined : (status ?? ''),
     publisher: publisher ?? undefined,

@@ -81,7 +81,7 @@ export const addMarketOptions = (command: Command): Command =>
     .option('--publisher <address>', 'only listings signed by this wallet', once)
     .option(
       '--max-price <amount>',
-      'only listings that cost at most this, in whole tokens of --token, such as 2.10',
+      'only listings that cost at most this, in whole tokens of --token, or else of the first one that is known: 2.10',
       notEmpty,
     )
     .option(

@@ -49,7 +49,8 @@ export function parsePriceQuestion(
 
   const sort = choice('sort', SORTS)
   const per = choice('price_per', PRICE_PERS)
-  const { price_token: text } = texts
+  // Where a ceiling names no token, the first one is meant that is worth something.
+  const text = texts.price_token || (texts.price_max && table.first?.symbol)
   const testnet = choice('testnet', ['false', 'true']) === 'true'
   if (testnet && !text) refuse('testnet', `has no effect without ${nameOf('price_token')}`)
   const tokens = text ? table.named(text, testnet) : null

@@ -37,6 +37,11 @@ export class TokenTable {
     if (isMixed) this.scaleOf = (basis) => this.#scaleOf(basis)
   }
 
+  /** The first that is worth something, else the first. */
+  get first(): Token | undefined {
+    return this.all.find(({ testnet }) => testnet !== true) ?? this.all[0]
+  }
+
   /** In which prices of that symbol compare. */
   decimalsOf(symbol: string): number {
     return this.#decimals.get(symbol.toLowerCase())!

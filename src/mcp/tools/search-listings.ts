@@ -34,7 +34,7 @@ const DESCRIBED_INPUT: typeof MARKET_INPUT = {
   publisher: MARKET_INPUT.publisher.describe("A seller's address"),
   sources: MARKET_INPUT.sources.describe('Only these of list_sources'),
   price_token: MARKET_INPUT.price_token.describe('USDC (any chain), or base:USDC'),
-  price_max: MARKET_INPUT.price_max.describe('Ceiling in price_token, such as "2.10"'),
+  price_max: MARKET_INPUT.price_max.describe('Ceiling: 2.10; default token: the first known'),
   testnet: MARKET_INPUT.testnet.describe(
     'With price_token: also test networks, whose tokens are worth nothing',
   ),

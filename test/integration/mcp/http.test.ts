@@ -565,6 +565,8 @@ test('agents: cheapest first, a ceiling, an overview and counts, over every sour
     const under = await agent.read('search_listings', { price_token: 'USDC', price_max: '2.00' })
     t.deepEqual(under.value.items.map(({ listing_id }) => listing_id).sort(), ['cheap', 'own'])
 
+    t.deepEqual((await agent.read('search_listings', { price_max: 2 })).value.items, under.value.items)
+
     const market = await agent.read('market_overview', { by: ['gpu_model'] })
     t.like(market.value, { complete: true, total: 4 })
     t.regex(market.notice, /^Complete: \d of \d answered, oldest reading \d s\. 4 listings match\. /)
@@ -584,7 +586,12 @@ test('agents: cheapest first, a ceiling, an overview and counts, over every sour
 
     for (const [given, reason] of [
       [{ sort: 'price', price_token: 'USDX' }, /price_token: there is no token "USDX": known are base:USDC/],
-      [{ price_max: '2' }, /price_max: needs price_token/],
+      [{ price_max: '2,1' }, /price_max: expected an amount/],
+      [{ max_price: 2 }, /There is no argument "max_price"; did you mean price_max\?/],
+      [
+        { gpu: 'H200' },
+        /There is no argument "gpu"\. Arguments are filters, .*; filters such as gpu go into filters/,
+      ],
     ] as const) {
       const refused = await agent.call('search_listings', given)
       t.true(refused.isError)
