@@ -7,6 +7,7 @@ import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import type { ChangeFeed } from '../gateway/changes/change-feed.ts'
 import { type Curation, rulesKey } from '../gateway/curation.ts'
 import type { SpecSource } from '../gateway/current-spec.ts'
+import { coveredBy } from '../gateway/current-spec.ts'
 import { Cursors } from '../gateway/cursor.ts'
 import { createMarket } from '../gateway/market.ts'
 import { createReaders } from '../gateway/readers.ts'
@@ -103,7 +104,18 @@ export function createGateway(options: GatewayOptions): Gateway {
     access: config.access,
   })
   const contentTag = createContentTag(cursorSecret)
-  return { market, readers, spec, derived, gatewayId, freshSeconds, clock, contentTag, sources: all }
+  const documented = upstreams.length === 0 ? coveredBy(spec.filters.values(), derived) : derived
+  return {
+    market,
+    readers,
+    spec,
+    derived: documented,
+    gatewayId,
+    freshSeconds,
+    clock,
+    contentTag,
+    sources: all,
+  }
 }
 
 function specSource({ spec, status }: Upstream): SpecSource {

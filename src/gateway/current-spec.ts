@@ -8,6 +8,7 @@ import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { JsonObject } from '../json/value.ts'
+import { isCovered } from '../vocabulary/names.ts'
 
 /** The filter spec of one source. */
 export type SpecSource = {
@@ -36,15 +37,16 @@ type ReadSpec = (
   filters?: readonly (readonly [parameter: string, value: string])[],
 ) => Promise<CurrentSpec>
 
-/** @param derived filters that every source has, by its listings */
+/** @param derived filters by what listings mean, of the specs that have one over what they are derived from */
 export function createReadSpec(
   own: FilterSpec,
   sources: readonly SpecSource[],
   derived: readonly Filter[],
 ): ReadSpec {
   const byView = new Map<string, ReturnType<typeof memoized>>()
+  const ownDerived = coveredBy(own.filters.values(), derived)
   const isKnown = (name: string): boolean =>
-    own.filters.has(name) || derived.some((filter) => filter.name === name)
+    own.filters.has(name) || ownDerived.some((filter) => filter.name === name)
   return async (reader, { ms, caller }, filters) => {
     const visible = sources.filter((source) => maySee(reader, source))
     const isOwn = filters?.every(([parameter]) => isKnown(filterNameOf(parameter))) ?? false
@@ -63,6 +65,12 @@ export function createReadSpec(
   }
 }
 
+/** The derived filters that a curated vocabulary leaves. */
+export function coveredBy(filters: Iterable<Filter>, derived: readonly Filter[]): readonly Filter[] {
+  const paths = Array.from(filters, ({ compiled }) => compiled)
+  return derived.filter(({ name }) => isCovered(name, paths))
+}
+
 function memoized(
   own: FilterSpec,
   derived: readonly Filter[],
@@ -76,9 +84,11 @@ function memoized(
       return spec ? [{ name, kind, priority, spec }] : []
     })
     const { filters, ...spec } = federate(own, declaring)
+    // A Registry without a filter spec narrows nothing, and so does one whose filter spec is not known.
+    const usable = specs.some((one) => !one?.filters.size) ? derived : coveredBy(filters.values(), derived)
     latest = {
       ...spec,
-      filters: new Map([...filters, ...derived.map((filter) => [filter.name, filter] as const)]),
+      filters: new Map([...filters, ...usable.map((filter) => [filter.name, filter] as const)]),
       isCurrent: () => sources.every(({ spec }, n) => spec() === specs[n]),
       allowed: (filter) => allowedIn(own, declaring, filter),
     }

@@ -136,8 +136,13 @@ export function createMarket(parts: MarketParts): Market {
       const counts = isCounted ? await countValues(asking, spec, request) : null
       return describeFilters(spec, visibleTo(request), counts, parts)
     },
-    vocabulary: ({ reader, signal, budgetMs }) =>
-      vocabularyOf({ reader, signal, ...(budgetMs !== undefined && { budgetMs }) }),
+    vocabulary: async (request) => {
+      const { reader, signal, budgetMs } = request
+      const { filters } = await read.spec(request)
+      const derived = [...filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
+      const report = await vocabularyOf({ reader, signal, ...(budgetMs !== undefined && { budgetMs }) })
+      return { filters: derived.map(({ name }) => name), ...report }
+    },
     sources: async (request) => {
       const counts = await countListings(settings, request, isCurated())
       const { sources, ...health } = await readHealth(visibleTo(request), request.signal)

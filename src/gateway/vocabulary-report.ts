@@ -36,7 +36,7 @@ const textAt = (path: string): Filter =>
 
 const TEXTS = [textAt(MODEL_PATH), textAt(REGION_PATH)]
 
-type Report = VocabularyJson & Reports
+type Report = Omit<VocabularyJson, 'filters'> & Reports
 
 /**
  * What open listings say, what it means, and what is not recognised, over sources in memory or within their limits. Readers who see
@@ -110,7 +110,7 @@ class VocabularyCounts {
     this.#unknown.push({ ...unknown, text: text.slice(0, MAX_LENGTH) })
   }
 
-  get json(): VocabularyJson {
+  get json(): Omit<VocabularyJson, 'filters'> {
     const { gpus, places } = this.#vocabulary.tables
     return {
       gpus: gpus.models.map(({ model, vendor, memoryGb }) => {

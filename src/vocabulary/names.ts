@@ -1,3 +1,5 @@
+import { compilePath, type Path } from '../filter-spec/path.ts'
+
 /** Parameters for derived values: what a listing means by its members, whatever the spelling or unit. */
 export const DERIVED_NAMES = [
   'gpu',
@@ -22,4 +24,24 @@ export type DerivedName = (typeof DERIVED_NAMES)[number]
 
 export function isDerivedName(name: string): name is DerivedName {
   return DERIVED_NAMES.some((one) => one === name)
+}
+
+/** What a value is derived from: a filter spec without a filter over one of these has no such parameter. Empty: every spec has it. */
+const DERIVED_FROM: Readonly<Record<DerivedName, readonly string[]>> = {
+  gpu: [MODEL_PATH],
+  gpu_variant: [MODEL_PATH],
+  gpu_memory_gb_min: [MODEL_PATH, '$.offer_resource.gpu_memory_gb'],
+  gpu_memory_total_gb_min: [MODEL_PATH, '$.offer_resource.gpu_memory_gb'],
+  country: [REGION_PATH],
+  continent: [REGION_PATH],
+  gpus_min: [GPUS_PATH],
+  sla_min: [SLA_PATH],
+  rent_hours_min: [],
+}
+
+/** @param paths of the filters of a filter spec */
+export function isCovered(name: string, paths: readonly Path[]): boolean {
+  const from = isDerivedName(name) ? DERIVED_FROM[name] : []
+  const texts = new Set(paths.map((path) => JSON.stringify(path)))
+  return from.length === 0 || from.some((path) => texts.has(JSON.stringify(compilePath(path))))
 }

@@ -43,10 +43,10 @@ function useBoard() {
   const spec = useAnswer<JsonValue>('filter-spec', options)
   const tokenList = useAnswer<{ tokens: Token[] }>('tokens', options)
   const tokens = useMemo(() => new TokenTable(tokenList.value?.tokens ?? []), [tokenList.value])
-  const listingView = viewOfSpec(spec.value)
+  const listingView = useMemo(() => viewOfSpec(spec.value), [spec.value])
   const controls = useMemo(() => {
     const declared = controlsOf(spec.value)
-    return listingView.hasRegion ? withDerived(declared) : declared
+    return listingView.hasRegion ? withDerived(declared, spec.value) : declared
   }, [spec.value])
   // Counts by registry ask all of them.
   const counted = facetNames(listingView, controls).filter(
@@ -223,9 +223,9 @@ function Comparison({ navigation, tokens, opened }: Board & Opened) {
 }
 
 /** Those that the filter spec declares. */
-const facetNames = ({ facets, hasRegion }: ListingView, controls: readonly Control[]): string[] => [
+const facetNames = ({ facets, filters }: ListingView, controls: readonly Control[]): string[] => [
   ...facets.filter((facet) => controls.some(({ name }) => name === facet)),
-  ...(hasRegion ? ['continent'] : []),
+  ...filters.filter((name) => name === 'continent'),
   'registry',
 ]
 

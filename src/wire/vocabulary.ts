@@ -12,6 +12,7 @@ const spellingSchema = z
 
 const vocabularySchema = z
   .object({
+    filters: z.array(z.string()).describe('Derived filters that the filter specs leave'),
     gpus: z
       .array(
         z.object({

@@ -252,6 +252,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   },
   'GET /vocabulary': {
     answer: {
+      filters: ['gpu', 'gpu_variant', 'country', 'continent', 'gpus_min'],
       gpus: [
         {
           gpu: 'H200',

@@ -19,10 +19,11 @@ export const vocabularyRoutes = ({ market }: Pick<Gateway, 'market'>): Route[] =
     },
     problems: [503, 504],
     handle: async (context) => {
-      const { gpus, countries, not_recognised, complete, sources } = await market.vocabulary(
+      const { filters, gpus, countries, not_recognised, complete, sources } = await market.vocabulary(
         marketRequestOf(context),
       )
-      return { body: Buffer.from(JSON.stringify({ gpus, countries, not_recognised, complete, sources })) }
+      const report = { filters, gpus, countries, not_recognised, complete, sources }
+      return { body: Buffer.from(JSON.stringify(report)) }
     },
   },
 ]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { plural } from '../../domain/plural.ts'
 import { readableAmount, unitName } from '../../domain/price/price-key.ts'
-import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
+import { MAX_FACETS, type MergedFacets, REGISTRY_FACET } from '../../gateway/facets.ts'
 import type { Hints } from '../../gateway/hints.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeCost } from '../../wire/describe-summary.ts'
@@ -20,7 +20,7 @@ import {
 } from '../tool.ts'
 
 /** What listings mean, whatever the spelling. */
-const DEFAULT_BY = ['gpu', 'country', 'registry']
+const DEFAULT_BY = ['gpu', 'country', REGISTRY_FACET]
 
 /** Per facet: an agent reads few of a hundred. */
 const MAX_VALUES = 25
@@ -43,9 +43,11 @@ export const marketOverviewTool = defineTool({
     ...DETAIL,
   },
   run: async (market, { by, prices_by, detail, ...input }, request) => {
+    const { filters } = await market.filterSpec(request)
+    const usual = DEFAULT_BY.filter((name) => name === REGISTRY_FACET || filters.has(name))
     const query = {
       ...marketQuery(market, input),
-      by: by ?? (prices_by === undefined ? DEFAULT_BY : null),
+      by: by ?? (prices_by === undefined ? usual : null),
       pricesBy: prices_by ?? null,
     }
     const counts = await market.facets(query, request)

@@ -1,5 +1,6 @@
 import type { PricePer } from '../../domain/price/price-key.ts'
 import { type JsonValue, textAt } from '../../json/value.ts'
+import { isUsable } from './filters/controls.ts'
 
 /** How listings of one kind are shown. */
 export type ListingView = {
@@ -14,8 +15,11 @@ export type ListingView = {
 }
 
 /** By the schema of the filter spec; machines before it is known. */
-export const viewOfSpec = (spec: JsonValue): ListingView =>
-  spec === null ? MACHINES : (VIEWS.get(textAt(spec, 'schema', 'id') ?? '') ?? OFFERS)
+export function viewOfSpec(spec: JsonValue): ListingView {
+  if (spec === null) return MACHINES
+  const view = VIEWS.get(textAt(spec, 'schema', 'id') ?? '') ?? OFFERS
+  return { ...view, filters: view.filters.filter((name) => name !== 'continent' || isUsable(name, spec)) }
+}
 
 const MACHINES: ListingView = {
   pricePer: 'gpu',

@@ -1,6 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
+import { agentAt } from '../../helpers/agent.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { temporaryFile } from '../../helpers/run-cli.ts'
 
 type Offer = Record<string, unknown>
 type Answer = {
@@ -93,3 +96,35 @@ for (const mode of ['live', 'snapshot'] as const) {
     t.regex((await read('gpu=Hopper')).detail ?? '', /not a known value/)
   })
 }
+
+const CURATED = `version: 1
+listing_shape: {type: object}
+filters:
+  - {name: where, path: offer_resource.region, op: in, value_type: string}
+`
+
+test('derived filters: a curated filter spec has those of what it filters by', async (t) => {
+  const curated = temporaryFile(t, 'curated.yaml', CURATED)
+  const credits = new URL('../../../config/filter-spec.apicredits.yaml', import.meta.url).pathname
+  for (const [file, names] of [
+    [curated, ['country', 'continent', 'rent_hours_min']],
+    [credits, ['rent_hours_min']],
+  ] as const) {
+    const environment = { REGISTRY_FILTER_SPEC_PATH: file }
+    const { get, url } = await startRegistry(t, { environment })
+    t.deepEqual((await get('/vocabulary')).json().filters, names)
+    for (const name of ['gpu', 'gpus_min', 'country', 'sla_min', 'rent_hours_min']) {
+      const value = { gpu: 'H200', country: 'DE' }[name] ?? '1'
+      const { status } = await get(`/listings?${name}=${value}`)
+      t.is(status, names.some((one) => one === name) ? 200 : 400, `${file}: ${name}`)
+    }
+    const documented = JSON.stringify((await get('/openapi.json')).json())
+    t.is(documented.includes('"gpu_variant"'), false)
+    const overview = await (await agentAt(t, url)).call('market_overview')
+    t.false(overview.isError, overview.text)
+  }
+  const fake = await startFake(t, { items: [listingText({ listing_id: 'a' })] })
+  const options = { environment: { REGISTRY_FILTER_SPEC_PATH: curated } }
+  const gateway = await startPatientGateway(t, [{ name: 'up', url: fake.url }], options)
+  t.is((await gateway.get('/listings?gpu=H200')).status, 200, 'one source whose filter spec is not known')
+})

@@ -2,9 +2,9 @@ import { allowedValues } from '../../../filter-spec/allowed-values.ts'
 import { readJsonSet, writeSet } from '../../../filter-spec/literals.ts'
 import type { Operation } from '../../../filter-spec/operations/operation.ts'
 import { isOp, OPERATIONS, setFormOf } from '../../../filter-spec/operations/operations.ts'
-import { compilePath } from '../../../filter-spec/path.ts'
+import { compilePath, type Path } from '../../../filter-spec/path.ts'
 import { at, type JsonValue, listAt, textAt } from '../../../json/value.ts'
-import type { DerivedName } from '../../../vocabulary/names.ts'
+import { type DerivedName, isCovered, isDerivedName } from '../../../vocabulary/names.ts'
 import { filterLabel } from '../members.ts'
 
 export type Control = {
@@ -34,10 +34,31 @@ export const controlsOf = (spec: JsonValue): Control[] =>
     .map((filter) => controlOf(filter, spec))
 
 /** With the derived filters, which no filter spec declares; one that does has the name for itself. */
-export const withDerived = (declared: readonly Control[]): Control[] => [
-  ...DERIVED_CONTROLS.filter(({ name }) => declared.every((control) => control.name !== name)),
+export const withDerived = (declared: readonly Control[], spec: JsonValue): Control[] => [
+  ...DERIVED_CONTROLS.filter(
+    ({ name }) => isUsable(name, spec) && declared.every((control) => control.name !== name),
+  ),
   ...declared,
 ]
+
+/** Whether the filter spec declares the filter, or leaves it among the derived ones. */
+export function isUsable(name: string, spec: JsonValue): boolean {
+  const filters = listAt(spec, 'filters')
+  const paths = filters.flatMap((filter) => compiledAt(filter) ?? [])
+  return (
+    filters.some((filter) => textAt(filter, 'name') === name) ||
+    (isDerivedName(name) && isCovered(name, paths))
+  )
+}
+
+/** `null` for a path that a gateway of a later version may have. */
+function compiledAt(filter: JsonValue): [Path] | null {
+  try {
+    return [compilePath(textAt(filter, 'path') ?? '')]
+  } catch {
+    return null
+  }
+}
 
 const derived = (name: DerivedName, more: Partial<Control> = {}): Control => ({
   name,
