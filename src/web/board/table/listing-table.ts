@@ -118,12 +118,20 @@ function TableRow(props: TableRowProps) {
   </tr>`
 }
 
-/** A click beside links and controls opens the sheet, and one that ends a selection of text does not. */
+/** A second click selects a word. */
+const DOUBLE_CLICK_MS = 300
+let opening = 0
+
+/** A click beside links and controls opens the sheet, unless another click follows or text is selected. */
 const openBeside =
   ({ go }: Navigation, row: ListingRow) =>
-  ({ target }: MouseEvent): void => {
-    if ((target as Element).closest('a, button, label') === null && getSelection()?.isCollapsed !== false)
-      go({ open: row })
+  ({ target, detail }: MouseEvent): void => {
+    clearTimeout(opening)
+    if (detail !== 1 || (target as Element).closest('a, button, label') !== null) return
+    const open = (): void => {
+      if (getSelection()?.isCollapsed !== false) go({ open: row })
+    }
+    opening = setTimeout(open, DOUBLE_CLICK_MS)
   }
 
 function newsOf({ row: { id }, news: { listed, gone } }: TableRowProps) {

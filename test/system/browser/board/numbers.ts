@@ -42,7 +42,7 @@ test.serial('board: a number is of what its label says', async (t) => {
 
   await page
     .locator('.facts-line', {
-      hasText: /19 GPUs · *2\.00 – 2\.00 USDC per GPU·h, median 2\.00\s+\(3 offers\)/,
+      hasText: /19 GPUs · *2\.00 – 2\.00 USDC per GPU·h, median 2\.00\s+\(3 offers on Base\)/,
     })
     .waitFor()
   const plain = rowsOf(page).filter({ hasText: 'storage' })
