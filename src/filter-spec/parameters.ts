@@ -67,15 +67,6 @@ function joinTexts({ name, parseDerived }: Filter, texts: readonly string[]): st
   return writeSet(first.form, [...new Set(sets.flatMap((set) => set!.values))])
 }
 
-/** Of filters of a filter spec, whose last value counts, as in the protocol. */
-export function repeatWarnings(filters: readonly (readonly [name: string, value: string])[]): Violation[] {
-  const repeats = filters.filter(([name], n) => filters.findIndex(([one]) => one === name) < n)
-  return Array.from(new Set(repeats.map(([name]) => name)), (path) => ({
-    path,
-    message: `given twice, and only the last counts; for any of several, write ${path}=in:[A,B]`,
-  }))
-}
-
 /** A listing that a derived filter cannot judge passes where the reader keeps those without the field. */
 function criterionOf(filter: Filter, value: string, onMissing: OnMissing): Criterion {
   if (filter.parseDerived === undefined) return { filter, onMissing, test: parseTest(filter, value) }
