@@ -40,6 +40,8 @@ import { createVocabularyReport } from './vocabulary-report.ts'
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
 export type Market = {
   tokens: TokenTable
+  /** Whether `changes` is answered. */
+  followsChanges: boolean
   /** `suggests`: whether the answer says what a spelling leaves out, which costs a count. */
   page: (query: MarketQuery & Paging & { suggests?: boolean }, request: MarketRequest) => Promise<Page>
   stream: (
@@ -112,6 +114,7 @@ export function createMarket(parts: MarketParts): Market {
   const asking: Asking = { parts, settings, ask, pathOf: read.path, positionOf, isPrivateHidden }
   return {
     tokens: parts.tokens,
+    followsChanges: feed !== undefined,
     page: (asked, request) => readMarketPage(asking, asked, request),
     stream: async (asked, request) => {
       const checked = await ask(asked, request)

@@ -453,3 +453,33 @@ test('agents: what is away, old or too large is in the first sentence', async (t
   const sorted = await large.call('search_listings', CHEAPEST)
   t.regex(sorted.notice, /^INCOMPLETE: large was skipped: .*\(scan_limit\)\. More may exist there/)
 })
+
+test('agents: a Registry without a filter spec answers, and declares no filters', async (t) => {
+  const fake = await startFake(t, { items: [SHARED] })
+  const { url } = await startPatientGateway(t, [upstream('bare', fake.url)])
+  for (const agent of [await agentAt(t, url), await agentOver(t, ['-r', fake.url])]) {
+    const { notice } = await agent.call('describe_filters')
+    t.regex(
+      notice,
+      /^Complete: (?:\d) of \d answered.* filters\..* No filters of their own: (?:bare|http\S+)\./,
+    )
+  }
+})
+
+test('agents: every tool that is offered works, over HTTP and over stdio', async (t) => {
+  const fake = await startFake(t, { items: [SHARED] })
+  const { url } = await startPatientGateway(t, [upstream('one', fake.url)])
+  const offered = ['search_listings', 'get_listing', 'market_overview', 'describe_filters', 'list_sources']
+  for (const [agent, more] of [
+    [await agentAt(t, url), ['market_changes']],
+    [await agentOver(t, ['-r', url]), []],
+  ] as const) {
+    const { tools } = await agent.client.listTools()
+    t.deepEqual(tools.map(({ name }) => name).sort(), [...offered, ...more].sort())
+    t.is(/market_changes/.test(agent.client.getInstructions() ?? ''), false)
+    for (const { name } of tools) {
+      const given = name === 'get_listing' ? { listing_id: 'shared-0001' } : {}
+      t.false((await agent.call(name, given)).isError, name)
+    }
+  }
+})
