@@ -1,6 +1,6 @@
 import { plural } from '../../domain/plural.ts'
 import { safeText } from '../../domain/safe-text.ts'
-import { urlKey } from '../../domain/url.ts'
+import { placeOf } from '../../domain/url.ts'
 import { formatJson, isJsonObject, listAt, textAt } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { describeIds, MAX_LISTING_LINES } from '../output/buyers-reading.ts'
@@ -173,7 +173,7 @@ function countsOf(results: readonly WriteResult[], ms: number): string {
   const accepted = results.filter(({ outcome }) => outcome === 'accepted')
   const done = [...Map.groupBy(accepted, ({ action }) => DONE[action])]
   const counts = done.map(([word, group]) => `${group.length} ${word}`).join(', ') || 'nothing written'
-  const registries = new Set(results.map(({ registry }) => urlKey(registry))).size
+  const registries = new Set(results.map(({ registry }) => JSON.stringify(placeOf(registry)))).size
   const where = plural(registries, 'Registry', 'Registries')
   return `${counts} at ${where}, ${results.length - accepted.length} failed, ${(ms / 1000).toFixed(1)} s`
 }
