@@ -19,6 +19,8 @@ export type FilterDescription = FilterDefinition & {
 
 export type FilterDescriptions = Completeness & {
   filters: readonly FilterDescription[]
+  /** Sources that answered that they have no filter spec. */
+  undeclared: readonly string[]
   /** Which sources' listings the counts are of; `at_most`: of all, and some may be counted more than once. */
   counted: 'all' | 'at_most' | 'some' | 'none'
 }
@@ -54,6 +56,7 @@ export function describeFilters(
       }
     }),
     sources,
+    undeclared: visible.filter(declaresNone).map(({ source }) => source.name),
     counted: countedIn(counts),
     complete: sources.every(({ state }) => hasAnswered(state)),
   }
@@ -70,15 +73,23 @@ function countedIn(counts: MergedFacets | null): FilterDescriptions['counted'] {
   return counts.isTotalExact ? 'all' : 'at_most'
 }
 
+function declaresNone({ spec }: MarketSource): boolean {
+  if (spec === undefined) return false
+  const known = spec.spec()
+  return known === null ? spec.load() === null && spec.failure() === null : known.filters.size === 0
+}
+
 /** With the age of what was counted. */
 function noteOnSpec(
-  { source: { name, mode }, spec }: MarketSource,
+  one: MarketSource,
   counts: MergedFacets | null,
   { describeFailure }: Pick<MergeSettings, 'describeFailure'>,
 ): SourceNote {
+  const { source, spec } = one
+  const { name, mode } = source
   const named = { registry: name, ...(mode === 'local' && { mode }) }
-  if (spec === undefined || spec.spec() !== null) {
-    const { state, ...counted } = counts?.sources.find((one) => one.registry === name) ?? {}
+  if (spec === undefined || spec.spec() !== null || declaresNone(one)) {
+    const { state, ...counted } = counts?.sources.find(({ registry }) => registry === name) ?? {}
     return state !== undefined && hasAnswered(state)
       ? { ...counted, ...named, state }
       : { ...named, state: 'loaded' }

@@ -12,13 +12,16 @@ export const describeFiltersTool = defineTool({
     'listings have each value now. INCOMPLETE: a source has not reported its filters yet and may have more.',
   input: DETAIL,
   run: async (market, { detail }, request) => {
-    const { filters, counted, ...completeness } = await market.filters(request, true)
-    const notice = `${describeCompleteness(completeness)} ${filters.length} filters.${COUNT_NOTES[counted]}`
+    const { filters, counted, undeclared, ...completeness } = await market.filters(request, true)
+    const notice = `${describeCompleteness(completeness)} ${filters.length} filters.${COUNT_NOTES[counted]}${describeUndeclared(undeclared)}`
     return detail === 'full'
       ? { notice, json: JSON.stringify({ ...completeness, filters: filters.map(onWire) }) }
       : { notice, lines: filters.map(renderFilter) }
   },
 })
+
+const describeUndeclared = (names: readonly string[]): string =>
+  names.length === 0 ? '' : ` No filters of their own: ${names.join(', ')}.`
 
 const COUNT_NOTES = {
   all: '',
