@@ -85,7 +85,7 @@ export const changeRoutes = (
     responses: {
       200: { description: 'Changes behind the position', schema: changesSchema, alsoAs: EVENTS_TYPE },
     },
-    problems: [400, 410, 412, 422],
+    problems: [400, 410, 412, 422, 508],
     handle: async (request) => {
       const isStream = prefersToJson(EVENTS_TYPE, request.listHeader('accept'))
       const limit = readIntegerParameter(LIMIT, request.query.limit) ?? DEFAULT_LIMIT
