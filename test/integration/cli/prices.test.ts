@@ -259,7 +259,10 @@ test('facets: by default models are counted by what they mean, whatever their sp
   const items = spellings.map((gpu_model, n) =>
     listingText({ listing_id: `l-${n}`, offer_resource: { gpu_model, gpu_count: 1, region: 'Oslo, NO' } }),
   )
-  const { url } = await startFake(t, { items, filterSpec: specBody('etag', [filterOf('region')]) })
+  const { url } = await startFake(t, {
+    items,
+    filterSpec: specBody('etag', [filterOf('gpu_model'), filterOf('region')]),
+  })
   const { facets } = JSON.parse((await runCli(['facets', '-r', url])).stdout)
   t.deepEqual(facets.gpu.values, [{ value: 'H100', count: 3 }])
 })

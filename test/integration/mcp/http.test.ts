@@ -464,7 +464,7 @@ test('search_listings: 20 listings of three Registries take at most 2,560 bytes,
     t.regex(notice, /20 of 90 matching listings\. 70 more match: pass cursor to continue\./)
     t.regex(lines[0] ?? '', /^cursor: [\w-]+$/)
     t.is(lines.length, 21)
-    for (const line of lines.slice(1)) t.regex(line, /^[\da-f]{8}…\|8×.*\|\d\.\d+ USDC\/GPU·h\|"/)
+    for (const line of lines.slice(1)) t.regex(line, /^"?[\da-f]{8}"?…\|8×.*\|\d\.\d+ USDC\/GPU·h\|"/)
     t.true(Buffer.byteLength(text) <= 2560, `${Buffer.byteLength(text)}`)
   }
 })
@@ -569,7 +569,10 @@ test('agents: cheapest first, a ceiling, an overview and counts, over every sour
 
     const market = await agent.read('market_overview', { by: ['gpu_model'] })
     t.like(market.value, { complete: true, total: 4 })
-    t.regex(market.notice, /^Complete: \d of \d answered, oldest reading \d s\. 4 listings match\. /)
+    t.regex(
+      market.notice,
+      /^Complete: \d of \d answered, oldest reading \d s\. 4 listings match, with 6 GPUs in all\. /,
+    )
     t.like(market.value.prices[0], { symbol: 'USDC', offers: 3, least: '0.42', most: '3.5' })
     t.deepEqual(market.value.facets.gpu_model?.values.slice(0, 2), [
       { value: 'H200', count: 2 },
