@@ -1,5 +1,5 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import { type LookupFunction, Socket } from 'node:net'
 import { type PeerCertificate, TLSSocket } from 'node:tls'
 import { Agent, buildConnector } from 'undici'
 import { isPrivateAddress } from '../../domain/private-address.ts'
@@ -9,8 +9,11 @@ import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 /** Below the 5 s after which a Node server closes an idle connection. */
 const KEEP_ALIVE_MS = 4000
 
+/** Addresses of a name that one connection has the time to try. */
+const ATTEMPTS = 4
+
 /**
- * Checks private addresses in the URL and after DNS, so that the checked address is the one connected to.
+ * Begins with the address of a name that was tried last, which is the good one or the next to try. Checks private addresses in the URL and after DNS, so that the checked address is the one connected to.
  * @param onCertificate called with the end of a server's certificate, good or not, in ms since the Unix epoch
  */
 export function createAgent(
@@ -22,8 +25,15 @@ export function createAgent(
   lookup: LookupFunction,
   onCertificate: (endsAt: number) => void = () => {},
 ): Agent {
-  const allowed = allowPrivateAddresses ? lookup : publicOnly(lookup)
-  const connect = buildConnector({ timeout, allowH2: false, lookup: allowed })
+  const tried = new Map<string, string>()
+  const allowed = fromLastTried(allowPrivateAddresses ? lookup : publicOnly(lookup), tried)
+  const connect = buildConnector({
+    timeout,
+    allowH2: false,
+    lookup: allowed,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: Math.max(Math.floor(timeout / ATTEMPTS), MIN_ATTEMPT_MS),
+  })
   return new Agent({
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
@@ -39,6 +49,8 @@ export function createAgent(
           if (error === null) callback(null, connected)
           else callback(withDate(error, endsAt), null)
         })
+        if (socket instanceof Socket)
+          socket.on('connectionAttempt', (address) => tried.set(target.hostname, address))
         onPeerCertificate(socket, ({ valid_to }) => {
           endsAt = Date.parse(valid_to)
           if (Number.isFinite(endsAt)) onCertificate(endsAt)
@@ -46,6 +58,21 @@ export function createAgent(
       }
     },
   })
+}
+
+/** Node's least. */
+const MIN_ATTEMPT_MS = 10
+
+function fromLastTried(lookup: LookupFunction, tried: ReadonlyMap<string, string>): LookupFunction {
+  return (hostname, options, callback) =>
+    lookup(hostname, options, (error, result, family) => {
+      if (error !== null || !Array.isArray(result)) return callback(error, result, family)
+      const first = Math.max(
+        result.findIndex(({ address }) => address === tried.get(hostname)),
+        0,
+      )
+      callback(null, [...result.slice(first), ...result.slice(0, first)])
+    })
 }
 
 /** Node emits `secure` before it checks the certificate, and destroys the socket of one that is not good. */
