@@ -169,6 +169,7 @@ discovery_timeout = 5.0
 - \`REGISTRY_ADMIN_API_KEY\`, or a file named by \`REGISTRY_ADMIN_API_KEY_FILE\`: the admin key, for \`entrepot keys\`.
 - \`HOST\`, \`PORT\`: the address of the operator's own service, for \`entrepot keys\` without \`-r\`.
 - \`NO_COLOR\`, \`CI\`: no colour and no progress.
+- \`HTTP_PROXY\`, \`HTTPS_PROXY\`: not read; requests go straight to the Registries.
 
 ## Exit codes
 

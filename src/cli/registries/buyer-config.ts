@@ -86,8 +86,17 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
 }
 
 export function defaultFiles(env: Environment): string[] {
-  const base = join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'arkhai')
+  const base = join(env.XDG_CONFIG_HOME || join(env.HOME || homeFolder(), '.config'), 'arkhai')
   return [join(base, 'buyer.toml'), join(base, 'buyer.secrets.toml')]
+}
+
+/** A user without an entry in the system's list has none; containers take the root then. */
+function homeFolder(): string {
+  try {
+    return homedir()
+  } catch {
+    return '/'
+  }
 }
 
 type Table = { [name: string]: unknown }

@@ -1,6 +1,7 @@
 import { openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { ReadStream } from 'node:tty'
+import { decodeText } from '../../config/secret-files.ts'
 import { CliError, describeFileError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { readTypedLine } from '../output/typed-line.ts'
@@ -20,7 +21,7 @@ type PassphraseOptions = {
 export async function readPassphrase(terminal: Terminal, options: PassphraseOptions): Promise<string> {
   const { stdin, env } = terminal
   const file = env.ENTREPOT_KEY_PASSPHRASE_FILE
-  if (file) return readKeyFile(file, 'passphrase file', () => true)
+  if (file) return readTextFile(file, 'passphrase file', () => true).replace(/\r?\n$/, '')
   if (stdin.isTTY) return typed(stdin, (text) => terminal.stderr.write(text), options)
   if (!options.isStdinTaken) return firstLine(stdin)
   const tty = openTerminal()
@@ -34,13 +35,15 @@ export async function readPassphrase(terminal: Terminal, options: PassphraseOpti
 const MAX_KEY_FILE_BYTES = 64 * 1024
 
 /** Trimmed. @throws CliError 78 for a file that is missing, too large or, if `isSecret`, readable by others */
-export function readKeyFile(file: string, what: string, isSecret: (text: string) => boolean): string {
+export const readKeyFile = (...file: Parameters<typeof readTextFile>): string => readTextFile(...file).trim()
+
+function readTextFile(file: string, what: string, isSecret: (text: string) => boolean): string {
   try {
     const { size, mode } = statSync(file)
     if (size > MAX_KEY_FILE_BYTES) throw new Error(`larger than ${MAX_KEY_FILE_BYTES} bytes`)
-    const text = readFileSync(file, 'utf8').trim()
+    const text = decodeText(readFileSync(file))
     // A secret is only protected by its file's mode, which Windows lacks.
-    if (isSecret(text) && (mode & 0o077) !== 0 && process.platform !== 'win32')
+    if (isSecret(text.trim()) && (mode & 0o077) !== 0 && process.platform !== 'win32')
       throw new CliError(EXIT.badConfig, `${file} can be read by others than its owner: chmod 600 ${file}`)
     return text
   } catch (cause) {

@@ -6,7 +6,8 @@ import { nearMisses, urlProblem } from '../../../src/cli/registries/select-regis
 import { openRegistryClient } from '../../../src/context/buyer.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
 import { listen } from '../../helpers/listen.ts'
-import { runCli, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { runCli, runProcess, temporaryFile, temporaryFolder } from '../../helpers/run-cli.ts'
 import { AS_ALICE } from '../../helpers/seller.ts'
 
 test('buyer config: buyer.secrets.toml is merged deeply over buyer.toml', (t) => {
@@ -181,6 +182,19 @@ test.serial('timeouts: one that is longer than a timer of Node may be is no shor
   const config = temporaryFile(t, 'buyer.toml', '[registry]\ndiscovery_timeout = 3_000_000\n')
   const { code, stderr } = await runCli(['sources', '-r', url, '--config', config])
   t.is(code, 0, stderr)
+})
+
+test('a user without a home folder reads Registries that are named', async (t) => {
+  const { url } = await startRegistry(t)
+  const homeless = encodeURIComponent(
+    "import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module'; os.homedir = () => { throw new Error('uv_os_homedir') }; syncBuiltinESMExports()",
+  )
+  const env = { HOME: '', NODE_OPTIONS: `--import=data:text/javascript,${homeless}` }
+  const named = await runProcess(['listings', '-r', url], { env })
+  t.deepEqual([named.code, named.stdout], [0, '[]\n'])
+  const { code, stderr } = await runProcess(['publish', 'nowhere.yaml'], { env })
+  t.not(code, 0)
+  t.notRegex(stderr, /unexpected|homedir/)
 })
 
 test('client: a public Registry may not refer to a private address; a local one may', async (t) => {

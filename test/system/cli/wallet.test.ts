@@ -6,6 +6,7 @@ import test from 'ava'
 import { decryptKeystore, parseKeystore } from '../../../src/cli/signing/keystore.ts'
 import { openSellers } from '../../../src/cli/signing/seller-keys.ts'
 import { signOperation } from '../../../src/client/signed-write.ts'
+import { deadUrl } from '../../helpers/fake-registry.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import {
   BIN,
@@ -161,6 +162,20 @@ test.serial('wallet: a new keystore signs, is private and never replaces a file'
   t.is((await get(`/publishers?identifier=${address}`)).json().count, 1)
   const bare = await runCli(['wallet', 'address', '--json'], { env: terminal.env })
   t.is(JSON.parse(bare.stdout).address, '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')
+})
+
+test.serial('wallet: of the passphrase in a file only its line end is cut', async (t) => {
+  const file = join(temporaryFolder(t), 'seller.json')
+  t.is((await runCli(['wallet', 'new', file], { input: ' correct horse \n' })).code, 0)
+  const listing = temporaryFile(t, 'listing.json', '[{"listing_id":"a","offer_resource":{}}]')
+  const publishWith = async (passphrase: string) => {
+    const env = { ENTREPOT_KEY_PASSPHRASE_FILE: temporaryFile(t, 'passphrase', passphrase) }
+    return (await runCli(['publish', listing, '-r', deadUrl(), '--key-file', file], { env })).stderr
+  }
+  for (const text of [' correct horse \n', '\ufeff correct horse \r\n', ' correct horse '])
+    t.regex(await publishWith(text), /signed by 0x/, JSON.stringify(text))
+  for (const text of ['correct horse\n', ' correct horse \n\n'])
+    t.regex(await publishWith(text), /does not open/, JSON.stringify(text))
 })
 
 test.serial('wallet: a pipe of the passphrase that stays open does not keep the process', async (t) => {
