@@ -84,9 +84,7 @@ test.serial(
     const page = await openWatched(t, t.context.browser, `${url}/docs`)
     const route = page.locator('#getListings')
     t.true(
-      (await route.locator('.curl').textContent())?.includes(
-        `${url}/listings?gpu_model=H200&sort=price&limit=1`,
-      ),
+      (await route.locator('.curl').textContent())?.includes(`${url}/listings?gpu=H200&sort=price&limit=1`),
     )
     await route.getByLabel('GET').fill('listings')
     const tryIt = route.getByRole('button', { name: 'Try it' })
