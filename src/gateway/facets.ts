@@ -49,6 +49,8 @@ export type MergedFacets = Reports & {
   outliers: number
   /** Different publishers. */
   sellers: number
+  /** Sources behind gateways whose listings are copies. */
+  copies: readonly string[]
   areBoundsCurrent: () => boolean
   /** What the leading price leaves out. */
   countLeftOut: () => Promise<NotCounted>
@@ -92,7 +94,8 @@ export async function readFacets(
   const outliers = await inTurns(countOutliers(selected, { bounds, prices, tokens }), caller)
   const leastGpus = (group: string, key: PriceKey) =>
     countLeastGpus(selected, { group, key, bounds, prices, tokens })
-  const registries = await inTurns(countRegistries(selected), caller)
+  const copies = new Set<string>()
+  const registries = await inTurns(countRegistries(selected, copies), caller)
   const total = sum(selected, (one) => one.total)
   const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
   const reports = reportOutcomes(outcomes, new Map(), settings, query.explain)
@@ -115,6 +118,7 @@ export async function readFacets(
     prices: ranges,
     outliers: outliers.listings,
     sellers: new Set(selected.flatMap(({ selection }) => [...(selection?.sellers() ?? [])])).size,
+    copies: [...copies],
     areBoundsCurrent: bounds.isCurrent,
     countLeftOut: () =>
       inTurns(countLeftOut(selected, { prices: ranges, grouping: prices, bounds, settings }), caller),
@@ -192,15 +196,20 @@ function documentOf({ bytes: { buffer, byteOffset, byteLength } }: Item): JsonVa
   return parseJson(Buffer.from(buffer, byteOffset, byteLength).toString())
 }
 
-/** Listings by the qualified names of their sources: a gateway has listings of several. */
-function* countRegistries(selected: readonly SelectedSource[]): Generator<void, ReadonlyMap<string, number>> {
+/** Listings by the qualified names of their sources: a gateway has listings of several, and may have copies of some. */
+function* countRegistries(
+  selected: readonly SelectedSource[],
+  copies: Set<string>,
+): Generator<void, ReadonlyMap<string, number>> {
   const registries = new Map<string, number>()
   for (const { source, selection, total } of selected) {
     if (selection === null) continue
     if (source.mayRepeat !== true) addTo(registries, source.name, total)
     else
       for (const item of selection.items()) {
-        addTo(registries, qualifiedName(source.name, item), 1)
+        const name = qualifiedName(source.name, item)
+        addTo(registries, name, 1)
+        if (item.origin?.stale === true) copies.add(name)
         yield
       }
   }

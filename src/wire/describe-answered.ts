@@ -12,8 +12,9 @@ type Described = Pick<SourceNote, 'registry' | 'state'> & {
 /**
  * `1 of 2 answered · open-market: copy from 6 min ago`. Sources of upstream gateways do not count, and the gateway's own
  * Registry only where it reports some.
+ * @param behind sources behind gateways whose listings are copies
  */
-export function describeAnswered(sources: readonly Described[]): string {
+export function describeAnswered(sources: readonly Described[], behind: readonly string[] = []): string {
   const counted = countedSources(sources)
   const copies = counted
     .filter(({ state }) => hasAnswered(state) && state !== 'loaded')
@@ -21,7 +22,11 @@ export function describeAnswered(sources: readonly Described[]): string {
       typeof age === 'number' ? `${registry}: copy from ${formatAge(age)} ago` : `${registry}: copy`,
     )
   const answered = counted.filter(({ state }) => state === 'loaded').length
-  return [`${answered} of ${counted.length} answered`, ...copies].join(' · ')
+  return [
+    `${answered} of ${counted.length} answered`,
+    ...copies,
+    ...behind.map((name) => `${name}: copy`),
+  ].join(' · ')
 }
 
 export const haveAllAnswered = (sources: readonly Described[]): boolean =>

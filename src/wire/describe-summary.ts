@@ -14,6 +14,8 @@ type Described = {
   prices: readonly PriceRangeJson[]
   not_counted: NotCounted
   sources: readonly SourceReport[]
+  /** Sources behind gateways whose listings are copies. */
+  copies?: readonly string[]
   /** Whether there are private sources that the reader does not see, where the operator says so. */
   private_sources?: true | undefined
 }
@@ -23,14 +25,16 @@ type Described = {
  * answered, the oldest reading is 12 s old. Not counted: 2 prices of test networks.`
  */
 export function describeSummary(described: Described): string {
-  const { sources } = described
+  const { sources, copies = [] } = described
   const ages = sources.flatMap(({ age_seconds: age }) => age ?? [])
   const oldest = ages.length === 0 ? '' : `, the oldest reading is ${formatAge(Math.max(...ages))} old`
   const [lead, ...left] = describeCost(described)
   return [
     lead,
     // Of one source that answers there is nothing to say.
-    ...(sources.length === 1 && haveAllAnswered(sources) ? [] : [`${describeAnswered(sources)}${oldest}.`]),
+    ...(sources.length === 1 && haveAllAnswered(sources) && copies.length === 0
+      ? []
+      : [`${describeAnswered(sources, copies)}${oldest}.`]),
     ...sources.flatMap((source) => describeMissing(source) ?? []).map((missing) => `${missing}.`),
     ...left,
   ].join(' ')

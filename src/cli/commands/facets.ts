@@ -48,7 +48,7 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
       const outliers = answer.outliers || undefined
       const not_counted = answer.notCounted
       const counts = { total, total_is, gpus, sellers, outliers, not_counted, facets, prices }
-      const summary = describeSummary({ ...counts, sources })
+      const summary = describeSummary({ ...counts, sources, copies: answer.copies })
       await printData(
         terminal,
         options,

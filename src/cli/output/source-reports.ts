@@ -38,19 +38,19 @@ export function printFailures(
 export function printFreshness(
   terminal: Terminal,
   reports: readonly Report[],
-  items: readonly MergedItem[] = [],
+  { items = [], copies: counted = [] }: Freshness = {},
 ): void {
-  const copies = new Set(
-    items.flatMap((merged) =>
-      merged.item.origin?.stale ? [qualifiedName(merged.registry, merged.item)] : [],
-    ),
+  const shown = items.flatMap((merged) =>
+    merged.item.origin?.stale ? [qualifiedName(merged.registry, merged.item)] : [],
   )
+  const copies = new Set([...shown, ...counted])
   if (reports.length === 1 && copies.size === 0) return
   const ages = reports.flatMap(({ age_seconds: age }) => age ?? [])
   const oldest = ages.length === 0 ? '' : `, oldest reading ${formatAge(Math.max(...ages))} old`
-  const answered = [describeAnswered(reports), ...Array.from(copies, (name) => `${name}: copy`)].join(' · ')
-  printReport(terminal, `[registry] ${answered}${oldest}`)
+  printReport(terminal, `[registry] ${describeAnswered(reports, [...copies])}${oldest}`)
 }
+
+type Freshness = { items?: readonly MergedItem[]; copies?: readonly string[] }
 
 /** In place of an empty answer: what differs from the question in one thing, which is bold. */
 export function printNearMisses(

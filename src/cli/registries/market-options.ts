@@ -164,6 +164,7 @@ function readFilter(text: string): [name: string, value: string] {
 }
 
 type Answer = Parameters<typeof printBounds>[1] & {
+  copies?: readonly string[]
   sources: readonly Report[]
   nearMisses?: readonly NearMiss[] | undefined
 }
@@ -189,7 +190,7 @@ export async function askMarket<A extends Answer>(
   printSourceReports(terminal, reports)
   if (answer !== null) {
     printBounds(terminal, answer)
-    printFreshness(terminal, reports, answer.items)
+    printFreshness(terminal, reports, answer)
     printNearMisses(terminal, answer.nearMisses, selected.tokens)
   }
   if (answer?.total === 0 && filters.length > 0) {

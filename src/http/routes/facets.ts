@@ -96,7 +96,10 @@ async function readFacets(
   const outliers = answer.outliers || undefined
   const not_counted = answer.notCounted
   const private_sources = answer.hasPrivate ? true : undefined
-  const summary = describeSummary({ total, total_is, sellers, not_counted, prices, sources, private_sources })
+  const summary = describeSummary({
+    ...{ total, total_is, sellers, not_counted, prices, sources, private_sources },
+    copies: answer.copies,
+  })
   const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers, not_counted]))
   const beside = { unplaced, suggestions, warnings, private_sources }
   const head = { total, total_is, gpus, sellers, outliers, not_counted }

@@ -579,6 +579,18 @@ test.serial(
   },
 )
 
+test('facets: copies of a gateway and the oldest reading are named, as of listings', async (t) => {
+  const away = { registry: 'away', also_in: [], stale: true }
+  const items = [
+    listingText({ listing_id: 'well', _meta: { registry: 'well', also_in: [], stale: false } }),
+    listingText({ listing_id: 'copy', _meta: away }),
+  ]
+  const gateway = await startFake(t, { items, kind: 'gateway' })
+  const run = await runCli(['facets', '-r', gateway.url, '--table'])
+  t.regex(run.stderr, /^\[registry\] 1 of 1 answered · http.*\/away: copy, oldest reading \d+ s old$/m)
+  t.regex(run.stdout, /1 of 1 answered · http.*\/away: copy, the oldest reading is \d+ s old\./)
+})
+
 test.serial('listings: in place of nothing, the closest listings with what differs', async (t) => {
   const { url } = await startRegistry(t)
   await publish(url, ALICE, VM_EXAMPLES[0]!)
