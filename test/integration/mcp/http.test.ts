@@ -571,7 +571,7 @@ test('agents: cheapest first, a ceiling, an overview and counts, over every sour
     t.like(market.value, { complete: true, total: 4 })
     t.regex(
       market.notice,
-      /^Complete: \d of \d answered, oldest reading \d s\. 4 listings match, with 6 GPUs in all\. /,
+      /^Complete: \d of \d answered, oldest reading \d+ s\. 4 listings match, with 6 GPUs in all\. /,
     )
     t.like(market.value.prices[0], { symbol: 'USDC', offers: 3, least: '0.42', most: '3.5' })
     t.deepEqual(market.value.facets.gpu_model?.values.slice(0, 2), [

@@ -34,7 +34,7 @@ test.serial('stdio: tools answer from the configured Registries, with exact list
   const found = await agent.read('search_listings')
   t.is(found.value.items.length, 2)
   t.true(found.json.includes(`${odd.slice(0, -1)},"_meta":{"registry":"${other.url}"`))
-  t.regex(found.notice, /^Complete: 2 of 2 answered, oldest reading \d s\. 2 of 2/)
+  t.regex(found.notice, /^Complete: 2 of 2 answered, oldest reading \d+ s\. 2 of 2/)
   const filtered = await agent.read('search_listings', { filters: { gpu_model: 'H200' } })
   t.deepEqual(
     filtered.value.items.map(({ listing_id }) => listing_id),
