@@ -134,7 +134,7 @@ export async function suggestValues(
 const MIN_BEGINNING = 6
 const MAX_PUBLISHERS = 3
 
-/** For a publisher who is named by the beginning of an address, as in `0x0f26…` or `0x0f26…3d2a`: those of what matches otherwise. */
+/** Where a publisher is the beginning of an address, as in `0x0f26…` or `0x0f26…3d2a`: such publishers of what matches otherwise. */
 export async function suggestPublishers(
   settings: MergeSettings,
   { query }: Pick<Asked, 'query'>,

@@ -65,7 +65,10 @@ export function presentationOf(
     lifecycle: {
       advertised: { status: isOpen ? 'current' : 'complete', label: textAt(listing, 'status') ?? 'unknown' },
       proposed: UNSEEN,
-      countered: mode === 'listed' ? { status: 'not-applicable', label: 'the price is as listed' } : UNSEEN,
+      countered:
+        storefront.negotiates === false
+          ? { status: 'not-applicable', label: 'the price is as listed' }
+          : UNSEEN,
       agreed: UNSEEN,
       settled: UNSEEN,
       fulfilled: UNSEEN,

@@ -33,8 +33,9 @@ export type RateLimit = (
 ) => Promise<Record<string, string>> | null
 
 /**
- * Counts by API key, else by client address; on the signed line by principal, where that has a limit. Rejects with
- * `rate_limited` (429) over the limit.
+ * Counts by API key, else by client address; on the signed line by principal, where that has a limit: key and
+ * address of its writes are counted before, by `createUnverifiedLimit`. Rejects with `rate_limited` (429) over the
+ * limit.
  */
 export const createRateLimit =
   (limiter: Limiter, clientAddress: (request: IncomingMessage) => string): RateLimit =>

@@ -89,17 +89,14 @@ async function readFacets(
   const query = await readMarketQuery(market, { ...parameters, texts: { ...texts, sort: '' } }, request, true)
   const by = { by: readNames(texts.by) ?? [], pricesBy: texts.prices_by || null }
   const answer = await market.facets({ ...query, ...by }, request)
-  const { total, isTotalExact, gpus, sellers, facets, prices, complete, sources, unplaced, isCurrent } =
-    answer
-  const { suggestions, warnings } = answer
-  const total_is = isTotalExact ? undefined : 'at_most'
+  const { total, isTotalExact, gpus, sellers, facets, prices, complete, sources, isCurrent } = answer
+  const { copies, unplaced, suggestions, warnings } = answer
+  const total_is = isTotalExact ? undefined : ('at_most' as const)
   const outliers = answer.outliers || undefined
   const not_counted = answer.notCounted
-  const private_sources = answer.hasPrivate ? true : undefined
-  const summary = describeSummary({
-    ...{ total, total_is, sellers, not_counted, prices, sources, private_sources },
-    copies: answer.copies,
-  })
+  const private_sources = answer.hasPrivate ? (true as const) : undefined
+  const counted = { total, total_is, sellers, not_counted, prices, sources, private_sources, copies }
+  const summary = describeSummary(counted)
   const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers, not_counted]))
   const beside = { unplaced, suggestions, warnings, private_sources }
   const head = { total, total_is, gpus, sellers, outliers, not_counted }

@@ -60,19 +60,15 @@ export function verifySigned(options: Verification | null): Middleware {
 
 /** Reserves the request id of a write that has passed its gate: a refused one leaves nothing in the store. */
 export function beginSignedWrite(options: Verification | null): Middleware {
-  return async ({ state }, next) => {
+  const writes = options?.writes ?? null
+  return ({ state }, next) => {
     const request = state.signed?.request
-    if (
-      request !== undefined &&
-      state.route.gate === 'write' &&
-      options !== null &&
-      options.writes !== null
-    ) {
-      const { writer, recorded } = await beginWrite(request, options.writes)
+    if (request === undefined || writes === null || state.route.gate !== 'write') return next()
+    return beginWrite(request, writes).then(({ writer, recorded }) => {
       state.signed = { request, writer }
       if (recorded !== null) state.recorded = recorded
-    }
-    await next()
+      return next()
+    })
   }
 }
 
