@@ -13,7 +13,8 @@ const KEEP_ALIVE_MS = 4000
 const ATTEMPTS = 4
 
 /**
- * Begins with the address of a name that was tried last, which is the good one or the next to try. Checks private addresses in the URL and after DNS, so that the checked address is the one connected to.
+ * Begins with the address of a name that was tried last, which is the good one or the next to try. Checks private
+ * addresses in the URL and after DNS, so that the checked address is the one connected to.
  * @param onCertificate called with the end of a server's certificate, good or not, in ms since the Unix epoch
  */
 export function createAgent(
