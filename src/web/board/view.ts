@@ -1,6 +1,6 @@
 import { writeSet } from '../../filter-spec/literals.ts'
 import { setFormOf } from '../../filter-spec/operations/operations.ts'
-import { isDerivedName } from '../../vocabulary/names.ts'
+import { comparesPrices, isDerivedName } from '../../vocabulary/names.ts'
 import { readChoices } from './filters/controls.ts'
 
 /** The address holds all of it, so that a view can be shared. */
@@ -33,8 +33,8 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   const page = Number(fragment.get('page'))
   const order = fragment.get('order')
   return {
-    query: joinRepeats([...new URLSearchParams(search)]).filter(([name, value]) =>
-      belongsToView(name, value),
+    query: withUsualOrder(
+      joinRepeats([...new URLSearchParams(search)]).filter(([name, value]) => belongsToView(name, value)),
     ),
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
     order: order ? { by: order.replace(/^-/, ''), isDescending: order.startsWith('-') } : null,
@@ -42,6 +42,10 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
     compared: fragment.getAll('compare').slice(0, MAX_COMPARED).map(readCompared),
   }
 }
+
+/** Cheapest first where prices are compared, unless the address names an order. */
+export const withUsualOrder = (query: Query): Query =>
+  parameterOf(query, 'sort') === null && comparesPrices(query) ? [...query, ['sort', 'price']] : query
 
 /** Repeats of a derived filter are a set, as at the gateway. Of other parameters the last one counts. */
 const joinRepeats = (pairs: Query): Query =>

@@ -72,7 +72,14 @@ test('view: the address holds all of it', (t) => {
     ['gpu', 'in:[A100,L4,T4,T4G]'],
     ['region', 'b'],
     ['country', 'DE'],
+    ['sort', 'price'],
   ])
+  const named = new URL('http://g/?gpu=A100&sort=newest')
+  t.deepEqual(
+    readView(named).query[1],
+    ['sort', 'newest'],
+    'the order of a model is by price, but where it is named',
+  )
   t.deepEqual(withValue([...view.query, ['strict.region', 'true']], 'region', null), [['status', '']])
   t.deepEqual(withValue(view.query, 'region', 'c')[0], ['region', 'c'])
 })
