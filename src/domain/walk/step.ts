@@ -137,9 +137,9 @@ function stepBack<Page extends WalkPage>(walk: Walk<Page>, page: Page): Step<Pag
 }
 
 function restart<Page extends WalkPage>(walk: Walk<Page>): Step<Page> {
-  const { rules, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips } = walk
+  const { rules, lastOffset, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips } = walk
   const top = beginWalk<Page>(rules, { offset: 0, isFromTop: true })
-  const kept = { maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips }
+  const kept = { lastOffset, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips }
   return { ...goOn({ ...top, ...kept }), isRestart: true }
 }
 
@@ -157,7 +157,7 @@ function afterFailure<Page extends WalkPage>(
   if (resume !== undefined)
     return error.reason === 'too_large' ? divide(walk, request, error) : { walk, next: error }
   if (isDividing || skipped !== null) return divide(walk, request, error)
-  const offsets = lastOffset === undefined ? [offset, offset + limit] : [lastOffset, 0]
+  const offsets = lastOffset === undefined ? [offset, offset + limit, offset + (limit >> 1)] : [lastOffset, 0]
   return goOn({ ...walk, probe: { kind: 'outage', offsets, request, error } })
 }
 
