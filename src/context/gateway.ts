@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import type { ChangeFeed } from '../gateway/changes/change-feed.ts'
@@ -117,17 +116,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-function specSource({ spec, status }: Upstream): SpecSource {
+function specSource({ spec }: Upstream): SpecSource {
   let isLoaded = false
   void spec.loaded.then(() => {
     isLoaded = true
   })
-  return {
-    ...spec,
-    load: () => (isLoaded ? null : spec.loaded),
-    failure: () => {
-      const { lastError } = status()
-      return lastError && new SourceError(lastError.reason, `${spec.name}: its filter spec is not known`)
-    },
-  }
+  return { ...spec, load: () => (isLoaded ? null : spec.loaded) }
 }

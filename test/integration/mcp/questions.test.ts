@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt, agentOver } from '../../helpers/agent.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
 import { LIVE, startFake, startPatientGateway, startUnchecked, whenReady } from '../../helpers/gateway.ts'
 import { send } from '../../helpers/registry.ts'
@@ -463,6 +464,12 @@ test('agents: what is away, old or too large is in the first sentence', async (t
 test('agents: a Registry without a filter spec answers, and declares no filters', async (t) => {
   const fake = await startFake(t, { items: [SHARED] })
   const { url } = await startPatientGateway(t, [upstream('bare', fake.url)])
+  // A failure of the past is no reason to call it away.
+  fake.script = [{ kind: 'status', status: 503 }]
+  const { length } = fake.requests
+  const ask = () => fetch(`${url}/listings`, { headers: { 'cache-control': 'no-cache' } })
+  await eventually('asked again', () => ask().then(() => fake.requests.length > length))
+  fake.script = []
   for (const agent of [await agentAt(t, url), await agentOver(t, ['-r', fake.url])]) {
     const { notice } = await agent.call('describe_filters')
     t.regex(
