@@ -99,7 +99,7 @@ export function Results(props: ResultsProps) {
       }
     </div>
     ${rows.length === 0 && !isLoading && html`<${NearMisses} ...${{ tokens, navigation }} misses=${hints.nearMisses} />`}
-    ${rows.length > 0 && html`<${Pager} ...${{ listings, page, lastPage, onTurn: turnTo }} />`}
+    ${rows.length > 0 && html`<${Pager} ...${{ listings, sorting, page, lastPage, onTurn: turnTo }} />`}
   </section>`
 }
 
@@ -124,11 +124,7 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
         onChange=${(name: string) => go(sortOf(name, sorting).change ?? {}, 'sort')}
       />
     </label>
-    ${
-      sorting.isWhole
-        ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`
-        : html`<span class="hint">${sortHint(sorting)}</span>`
-    }`
+    ${sorting.isWhole && html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`}`
 }
 
 /** That none matches is certain only if every source answered. */
@@ -154,13 +150,14 @@ function countWords(listings: Listings): string {
 
 type PagerProps = {
   listings: Listings
+  sorting: Sorting
   page: number
   lastPage: number
   onTurn: (page: number) => void
 }
 
 /** A button that has nothing to do keeps the focus. */
-function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
+function Pager({ listings, sorting, page, lastPage, onTurn }: PagerProps) {
   const { rows, total, isTotalExact, phase, isWhole, loadUntil } = listings
   const start = (page - 1) * PAGE_ROWS
   const end = Math.min(rows.length, start + PAGE_ROWS)
@@ -179,6 +176,7 @@ function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
         ${phase === 'loading' ? `Loading ${number(rows.length)} of ${number(Math.min(total ?? 0, MAX_ROWS))}…` : loadAll}
       </button>`
     }
+    ${!isWhole && html`<span class="hint">${sortHint(sorting)}</span>`}
     ${
       !isWhole &&
       rows.length >= MAX_ROWS &&

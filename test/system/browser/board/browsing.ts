@@ -16,7 +16,7 @@ test.serial('board: values narrow, steps back are few, Back never reopens a shee
   const shared = rowsOf(page).filter({ hasText: '4 × H200' })
   t.regex(
     (await shared.textContent()) ?? '',
-    /30,864,197,253,086\.4198 USDC\/GPU·h.*4 × H200.*versions differ.*east also in west/s,
+    /30,864,197,253,087 USDC\/GPU·h.*4 × H200.*versions differ.*east also in west/s,
   )
 
   for (const model of ['A100', 'H200'])
