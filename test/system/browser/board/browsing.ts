@@ -148,6 +148,7 @@ test.serial('board: a shared address opens the same view and sheet', async (t) =
   const sheet = page.getByRole('dialog')
   await sheet.waitFor()
   t.regex((await sheet.textContent()) ?? '', new RegExp(BOB.address, 'i'))
+  await sheet.getByText(/^2 open listings since 20[\d-]{8}, in west \(2\)$/).waitFor()
   await waitForCount(page, '3 listings')
   await page.keyboard.press('Escape')
   await page.waitForURL(({ hash }) => hash === '')
