@@ -297,6 +297,7 @@ test.serial('operator page: names a wrong key and closed admin routes', async (t
 
   const closed = await startRegistry(t)
   const other = await openPage(t, closed.url)
+  await other.getByText('set it and start again: nothing opens this page before.').waitFor()
   await unlock(other)
   await other.getByText(/REGISTRY_ADMIN_API_KEY not set/).waitFor()
 })

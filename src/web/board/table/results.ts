@@ -8,6 +8,7 @@ import { SelectBox } from '../../common/select-box.ts'
 import { TimeAgo } from '../../common/time.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
+import { registryUrl } from '../commands.ts'
 import type { ListingView } from '../listing-view.ts'
 import type { Navigation } from '../navigation.ts'
 import { Waiting } from '../sources.ts'
@@ -16,7 +17,7 @@ import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
 import type { Progress } from '../state/progress.ts'
-import { parameterOf } from '../view.ts'
+import { filtersOf, parameterOf, type Query } from '../view.ts'
 import { listingsCsv } from './columns.ts'
 import { AgentCopy, Facts, Sentence } from './facts-line.ts'
 import { HintLines } from './hint-lines.ts'
@@ -98,6 +99,7 @@ export function Results(props: ResultsProps) {
         />`
       }
     </div>
+    ${isEmptyMarket(listings, view.query) && html`<${FirstListing} sources=${sources} />`}
     ${rows.length === 0 && !isLoading && html`<${NearMisses} ...${{ tokens, navigation }} misses=${hints.nearMisses} />`}
     ${rows.length > 0 && html`<${Pager} ...${{ listings, sorting, page, lastPage, onTurn: turnTo }} />`}
   </section>`
@@ -126,6 +128,15 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
     </label>
     ${sorting.isWhole && html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`}`
 }
+
+const isEmptyMarket = ({ total, isComplete, isPrevious, error }: Listings, query: Query): boolean =>
+  total === 0 && isComplete && !isPrevious && error === null && filtersOf(query).length === 0
+
+/** What to do in an empty market that takes listings: a gateway over others may have no Registry of its own. */
+const FirstListing = ({ sources }: Pick<Listings, 'sources'>) =>
+  (sources === null || sources.some(({ mode }) => mode === 'local')) &&
+  html`<p>Nothing is published yet. <code>entrepot publish FILE -r ${registryUrl(new URL('.', location.href).href)}</code> publishes listings,
+    and <code>entrepot init</code> writes an example of such a file.</p>`
 
 /** That none matches is certain only if every source answered. */
 function countWords(listings: Listings): string {

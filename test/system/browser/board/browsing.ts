@@ -192,6 +192,7 @@ test.serial('board: a key opens private sources and stays in its tab', async (t)
   const requested: string[] = []
   page.on('request', (request) => requested.push(request.url()))
   await page.getByRole('alert').getByText('API key required').waitFor()
+  await page.getByRole('alert').getByText('Enter a key above, or ask the operator for one').waitFor()
   for (const key of ['another-key', 'a-reader-key']) {
     await page.getByLabel('API key').fill(key)
     await page.keyboard.press('Enter')
