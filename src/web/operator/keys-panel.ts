@@ -160,28 +160,31 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     if (isCreated) setName((current) => (current === name ? '' : current))
   }
   return html`<form class="row" onSubmit=${submit}>
-    <label for="key-name">Name</label>
-    <input
-      id="key-name"
-      name="name"
-      maxlength="128"
-      autocomplete="off"
-      value=${name}
-      aria-invalid=${problem !== ''}
-      aria-describedby="key-name-hint"
-      onInput=${type}
-    />
-    <label for="key-rights">Access</label>
-    <select id="key-rights" value=${chosen} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => setChosen(currentTarget.value)}>
-      ${[...KEY_SCOPES, ...KEY_ROLES].map((one) => html`<option value=${one}>${RIGHTS_NAMES[one]}</option>`)}
-    </select>
-    <label for="key-view">View</label>
-    <input id="key-view" name="view" autocomplete="off" placeholder="of [access] keys" disabled=${role !== undefined} />
-    <label for="key-days">Expires</label>
-    <select id="key-days" name="days">
-      <option value="0">never</option>
-      ${EXPIRY_DAYS.map((days) => html`<option value=${days}>in ${days} days</option>`)}
-    </select>
+    <label class="row">Name
+      <input
+        name="name"
+        maxlength="128"
+        autocomplete="off"
+        value=${name}
+        aria-invalid=${problem !== ''}
+        aria-describedby="key-name-hint"
+        onInput=${type}
+      />
+    </label>
+    <label class="row">Access
+      <select value=${chosen} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => setChosen(currentTarget.value)}>
+        ${[...KEY_SCOPES, ...KEY_ROLES].map((one) => html`<option value=${one}>${RIGHTS_NAMES[one]}</option>`)}
+      </select>
+    </label>
+    <label class="row">View
+      <input name="view" autocomplete="off" placeholder="of [access] keys" disabled=${role !== undefined} />
+    </label>
+    <label class="row">Expires
+      <select name="days">
+        <option value="0">never</option>
+        ${EXPIRY_DAYS.map((days) => html`<option value=${days}>in ${days} days</option>`)}
+      </select>
+    </label>
     <button type="submit" aria-disabled=${isBusy ? 'true' : undefined}>Create key</button>
     <span id="key-name-hint" role="alert" class=${problem === '' ? 'hint' : 'fault'}>
       ${problem || (names.has(name.trim()) ? SAME_NAME : '')}
