@@ -60,21 +60,15 @@ export async function sellerOffers(
   if (publisher === null) return null
   const { discoveryTimeoutMs: ms, tokens } = selected
   const market = openBuyerMarket(client, selected, { deadlines: { registryMs: ms, overallMs: ms } })
-  const query = readQuestion({ publisher }, { filters: [], tokens })
+  const query = { ...readQuestion({}, { filters: [], tokens }), publisher }
   const askAt = (offset: number) =>
     settle(market.page({ ...query, limit: 1, offset, suggests: false }, COMMAND))
   const { answer } = await askAt(0)
   if (answer === null) return null
   const { total, isTotalExact: isExact, complete, sources } = answer
-  const last = total > 1 && total <= MAX_SELLER_DEPTH ? (await askAt(total - 1)).answer : answer
-  const oldest = total > MAX_SELLER_DEPTH ? undefined : last?.items[0]
-  return {
-    total,
-    isExact,
-    complete,
-    sources,
-    oldest: oldest ? textAt(readListing(oldest.item), 'created_at') : null,
-  }
+  const [last] = total > MAX_SELLER_DEPTH ? [] : ((await askAt(Math.max(0, total - 1))).answer?.items ?? [])
+  const oldest = last === undefined ? null : textAt(readListing(last.item), 'created_at')
+  return { total, isExact, complete, sources, oldest }
 }
 
 const SEARCH_MS = 10_000
