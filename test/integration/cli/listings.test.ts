@@ -654,6 +654,13 @@ test.serial('review, listing, facets: --table prints for people in a pipe, too',
     await shown('review', machine!.listing_id),
     /^prices:\n {2}- \d+\.\d\d test USDC\/GPU·h\n.*longest_rent: \d+ day/ms,
   )
+  const older = listingText({ publisher_id: 1, created_at: '2026-11-02T10:00:00', listing_id: 'older' })
+  const far = await startFake(t, { items: [older], publishers: [[1, ALICE.address]] })
+  const both = await runCli(['listing', machine!.listing_id, '-r', `${url},${far.url}`, '--table'])
+  t.true(
+    both.stderr.includes(`[seller] 2 open listings since 2026-11-02, in ${url} (1), ${far.url} (1)\n`),
+    both.stderr,
+  )
   t.regex(await shown('listing', machine!.listing_id), /USDC\/GPU·h {2}up to \d+ days? {2}published /)
   t.regex(
     await shown('facets'),

@@ -238,7 +238,8 @@ withTerminal('terminal: 80 columns have whole ids, prices and their tokens', asy
   const run = async (...args: string[]): Promise<string> =>
     stripVTControlCharacters((await runInTerminal([...args, '-r', own.url], { columns: 80, env })).stdout)
   const table = await run('listings', '--sort', 'price')
-  t.regex(table, new RegExp(`^${UUID} +2\\.10 USDC/GPU·h +H200 +8\\r?$`, 'm'))
+  t.regex(table, /^ID +USDC\/GPU·h +GPU/m)
+  t.regex(table, new RegExp(`^${UUID} +2\\.10 +H200 +8\\r?$`, 'm'))
   t.regex(table, /^odd +10,000 units of 0x9fe4…a6e… +L4/m)
   t.true(
     table.split(/\r?\n/).every((line) => line.startsWith('[') || line.length <= 80),

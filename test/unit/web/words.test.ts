@@ -130,7 +130,7 @@ test('prices: the compared option is shown, else the lowest in the first known t
   t.is(shownOption(rowOf({ accepted_escrows: [escrow('base', '0xa', '-1')] }), TOKENS), null)
 })
 
-test('prices: amounts have two decimal places at least, and are rounded up', (t) => {
+test('prices: amounts have two decimal places at least, four digits at most in tables, and are rounded up', (t) => {
   const amounts = {
     '16': '16.00',
     '2.1': '2.10',
@@ -142,7 +142,17 @@ test('prices: amounts have two decimal places at least, and are rounded up', (t)
   for (const [amount, shown] of Object.entries(amounts)) t.is(readableAmount(amount, true), shown, amount)
   t.is(readableAmount('350000', false), '350,000')
   t.is(shortAmount('9'.repeat(40)), '≈ 1.00e+40')
-  t.is(shortAmount('1,234.50'), '1,234.50')
+  const inTables = {
+    '2.10': '2.10',
+    '1.8025': '1.803',
+    '99.995': '100.0',
+    '1,234.50': '1,235',
+    '30,864.4198': '30,865',
+    '0.123451': '0.1235',
+    '0.000001': '0.000001',
+    '350,000': '350,000',
+  }
+  for (const [amount, shown] of Object.entries(inTables)) t.is(shortAmount(amount), shown, amount)
 })
 
 test('order: a click orders a whole page by any column, the next one turns it', (t) => {
