@@ -81,46 +81,6 @@ test('client: a walk without all sources ends in an error that names the missing
   t.false((await client.facets({ by: 'registry' })).complete)
 })
 
-test('client: an answer that is not a whole page is an error, not an end', async (t) => {
-  const page = '{"items":[],"count":0,"total_after_filter":0'
-  for (const [body, message] of [
-    ['<html>login</html>', /HTTP 200: not a Registry's answer/],
-    ['[]', /HTTP 200: not a Registry's answer/],
-    ['{"total_after_filter":0}', /not a list of listings/],
-    ['{"items":[]}', /not a list of listings/],
-    ['{"items":[{}],"total_after_filter":1}', /not a list of listings/],
-    [`${page},"sources":[]}`, /not complete/],
-    [`${page},"complete":"yes","sources":[]}`, /not complete/],
-    [`${page},"complete":true,"sources":[],"next_cursor":"again"}`, /100 pages in a row/],
-  ] as const) {
-    const { url } = await startFake(t, { script: [{ kind: 'body', body }] })
-    await t.throwsAsync(Array.fromAsync(createClient({ url }).listings()), { message }, body)
-  }
-})
-
-test('client: pages of a Registry that leave a gap, or repeat, are not complete', async (t) => {
-  const texts = listingTexts('a', 30)
-  const page = (from: number, to: number, total: number): Behaviour => {
-    const items = texts.slice(from, to)
-    return {
-      kind: 'body',
-      body: `{"items":[${items}],"count":${items.length},"total_after_filter":${total}}`,
-    }
-  }
-  for (const [name, isComplete, ...script] of [
-    ['4 of 30 were removed, which the overlap covers', true, page(0, 20, 30), page(14, 30, 26)],
-    ['`offset` is ignored', false, page(0, 20, 30), page(0, 20, 30)],
-    ['the second page is empty', false, page(0, 20, 30), page(30, 30, 30)],
-    ['the first page is empty', false, page(0, 0, 30)],
-    ['a small page, then an empty one', false, page(0, 1, 30), page(30, 30, 30)],
-  ] as const) {
-    const { url } = await startFake(t, { script })
-    const walk = Array.fromAsync(createClient({ url }).listings())
-    if (isComplete) t.is((await walk).length, 30, name)
-    else await t.throwsAsync(walk, { instanceOf: IncompleteError }, name)
-  }
-})
-
 test('client: a page of a Registry that leaves a gap is read again from further back', async (t) => {
   const items = listingTexts('a', 450)
   const fake = await startFake(t, { items })
