@@ -115,6 +115,47 @@ test('publish: what looks like a mistake is refused with its line and what may b
   t.regex(asIs.stderr, /warning: .*l\.yaml:8: gpu-1: .*did you mean base\?/)
 })
 
+const VALUE = ', value: "16800000" }'
+const priced = (price: string, { rate = ' }' } = {}) => `${listingWith(rate, VALUE)}  price: ${price}\n`
+
+test('publish: a price in words is the value of the escrows in its token and unit that have none', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const publish = (yaml: string) =>
+    runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '-r', url], { env: AS_ALICE })
+  for (const [price, value] of [
+    ['2.10 USDC per GPU-hour', '16800000'],
+    ['16.80 usdc per hour', '16800000'],
+    ['"2 USDC per GPU-hour"', '16000000'],
+    ['1.000001 USDC per hour', '1000001'],
+  ] as const) {
+    const { code, stderr } = await publish(priced(price))
+    t.is(code, 0, stderr)
+    const { listing } = (await get('/listings/gpu-1')).json() as { listing: { accepted_escrows: unknown[] } }
+    t.like(listing.accepted_escrows, [{ rates: [{ field: 'amount', per: 'hour', value }] }])
+    t.false('price' in listing)
+  }
+  const form = "price must be as in '2.10 USDC per GPU-hour' or '16.80 USDC per hour'"
+  const noPlace = (symbol: string, per: string) =>
+    `price has no place: no escrow in ${symbol} has a rate per ${per} without a value; write rates: [{ field: amount, per: ${per} }]`
+  for (const [yaml, message] of [
+    [priced('2.10'), form],
+    [priced('2,10 USDC per GPU-hour'), form],
+    [priced('2.10 EURC per GPU-hour'), noPlace('EURC', 'hour')],
+    [priced('2.10 USDC per GPU-day'), noPlace('USDC', 'day')],
+    [priced('2.10 USDC per GPU-hour', { rate: VALUE }), noPlace('USDC', 'hour')],
+    [priced('0.0000001 USDC per hour'), 'price has more than the 6 decimal places of USDC'],
+    [
+      priced('2.10 USDC per GPU-hour').replace('    gpu_count: 8\n', ''),
+      'price is of one GPU, and offer_resource has no gpu_count',
+    ],
+  ] as const) {
+    const { code, stderr } = await publish(yaml)
+    t.is(code, 65, stderr)
+    t.regex(stderr, /l\.yaml:1[23]: gpu-1: /)
+    t.true(stderr.includes(message), stderr)
+  }
+})
+
 test('validate: a seller sees how buyers read model, place and price, and the same mistakes', async (t) => {
   const { url } = await startRegistry(t)
   const yaml = [
