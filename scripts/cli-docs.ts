@@ -105,7 +105,7 @@ A wallet has one storefront: that of the last listing of a file. After five fail
 that it refuses for its content is no such failure. A Registry with a write gate needs a key under \`[registry.auth]\`.
 
 \`publish\` and \`sync\` send nothing while a listing does not fit the listing shape of a Registry, or looks like a mistake: a name
-that resembles a known one (a member, model, place, unit, chain or token), a value that is no whole number, a chain that the Registry
+that resembles a known one (a member, model, place, unit, chain or token), a value that is no whole number, an address without 40 digits, a chain that the Registry
 does not know, a price below 1 % of the median of its model there. Each is printed with its line and what may be meant, and the exit code
 is 65. What is merely unknown is a warning. \`--as-is\` publishes the file as it is; to publish only some members of a listing that the
 Registry has already, it is needed, too. \`validate\` checks the same. Before anything is sent, the prices are printed as buyers read

@@ -276,15 +276,15 @@ function readDraft(bytes: Buffer, place: string, { placeOf, tokens }: Reading): 
   const value = parseJson(bytes.toString('utf8'))
   if (!isJsonObject(value)) throw badData(`${place}: a listing must be an object`)
   const listingId = readListingId(value, place)
-  requireStatus(value.status ?? null, `${place} (${listingId})`)
+  const lineOf = (name: string) => `${placeOf(name)}: ${listingId}`
+  requireStatus(value.status ?? null, lineOf('status'))
   const storefrontUrl = value.storefront_url ?? null
   if (storefrontUrl !== null && typeof storefrontUrl !== 'string')
-    throw badData(`${place} (${listingId}): storefront_url must be a string`)
+    throw badData(`${lineOf('storefront_url')}: storefront_url must be a string`)
   const members = new Map(
     objectMembers(bytes).map(({ name, value: { start, end } }) => [name, bytes.toString('utf8', start, end)]),
   )
-  if (members.delete('price'))
-    members.set('accepted_escrows', pricedEscrows(value, tokens, `${placeOf('price')}: ${listingId}`))
+  if (members.delete('price')) members.set('accepted_escrows', pricedEscrows(value, tokens, lineOf('price')))
   const ignored = [...members.keys()].filter((name) => !PUBLISHED.has(name) && !READ_ONLY.has(name))
   for (const name of members.keys()) if (!PUBLISHED.has(name)) members.delete(name)
   return { listingId, storefrontUrl, members, ignored, placeOf }
