@@ -70,6 +70,18 @@ test('signed reads: the items of the plain line, signed, with who publishes them
   t.regex(plain.headers.get('vary') ?? '', /X-Market-Signature-Version/)
 })
 
+test('signed reads: wrong filters are 400, whether the publisher is known or not', async (t) => {
+  const { url } = await startFake(t, { items: [] })
+  const unknown = `publisher_scheme=eip191&publisher_identifier=0x${'1'.repeat(40)}`
+  for (const toml of ['', patientToml([{ name: 'up', url }])]) {
+    const registry = await startRegistry(t, { toml, environment: authorityEnvironment(t) })
+    const read = (path: string) => readSigned(registry.url, path)
+    t.like(await read(`/listings?${unknown}`), { status: 200, body: { items: [], total_after_filter: 0 } })
+    for (const wrong of ['banana=1', 'gpu_count_min=lots', 'strict.banana=true'])
+      t.is((await read(`/listings?${unknown}&${wrong}`)).status, 400, wrong)
+  }
+})
+
 test('signed reads: each id once over several pages, in totals and facets', async (t) => {
   for (const mode of ['live', 'snapshot']) {
     const { read, get } = await start(t, {}, mode)
