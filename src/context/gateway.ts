@@ -30,7 +30,7 @@ export function createLocal(
     replica,
     filters,
   }: { config: Config; spec: FilterSpec; replica: Replica; filters: readonly Filter[] },
-  now: () => number,
+  clock: Clock,
 ): LocalRegistry {
   const { name, enabled } = config.registry
   if (!enabled) return null
@@ -39,7 +39,7 @@ export function createLocal(
     visibility: 'public',
     mode: 'local',
     priority: 0,
-    ...localSource({ name, now }, replica, filters),
+    ...localSource({ name, clock }, replica, filters),
     storefrontOf: (publisher, within) => storefrontInView(replica.projection, publisher, { name, ...within }),
   }
   return { source, status: localStatus(name, spec, replica) }

@@ -3,7 +3,7 @@ import { suggestName } from '../../domain/nearest-name.ts'
 import { type ListingProblem, paymentProblems } from '../../domain/price/payment-problems.ts'
 import { countedSizes, formatAmount, lowestPrices } from '../../domain/price/price-key.ts'
 import { LEAST_PUBLISHERS, OUTLIER_PART } from '../../gateway/by-price/price-bounds.ts'
-import { type JsonValue, parseJson, textAt } from '../../json/value.ts'
+import { type JsonValue, listAt, parseJson, textAt } from '../../json/value.ts'
 import { misspeltModel } from '../../vocabulary/gpus/read-gpu-value.ts'
 import type { Meaning, Tables } from '../../vocabulary/meaning.ts'
 import { nearPlace } from '../../vocabulary/places/read-place-value.ts'
@@ -34,6 +34,7 @@ export function printProblems(
         ...unknownMembers(draft, facts),
         ...notFound(listing, meaning, vocabulary.tables),
         ...paymentProblems(listing, facts),
+        ...badAddresses(listing),
         ...tooCheap(listing, meaning, facts),
       ]
       for (const problem of problems) {
@@ -73,6 +74,15 @@ const misfitsOf = ({ facts: { url, shape }, due }: Target): string[] =>
     const errors = shape?.violations(draft) ?? []
     return errors.length === 0 ? [] : [`[registry] ${url}: ${draft.listingId}: ${errors.join('; ')}`]
   })
+
+/** Of a contract or an oracle that nothing can be sent to. */
+function badAddresses(listing: JsonValue): ListingProblem[] {
+  const escrows = listAt(listing, 'accepted_escrows').map((escrow) => textAt(escrow, 'escrow_address'))
+  return [...escrows, textAt(listing, 'oracle_address')]
+    .filter((text) => text !== null)
+    .filter((text) => !/^0x[0-9a-f]{40}$/i.test(text))
+    .map((text) => ({ message: `'${text}' is not 0x and 40 hexadecimal digits`, text, isMistake: true }))
+}
 
 function unknownMembers(draft: DraftListing, { shape }: RegistryFacts): ListingProblem[] {
   const ignored = draft.ignored.map((name) => {

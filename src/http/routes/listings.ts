@@ -76,16 +76,17 @@ const listPlain = (
   parameters: [...all, IF_MATCH],
   responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
   problems: [400, 412, 422],
-  handle: async ({ queryString, reader, signal, trace, header }) => {
+  handle: async ({ queryString, reader, signal, trace, header, signed }) => {
     const { market } = gateway
     const parameters = readListingParameters(queryString, isParameter)
     const { limit, offset } = parameters
     const request = { reader, signal, trace, ifMatch: header('if-match') }
     const query = await readMarketQuery(market, parameters, request)
     const { publisher } = query
-    // In the protocol, an unknown publisher is answered before the filters are checked.
+    // On the plain line, an unknown publisher is answered before the filters are checked.
     const local = { reader, name, denials: market.denialsOf(name) }
-    const isUnknown = publisher !== null && !knowsPublisher(replica.projection, publisher, local)
+    const isUnknown =
+      signed === undefined && publisher !== null && !knowsPublisher(replica.projection, publisher, local)
     const { items, total, unplaced, isCurrent, changesPosition } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,
@@ -158,6 +159,7 @@ const listMerged = (
     const query = await readMarketQuery(gateway.market, parameters, request)
     const answer = prefersToJson(NDJSON_TYPE, context.listHeader('accept')) ? streamMerged : pageMerged
     const asked = { query, parameters, request }
+    if (context.signed !== undefined) return answer(gateway, asked, context)
     return withUsableFilters(gateway.market, asked, (usable) => answer(gateway, usable, context))
   },
 })
@@ -209,7 +211,7 @@ async function streamMerged(
 }
 
 /**
- * In the protocol, the page of an unknown publisher is empty whatever the filters are. So wrong filters are left out where
+ * On the plain line, the page of an unknown publisher is empty whatever the filters are. So wrong filters are left out where
  * every source has answered that it has no listing of the publisher.
  */
 async function withUsableFilters(

@@ -8,6 +8,7 @@ import {
 import type { Violation } from '../../errors.ts'
 import { compileListingShape } from '../../filter-spec/listing-shape.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { MAX_VIOLATIONS } from '../errors.ts'
 
 export type ShapeCheck = (candidate: Candidate) => Violation[]
 
@@ -65,8 +66,7 @@ function withPlainNumbers(value: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withPlainNumbers(member)]))
 }
 
-const MAX_VIOLATIONS = 1000
-/** Of which those are chosen; the rest are only counted. */
+/** Of which those that are described are chosen; the rest are only counted. */
 const MAX_SORTED = 5000
 const MAX_SHOWN_CHARACTERS = 200
 

@@ -6,13 +6,15 @@ import { startRegistry } from '../../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish } from '../../helpers/seller.ts'
 
+const ESCROW = `0x${'aa'.repeat(20)}`
+
 const env = AS_ALICE
 
 const listing = (id: string, more: object = {}): Record<string, unknown> => ({
   listing_id: id,
   storefront_url: 'https://alice.example/',
   offer_resource: { gpu_model: 'H200', region: 'California, US', gpu_count: 8, sla: 99.5 },
-  accepted_escrows: [{ chain_name: 'base', escrow_address: '0xaa', literal_fields: { token: '0xbb' } }],
+  accepted_escrows: [{ chain_name: 'base', escrow_address: ESCROW, literal_fields: { token: '0xbb' } }],
   ...more,
 })
 
