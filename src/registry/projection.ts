@@ -1,8 +1,9 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Block } from '../domain/block.ts'
+import { Emitter } from '../domain/emitter.ts'
 import { type ListingRecord, renderListing, rowHead } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
-import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
+import { identitiesOf, type Publisher, type PublisherIdentity } from '../domain/publisher.ts'
 import { randomId } from '../domain/random-id.ts'
 import type { HeldCopy } from '../domain/source/held.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
@@ -26,7 +27,9 @@ export class Projection {
   readonly #publisherIds = new Map<string, Map<string, number>>()
   readonly #keys = new Map<string, ApiKey>()
   readonly #blocks = new Map<number, Block>()
-  readonly #blockListeners = new Set<() => void>()
+  readonly #blockChanges = new Emitter<void>()
+  /** Calls back in the turn in which a block begins or ends. */
+  readonly onBlock = this.#blockChanges.listen
   readonly #storefrontUpdates = new Map<number, Promise<void>>()
 
   readonly tables: Tables
@@ -98,11 +101,6 @@ export class Projection {
     return [...this.#blocks.values()].sort((a, b) => b.id - a.id)
   }
 
-  /** Calls back in the turn in which a block begins or ends. */
-  onBlock(listener: () => void): void {
-    this.#blockListeners.add(listener)
-  }
-
   get segmentSettings(): SegmentSettings {
     const storefronts = new Map(
       Array.from(this.#publishers, ([id, { storefrontUrl }]) => [id, storefrontUrl]),
@@ -132,7 +130,7 @@ export class Projection {
         break
       case 'block':
         this.#blocks.set(change.block.id, change.block)
-        for (const listener of this.#blockListeners) listener()
+        this.#blockChanges.emit()
     }
   }
 
@@ -156,10 +154,10 @@ export class Projection {
   }
 
   #setPublisher(publisher: Publisher): void {
-    const { publisherId, storefrontUrl, rotations } = publisher
+    const { publisherId, storefrontUrl } = publisher
     const before = this.publisher(publisherId)
     this.#publishers.set(publisherId, publisher)
-    for (const { scheme, identifier } of [publisher, ...rotations.map(({ current }) => current)]) {
+    for (const { scheme, identifier } of identitiesOf(publisher)) {
       const ids = this.#publisherIds.get(scheme) ?? new Map<string, number>()
       this.#publisherIds.set(scheme, ids.set(identifier, publisherId))
     }
