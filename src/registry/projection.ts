@@ -8,6 +8,7 @@ import { randomId } from '../domain/random-id.ts'
 import type { HeldCopy } from '../domain/source/held.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Item } from '../domain/source/reading.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
@@ -170,9 +171,12 @@ export class Projection {
     if (isRenamed || before?.storefrontUrl !== storefrontUrl)
       this.changes.emit(() => this.listings.entriesOf(publisherId).map(({ listingId }) => listingId))
     if (before === null || before.storefrontUrl === storefrontUrl) return
-    const move = this.#rewriteRows(publisherId, this.#storefrontUpdates.get(publisherId)).finally(() => {
-      if (this.#storefrontUpdates.get(publisherId) === move) this.#storefrontUpdates.delete(publisherId)
-    })
+    const previous = this.#storefrontUpdates.get(publisherId) ?? Promise.resolve()
+    const move = previous
+      .then(() => inTurns(this.#rewriteRows(publisherId)))
+      .finally(() => {
+        if (this.#storefrontUpdates.get(publisherId) === move) this.#storefrontUpdates.delete(publisherId)
+      })
     this.#storefrontUpdates.set(publisherId, move)
   }
 
@@ -187,13 +191,13 @@ export class Projection {
   }
 
   /** Looks up each row and the URL again: other changes arrive between turns. */
-  async #rewriteRows(publisherId: number, previous: Promise<void> | undefined): Promise<void> {
-    await previous
-    for await (const { listingId } of interruptible(this.listings.entriesOf(publisherId))) {
+  *#rewriteRows(publisherId: number): Generator<void, void> {
+    for (const { listingId } of this.listings.entriesOf(publisherId)) {
       const row = this.listings.get(listingId)
       if (row?.publisherId !== publisherId) continue
       const bytes = withStorefrontUrl(row, this.publisher(publisherId)?.storefrontUrl ?? null)
       if (bytes !== null) this.#change(listingId, () => this.listings.put({ ...row, bytes }))
+      yield
     }
   }
 }
@@ -208,16 +212,4 @@ function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Ar
   return url.equals(bytes.subarray(start, end))
     ? null
     : Buffer.concat([bytes.subarray(0, start), url, bytes.subarray(end)])
-}
-
-/** About a millisecond of work on listings. */
-export const ROWS_PER_TURN = 64
-
-/** Yields to the event loop after every `ROWS_PER_TURN` values. */
-export async function* interruptible<T>(values: Iterable<T>): AsyncGenerator<T> {
-  let count = 0
-  for (const value of values) {
-    if (++count % ROWS_PER_TURN === 0) await new Promise(setImmediate)
-    yield value
-  }
 }

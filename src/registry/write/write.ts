@@ -1,5 +1,6 @@
 import { fieldBytes, MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
 import { isActive } from '../../domain/publisher.ts'
+import { inTurns } from '../../domain/turns.ts'
 import { EntrepotError, type Violation } from '../../errors.ts'
 import type { PublishCommand, SignedOperation, Store, UpdateReceipt } from '../../store/store.ts'
 import { refuseBlocked } from '../blocks.ts'
@@ -12,7 +13,7 @@ import {
   signatureReused,
   tooManyListings,
 } from '../errors.ts'
-import { interruptible, type Projection } from '../projection.ts'
+import type { Projection } from '../projection.ts'
 import { countMutation } from '../verify-claim.ts'
 import type { Line, WriteContext } from './lines.ts'
 import { checkChange } from './listing-shape.ts'
@@ -112,7 +113,7 @@ export async function write<Receipt>(
 
   const admit = async () => {
     if (refusal || isRepeat) return
-    await requireRoomForUrl(command, replica.projection)
+    await inTurns(requireRoomForUrl(command, replica.projection))
     if ('signature' in use) await countMutation({ identity }, context.verifier)
   }
   const { result, warnings } = await commitChecked(operation, command, { isRepeat, admit }, context)
@@ -184,15 +185,16 @@ function readUnlessRefused<T>(refusal: EntrepotError | false, read: () => T): T 
  * The URL is part of every listing of its publisher; the store checks only the one that is published.
  * @throws EntrepotError `invalid` if another listing becomes too large, as far as this replica knows
  */
-async function requireRoomForUrl(
+function* requireRoomForUrl(
   { identity, listingId, storefrontUrl }: Pick<PublishCommand, 'identity' | 'listingId' | 'storefrontUrl'>,
   projection: Projection,
-): Promise<void> {
+): Generator<void, void> {
   const publisher = projection.publisherOf(identity)
   if (!storefrontUrl || publisher === null) return
   const growth = jsonBytes(storefrontUrl) - jsonBytes(publisher.storefrontUrl)
   if (growth <= 0) return
-  for await (const row of interruptible(projection.listings.entriesOf(publisher.publisherId))) {
+  for (const row of projection.listings.entriesOf(publisher.publisherId)) {
+    yield
     if (row.listingId === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
     const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
     throw invalid([{ path: 'body.storefront_url', message }], { limit: 'listing_bytes' })
