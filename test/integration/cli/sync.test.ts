@@ -141,7 +141,7 @@ test.serial(
     const args = ['publish', file, '-r', `${one.url},${two.url}`]
     const refused = await runCli(args, { env })
     t.deepEqual([refused.code, refused.stdout], [65, ''])
-    t.regex(refused.stderr, /bad: offer_resource\.gpu_count: 'two' is not of type 'integer'/)
+    t.regex(refused.stderr, /bad: offer_resource\.gpu_count: must be integer/)
     t.regex(refused.stderr, /Registries ignore 'offer_resuorce'; did you mean offer_resource\?/)
     t.regex(
       refused.stderr,
