@@ -21,7 +21,6 @@ export type ListingQuery = {
   filters: readonly (readonly [name: string, value: string])[]
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
-  explain?: boolean | undefined
   /** Of the reader's view. Sources in memory apply it; `restrictSource` does for others. */
   standing?: StandingFilter | undefined
   /** A source in memory leaves these rows out of everything but `matched`. Live sources ignore it. */

@@ -37,7 +37,6 @@ export type MarketRequest = {
   budgetMs?: number | undefined
   /** Every source has to have a current answer. */
   requireAll?: boolean | undefined
-  explain?: boolean | undefined
   /** Etag of the filter spec that the filters were written for. */
   ifMatch?: string | undefined
 }
@@ -103,7 +102,7 @@ export function createQueryReader(parts: MarketParts): QueryReader {
     query: async ({ filters: pairs, prices, sources: named, ...asked }, request, names = []) => {
       const started = performance.now()
       const { isLoop, ...trail } = path(request)
-      const { reader, signal, explain, requireAll, budgetMs: ms = budgetMs } = request
+      const { reader, signal, requireAll, budgetMs: ms = budgetMs } = request
       const awaited = names === null ? undefined : [...pairs, ...names.map((name) => [name, ''] as const)]
       const current = await spec(request, awaited)
       if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
@@ -122,7 +121,6 @@ export function createQueryReader(parts: MarketParts): QueryReader {
           standing: reader.filter,
           priceLimit: prices.limit,
           sizesOf,
-          explain,
           ...trail,
         },
         merge: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },

@@ -75,7 +75,7 @@ export async function streamListings(
       const described = describeItems(items, sequence, query, { ...settings, bounds })
       yield* renderChunks(described.values().filter(isStillShown).map(count))
     }
-    const end = reportOutcomes(sequence.outcomes, returned, settings, query.explain)
+    const end = reportOutcomes(sequence.outcomes, returned, settings)
     const unplaced = await countUnplaced(settings, { query, spec }, request)
     const rules_changed = rulesOf(visible) !== rules || undefined
     const _meta = {

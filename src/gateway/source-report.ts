@@ -22,14 +22,12 @@ export function reportOutcomes(
   outcomes: readonly Outcome[],
   returned: ReadonlyMap<string, number>,
   { clock, describeFailure }: Pick<MergeSettings, 'clock' | 'describeFailure'>,
-  explain = false,
 ): Reports {
   const now = clock.monotonic()
   const sources = outcomes.flatMap((outcome): Report[] => {
     const { source, result } = outcome
     const { name } = source
-    const answer = reportOutcome(outcome, returned.get(name) ?? 0, now)
-    const report = explain ? { ...answer, explain: explainOutcome(outcome) } : answer
+    const report = reportOutcome(outcome, returned.get(name) ?? 0, now)
     const failure =
       describeFailure && result instanceof SourceError ? describeFailure(result, name) : undefined
     const { missing = [] } = result
@@ -78,19 +76,6 @@ function reportOutcome(
   if (state === 'skipped') return { ...named, state, reason, filters, returned: returned || undefined }
   const why = state === 'unavailable' ? { reason } : {}
   return { ...named, state, ...why, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
-}
-
-function explainOutcome({ source, result }: Outcome): SourceReport['explain'] & object {
-  const { explanation, cache } = result instanceof SourceError ? {} : result
-  const excluded = explanation?.excluded.map(
-    ({ filter, byValue, missing }) => [filter, { by_value: byValue, missing }] as const,
-  )
-  return {
-    query: explanation?.sent,
-    cache: cache?.outcome ?? 'none',
-    breaker: source.breaker?.(),
-    excluded: Object.fromEntries(excluded ?? []),
-  }
 }
 
 function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource) {

@@ -51,15 +51,6 @@ export type Range = {
   count: number
 }
 
-export type Exclusion = { filter: string; byValue: number; missing: number }
-
-export type Explanation = {
-  /** The query string that was sent, without paging; absent for a source in memory. */
-  sent?: string | undefined
-  /** Per criterion; a listing that fails two counts in both. */
-  excluded: readonly Exclusion[]
-}
-
 export type ReadingInfo = {
   /** Matches that the source reports, less those that the gateway excluded, and less `hidden`. */
   total: number
@@ -78,7 +69,6 @@ export type ReadingInfo = {
   invalid?: number | undefined
   /** Sources that a gateway reports as missing from its answer. */
   missing?: readonly MissingSource[] | undefined
-  explanation?: Explanation | undefined
 }
 
 /** A contiguous run of one source's answer, newest first, from the start of the range. */

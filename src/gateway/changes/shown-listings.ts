@@ -3,7 +3,7 @@ import type { Reader } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { Item } from '../../domain/source/reading.ts'
-import { Exclusions } from '../../filter-spec/evaluate.ts'
+import { matchesAll } from '../../filter-spec/evaluate.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { decide } from '../authority.ts'
 import { CopiesOfId } from '../copies-of-id.ts'
@@ -93,5 +93,5 @@ function matches(
   { criteria, priceLimit }: Pick<ListingQuery, 'criteria' | 'priceLimit'>,
 ): boolean {
   if (criteria.length === 0 && priceLimit === undefined) return true
-  return new Exclusions(criteria, priceLimit).add(documentOf(bytes))
+  return matchesAll(criteria, documentOf(bytes), priceLimit)
 }

@@ -60,8 +60,7 @@ export class SnapshotSource {
     const { snapshot, info } = this.#current(query)
     const asked = this.#mustAsk(query, info) ? await this.#askForOne(query, range, signal) : null
     if (asked !== null) return asked
-    const { listings, hasMore, total, hidden, explanation } = await snapshot.read(query, range)
-    return { ...info, listings, hasMore, total, hidden, explanation }
+    return { ...info, ...(await snapshot.read(query, range)) }
   }
 
   readonly select: Select = async (query, signal) => {
