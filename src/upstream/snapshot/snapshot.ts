@@ -150,9 +150,13 @@ export class Snapshot {
     return keys.length < MAX_COPIES || keys.includes(snapshotKey(item))
   }
 
-  /** Listings without room are left out. */
-  put(items: readonly Item[]): void {
-    for (const item of items) if (this.hasRoom(item)) this.#replace([], [[snapshotKey(item), item]])
+  /** @returns the number of listings without room, which are left out */
+  put(items: readonly Item[]): number {
+    let invalid = 0
+    for (const item of items)
+      if (this.hasRoom(item)) this.#replace([], [[snapshotKey(item), item]])
+      else invalid++
+    return invalid
   }
 
   remove(keys: Iterable<string>): void {

@@ -756,6 +756,26 @@ test('pulls: between whole pulls only what is new is added, where first page and
   t.deepEqual(totals, [451, 450])
 })
 
+test('pulls: of listings of one id on a first page 32 are added, and the others are invalid', async (t) => {
+  const items = listingTexts('a', 300)
+  const options = { kind: 'gateway', refreshSeconds: 15, fullRefreshSeconds: 60 } as const
+  const { read, fake, clock } = await openPulled(t, { items, kind: 'gateway' }, options)
+  await read()
+  const popular = Array.from({ length: 40 }, (_, n) =>
+    listingText({
+      listing_id: 'popular',
+      created_at: '2027-01-01T00:00:00',
+      _meta: { registry: 'r', publisher: `0x${String(n).padStart(40, '0')}` },
+    }),
+  )
+  fake.items = [...popular, ...items]
+  const before = fake.requests.length
+  clock.advance(15_000)
+  const reading = await eventually('added', read, ({ total }) => total !== items.length)
+  t.like(reading, { total: 332, invalid: 8 })
+  t.is(fake.requests.length, before + 1, 'the first page alone')
+})
+
 test('pulls: without readers only the first page is asked, and the first question begins a whole pull', async (t) => {
   const { read, fake, clock, state } = await openPulled(t, { items: listingTexts('a', 450) })
   const whole = fake.requests.length
