@@ -59,7 +59,7 @@ export async function streamListings(
   const bounds = await boundsFor(sequence, settings, request.reader)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versions !== null && versionsOf(visible, query) === versions
-  const contents = isSame ? JSON.stringify([versions, bounds.id, states]) : null
+  const contents = isSame ? JSON.stringify([versions, bounds.id, states, query.via]) : null
   return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {

@@ -29,6 +29,9 @@ export type Item = {
   resume?: string | undefined
 }
 
+/** Gateways of a path. The first ones are kept, so that in a ring of any length the first one knows what it has sent. */
+export const MAX_VIA = 3
+
 /** The `_meta` of a gateway's item, with the gateway's names. */
 export type Origin = {
   registry: string
@@ -36,9 +39,15 @@ export type Origin = {
   disputed?: readonly string[]
   unchecked?: readonly string[]
   notIn?: readonly string[]
+  /** Ids of the gateways that it came through, the first ones first. */
+  via?: readonly string[]
   stale: boolean
   differs: boolean
 }
+
+/** Whether it came through one of these gateways. */
+export const hasPassed = ({ origin }: Pick<Item, 'origin'>, via: readonly string[] = []): boolean =>
+  origin?.via?.some((id) => via.includes(id)) === true
 
 export type Range = {
   /** Exclusive. `null`: from the first. */

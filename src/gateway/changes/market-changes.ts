@@ -249,8 +249,8 @@ function changeOf(
   const { key, listingId, publisher, source, state } = entry
   const merged = shownListings(view, listingId).get(key)
   if (merged !== undefined) {
-    const { priceLimit } = view.query
-    const shown = describeItem(merged, settings, priceLimit && comparisonWith(priceLimit))
+    const { priceLimit, via } = view.query
+    const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
     return { kind: 'listing', key, listingId, publisher, merged: shown }
   }
   // What a source without an answer had is not removed, unless it was gone before.

@@ -62,7 +62,7 @@ test('headers: report each visible source and how long the response is fresh', a
   )
   t.is(String(members[2]![1].get('detail')), 'connection_refused')
   t.regex(headers.get('server-timing') ?? '', /^local;dur=[\d.]+, a;dur=[\d.]+, 4dead;dur=[\d.]+$/)
-  t.is(headers.get('vary'), 'Accept, Authorization, Accept-Encoding')
+  t.is(headers.get('vary'), 'Accept, Authorization, CDN-Loop, Accept-Encoding')
   t.is(headers.get('via'), '1.1 entrepot')
 
   const good = await get('/listings?sources=a,local', NO_CACHE)
