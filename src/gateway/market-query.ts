@@ -3,7 +3,7 @@ import type { PriceQuestion } from '../domain/price/price-parameters.ts'
 import type { Caching, ListingQuery } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
-import type { Violation } from '../errors.ts'
+import { EntrepotError, type Violation } from '../errors.ts'
 import { requireEtag } from '../filter-spec/etag.ts'
 import { EMPTY_SPEC } from '../filter-spec/filter.ts'
 import { joinRepeats, parseCriteria, repeatWarnings } from '../filter-spec/parameters.ts'
@@ -106,6 +106,7 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       const awaited = names === null ? undefined : [...pairs, ...names.map((name) => [name, ''] as const)]
       const current = await spec(request, awaited)
       if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
+      refuseClosed(parts, { status: asked.status, named }, request)
       const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
       const isDivided = prices.per === 'gb' || prices.per === 'tflop'
       const sizesOf = isDivided ? parts.vocabulary.sizesOf : undefined
@@ -129,6 +130,23 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       }
     },
   }
+}
+
+/** A gateway holds open listings of other Registries, and has the others of its own alone. */
+function refuseClosed(
+  { sources, gatewayId }: MarketParts,
+  { status, named }: Pick<MarketQuery, 'status'> & Pick<MergeRequest, 'named'>,
+  { reader }: MarketRequest,
+): void {
+  if (gatewayId === undefined || status === null || status === 'open') return
+  const asked = sources.filter(
+    ({ source }) => maySee(reader, source) && named?.includes(source.name) !== false,
+  )
+  if (asked.length === 0 || asked.some(({ source }) => source.mode === 'local')) return
+  throw new EntrepotError(
+    'bad_request',
+    `A gateway lists only open listings of other Registries: ask those for ${status} ones, or GET /listings/{id} for one`,
+  )
 }
 
 /** A buyer's filters mean nothing while no Registry has answered what it filters by. */

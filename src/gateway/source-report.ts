@@ -147,11 +147,13 @@ export function assertAnswerable(
   if (!outcomes.some(hasAnswered)) throw noSourceError(outcomes, sources, isLoop)
   // The gateway where the question began reads the sources itself that were skipped as a loop.
   const upstreams = outcomes.filter(
-    (outcome) => outcome.source.mode !== 'local' && failureOf(outcome) !== 'loop',
+    (outcome) => outcome.source.mode !== 'local' && !NOT_ASKED.includes(failureOf(outcome)),
   )
   if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
     throw noSourceError(upstreams, sources, isLoop)
 }
+
+const NOT_ASKED: readonly (SourceReason | null)[] = ['loop', 'open_only']
 
 export function incompleteError(message: string, sources: readonly SourceReport[]): EntrepotError {
   return new EntrepotError('source_incomplete', message, { members: { sources } })

@@ -26,10 +26,15 @@ export const LIMIT = integerParameter('query', 'limit', 'Page size', {
   default: DEFAULT_LIMIT,
 })
 export const OFFSET = integerParameter('query', 'offset', 'Matches to skip', { minimum: 0, default: 0 })
-export const STATUS = parameter('query', 'status', 'Empty: every status', {
-  enum: [...LISTING_STATUSES, ''],
-  default: 'open',
-})
+export const STATUS = parameter(
+  'query',
+  'status',
+  'Empty: every status. A gateway lists only open listings of other Registries; `GET /listings/{id}` finds any',
+  {
+    enum: [...LISTING_STATUSES, ''],
+    default: 'open',
+  },
+)
 export const PUBLISHER = parameter(
   'query',
   'publisher',

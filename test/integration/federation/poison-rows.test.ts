@@ -123,13 +123,7 @@ test('poison rows: of listings of one id in a stream of changes a gateway counts
 })
 
 /** Distinct questions, so that none is answered from the cache. */
-const PATHS = [
-  '/listings',
-  '/listings?limit=60',
-  '/listings?limit=200',
-  '/listings?status=',
-  '/listings?offset=2',
-]
+const PATHS = ['/listings', '/listings?limit=60', '/listings?limit=200', '/listings?offset=2']
 
 for (const mode of ['live', 'snapshot'])
   for (const [what, item, options] of [

@@ -2,11 +2,12 @@ import test from 'ava'
 import { parseList } from 'structured-headers'
 import { announcedBy } from '../../../helpers/announced.ts'
 import { eventually } from '../../../helpers/eventually.ts'
-import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
+import { deadUrl, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { LIVE, startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
-import { ALICE, mintKey, publish } from '../../../helpers/seller.ts'
+import { ALICE, BOB, mintKey, publish } from '../../../helpers/seller.ts'
+import type { Answer } from '../../../helpers/sequence.ts'
 
 const NO_CACHE = { 'Cache-Control': 'no-cache' }
 
@@ -45,6 +46,57 @@ test('require=all: 502 with the sources if one is not current', async (t) => {
   t.is(refused.headers.get('cache-control'), 'no-store')
   t.like(refused.json(), { sources: [{ registry: 'local' }, { registry: 'a' }, { registry: 'dead' }] })
   t.is((await get('/listings?require=all&sources=a,local')).status, 200)
+})
+
+test('status: closed listings are of the own Registry, and open ones of all', async (t) => {
+  const items = [...listingTexts('a', 2), listingText({ listing_id: 'a-closed', status: 'closed' })]
+  const fake = await startFake(t, { items })
+  const upstreams = [{ name: 'a', url: fake.url }]
+  const { url, get } = await startGateway(t, upstreams)
+  const read = async (path: string, headers = {}) => (await get(path, headers)).json() as Answer
+  const nothing = await read('/listings?status=closed')
+  t.like(nothing, { items: [], complete: false }, 'and no failure')
+  await publish(url, ALICE, { listing_id: 'own-closed', status: 'closed' })
+  await publish(url, BOB, { listing_id: 'own' })
+  // The own closed copy decides about it.
+  await publish(url, BOB, { listing_id: 'a-0001', status: 'closed' })
+  const idsAt = async (path: string) => {
+    const { items, sources, complete } = await read(path, NO_CACHE)
+    t.false(complete, path)
+    return [
+      items
+        .map(({ listing_id, _meta }) => `${_meta.registry}/${listing_id}`)
+        .sort()
+        .join(),
+      ...sources
+        .filter(({ state }) => state !== 'loaded')
+        .map(({ registry, reason }) => `${registry} ${reason}`),
+    ]
+  }
+  t.deepEqual(await idsAt('/listings?status=closed'), ['local/a-0001,local/own-closed', 'a open_only'])
+  t.deepEqual(await idsAt('/listings?status='), [
+    'a/a-0000,a/a-0001,local/a-0001,local/own,local/own-closed',
+    'a/closed open_only',
+  ])
+  t.regex((await get('/listings?status=closed', { Accept: 'application/x-ndjson' })).text, /own-closed/)
+  t.is((await read('/facets?status=closed&by=registry')).complete, false)
+  t.is((await get('/listings/a-closed')).status, 200, 'any status is found')
+  const pure = await startGateway(t, upstreams, { more: '[registry]\nenabled = false\n' })
+  for (const path of [
+    '/listings?status=closed',
+    '/listings?status=expired',
+    '/facets?status=closed',
+    '/changes?status=closed',
+  ]) {
+    const { status, json } = await pure.get(path)
+    t.is(status, 400, path)
+    t.regex(
+      String(json().detail),
+      /only open listings of other Registries: ask those for (closed|expired) ones/,
+    )
+  }
+  t.is((await pure.get('/listings?status=')).json().total_after_filter, 2)
+  t.is((await pure.get('/listings/a-closed')).status, 200)
 })
 
 test('headers: report each visible source and how long the response is fresh', async (t) => {

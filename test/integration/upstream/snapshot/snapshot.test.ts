@@ -231,17 +231,22 @@ for (const [kind, what, items, limits] of [
     t.is((await read()).total, 2)
   })
 
-test('listings that are not open are read live; one listing is, unless the snapshot holds it', async (t) => {
+test('only open listings are listed; the upstream is asked for one that is not held', async (t) => {
   const closed = listingText({ listing_id: 'closed', status: 'closed' })
-  const { read, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
-  let before = fake.requests.length
+  const { read, source, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
+  const { signal } = new AbortController()
+  const before = fake.requests.length
   t.deepEqual(idsOf(await read({ listingId: 'a-0001', status: null })), ['a-0001'])
-  t.is(fake.requests.length, before)
-  for (const query of [{ status: 'closed' }, { listingId: 'closed', status: null }] as const) {
-    before = fake.requests.length
-    t.deepEqual(idsOf(await read(query)), ['closed'])
-    t.true(fake.requests.length > before)
+  const all = await read({ status: null })
+  t.deepEqual(idsOf(all), ['a-0000', 'a-0001'])
+  t.deepEqual(all.missing, [{ registry: 'closed', state: 'skipped', reason: 'open_only' }])
+  for (const status of ['closed', 'expired'] as const) {
+    t.is((await failureOf(t, read({ status }))).reason, 'open_only')
+    t.is((await failureOf(t, source.select!(listingQuery({ status }), signal))).reason, 'open_only')
   }
+  t.is(fake.requests.length, before)
+  t.deepEqual(idsOf(await read({ listingId: 'closed', status: null })), ['closed'])
+  t.true(fake.requests.length > before)
 })
 
 test("a publisher's listings are answered from memory where every publisher is known, and else read live", async (t) => {
@@ -355,13 +360,10 @@ test('close ends a pull that runs, which holds nothing more, and no other begins
   t.is(state.stats.calls.made, made)
 })
 
-test('a selection has the facts of a read, and is read live where a read is', async (t) => {
+test('a selection has the facts of a read', async (t) => {
   const rates = [{ field: 'amount', per: 'hour', value: '5' }]
   const accepted_escrows = [{ chain_name: 'base', literal_fields: { token: '0xaa' }, rates }]
-  const items = [
-    ...listingTexts('a', 2, { accepted_escrows }),
-    listingText({ listing_id: 'closed', status: 'closed' }),
-  ]
+  const items = listingTexts('a', 2, { accepted_escrows })
   const { source, read, fake, pass } = await openPulled(t, { items })
   const { signal } = new AbortController()
   const select = (query: Partial<ListingQuery> = {}) => source.select!(listingQuery(query), signal)
@@ -375,8 +377,6 @@ test('a selection has the facts of a read, and is read live where a read is', as
   const token = { chain: 'base', address: '0xaa', symbol: 'A', decimals: 0 }
   t.is((await select({ priceLimit: { tokens: [token], per: 'gpu', max: 1 } })).total, 0)
   t.is(fake.requests.length, before)
-  t.deepEqual(idsOf({ listings: [...(await select({ status: 'closed' })).items()] }), ['closed'])
-  t.true(fake.requests.length > before)
   fake.script = [{ kind: 'status', status: 401 }]
   await pass(REFRESH)
   t.is((await failureOf(t, select())).reason, 'unauthorized')
