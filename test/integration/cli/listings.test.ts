@@ -10,6 +10,7 @@ import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../../helpers/seller.ts'
+import { specBody } from '../../helpers/specs.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
@@ -553,6 +554,28 @@ test.serial(
     t.like(paused, { availability: { state: null }, pricing: { mode: 'configured-negotiation' } })
     t.is(paused.lifecycle.countered.status, 'not-started')
     t.like(await review('bare'), { pricing: { advertised_rate: null, quantity: null }, location: null })
+  },
+)
+
+test.serial(
+  'review: the schema of a record is that of the filter spec of its Registry, where that has a version',
+  async (t) => {
+    const domain = 'arkhai.compute.virtual-machine@1.0.0'
+    for (const [named, schema] of [
+      ['else.compute.gpus@2.1.0', 'else.compute.gpus@2.1.0'],
+      ['vms.compute', domain],
+    ] as const) {
+      const filterSpec = specBody('e', [], named)
+      const { url } = await startFake(t, { items: [listingText({ listing_id: 'vm' })], filterSpec })
+      const gateway = await startGateway(t, [{ name: 'a', url }])
+      for (const [asked, shown] of [
+        [url, schema],
+        [gateway.url, domain],
+      ] as const) {
+        const { stdout } = await runCli(['review', 'vm', '-r', asked, '--json'])
+        t.is(presentationRecord.parse(JSON.parse(stdout)).schema, shown, `${named} ${asked}`)
+      }
+    }
   },
 )
 

@@ -74,7 +74,9 @@ test.serial('prices: the cheapest of everything come first, whatever the limit',
   t.is(all.ids.length, MARKET + 2)
   t.deepEqual(all.ids.slice(-2), [UUID, 'odd'])
   const ceiling = ['--token', 'base:USDC', '--max-price', '1.01']
-  t.deepEqual((await listings(...ceiling)).ids, ['k-01', 'k-00'])
+  t.deepEqual((await listings(...ceiling)).ids, ['k-00', 'k-01'], 'a ceiling is ordered by price')
+  t.deepEqual((await listings(...ceiling, '--sort', 'newest')).ids, ['k-01', 'k-00'])
+  t.deepEqual((await listings('--gpu', 'H200', '-l', '1')).ids, ['k-00'], 'and so is a model')
   t.deepEqual((await listings(...ceiling, '--per', 'offer')).ids, [])
 })
 

@@ -106,6 +106,12 @@ const QUESTIONS: readonly Question[] = [
     never: [/vault/, /^bait/m],
   },
   {
+    title: 'a model is ordered by price, without being asked',
+    tool: 'search_listings',
+    given: { filters: { gpu: 'A100' }, limit: 1 },
+    says: [/^a100-0002\|1×A100 40GB\|0\.90 USDC/m],
+  },
+  {
     title: 'the models in Europe, with the median price of each',
     tool: 'market_overview',
     given: { filters: { continent: 'EU' }, prices_by: 'gpu' },

@@ -67,12 +67,19 @@ test('view: the address holds all of it', (t) => {
   const paged = new URL('http://g/?limit=5&cursor=x&region=&region=b#page=-1')
   const nothingOpen = { order: null, open: null, compared: [] }
   t.deepEqual(readView(paged), { query: [['region', 'b']], page: 1, ...nothingOpen })
-  const repeated = new URL('http://g/?gpu=A100&gpu=in:[L4]&gpu=T4,T4G&region=a&region=b&country=DE&country=')
+  const repeated = new URL('http://g/?gpu=A100&gpu=in:[L4]&gpu=T4&region=a&region=b&country=DE&country=')
   t.deepEqual(readView(repeated).query, [
-    ['gpu', 'in:[A100,L4,T4,T4G]'],
+    ['gpu', 'in:[A100,L4,T4]'],
     ['region', 'b'],
     ['country', 'DE'],
+    ['sort', 'price'],
   ])
+  const named = new URL('http://g/?gpu=A100&sort=newest')
+  t.deepEqual(
+    readView(named).query[1],
+    ['sort', 'newest'],
+    'the order of a model is by price, but where it is named',
+  )
   t.deepEqual(withValue([...view.query, ['strict.region', 'true']], 'region', null), [['status', '']])
   t.deepEqual(withValue(view.query, 'region', 'c')[0], ['region', 'c'])
 })
