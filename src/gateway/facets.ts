@@ -97,7 +97,7 @@ export async function readFacets(
   const { registries, copies } = await inTurns(countRegistries(selected), caller)
   const total = sum(selected, (one) => one.total)
   const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
-  const reports = reportOutcomes(outcomes, new Map(), settings, query.explain)
+  const reports = reportOutcomes(outcomes, new Map(), settings)
   assertAnswerable({ ...reports, total }, request)
   const chains = countChains(selected, prices, settings)
   const ranges = rangesOf(counts, outliers, { per, tokens, chains, leastGpus })

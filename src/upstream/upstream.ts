@@ -130,7 +130,6 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       ...(snapshot && { select: snapshot.select, held: snapshot.held }),
       readWhole: snapshot?.readWhole ?? wholes.read,
       lookUp,
-      breaker: () => breaker.state.state,
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
       mayRepeat: kind === 'gateway',
     },

@@ -64,10 +64,10 @@ export const addMarketOptions = (command: Command): Command =>
       collect,
     )
     .addOption(
-      new Option('--status <status>', 'status of the listings (default: open)').choices([
-        ...LISTING_STATUSES,
-        'all',
-      ]),
+      new Option(
+        '--status <status>',
+        'status of the listings (default: open); a gateway has open ones of other Registries alone',
+      ).choices([...LISTING_STATUSES, 'all']),
     )
     .option(
       '--gpu <model>',

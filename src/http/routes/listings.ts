@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
 import { renderItem, renderMerged } from '../../gateway/envelope.ts'
-import type { Market, Page } from '../../gateway/market.ts'
+import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import type { Readers } from '../../gateway/readers.ts'
@@ -172,25 +172,10 @@ async function pageMerged(
   { caller }: RequestContext,
 ): Promise<HandlerResponse> {
   const { limit, offset, cursor } = parameters
-  const answered = await gateway.market.page({ ...query, limit, offset, cursor }, request)
-  const namesRules = parameters.explain && caller.kind === 'operator'
-  const page = namesRules ? await withRules(answered, gateway.market, request.signal) : answered
+  const page = await gateway.market.page({ ...query, limit, offset, cursor }, request)
   const { body, rows } = renderMerged(page)
   const headers = { ...mergedHeaders(page, rows, caller, gateway), ...positionHeader(page.changesPosition) }
   return { body, headers, isCurrent: page.isCurrent }
-}
-
-/** With what each rule and block leaves out of the sources, for the operator. */
-async function withRules(page: Page, market: Market, signal: AbortSignal): Promise<Page> {
-  const counts = await market.ruleCounts(signal)
-  const sources = page.sources.map((source) => {
-    const { explain, registry } = source
-    const leftOut = counts.get(registry) ?? []
-    return explain && leftOut.length > 0
-      ? { ...source, explain: { ...explain, left_out: [...leftOut] } }
-      : source
-  })
-  return { ...page, sources }
 }
 
 async function streamMerged(

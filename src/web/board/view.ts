@@ -24,7 +24,7 @@ export type OpenListing = { id: string; registry: string | null }
 export const MAX_COMPARED = 4
 
 /** The board pages by itself. */
-const PAGING_PARAMETERS = new Set(['limit', 'offset', 'cursor', 'explain'])
+const PAGING_PARAMETERS = new Set(['limit', 'offset', 'cursor'])
 
 /** The search is the gateway's query, the fragment the board's own. */
 export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {

@@ -21,7 +21,14 @@ const listing = (id: string, more: object = {}): Record<string, unknown> => ({
 /** A signature of the same second would be a repetition. */
 const BEFORE = { timestamp: Math.floor(Date.now() / 1000) - 60 }
 
-type Row = { registry: string; listing_id: string; action: string; changed?: string[]; outcome?: string }
+type Row = {
+  registry: string
+  listing_id: string
+  action: string
+  status?: string
+  changed?: string[]
+  outcome?: string
+}
 const rowsOf = (stdout: string): Row[] => JSON.parse(stdout)
 const short = (stdout: string): string[] =>
   rowsOf(stdout).map(({ action, listing_id, changed }) => [action, listing_id, ...(changed ?? [])].join(' '))
@@ -110,6 +117,22 @@ test.serial('sync: at a gateway only listings of its own Registry are closed', a
       .map(({ registry, listing_id }) => `${registry.slice(gateway.url.length)} ${listing_id}`)
       .toSorted(),
     ['/eu elsewhere', '/local here'],
+  )
+})
+
+test.serial('sync: at a gateway its own Registry decides, whatever is away behind it', async (t) => {
+  const gateway = await startGateway(t, [{ name: 'eu', url: deadUrl() }])
+  await publish(gateway.url, ALICE, listing('here'))
+  await publish(gateway.url, ALICE, listing('over', { status: 'closed' }))
+  const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
+  const plan = await runCli(['sync', file, '-r', gateway.url, '--dry-run'], { env })
+  t.deepEqual(short(plan.stdout), ['publish new', 'close here status'], plan.stderr)
+  const mine = await runCli(['mine', '-r', gateway.url], { env })
+  t.deepEqual(
+    rowsOf(mine.stdout)
+      .map(({ listing_id, status }) => `${listing_id} ${status}`)
+      .toSorted(),
+    ['here open', 'over closed'],
   )
 })
 
