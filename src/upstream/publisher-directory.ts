@@ -85,10 +85,11 @@ export class PublisherDirectory {
   }
 
   /** Sets the publishers of a pull. Waits longer, except after a failed search. @returns whether the search has ended */
-  async attributeAll(items: readonly Attributable[]): Promise<boolean> {
+  async attributeAll(items: readonly Attributable[], until?: AbortSignal): Promise<boolean> {
     const search = this.#learn(items, false)
     const waitMs = this.#outcome === 'failed' ? 0 : PULL_WAIT_MS
-    const hasEnded = search === null || (await this.#endsWithin(waitMs, search))
+    const waiting = search === null ? true : this.#endsWithin(waitMs, search)
+    const hasEnded = await (until ? raceAbort(Promise.resolve(waiting), until).catch(() => false) : waiting)
     this.setKnown(items)
     return hasEnded
   }

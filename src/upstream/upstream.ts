@@ -25,7 +25,7 @@ import { readRun } from './reading/read-run.ts'
 import type { Run } from './reading/run.ts'
 import { type ReadRun, RunCache, type RunCacheOptions, RunCacheState } from './reading/run-cache.ts'
 import { limitSingle } from './snapshot/ask-for-one.ts'
-import { firstPageFetcher, type PullOptions, pull } from './snapshot/pull.ts'
+import { firstPageFetcher, pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
 import { SnapshotSource } from './snapshot/snapshot-source.ts'
 import { SnapshotState } from './snapshot/snapshot-state.ts'
@@ -61,20 +61,22 @@ export type Upstream = {
   close: () => Promise<void>
 }
 
-export type UpstreamParts = Pick<RunCacheOptions, 'runs' | 'policy' | 'clock' | 'random'> &
-  Pick<PullOptions, 'upstream' | 'gatewayId'> & {
-    agent: Dispatcher
-    /** Around each attempt of every request; default none. */
-    interceptors?: readonly Interceptor[] | undefined
-    state: UpstreamState
-    /** Required of upstreams that declare a schema id; `null` accepts all. */
-    schema: string | null
-    budgetMs: number
-    /** `null` without Redis. */
-    sharedBreaker: SharedBreakerState | null
-    snapshots: Pick<PullerOptions, 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
-    log: SourceLog
-  }
+export type UpstreamParts = Pick<RunCacheOptions, 'runs' | 'policy' | 'clock' | 'random'> & {
+  upstream: UpstreamOptions
+  /** Of this gateway. */
+  gatewayId: string
+  agent: Dispatcher
+  /** Around each attempt of every request; default none. */
+  interceptors?: readonly Interceptor[] | undefined
+  state: UpstreamState
+  /** Required of upstreams that declare a schema id; `null` accepts all. */
+  schema: string | null
+  budgetMs: number
+  /** `null` without Redis. */
+  sharedBreaker: SharedBreakerState | null
+  snapshots: Pick<PullerOptions, 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
+  log: SourceLog
+}
 
 /** In `timeoutMs`: two attempts, and the queue before them. */
 const ATTEMPTS_AND_QUEUE = 3
@@ -223,8 +225,7 @@ function openPuller(
     get,
     publishers,
     read: { fetch, clock },
-    maxBytes: snapshots.maxBytes,
-    gatewayId,
+    via: [gatewayId],
   }
   const fetchFirstPage = firstPageFetcher(pulls)
   return new SnapshotPuller({
@@ -237,7 +238,7 @@ function openPuller(
       requireKnownSchema()
       return fetchFirstPage()
     },
-    pull: (first) => pull(pulls, first),
+    pull: (first, bounds) => pull(pulls, first, bounds),
     attribute: (items) => publishers.attribute(items),
   })
 }

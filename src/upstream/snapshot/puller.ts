@@ -9,7 +9,7 @@ import type { PageItem } from '../page/listing-page.ts'
 import { compareFirstPage, type FirstPage, isWhole } from './first-page.ts'
 import { HeldListings, type HeldListingsOptions } from './held-listings.ts'
 import { nextPull, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
-import { type Pull, TooLargeToHold } from './pull.ts'
+import { type Pull, type PullBounds, TooLargeToHold } from './pull.ts'
 import { SavedPulls } from './saved-pulls.ts'
 import { isHiding, type SnapshotState } from './snapshot-state.ts'
 
@@ -24,7 +24,7 @@ export type PullerOptions = HeldListingsOptions & {
   upstream: Pick<UpstreamOptions, 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds'>
   get: Get
   fetchFirstPage: () => Promise<FirstPage>
-  pull: (first: FirstPage) => Promise<Pull>
+  pull: (first: FirstPage, bounds: PullBounds) => Promise<Pull>
   attribute: (items: readonly PageItem[]) => Promise<unknown>
   /** Whole pulls wait for their turn in the process. */
   inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
@@ -232,11 +232,11 @@ export class SnapshotPuller {
   }
 
   async #pullWhole(first: FirstPage): Promise<void> {
-    const { pull, clock } = this.#options
+    const { clock } = this.#options
     const startedAt = clock.monotonic()
     const isFirst = this.#state.current === null
     try {
-      const hasChanged = await this.#held.replace(await pull(first), first)
+      const hasChanged = await this.#held.replace(await this.#pullWithin(first), first)
       if (this.#closing.signal.aborted) return
       this.#feed.restart(this.#held.differences)
       this.#noteWhole({ startedAt, endedAt: clock.monotonic() }, hasChanged || isFirst)
@@ -245,6 +245,18 @@ export class SnapshotPuller {
       throw error
     }
     await this.#saved.save(clock.monotonic() - startedAt)
+  }
+
+  /** @throws TooLargeToHold */
+  async #pullWithin(first: FirstPage): Promise<Pull> {
+    const { upstream, maxBytes, pull } = this.#options
+    const bounds = { maxListings: upstream.maxListings, maxBytes: maxBytes() }
+    const pulled = await pull(first, bounds)
+    const { partOf, listings: held } = pulled
+    if (partOf === undefined) return pulled
+    if (partOf > bounds.maxListings)
+      throw new TooLargeToHold('too_many_listings', { listings: partOf, bytes: 0 })
+    throw new TooLargeToHold('too_large', { listings: held.size, bytes: bounds.maxBytes + 1 })
   }
 
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
