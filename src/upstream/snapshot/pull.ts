@@ -36,19 +36,6 @@ export type Pull = {
   publishersLater?: Promise<ReadonlyMap<string, string>> | undefined
 }
 
-export class TooLargeToHold extends Error {
-  readonly why: 'too_many_listings' | 'too_large'
-  readonly listings: number
-  /** Of those listings; 0 where it does not matter. */
-  readonly bytes: number
-  constructor(why: TooLargeToHold['why'], { listings, bytes }: { listings: number; bytes: number }) {
-    super(why)
-    this.why = why
-    this.listings = listings
-    this.bytes = bytes
-  }
-}
-
 export type PullOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key' | 'scanLimit'>
   get: Get
@@ -243,7 +230,8 @@ class Collected {
   }
 }
 
-function sizeOf({ bytes }: Item): number {
+/** Memory of a listing. */
+export function sizeOf({ bytes }: Pick<Item, 'bytes'>): number {
   return bytes.length + LISTING_HEAP_BYTES
 }
 

@@ -233,12 +233,6 @@ const QUESTIONS: readonly Question[] = [
     says: [/The listing was found/, /"status":"closed"/],
   },
   {
-    title: 'closed listings beside open ones',
-    tool: 'search_listings',
-    given: { status: 'all', filters: { gpu: 'H200', country: 'FR' } },
-    says: [/1 of 1 matching listings/, /^closed-0001\|.*\|status closed$/m],
-  },
-  {
     title: 'an id that no Registry has',
     tool: 'get_listing',
     given: { listing_id: 'never-published' },
