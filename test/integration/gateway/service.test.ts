@@ -121,12 +121,16 @@ test('an upstream of whose listings none is readable has not answered', async (t
 })
 
 test('a gateway whose cursor is too long to be sent has not answered, and is not at its end', async (t) => {
-  const envelope = { next_cursor: 'x'.repeat(20_000) }
-  const service = await open(t, { kind: 'gateway', items: listingTexts('a', 300), envelope })
-  const reply = await service.get('/listings?limit=200')
+  const openWith = (cursor: number) =>
+    open(t, {
+      kind: 'gateway',
+      items: listingTexts('a', 300),
+      envelope: { next_cursor: 'x'.repeat(cursor) },
+    })
+  const reply = await (await openWith(20_000)).get('/listings?limit=200')
   t.is(reply.status, 503)
   t.like(reply.json(), { sources: [{ registry: 'up', state: 'unavailable', reason: 'bad_envelope' }] })
-  service.fake.envelope = { next_cursor: 'x'.repeat(16_000) }
+  const service = await openWith(16_000)
   t.like(await service.read('/listings?limit=20'), { complete: true, count: 20, total_after_filter: 300 })
 })
 
