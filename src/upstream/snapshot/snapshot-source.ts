@@ -2,7 +2,14 @@ import type { Clock } from '../../domain/clock.ts'
 import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
 import type { Held, ReadWhole } from '../../domain/source/held.ts'
 import { DIRECTORY, joinMissing, NOT_OPEN } from '../../domain/source/missing-source.ts'
-import type { Item, Reading, ReadingInfo, Source, SourcePart } from '../../domain/source/reading.ts'
+import {
+  hasPassed,
+  type Item,
+  type Reading,
+  type ReadingInfo,
+  type Source,
+  type SourcePart,
+} from '../../domain/source/reading.ts'
 import type { Select } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceDetails } from '../../domain/source/source-status.ts'
@@ -136,17 +143,14 @@ export class SnapshotSource {
   /** From memory where it has the listing and is fresh; else the upstream is asked, and memory answers where that fails. */
   async #find(query: ListingQuery & { listingId: string }, signal: AbortSignal): Promise<Reading> {
     const { state, lookUp } = this.#options
-    const { listingId, ignoresHeld } = query
-    const isHeld =
-      ignoresHeld !== true &&
-      !this.#hasPassed(query) &&
-      (state.current?.snapshot.find(listingId).length ?? 0) > 0
-    if (!isHeld) return lookUp(query, signal)
-    const { snapshot, info } = this.#current(query)
+    const { listingId, ignoresHeld, via } = query
+    const copies = this.#hasPassed(query) ? [] : (state.current?.snapshot.find(listingId) ?? [])
+    const held = copies.flatMap(({ item }) => (hasPassed(item, via) ? [] : item))
+    if (ignoresHeld === true || held.length === 0) return lookUp(query, signal)
+    const { info } = this.#current(query)
     const asked = this.#mustAsk(query, info.asOf) ? await this.#askForOne(query, signal) : null
     if (asked !== null) return asked
-    const listings = snapshot.find(listingId).map(({ item }) => item)
-    return { ...info, part: undefined, listings, hasMore: false, total: listings.length }
+    return { ...info, part: undefined, listings: held, hasMore: false, total: held.length }
   }
 
   /**
