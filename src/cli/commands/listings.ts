@@ -64,7 +64,8 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
     const { discoveryTimeoutMs, tokens } = selected
     const sort = policySort(options) ?? options.sort
     const hasPolicy = options.policy !== undefined || options.policyCmd !== undefined
-    const query = readMarketQuery(terminal, options, tokens, { sort, prefersCheapest: !hasPolicy })
+    const prefersCheapest = !hasPolicy || sort === 'price'
+    const query = readMarketQuery(terminal, options, tokens, { sort, prefersCheapest })
     const readsAll = options.all === true || sort === 'price' || query.prices.limit !== undefined
     const deadlines = marketDeadlines(discoveryTimeoutMs, options, readsAll)
     const paging = readPaging(options)
