@@ -98,9 +98,10 @@ test.serial('prices: cheapest first is in one token on every chain, where none i
       on('base', USDC, 'base-2', 175),
       on('ethereum', ethereum, 'ether-1', 197),
       on('base_sepolia', sepolia, 'play-1', 100),
+      on('base', OTHER, 'odd-1', 1 / 10_000),
     ],
   })
-  const cheapestFirst = ['base-2', 'ether-1', 'base-1', 'play-1']
+  const cheapestFirst = ['base-2', 'ether-1', 'base-1', 'odd-1', 'play-1']
   for (const args of [
     ['--gpu', 'H200'],
     ['--sort', 'price'],
@@ -120,7 +121,10 @@ test.serial('prices: cheapest first is in one token on every chain, where none i
       lines.map((line) => line.split('|')[0]),
       cheapestFirst,
     )
+    t.regex(lines.join('\n'), /^odd-1\|.*\|1 unit of "0x9fe4[^"]*"\/GPU·h\|/m)
   }
+  const { lines } = await agent.call('market_overview')
+  t.regex(lines.join('\n'), /^1 unit of "0x9fe4[^"]*"\/GPU·h, median 1\|1 offer/m)
 })
 
 test.serial('prices: a large Registry is read whole', async (t) => {
