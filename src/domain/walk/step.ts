@@ -157,7 +157,7 @@ function afterFailure<Page extends WalkPage>(
   if (resume !== undefined)
     return error.reason === 'too_large' ? divide(walk, request, error) : { walk, next: error }
   if (isDividing || skipped !== null) return divide(walk, request, error)
-  const offsets = lastOffset === undefined ? [offset, offset + limit, offset + (limit >> 1)] : [lastOffset, 0]
+  const offsets = lastOffset === undefined ? [offset, offset + limit] : [lastOffset, 0]
   return goOn({ ...walk, probe: { kind: 'outage', offsets, request, error } })
 }
 
