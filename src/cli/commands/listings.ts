@@ -34,7 +34,7 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
       .addOption(
         new Option(
           '--sort <order>',
-          'newest first, or cheapest first over every listing that matches (default: price where a model or a ceiling is given, else newest)',
+          'newest first, or cheapest first over every listing that matches, in --token or else the first one that is known (default: price where a model or a ceiling is given, else newest)',
         ).choices(SORTS),
       )
       .option(
