@@ -18,7 +18,7 @@ const LONG = 1100
 
 /** Load, replay, notification, and the ends of a store's life. */
 export function changelogContract(name: string, open: OpenStore): void {
-  test(`${name}: load visits publishers, then listings by created_at`, async (t) => {
+  test(`${name}: load visits publishers, then each listing once`, async (t) => {
     const { store } = await open(t)
     await store.addKey(keyNamed('alice'))
     for (const id of ['C', 'A', 'B']) await published(store, publishOf(id))
@@ -26,7 +26,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     await published(store, publishOf('C'))
     const { changes } = await loaded(store)
     const listings = changes.flatMap((change) => (change.kind === 'listing' ? [change.record.listingId] : []))
-    t.deepEqual(listings, ['C', 'A', 'B', 'D'])
+    t.deepEqual(listings.sort(), ['A', 'B', 'C', 'D'])
     t.true(
       changes.findLastIndex(({ kind }) => kind === 'publisher') <
         changes.findIndex(({ kind }) => kind === 'listing'),
@@ -139,9 +139,12 @@ export function changelogContract(name: string, open: OpenStore): void {
 
   test(`${name}: the changelog is bounded, and only old positions are lost`, async (t) => {
     const { store } = await open(t, { changelogLength: 100 })
+    await published(store, publishOf('first'))
     const { position: old } = await loaded(store)
-    for (let n = 0; n < 24; n++)
-      await Promise.all(Array.from({ length: 100 }, (_, m) => published(store, publishOf(`L${m}`))))
+    for (let n = 0; n < 24; n++) {
+      await Promise.all(Array.from({ length: 100 }, (_, m) => published(store, publishOf(`L${n} ${m}`))))
+      await Promise.all(Array.from({ length: 100 }, (_, m) => store.remove(removeOf(`L${n} ${m}`))))
+    }
     const { position } = await loaded(store)
     await Promise.all(Array.from({ length: 50 }, (_, m) => published(store, publishOf(`L${m}`))))
     t.is(await store.changesAfter(old, 10), 'lost')

@@ -46,15 +46,6 @@ const named = (name: string, mutate: Mutate) => ({ name, mutate })
 /** In seconds, of the clocks that accept signatures and requests. */
 type Clocks = { signatures: fc.Arbitrary<number>; requests: fc.Arbitrary<number> }
 
-/** The clock is set to and fro; most of the time nothing has expired. */
-export const WILD: Clocks = {
-  signatures: fc.oneof(
-    { weight: 20, arbitrary: fc.constantFrom(0, 0, 0, 5, 6) },
-    fc.constantFrom(99, 100, 250),
-  ),
-  requests: fc.constantFrom(0, 5, 31, 100, 250),
-}
-
 /** Nothing ever expires. */
 export const CALM: Clocks = {
   signatures: fc.constantFrom(0, 0, 0, 5, 6),
