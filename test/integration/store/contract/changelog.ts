@@ -1,4 +1,5 @@
 import test from 'ava'
+import { unpackListings } from '../../../../src/domain/listing.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
   BOB,
@@ -15,6 +16,8 @@ import {
 
 /** More listings than any store reads at once. */
 const LONG = 1100
+/** Listings of more than two reads: one may be ahead of the visit. */
+const PAGES = 2300
 
 /** Load, replay, notification, and the ends of a store's life. */
 export function changelogContract(name: string, open: OpenStore): void {
@@ -128,6 +131,23 @@ export function changelogContract(name: string, open: OpenStore): void {
     for (const change of (await replayed(store, position)).changes) picture.apply(change)
     t.is(picture.listings.size, LONG + 1)
     t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
+  })
+
+  test(`${name}: a load has every listing that was there, also one that changes meanwhile`, async (t) => {
+    const { store } = await open(t)
+    const ids = Array.from({ length: PAGES }, (_, n) => `L${n}`)
+    for (let n = 0; n < PAGES; n += 100)
+      await Promise.all(ids.slice(n, n + 100).map((id) => published(store, publishOf(id))))
+    const visited = new Set<string>()
+    await store.load({
+      change: () => {},
+      listings: async (page) => {
+        const isFirst = visited.size === 0
+        for (const { listingId } of unpackListings(page)) visited.add(listingId)
+        if (isFirst) await Promise.all(ids.slice(-50).map((id) => store.update(updateOf(id))))
+      },
+    })
+    t.is(visited.size, PAGES)
   })
 
   test(`${name}: an unknown position is lost`, async (t) => {
