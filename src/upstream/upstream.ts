@@ -2,6 +2,7 @@ import pLimit from 'p-limit'
 import type { Dispatcher } from 'undici'
 import type { CachePolicy } from '../domain/source/freshness.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
+import type { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
@@ -43,6 +44,8 @@ export type Upstream = {
   source: NamedSource
   spec: Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
     spec: () => UpstreamSpec | null
+    /** Why the latest request for it failed. */
+    failure: () => SourceError | null
     /** Settles after the first request for it. Never rejects. */
     loaded: Promise<unknown>
   }
@@ -127,11 +130,18 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       ...(snapshot && { select: snapshot.select, held: snapshot.held }),
       readWhole: snapshot?.readWhole ?? wholes.read,
       lookUp,
-      breaker: () => breaker.state.state,
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
       mayRepeat: kind === 'gateway',
     },
-    spec: { name, kind, visibility, priority, spec: () => spec.current, loaded: spec.loaded },
+    spec: {
+      name,
+      kind,
+      visibility,
+      priority,
+      spec: () => spec.current,
+      failure: () => spec.failure,
+      loaded: spec.loaded,
+    },
     status: () => snapshot?.status(liveStatus()) ?? { ...liveStatus(), liveReason: 'mode' },
     ...lifecycle(parts, { breaker, runs, spec, puller }),
   }

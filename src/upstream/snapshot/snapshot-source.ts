@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
 import type { Held, ReadWhole } from '../../domain/source/held.ts'
+import { joinMissing, NOT_OPEN } from '../../domain/source/missing-source.ts'
 import type { Item, Range, Reading, ReadingInfo, Source, SourceMode } from '../../domain/source/reading.ts'
 import type { Select } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -39,8 +40,8 @@ type SnapshotSourceOptions = {
 }
 
 /**
- * Answers from memory. Reads live for other statuses, for a publisher while some are unknown, and while the upstream is not
- * held. After a 401 or 403 nothing is shown.
+ * Answers from memory, with open listings alone. Reads live for a publisher while some are unknown, and while the upstream is
+ * not held. After a 401 or 403 nothing is shown.
  */
 export class SnapshotSource {
   readonly #options: SnapshotSourceOptions
@@ -60,8 +61,7 @@ export class SnapshotSource {
     const { snapshot, info } = this.#current(query)
     const asked = this.#mustAsk(query, info) ? await this.#askForOne(query, range, signal) : null
     if (asked !== null) return asked
-    const { listings, hasMore, total, hidden, explanation } = await snapshot.read(query, range)
-    return { ...info, listings, hasMore, total, hidden, explanation }
+    return { ...info, ...(await snapshot.read(query, range)) }
   }
 
   readonly select: Select = async (query, signal) => {
@@ -161,11 +161,11 @@ export class SnapshotSource {
   }
 
   #isHeld(query: ListingQuery): boolean {
-    const { status, publisher, listingId } = query
+    const { publisher, listingId } = query
     if (this.mode === 'live') return false
     const snapshot = this.#options.state.current?.snapshot
     if (listingId !== undefined) return !this.#hasPassed(query) && (snapshot?.find(listingId).length ?? 0) > 0
-    return status === 'open' && (publisher === null || snapshot?.knowsPublishers === true)
+    return publisher === null || snapshot?.knowsPublishers === true
   }
 
   /** Why what is held must not be shown. */
@@ -180,6 +180,8 @@ export class SnapshotSource {
     }
     if (visible === null)
       return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
+    if (query.listingId === undefined && query.status !== null && query.status !== 'open')
+      return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
     return this.#hasPassed(query)
       ? new SourceError('loop', `${upstream.name}: the query has passed through it`)
       : null
@@ -205,7 +207,7 @@ export class SnapshotSource {
       reason: stale ? failure?.reason : undefined,
       isAttributed: current.snapshot.knowsPublishers || !publishers.isBehind,
       invalid: current.invalid || undefined,
-      missing: this.#missing(current),
+      missing: isOfAnyStatus(query) ? joinMissing(this.#missing(current), NOT_OPEN) : this.#missing(current),
     } as const
     return { snapshot: current.snapshot, info }
   }
@@ -244,6 +246,10 @@ export class SnapshotSource {
     return now < current.takenAt || now > this.#staleAt(current)
   }
 }
+
+/** A list of every status lacks those of this source that are not open. */
+const isOfAnyStatus = ({ status, listingId }: ListingQuery): boolean =>
+  status === null && listingId === undefined
 
 /** Outside of the class: a closure in a method would keep the query alive. */
 function validityOf(
