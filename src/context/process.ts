@@ -183,7 +183,8 @@ async function openStore(url: string, log: Logger): Promise<{ store: Store; keyU
   const { store, warnings, isNew } = await openRedisStore(url)
   if (isNew) log.info({ store: redactCredentials(url) }, 'new store created')
   for (const warning of warnings) log.warn(warning)
-  return { store, keyUses: null }
+  // A single Redis has redis-om's (decision 5).
+  return { store, keyUses: SINGLE_REDIS.test(url) ? null : store.keyUses }
 }
 
 async function openTracing({ tracing }: Config, log: Logger) {

@@ -68,11 +68,9 @@ export async function backupStore(url: string, file: string): Promise<StoreCount
   return { ...counts, bytes: statSync(path).size }
 }
 
-/** Where the store can be written. One that an older version has made is left as it is. */
+/** Where the store can be written. */
 async function record(url: string, act: NewAuditEntry): Promise<void> {
   try {
-    const path = databaseOf(url)
-    if (path !== null && !(await import('../store/sqlite/database.ts')).hasAudit(path)) return
     await usingStore(url, (store) => store.appendAudit(act, KEEPS_ALL))
   } catch {
     // What was done is good without its record.
@@ -128,14 +126,14 @@ export async function restoreStore(file: string, url: string): Promise<StoreCoun
 
 async function openSource(url: string): Promise<CopySource> {
   const path = databaseOf(url)
-  if (path !== null) return (await import('../store/sqlite/store.ts')).readSqliteStore(path)
+  if (path !== null) return (await import('../store/sqlite/store.ts')).readSqliteRows(path)
   const { openRedisStore } = await import('../store/redis/open.ts')
-  return (await openRedisStore(url, { mustExist: true })).store
+  return (await openRedisStore(url, { mustExist: true })).store.rows
 }
 
 async function openBackup(file: string): Promise<CopySource> {
   try {
-    return (await import('../store/sqlite/store.ts')).readSqliteStore(file)
+    return (await import('../store/sqlite/store.ts')).readSqliteRows(file)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
     throw new CliError(EXIT.badData, cause.problems.map(({ message }) => message).join('; '), { cause })

@@ -95,13 +95,6 @@ export function fieldBytes(fields: Partial<ListingFields>): number {
   return Object.values(fields).reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
-/** Bytes of a row without the publisher's id, storefront URL, fields and status, and without settlement options. */
-export function frameBytes(listingId: string): number {
-  const times = 2 * formatTimestamp(0).length
-  const { settlementOptions: _, ...pieces } = ROW
-  return Buffer.byteLength(Object.values(pieces).join('') + JSON.stringify(listingId)) + times
-}
-
 /** Published fields are kept to the byte. A row changes when its publisher changes its storefront. */
 export function renderListing(record: ListingRecord, storefrontUrl: string | null): string {
   const { createdAt, updatedAt } = record
@@ -135,7 +128,10 @@ export function renderListing(record: ListingRecord, storefrontUrl: string | nul
 const settlementMember = ({ settlementOptions }: ListingRecord): string =>
   settlementOptions === NEW_LISTING_FIELDS.settlementOptions ? '' : ROW.settlementOptions + settlementOptions
 
-/** UTF-8. A listing is its `fieldsOf`, joined by `FIELD_END`, and `LISTING_END`: bytes that JSON lacks. */
+/**
+ * UTF-8. A listing is its id, `created_at`, `updated_at`, publisher, status and `LISTING_FIELDS`, joined by `FIELD_END`, and
+ * `LISTING_END`: bytes that JSON lacks.
+ */
 export type PackedListings = {
   count: number
   /** In its own buffer, which can be transferred to another thread. */
@@ -144,6 +140,12 @@ export type PackedListings = {
 
 export const FIELD_END = 0x1f
 export const LISTING_END = 0x1e
+
+/** @param listings each as its fields, of which several may be joined already */
+export function packListings(listings: readonly (readonly (string | number)[])[]): PackedListings {
+  const text = listings.map((fields) => fields.join(SEPARATOR) + END).join('')
+  return { count: listings.length, bytes: new TextEncoder().encode(text) }
+}
 
 export function* unpackListings({
   bytes: { buffer, byteOffset, byteLength },
@@ -157,35 +159,20 @@ export function* unpackListings({
 }
 
 const SEPARATOR = String.fromCharCode(FIELD_END)
+const END = String.fromCharCode(LISTING_END)
 
-/** The order that `recordOf` reads. */
-export const fieldsOf = (record: ListingRecord): (string | number)[] => [
-  record.listingId,
-  record.publisherId,
-  record.status,
-  record.createdAt,
-  record.updatedAt,
-  record.offerResource,
-  record.acceptedEscrows,
-  record.demands,
-  record.maxDurationSeconds,
-  record.oracleAddress,
-  record.settlementOptions,
-]
-
-export const recordOf = (fields: readonly string[]): ListingRecord => ({
+const recordOf = (fields: readonly string[]): ListingRecord => ({
   listingId: fields[0]!,
-  publisherId: Number(fields[1]),
-  status: fields[2] as ListingStatus,
-  createdAt: Number(fields[3]),
-  updatedAt: Number(fields[4]),
+  createdAt: Number(fields[1]),
+  updatedAt: Number(fields[2]),
+  publisherId: Number(fields[3]),
+  status: fields[4] as ListingStatus,
   offerResource: fields[5]!,
   acceptedEscrows: fields[6]!,
   demands: fields[7]!,
   maxDurationSeconds: fields[8]!,
   oracleAddress: fields[9]!,
-  // Rows of versions before 0.4.0 end here.
-  settlementOptions: fields[10] ?? NEW_LISTING_FIELDS.settlementOptions,
+  settlementOptions: fields[10]!,
 })
 
 /** Into the past and into the future. */

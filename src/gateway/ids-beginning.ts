@@ -5,7 +5,7 @@ import type { Market } from './market.ts'
 import type { MarketQuery, MarketRequest } from './market-query.ts'
 
 /** Characters. */
-const MIN_BEGINNING = 8
+export const MIN_BEGINNING = 8
 /** The newest of all sources. */
 const MAX_SEARCHED = 2000
 

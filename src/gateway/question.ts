@@ -18,7 +18,10 @@ type Door = Pick<MarketQuery, 'filters'> & {
   nameOf?: (parameter: keyof QuestionTexts) => string
   /** Whether `price_per` has a meaning of its own, without an order or a ceiling. */
   countsPrices?: boolean
-  /** Whether a question that compares prices is answered cheapest first, where it names no order. */
+  /**
+   * Whether a question that compares prices is answered cheapest first, where it names no order; an order by price that
+   * names no token is then one of the first known token, on every chain.
+   */
   prefersCheapest?: boolean
   /** Whether a text that names no publisher is one without listings, as in the protocol. */
   takesAnyPublisher?: boolean
@@ -32,7 +35,9 @@ export function readQuestion(
   const { countsPrices = false, prefersCheapest = false, takesAnyPublisher = false } = door
   const isByPrice = prefersCheapest && comparesPrices([...filters, ['price_max', texts.price_max ?? '']])
   const sort = texts.sort ?? (isByPrice ? 'price' : undefined)
-  const prices = parsePriceQuestion(tokens, { ...texts, sort }, { nameOf, countsPrices })
+  const usual = prefersCheapest && sort === 'price' ? tokens.first?.symbol : undefined
+  const price_token = texts.price_token || usual
+  const prices = parsePriceQuestion(tokens, { ...texts, sort, price_token }, { nameOf, countsPrices })
   const status = readStatus(texts.status ?? 'open')
   const text = texts.publisher?.replace(/^0X/, '0x') || null
   const publisher =

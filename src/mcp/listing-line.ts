@@ -2,6 +2,7 @@ import { groupFamilies } from '../domain/families.ts'
 import { gpuCount, hasRates } from '../domain/price/payment-option.ts'
 import { PRICE_PERS, readableAmount, unitName } from '../domain/price/price-key.ts'
 import { formatAge } from '../domain/timestamp.ts'
+import { MIN_BEGINNING } from '../gateway/ids-beginning.ts'
 import { at, type JsonObject, type JsonValue, listAt, numberAt, textAt } from '../json/value.ts'
 import { plainName, quoted } from './quoted.ts'
 
@@ -67,7 +68,8 @@ export function describePrice(listing: JsonObject): string {
   const amount = textAt(price, 'amount')
   if (amount === null) return hasRates(listing) ? 'price not readable' : 'price on request'
   const symbol = textAt(price, 'symbol')
-  const token = symbol ?? `units of ${quoted(textAt(price, 'token') ?? '', MAX_UNIT)}`
+  const token =
+    symbol ?? `${amount === '1' ? 'unit' : 'units'} of ${quoted(textAt(price, 'token') ?? '', MAX_UNIT)}`
   const testnet = at(price, 'testnet') === true ? ' TESTNET' : ''
   const bait = at(price, 'outlier') === true ? ', below 1 % of the median of its model: probably bait' : ''
   return `${readableAmount(amount, symbol !== null)} ${token}/${unitOf(price)}${testnet}${bait}`
@@ -111,9 +113,8 @@ function warningsOf(listing: JsonObject): string[] {
 
 const idOf = (listing: JsonObject): string => String(listing.listing_id)
 
-/** Ids of at most so many characters are whole; the beginning of an id that `get_listing` takes has 8 or more. */
+/** Ids of at most so many characters are whole. */
 const WHOLE_ID = 13
-const MIN_BEGINNING = 8
 const MAX_ID = 48
 
 /** The beginning of each id that no other id of the page has. */

@@ -155,13 +155,15 @@ function within(answer: string): string {
 }
 
 function errorResult({ message, errors, members }: EntrepotError): CallToolResult {
-  const reasons = errors.map(({ path, message }) => ` ${path}: ${message.replace(/[^?]$/, '$&.')}`).join('')
+  const reasons = errors.map(({ path, message }) => ` ${path}: ${sentence(message)}`).join('')
   const { sources } = members
   const why = Array.isArray(sources)
     ? ` ${describeCompleteness({ complete: false, sources: sources as SourceNote[] })}`
     : reasons
-  return { isError: true, content: [text(`Not answered: ${message}.${why}`)] }
+  return { isError: true, content: [text(`Not answered: ${sentence(message)}${why}`)] }
 }
+
+const sentence = (words: string): string => words.replace(/[^?]$/, '$&.')
 
 function text(words: string): { type: 'text'; text: string } {
   return { type: 'text', text: safeText(words) }

@@ -70,8 +70,8 @@ export interface Store {
   readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]>
 
   /**
-   * Visits blocks, keys and publishers, then listings by `created_at`, each once. `changesAfter` the position that it returns
-   * misses nothing, and may repeat.
+   * Visits blocks, keys and publishers, then listings in any order. What changes meanwhile may come twice. `changesAfter` the
+   * position that it returns misses nothing, and may repeat.
    */
   load(visitor: LoadVisitor): Promise<ChangelogPosition>
   /**
@@ -274,13 +274,16 @@ const RETRY_AFTER = '5'
 export class StoreUnavailable extends EntrepotError {
   /** A few words without paths and values. */
   readonly reason: string
+  /** The store has answered that nothing was done. */
+  readonly isRefusal: boolean
 
-  constructor(reason: string, cause?: unknown) {
+  constructor(reason: string, cause?: unknown, isRefusal = false) {
     const detail =
       `The store cannot be used right now (${reason}). Nothing was acknowledged; the very same request may be sent ` +
       'again later.'
     super('unavailable', detail, { cause, headers: { 'Retry-After': RETRY_AFTER } })
     this.reason = reason
+    this.isRefusal = isRefusal
   }
 }
 

@@ -1,16 +1,19 @@
-import {
-  FIELD_END,
-  fieldsOf,
-  LISTING_END,
-  type ListingRecord,
-  type PackedListings,
-} from '../../src/domain/listing.ts'
+import { type ListingRecord, type PackedListings, packListings } from '../../src/domain/listing.ts'
 
 /** Listings in the form of a store's batch, in their own memory. */
-export function packed(records: readonly ListingRecord[]): PackedListings {
-  const text = records.map((record) => fieldsOf(record).join(String.fromCharCode(FIELD_END)) + END).join('')
-  const bytes = Buffer.from(text)
-  return { count: records.length, bytes: new Uint8Array(bytes) }
-}
-
-const END = String.fromCharCode(LISTING_END)
+export const packed = (records: readonly ListingRecord[]): PackedListings =>
+  packListings(
+    records.map((record) => [
+      record.listingId,
+      record.createdAt,
+      record.updatedAt,
+      record.publisherId,
+      record.status,
+      record.offerResource,
+      record.acceptedEscrows,
+      record.demands,
+      record.maxDurationSeconds,
+      record.oracleAddress,
+      record.settlementOptions,
+    ]),
+  )

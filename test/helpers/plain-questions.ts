@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { gunzipSync } from 'node:zlib'
+import { readFileSync } from 'node:fs'
+import type { Row } from '../../src/store/rows.ts'
+import { SqliteCopy } from '../../src/store/sqlite/copy.ts'
 
-/** A request of the plain line, and below what a plain Registry with the store of 0.3.0 answers. */
+/** A request of the plain line, and below what a plain Registry with that store answers. */
 export type PlainQuestion = { method?: string; path: string; body?: string }
 
 export type PlainAnswer = { status: number; headers: Record<string, string>; text: string }
@@ -18,8 +19,14 @@ export async function askPlainly(
   return { status: response.status, headers: Object.fromEntries(kept), text: await response.text() }
 }
 
-/** A copy of the store of 0.3.0. */
-export function writeOldStore(path: string): void {
-  const fixture = new URL('../fixtures/stores/0.3.0.db.gz', import.meta.url)
-  writeFileSync(path, gunzipSync(readFileSync(fixture)))
+/** What a store of 0.3.0 had, in its times. */
+export async function writeStore(path: string): Promise<void> {
+  const rows: Row[] = JSON.parse(
+    readFileSync(new URL('../fixtures/plain-line-rows.json', import.meta.url), 'utf8'),
+  )
+  const copy = new SqliteCopy(path)
+  await copy.put(rows)
+  await (await copy.seal(Math.max(...rows.map(({ at }) => at)))).close()
+  await copy.publish()
+  await copy.close()
 }

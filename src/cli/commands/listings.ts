@@ -34,7 +34,7 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
       .addOption(
         new Option(
           '--sort <order>',
-          'newest first, or cheapest first over every listing that matches (default: price where a model or a ceiling is given, else newest)',
+          'newest first, or cheapest first over every listing that matches, in --token or else the first one that is known (default: price where a model or a ceiling is given, else newest)',
         ).choices(SORTS),
       )
       .option(
@@ -64,7 +64,8 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
     const { discoveryTimeoutMs, tokens } = selected
     const sort = policySort(options) ?? options.sort
     const hasPolicy = options.policy !== undefined || options.policyCmd !== undefined
-    const query = readMarketQuery(terminal, options, tokens, { sort, prefersCheapest: !hasPolicy })
+    const prefersCheapest = !hasPolicy || sort === 'price'
+    const query = readMarketQuery(terminal, options, tokens, { sort, prefersCheapest })
     const readsAll = options.all === true || sort === 'price' || query.prices.limit !== undefined
     const deadlines = marketDeadlines(discoveryTimeoutMs, options, readsAll)
     const paging = readPaging(options)

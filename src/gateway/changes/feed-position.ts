@@ -67,7 +67,7 @@ export function digestOf(texts: readonly string[]): string {
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const POSITION_LENGTH = 15
+const POSITION_LENGTH = 16
 /** Hexadecimal digits: 64 bits. */
 const MISSING_LENGTH = 16
 export const MAX_MISSING = 64

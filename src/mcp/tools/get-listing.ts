@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { renderItem } from '../../gateway/envelope.ts'
-import { idsBeginning } from '../../gateway/ids-beginning.ts'
+import { idsBeginning, MIN_BEGINNING } from '../../gateway/ids-beginning.ts'
 import { parseObject } from '../../json/value.ts'
 import { describePrice } from '../listing-line.ts'
 import { describeCompleteness, describeListing } from '../notices.ts'
@@ -12,7 +12,7 @@ const MAX_NAME = 1000
 export const getListingTool = defineTool({
   name: 'get_listing',
   description:
-    'The exact JSON of one listing of any status by its id, or of an open one by the beginning of its id (8 characters ' +
+    `The exact JSON of one listing of any status by its id, or of an open one by the beginning of its id (${MIN_BEGINNING} characters ` +
     'or more): the best copy of all sources. "No such listing" is certain; where a ' +
     'source that may have it could not be read, the call is an error. Rates are in base units of the token.',
   input: {
@@ -30,7 +30,7 @@ export const getListingTool = defineTool({
     if (merged === null) {
       const [words, lines] =
         ids.length < 2
-          ? ['There is no such listing.', []]
+          ? [`There is no such listing.${beginning.length < MIN_BEGINNING ? TOO_SHORT : ''}`, []]
           : [
               `${ids.length} open listings have an id that begins so; pass the whole id of one.`,
               describeIds(ids),
@@ -46,6 +46,8 @@ export const getListingTool = defineTool({
     }
   },
 })
+
+const TOO_SHORT = ` The beginning of an id has ${MIN_BEGINNING} characters or more: a shorter text is a whole id.`
 
 const MAX_SHOWN = 5
 

@@ -116,10 +116,10 @@ function renderPrices({
   const [least, median, most] = [range.least, range.median, range.most].map((amount) =>
     readableAmount(amount, symbol !== undefined),
   )
-  const name = symbol ?? `units of ${quoted(token ?? '', MAX_TOKEN)}`
+  const price = least === most ? least : `${least} – ${most}`
+  const name = symbol ?? `${price === '1' ? 'unit' : 'units'} of ${quoted(token ?? '', MAX_TOKEN)}`
   const basis = `${name}/${unitName(unit === 'hour' || unit === 'token' ? unit : quoted(unit, MAX_TOKEN), price_per)}`
   const counted = [plural(offers, 'offer'), ...(gpus === 0 ? [] : [plural(gpus, 'GPU')])].join(', ')
-  const price = least === most ? least : `${least} – ${most}`
   return `${price} ${basis}${testnet ? ' TESTNET' : ''}, median ${median}|${counted}`
 }
 

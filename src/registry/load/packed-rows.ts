@@ -7,7 +7,7 @@ import {
   type PackedListings,
   ROW,
 } from '../../domain/listing.ts'
-import { formatTimestamp } from '../../domain/timestamp.ts'
+import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
 import type { IndexEntry } from '../../listing-index/listing-index.ts'
 
 const USUAL_BYTES = 64 * 1024
@@ -27,29 +27,24 @@ export class PackedRows {
     this.#storefronts = storefronts
   }
 
-  /** An entry's bytes are valid until `visit` returns. */
-  forEach({ bytes }: PackedListings, visit: (entry: IndexEntry) => void): void {
-    this.#source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    for (let at = 0; at < bytes.length; ) {
-      const end = this.#findEnds(at)
-      visit(this.#entry(at, end))
-      at = end + 1
+  /** By `created_at`. An entry's bytes are valid until the next one. */
+  *inOrder(pages: readonly PackedListings[]): Generator<IndexEntry, void> {
+    const rows = pages.flatMap((page) => rowsIn(page))
+    for (const { source, start, end } of rows.sort((one, other) => one.createdAt - other.createdAt)) {
+      this.#source = source
+      this.#findEnds(start, end)
+      yield this.#entry(start, end)
     }
   }
 
-  #findEnds(start: number): number {
+  #findEnds(start: number, end: number): void {
     let at = start
-    for (let field = 0; field < ORACLE_ADDRESS; field++) {
-      const end = this.#source.indexOf(FIELD_END, at)
-      this.#ends[field] = end
-      at = end + 1
+    for (let field = 0; field < SETTLEMENT_OPTIONS; field++) {
+      const fieldEnd = this.#source.indexOf(FIELD_END, at)
+      this.#ends[field] = fieldEnd
+      at = fieldEnd + 1
     }
-    const end = this.#source.indexOf(LISTING_END, at)
-    // Rows without settlement options may end before them.
-    const next = this.#source.subarray(at, end).indexOf(FIELD_END)
-    this.#ends[ORACLE_ADDRESS] = next === -1 ? end : at + next
     this.#ends[SETTLEMENT_OPTIONS] = end
-    return end
   }
 
   #entry(start: number, end: number): IndexEntry {
@@ -92,11 +87,7 @@ export class PackedRows {
   }
 
   #integer(field: number): number {
-    const source = this.#source
-    const end = this.#ends[field]!
-    let value = 0
-    for (let at = this.#startOf(field); at < end; at++) value = value * 10 + source[at]! - ZERO
-    return value
+    return integerIn(this.#source, this.#startOf(field), this.#ends[field]!)
   }
 
   #urlOf(publisherId: number): Buffer {
@@ -127,12 +118,33 @@ export class PackedRows {
   }
 }
 
+type PackedRow = { source: Buffer; start: number; end: number; createdAt: Micros }
+
+function rowsIn({ bytes }: PackedListings): PackedRow[] {
+  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const rows: PackedRow[] = []
+  for (let start = 0; start < source.length; ) {
+    const end = source.indexOf(LISTING_END, start)
+    const idEnd = source.indexOf(FIELD_END, start)
+    const createdAt = integerIn(source, idEnd + 1, source.indexOf(FIELD_END, idEnd + 1))
+    rows.push({ source, start, end, createdAt })
+    start = end + 1
+  }
+  return rows
+}
+
+function integerIn(source: Buffer, start: number, end: number): number {
+  let value = 0
+  for (let at = start; at < end; at++) value = value * 10 + source[at]! - ZERO
+  return value
+}
+
 // The fields of a packed listing, in order.
 const LISTING_ID = 0
-const PUBLISHER_ID = 1
-const STATUS = 2
-const CREATED_AT = 3
-const UPDATED_AT = 4
+const CREATED_AT = 1
+const UPDATED_AT = 2
+const PUBLISHER_ID = 3
+const STATUS = 4
 const ORACLE_ADDRESS = 9
 const SETTLEMENT_OPTIONS = 10
 const FIELDS = 11

@@ -22,7 +22,9 @@ export const loadClient = (url: string): Client => createClient(url, LOAD_TIMEOU
 /** Short timeout: a request waits for its count, and a local count is better than a late one. */
 export const counterClient = (url: string): Client => createClient(url, COUNT_TIMEOUT_MS, PIPELINED)
 
-export const followerClient = (url: string): Client => createClient(url, undefined, {})
+/** Subscribes again each time it is ready. */
+export const subscriberClient = (url: string): Client =>
+  createClient(url, undefined, { autoResubscribe: false })
 
 /** Rejects with the reason of Redis or Sentinel: `connect` only says that a connection is closed, and asks Sentinels for ever. */
 export async function connected(client: Client): Promise<void> {
@@ -36,7 +38,7 @@ const PIPELINED = { enableAutoPipelining: true, ...AT_ONCE }
 function createClient(
   url: string,
   commandTimeout: number | undefined,
-  options: { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean },
+  options: { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean; autoResubscribe?: boolean },
 ): Client {
   const { kind, hosts, name, isTls, redis, sentinel } = parseRedisUrl(url)
   const nodeOptions = { ...NODE_OPTIONS, ...(commandTimeout && { commandTimeout }) }

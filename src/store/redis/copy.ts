@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { ChainableCommander } from 'ioredis'
-import type { AuditEntry } from '../../domain/audit.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import type { CopySource, CopyTarget } from '../copy.ts'
-import { auditBytes, type Change, type SpentSignature } from '../store.ts'
+import { kindOf } from '../records.ts'
+import { type Row, SPACES, type Space } from '../rows.ts'
 import { connected, loadClient } from './connection.ts'
 import { openRedisStore, redisOpenFailure } from './open.ts'
-import { apiKeyRow, blockRow, identityText, listingRow, publisherRow, replacedRow } from './rows.ts'
-import { KEY_PREFIX, keysUnder, RedisSession, redisFailure } from './session.ts'
+import { FORMAT, KEY_PREFIX, keysUnder, RedisSession, redisFailure, scriptOf } from './session.ts'
+import { textOf } from './store.ts'
 
 /** @throws ConfigError if there is a store already, and as `openRedisStore` does */
 export async function createRedisCopy(url: string, prefix: string = KEY_PREFIX): Promise<CopyTarget> {
@@ -30,111 +30,99 @@ class RedisCopy implements CopyTarget {
   readonly #prefix: string
   readonly #id = randomUUID()
   readonly #session: RedisSession
-  /** The store's, over the same connection. */
-  readonly #storeSession: RedisSession
-  #rows: ChainableCommander
-  /** Publisher's id by listing. Counted here: in Redis that takes seconds for a million listings. */
-  readonly #owners = new Map<string, number>()
-  /** Of the entries of each kind. */
-  readonly #auditBytes = new Map<string, number>()
+  readonly #staged: readonly string[]
+  /** Counted here: in Redis that would take a second write for each row. */
+  readonly #bytes = new Map<Space, number>()
+  readonly #sizes = new Map<string, number>()
 
   constructor(url: string, prefix: string) {
     this.#url = url
     this.#prefix = prefix
-    this.#session = new RedisSession(loadClient(url), staged(prefix, this.#id), 0)
-    this.#storeSession = new RedisSession(this.#session.client, prefix, 0)
-    this.#rows = this.#session.client.pipeline()
+    this.#session = new RedisSession(loadClient(url), prefix)
+    this.#staged = keysUnder(stagedUnder(prefix, this.#id))
   }
 
   async open(): Promise<void> {
     const { client } = this.#session
     await connected(client)
-    const { listings, publishers, apiKeys, blocks } = this.#storeSession.keys
-    const nouns = { listing: listings, publisher: publishers, 'API key': apiKeys, block: blocks }
-    const counts = await Promise.all(
-      Object.entries(nouns).map(async ([noun, key]) => ({ noun, count: await client.hlen(key) })),
-    )
-    if (counts.some(({ count }) => count > 0))
-      throw this.#occupied(counts.map(({ noun, count }) => plural(count, noun)).join(', '))
-    const other = await client.getset(latestOf(this.#prefix), this.#id)
-    if (other !== null) await client.unlink(...Object.values(keysUnder(staged(this.#prefix, other))))
-  }
-
-  put(change: Change): void {
-    const { listings, created, publishers, publisherIds, replacedIdentities, apiKeys } = this.#session.keys
-    if (change.kind === 'listing') {
-      const { listingId, publisherId, createdAt } = change.record
-      this.#owners.set(listingId, publisherId)
-      this.#rows.hset(listings, listingId, listingRow(change.record)).zadd(created, createdAt, listingId)
-    } else if (change.kind === 'listing_removed') {
-      this.#owners.delete(change.listingId)
-      this.#rows.hdel(listings, change.listingId).zrem(created, change.listingId)
-    } else if (change.kind === 'publisher') {
-      const { publisherId, rotations } = change.publisher
-      this.#rows
-        .hset(publishers, publisherId, publisherRow(change.publisher))
-        .hset(publisherIds, identityText(change.publisher), publisherId)
-      for (const rotation of rotations) {
-        const former = identityText(rotation.current)
-        this.#rows
-          .hdel(publisherIds, former)
-          .hset(replacedIdentities, former, replacedRow(publisherId, rotation))
-      }
-    } else if (change.kind === 'block') {
-      this.#rows.hset(this.#session.keys.blocks, change.block.id, blockRow(change.block))
-    } else {
-      this.#rows.hset(apiKeys, change.key.id, apiKeyRow(change.key))
+    const [registry, listings] = HELD.map((space) => keysUnder(this.#prefix)[rowsOf(space)]!)
+    const kinds = (await client.hkeys(registry!)).map((key) => kindOf({ key }))
+    const countOf = (kind: string) => kinds.filter((one) => one === kind).length
+    const counts = {
+      listing: await client.hlen(listings!),
+      publisher: countOf('publisher'),
+      'API key': countOf('key'),
+      block: countOf('block'),
     }
+    if (Object.values(counts).some((count) => count > 0))
+      throw this.#occupied(
+        Object.entries(counts)
+          .map(([noun, count]) => plural(count, noun))
+          .join(', '),
+      )
+    const other = await client.getset(latestOf(this.#prefix), this.#id)
+    if (other !== null) await client.unlink(...keysUnder(stagedUnder(this.#prefix, other)))
   }
 
-  putUsed({ signature, expiresAt }: SpentSignature): void {
-    this.#rows.zadd(this.#session.keys.spent, expiresAt, signature)
+  put(rows: readonly Row[]): Promise<void> {
+    return this.#pipeline((pipeline) => {
+      for (const row of rows) {
+        const text = textOf(row)
+        this.#count(row, Buffer.byteLength(row.key) + Buffer.byteLength(text))
+        pipeline
+          .hset(this.#staged[rowsOf(row.space)]!, row.key, text)
+          .zadd(this.#staged[rowsOf(row.space) + 1]!, row.at, row.key)
+      }
+    })
   }
 
-  putAudit(entry: AuditEntry): void {
-    const { audit, sellerAudit } = this.#session.keys
-    const { at, kind, ...rest } = entry
-    const content = JSON.stringify(rest)
-    const written = (this.#auditBytes.get(kind) ?? 0) + auditBytes(content)
-    this.#auditBytes.set(kind, written)
-    const stream = kind === 'operator' ? audit : sellerAudit
-    this.#rows.xadd(stream, `${at}-0`, 'content', content, 'written', written)
+  remove(space: Space, key: string): Promise<void> {
+    this.#count({ space, key }, 0)
+    return this.#pipeline((pipeline) => {
+      pipeline.hdel(this.#staged[rowsOf(space)]!, key).zrem(this.#staged[rowsOf(space) + 1]!, key)
+    })
   }
 
-  async flush(): Promise<void> {
-    const rows = this.#rows
-    this.#rows = this.#session.client.pipeline()
-    const answers = await this.#session.run(() => rows.exec())
-    for (const [error] of answers ?? []) if (error !== null) throw redisFailure(error)
-  }
-
-  async seal(clock: Micros, latestDropped: Micros): Promise<CopySource> {
-    const { log, forgottenUse: key, listingCounts } = this.#session.keys
-    this.#rows.set(key, latestDropped)
-    const counts = new Map<number, number>()
-    for (const owner of this.#owners.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1)
-    for (const [owner, count] of counts) this.#rows.hset(listingCounts, owner, count)
-    if (clock > 0) this.#rows.xadd(log, `${clock}-0`, 'start', '')
-    await this.flush()
-    return (await openRedisStore(this.#url, { prefix: staged(this.#prefix, this.#id) })).store
+  async seal(end: Micros): Promise<CopySource> {
+    const [format, log, , bytes] = this.#staged
+    await this.#pipeline((pipeline) => {
+      pipeline.set(format!, FORMAT)
+      if (end > 0) pipeline.xadd(log!, `${end}-0`, 'first', end)
+      for (const [space, count] of this.#bytes) pipeline.hset(bytes!, SPACES.indexOf(space) + 1, count)
+    })
+    const { store } = await openRedisStore(this.#url, { prefix: stagedUnder(this.#prefix, this.#id) })
+    return store.rows
   }
 
   async publish(): Promise<void> {
-    const keys = [latestOf(this.#prefix), ...Object.values(this.#session.keys)]
-    const answer = await this.#storeSession.call('adopt', [this.#id], keys)
+    const keys = [latestOf(this.#prefix), ...keysUnder(this.#prefix), ...this.#staged]
+    const answer = await this.#session.evaluate(ADOPT, keys, [this.#id, ...HELD.map(rowsOf)])
     if (answer === 'replaced')
       throw new EntrepotError(
         'unavailable',
         'another restore into this Redis began meanwhile; this one was deleted',
       )
     if (answer !== 'adopted') throw this.#occupied('what was written meanwhile')
-    await this.#storeSession.client.unlink(...Object.values(this.#storeSession.feedKeys))
   }
 
   /** What it cannot delete, the next restore does. */
   async close(): Promise<void> {
-    await this.#session.client.unlink(...Object.values(this.#session.keys)).catch(() => {})
+    await this.#session.client.unlink(...this.#staged).catch(() => {})
     await this.#session.close()
+  }
+
+  async #pipeline(fill: (pipeline: ChainableCommander) => void): Promise<void> {
+    const pipeline = this.#session.client.pipeline()
+    fill(pipeline)
+    const answers = await this.#session.run(() => pipeline.exec())
+    for (const [error] of answers ?? []) if (error !== null) throw redisFailure(error)
+  }
+
+  #count({ space, key }: Pick<Row, 'space' | 'key'>, bytes: number): void {
+    const name = `${space}/${key}`
+    const before = this.#sizes.get(name) ?? 0
+    this.#sizes.set(name, bytes)
+    this.#bytes.set(space, (this.#bytes.get(space) ?? 0) + bytes - before)
   }
 
   #occupied(content: string): ConfigError {
@@ -146,7 +134,36 @@ class RedisCopy implements CopyTarget {
   }
 }
 
-const staged = (prefix: string, id: string): string => `${prefix}restore:${id}:`
+/** Spaces whose rows are not replaced. */
+const HELD = ['registry', 'listings'] as const
+
+/** Of the rows of a space, among `keysUnder`. */
+const rowsOf = (space: Space): number => 4 + 2 * SPACES.indexOf(space)
+
+const stagedUnder = (prefix: string, id: string): string => `${prefix}restore:${id}:`
 
 /** Of the id of the copy that began last: only that one is published. */
 const latestOf = (prefix: string): string => `${prefix}restore`
+
+/**
+ * Renames the staged keys, which are the last, to the store's. Answers `adopted`; `replaced` if a copy began after this one, whose id
+ * is in the first key; `occupied` if the store has rows.
+ */
+const ADOPT = scriptOf(`
+local count = (#KEYS - 1) / 2
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return 'replaced'
+end
+for n = 2, #ARGV do
+  if redis.call('EXISTS', KEYS[2 + ARGV[n]]) == 1 then
+    return 'occupied'
+  end
+end
+redis.call('DEL', KEYS[1])
+for n = 2, count + 1 do
+  redis.call('DEL', KEYS[n])
+  if redis.call('EXISTS', KEYS[n + count]) == 1 then
+    redis.call('RENAME', KEYS[n + count], KEYS[n])
+  end
+end
+return 'adopted'`)

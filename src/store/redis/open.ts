@@ -1,23 +1,17 @@
 import { Redis } from 'ioredis'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
-import { SPENT_SIGNATURES } from '../store.ts'
+import { MarketStore, type MarketStoreOptions } from '../market-store.ts'
 import { type Client, commandClient, connected, counterClient } from './connection.ts'
-import { FORMAT, KEY_PREFIX, RedisSession, replyWord } from './session.ts'
-import { RedisStore } from './store.ts'
+import { FORMAT, formatKey, KEY_PREFIX, RedisSession, replyWord } from './session.ts'
+import { RedisRows } from './store.ts'
 
-type RedisStoreOptions = {
+type RedisStoreOptions = MarketStoreOptions & {
   /** With braces that keep all keys in one slot of a Cluster. Default `KEY_PREFIX`. */
   prefix?: string
-  /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
-  changelogLength?: number
-  /** Default `SPENT_SIGNATURES`. */
-  spentSignatures?: number
   /** Refuses a Redis without a store, and changes nothing there. */
   mustExist?: boolean
 }
-
-const CHANGELOG_LENGTH = 100_000
 
 /**
  * A store in Redis 6.2 or newer, or Valkey. While Redis is away every call rejects at once with
@@ -29,36 +23,37 @@ const CHANGELOG_LENGTH = 100_000
 export async function openRedisStore(
   url: string,
   options: RedisStoreOptions = {},
-): Promise<{ store: RedisStore; warnings: string[]; isNew: boolean }> {
-  const {
-    prefix = KEY_PREFIX,
-    changelogLength = CHANGELOG_LENGTH,
-    spentSignatures = SPENT_SIGNATURES,
-    mustExist = false,
-  } = options
-  const session = new RedisSession(commandClient(url), prefix, changelogLength)
+): Promise<{ store: MarketStore; warnings: string[]; isNew: boolean }> {
+  const { prefix = KEY_PREFIX, mustExist = false } = options
+  const session = new RedisSession(commandClient(url), prefix)
   try {
     await connected(session.client)
-    const isNew = !mustExist && (await session.client.setnx(session.keys.format, FORMAT)) === 1
+    const isNew = !mustExist && (await session.client.setnx(formatKey(prefix), FORMAT)) === 1
     await checkFormat(session, redactCredentials(url))
-    if (!mustExist) await session.call('count_listings', [])
     const warnings = await durabilityWarnings(session.client)
-    return { store: new RedisStore(url, session, spentSignatures), warnings, isNew }
+    return { store: new MarketStore(new RedisRows(url, session), options), warnings, isNew }
   } catch (error) {
     session.client.disconnect()
     throw redisOpenFailure(error, redactCredentials(url))
   }
 }
 
-async function checkFormat({ client, keys }: RedisSession, where: string): Promise<void> {
-  const format = await client.get(keys.format)
-  if (format !== null && Number(format) <= FORMAT) return
-  const message =
-    format === null
-      ? `Redis at ${where} has no store of entrepot: point STORE_URL at the one of the service`
-      : `Redis at ${where} was written by a newer entrepot (format ${format}, this one reads up to ${FORMAT}): ` +
-        'run that version again, or point STORE_URL at another Redis'
-  throw new ConfigError([{ path: 'STORE_URL', message }])
+async function checkFormat({ client, prefix }: RedisSession, where: string): Promise<void> {
+  const format = await client.get(formatKey(prefix))
+  if (Number(format) === FORMAT) return
+  throw new ConfigError([{ path: 'STORE_URL', message: describeFormat(format, where, prefix) }])
+}
+
+function describeFormat(format: string | null, where: string, prefix: string): string {
+  if (format === null)
+    return `Redis at ${where} has no store of entrepot: point STORE_URL at the one of the service`
+  const written = `Redis at ${where} was written by`
+  return Number(format) > FORMAT
+    ? `${written} a newer entrepot (format ${format}, this one reads ${FORMAT}): run that version again, or point STORE_URL at ` +
+        'another Redis'
+    : `${written} an older entrepot (format ${format}, this one reads ${FORMAT}), and is not converted: point STORE_URL at another ` +
+        `Redis, or delete its keys there (redis-cli --scan --pattern '${prefix}*' | xargs redis-cli unlink), and let sellers run ` +
+        '`entrepot sync`'
 }
 
 /** For the operator. `where` holds no password. */

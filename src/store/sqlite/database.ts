@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { ApiKey } from '../../domain/api-key.ts'
+import { type ApiKey, opensGates } from '../../domain/api-key.ts'
 import { ConfigError } from '../../errors.ts'
 import { StoreUnavailable } from '../store.ts'
 import { createFile, databaseFile } from './database-file.ts'
@@ -14,7 +14,8 @@ const NOT_A_DATABASE = 26
 
 /** In the file's header (`PRAGMA application_id`): foreign databases are never written to. */
 const APPLICATION_ID = 0x656e7472
-const SCHEMA_VERSION = 1
+/** Schema 1 was that of versions before 0.5.0. */
+const SCHEMA_VERSION = 2
 const OPEN_TIMEOUT_MS = 5000
 /** How long a statement may block the event loop, in ms. Mutations wait longer, but asleep. */
 const BUSY_TIMEOUT_MS = 50
@@ -44,8 +45,8 @@ export function createDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file)
   // Without a file that a killed process would leave behind; Node's defensive mode ignores OFF.
   database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF')
-  migrate(database, file)
-  database.exec('BEGIN; PRAGMA defer_foreign_keys = ON')
+  create(database, file)
+  database.exec('BEGIN')
   return database
 }
 
@@ -66,16 +67,11 @@ export function checkDatabase(path: string): { warnings: string[]; keys: Pick<Ap
 
 /** Of keys that could pass a gate. */
 function readKeys(database: DatabaseSync): Pick<ApiKey, 'name' | 'view'>[] {
-  // An older version has no views.
-  const sql = "SELECT * FROM api_key WHERE revoked_at IS NULL AND scope IN ('read', 'write')"
-  const rows = database.prepare(sql).all() as { name: string; view?: string | null }[]
-  return rows.map(({ name, view = null }) => ({ name, view }))
+  const rows = database.prepare("SELECT value FROM row WHERE space = 'registry' AND key LIKE 'key %'").all()
+  return rows.map(({ value }) => JSON.parse(String(value)) as ApiKey).filter(opensGates)
 }
 
-/**
- * Opens a store to be read only. What the file of an older version lacks reads as empty.
- * @throws ConfigError as `openDatabase` does
- */
+/** Opens a store to be read only. @throws ConfigError as `openDatabase` does */
 export function readDatabase(path: string): DatabaseSync {
   const file = databaseFile(path)
   if (!existsSync(file)) throw unusable(`${file} does not exist`)
@@ -83,30 +79,7 @@ export function readDatabase(path: string): DatabaseSync {
     if (assertOurs(database, file) === 0) throw unusable(`${file} is empty`)
     const damage = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
     if (damage !== 'ok') throw unusable(`${file} is damaged: ${damage}`)
-    for (const table of VIEWED) viewAsNow(database, table)
-    for (const [name, columns] of Object.entries(ADDED_TABLES))
-      if (!isTable(database, name)) database.exec(`CREATE TEMP TABLE ${name} ${columns}`)
   })
-}
-
-/** Whether a version with an audit log has written to the file. */
-export function hasAudit(file: string): boolean {
-  const database = new DatabaseSync(file, { readOnly: true })
-  try {
-    return isTable(database, 'audit')
-  } finally {
-    database.close()
-  }
-}
-
-/** Hides the table of an older version behind one with the columns that it lacks. */
-function viewAsNow(database: DatabaseSync, table: string): void {
-  const lacking = ADDED_COLUMNS.filter(
-    ([name, column]) => name === table && !hasColumn(database, table, column),
-  )
-  if (lacking.length === 0) return
-  const values = lacking.map(([, column, type]) => `${/DEFAULT (.*)/.exec(type)?.[1] ?? 'NULL'} AS ${column}`)
-  database.exec(`CREATE TEMP VIEW ${table} AS SELECT *, ${values.join(', ')} FROM main.${table}`)
 }
 
 function open(
@@ -131,28 +104,20 @@ function open(
 
 /** The read at the end creates the log. */
 function prepare(database: DatabaseSync, file: string): void {
-  migrate(database, file)
+  create(database, file)
   if (file !== MEMORY)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; SELECT 1 FROM sqlite_schema')
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
 }
 
 /** One write transaction: of two processes that start together, one creates and the other finds. */
-function migrate(database: DatabaseSync, file: string): void {
-  database.exec('PRAGMA foreign_keys = ON; BEGIN IMMEDIATE')
-  if (assertOurs(database, file) === 0)
+function create(database: DatabaseSync, file: string): void {
+  database.exec('BEGIN IMMEDIATE')
+  if (assertOurs(database, file) === 0) {
     database.exec(
       `${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`,
     )
-  for (const [name, columns] of Object.entries(ADDED_TABLES))
-    database.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`)
-  database.exec('CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id)')
-  database.exec('CREATE INDEX IF NOT EXISTS spent_signature_expiry ON spent_signature (expires_at)')
-  database.exec('CREATE INDEX IF NOT EXISTS audit_kind ON audit (kind, at)')
-  database.exec(NEW_FEED)
-  for (const [table, column, type] of ADDED_COLUMNS)
-    if (!hasColumn(database, table, column))
-      database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`)
+  }
   database.exec('COMMIT')
 }
 
@@ -164,6 +129,11 @@ function assertOurs(database: DatabaseSync, file: string): number {
       `${file} was written by a newer entrepot (schema ${version}, this one reads up to ${SCHEMA_VERSION}): ` +
         'run that version again, or name another file',
     )
+  if (version > 0 && version < SCHEMA_VERSION && pragma(database, 'application_id') === APPLICATION_ID)
+    throw unusable(
+      `${file} was written by an older entrepot (schema ${version}, this one reads ${SCHEMA_VERSION}), and is not converted: ` +
+        'name a new file, and let sellers run `entrepot sync`',
+    )
   if (version === 0 ? !isEmpty(database) : pragma(database, 'application_id') !== APPLICATION_ID)
     throw unusable(`${file} is the database of another program: name another file`)
   return version
@@ -171,12 +141,6 @@ function assertOurs(database: DatabaseSync, file: string): number {
 
 const pragma = (database: DatabaseSync, name: string): number =>
   Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
-
-const hasColumn = (database: DatabaseSync, table: string, column: string): boolean =>
-  database.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(table, column) !== undefined
-
-const isTable = (database: DatabaseSync, name: string): boolean =>
-  database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
 
 const isEmpty = (database: DatabaseSync): boolean =>
   database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0
@@ -202,144 +166,20 @@ export const primaryCode = (error: unknown): number | null =>
     : null
 
 export const sqliteFailure = (error: unknown): unknown =>
-  primaryCode(error) === null ? error : new StoreUnavailable(resultText(error), error)
+  primaryCode(error) === null ? error : new StoreUnavailable(resultText(error), error, true)
 
 /** SQLite's text for the result code, without paths and values. */
 const resultText = (error: unknown): string =>
   error instanceof Error && 'errstr' in error ? String(error.errstr) : 'unknown'
 
-/**
- * Schema 1. `created_at` is the row id, so inserts append and `load` reads in order. An entry whose `at` is
- * not the listing's `updated_at` was overtaken. The newest row is the store's clock: the changelog is never
- * emptied.
- */
+/** Rows lie in the order in which they were created; the index has them in the order of their latest changes. */
 const SCHEMA = `
-CREATE TABLE publisher (
-  publisher_id   INTEGER PRIMARY KEY,
-  scheme         TEXT NOT NULL,
-  identifier     TEXT NOT NULL,
-  storefront_url TEXT,
-  created_at     INTEGER NOT NULL,
-  updated_at     INTEGER NOT NULL,
-  UNIQUE (scheme, identifier)
-) STRICT;
-
-CREATE TABLE listing (
-  created_at           INTEGER PRIMARY KEY,
-  listing_id           TEXT NOT NULL UNIQUE,
-  publisher_id         INTEGER NOT NULL REFERENCES publisher,
-  status               TEXT NOT NULL,
-  updated_at           INTEGER NOT NULL,
-  offer_resource       TEXT NOT NULL,
-  accepted_escrows     TEXT NOT NULL,
-  demands              TEXT NOT NULL,
-  max_duration_seconds TEXT NOT NULL,
-  oracle_address       TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE api_key (
-  id         INTEGER PRIMARY KEY,
-  name       TEXT NOT NULL,
-  scope      TEXT NOT NULL,
-  hash       TEXT NOT NULL,
+CREATE TABLE row (
+  space      TEXT NOT NULL,
+  key        TEXT NOT NULL,
+  value      TEXT NOT NULL,
   created_at INTEGER NOT NULL,
-  revoked_at INTEGER
+  at         INTEGER NOT NULL,
+  UNIQUE (space, key)
 ) STRICT;
-
-CREATE TABLE signature_use (
-  signature      TEXT NOT NULL,
-  operation      TEXT NOT NULL,
-  listing_id     TEXT NOT NULL,
-  body           TEXT NOT NULL,
-  storefront_url TEXT,
-  answer         TEXT NOT NULL,
-  expires_at     INTEGER NOT NULL,
-  PRIMARY KEY (signature, operation, listing_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX signature_use_expiry ON signature_use (expires_at);
-
-CREATE TABLE changelog (
-  seq  INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL,
-  id   ANY NOT NULL,
-  at   INTEGER NOT NULL
-) STRICT`
-
-// Later additions to schema 1, which older versions ignore.
-
-const NEW_FEED =
-  'INSERT OR IGNORE INTO feed (id, incarnation, last_position, dropped_to, bytes) VALUES (1, hex(randomblob(12)), 0, 0, 0)'
-
-const ADDED_COLUMNS = [
-  ['api_key', 'expires_at', 'INTEGER'],
-  ['api_key', 'view', 'TEXT'],
-  ['signature_use', 'key_id', 'INTEGER'],
-  ['signature_use', 'used_at', 'INTEGER'],
-  // Of a write of the signed line: the answer of its mutation.
-  ['signature_use', 'receipt', 'TEXT'],
-  ['listing', 'settlement_options', "TEXT NOT NULL DEFAULT '[]'"],
-  ['publisher', 'rotations', "TEXT NOT NULL DEFAULT '[]'"],
-] as const
-
-/** What a reader of an older file needs of them. */
-const VIEWED = ['api_key', 'listing', 'publisher'] as const
-
-/** One row at most: of `feed` its log, of `forgotten_use` the latest expiry of a spent signature that was dropped. */
-const ADDED_TABLES = {
-  feed: `(
-    id            INTEGER PRIMARY KEY CHECK (id = 1),
-    incarnation   TEXT NOT NULL,
-    last_position INTEGER NOT NULL,
-    dropped_to    INTEGER NOT NULL,
-    bytes         INTEGER NOT NULL,
-    followed      TEXT
-  ) STRICT`,
-  feed_entry: `(
-    position   INTEGER PRIMARY KEY,
-    source     TEXT NOT NULL,
-    key        TEXT NOT NULL,
-    listing_id TEXT NOT NULL,
-    publisher  TEXT,
-    state      TEXT NOT NULL,
-    at         INTEGER NOT NULL,
-    UNIQUE (source, key)
-  ) STRICT`,
-  forgotten_use: `(
-    id         INTEGER PRIMARY KEY CHECK (id = 1),
-    expires_at INTEGER NOT NULL
-  ) STRICT`,
-  spent_signature: `(
-    signature  TEXT PRIMARY KEY,
-    expires_at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID`,
-  block: `(
-    id         INTEGER PRIMARY KEY,
-    content    TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    until      INTEGER,
-    ended_at   INTEGER
-  ) STRICT`,
-  audit: `(
-    at      INTEGER PRIMARY KEY,
-    kind    TEXT NOT NULL,
-    content TEXT NOT NULL,
-    written INTEGER NOT NULL
-  ) STRICT`,
-  key_use: `(
-    key_id       INTEGER PRIMARY KEY,
-    calls        INTEGER NOT NULL,
-    last_used_at INTEGER NOT NULL
-  ) STRICT`,
-  // By identity: the publisher that has replaced it.
-  replaced_identity: `(
-    scheme       TEXT NOT NULL,
-    identifier   TEXT NOT NULL,
-    publisher_id INTEGER NOT NULL,
-    PRIMARY KEY (scheme, identifier)
-  ) STRICT, WITHOUT ROWID`,
-  ping: `(
-    id      INTEGER PRIMARY KEY,
-    at      INTEGER NOT NULL,
-    padding BLOB NOT NULL
-  ) STRICT`,
-}
+CREATE INDEX row_at ON row (space, at)`

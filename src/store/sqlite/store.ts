@@ -1,254 +1,111 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ApiKey, KeyUse, KeyUseStorage } from '../../domain/api-key.ts'
-import type { AuditBounds, AuditEntry, NewAuditEntry } from '../../domain/audit.ts'
-import type { Block, NewBlock } from '../../domain/block.ts'
-import { FIELD_END, LISTING_END } from '../../domain/listing.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
+import { MarketStore, type MarketStoreOptions } from '../market-store.ts'
 import {
-  type ChangelogPosition,
-  type LoadVisitor,
-  type NewKey,
-  type PublishCommand,
-  type PublishOutcome,
-  type RecordedAnswer,
-  type RemoveCommand,
-  type RemoveOutcome,
-  type Reservation,
-  type RetireCommand,
-  type RetireOutcome,
-  type RotateCommand,
-  type RotateOutcome,
-  requireLaterUses,
-  SPENT_SIGNATURES,
-  type SpentSignature,
-  type Store,
-  storeClosed,
-  type UpdateCommand,
-  type UpdateOutcome,
-  type UseKey,
-  type WriteRequest,
-} from '../store.ts'
-import { SqliteAudit } from './audit.ts'
-import { SqliteBlocks } from './blocks.ts'
-import { SqliteChangelog } from './changelog.ts'
+  inOrder,
+  type Place,
+  type Put,
+  type Row,
+  type Rows,
+  type RowsRead,
+  readPlace,
+  SPACES,
+  type Space,
+} from '../rows.ts'
+import { storeClosed } from '../store.ts'
 import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
 import { FileGuard } from './database-file.ts'
-import { SqliteFeed } from './feed.ts'
-import { GroupCommit, type Transaction } from './group-commit.ts'
-import { SqliteMutations } from './mutations.ts'
-import { SqlitePublishers } from './publishers.ts'
-import { SpentSignatures } from './spent-signatures.ts'
-import { API_KEY_ROW, COLUMNS, Sql } from './sql.ts'
+import { RowTable } from './row-table.ts'
 
-export type SqliteOptions = {
-  /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
-  changelogLength?: number
-  /** Default `SPENT_SIGNATURES`. */
-  spentSignatures?: number
-  now?: () => Micros
-}
+export type SqliteOptions = MarketStoreOptions & { now?: () => Micros }
 
-const CHANGELOG_LENGTH = 100_000
 const POLL_INTERVAL_MS = 200
-/** Rows per turn of the event loop: about 3 ms. More would outlive the collector's young generation. */
-const LOAD_PAGE = 250
 /** On top of `BUSY_TIMEOUT_MS` at each try: about 5 s in all. */
 const BUSY_RETRY_DELAY_MS = 50
 const BUSY_TRIES = 50
 /** Bytes that a ping writes after a failed write: more than any listing. */
 const PROBE_BYTES = 128 * 1024
-const PUT_PING = 'INSERT OR REPLACE INTO ping (id, at, padding) VALUES (1, ?, zeroblob(?))'
-const ADD_KEY_USE = `
-INSERT INTO key_use (key_id, calls, last_used_at) VALUES (?, ?, ?)
-ON CONFLICT (key_id) DO UPDATE SET calls = calls + excluded.calls, last_used_at = max(last_used_at, excluded.last_used_at)`
-const KEY_USES = 'SELECT key_id AS keyId, calls, last_used_at AS lastUsedAt FROM key_use'
-const KEYS_AFTER = `SELECT ${API_KEY_ROW} FROM api_key WHERE id > ? ORDER BY id LIMIT ?`
-/** SQLite joins the texts: strings would double the time, and so would an order in `group_concat`. */
-const LISTINGS_BETWEEN = `
-SELECT count(*) AS count, CAST(group_concat(packed, '') AS BLOB) AS bytes, max(created_at) AS last FROM (
-  SELECT created_at, concat_ws(char(${FIELD_END}), ${COLUMNS.listing}) || char(${LISTING_END}) AS packed
-  FROM listing WHERE created_at > ? AND created_at <= ? ORDER BY created_at LIMIT ?
-)`
-type ListingsPage = { count: number; bytes: Uint8Array<ArrayBuffer> | null; last: Micros }
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
-export function openSqliteStore(path: string, options: SqliteOptions = {}): SqliteStore {
+export function openSqliteStore(path: string, options: SqliteOptions = {}): MarketStore {
   const database = openDatabase(path)
-  return new SqliteStore(database, path === MEMORY ? null : new FileGuard(database, path), options)
+  const guard = path === MEMORY ? null : new FileGuard(database, path)
+  return new MarketStore(new SqliteRows(database, guard, options.now), options)
 }
 
 /** Opens a store to be read only. @throws ConfigError for a file that is missing, damaged or not a store */
-export const readSqliteStore = (path: string): SqliteStore => new SqliteStore(readDatabase(path), null, {})
+export const readSqliteRows = (path: string): Rows => new SqliteRows(readDatabase(path), null)
 
-class SqliteStore implements Store {
+class SqliteRows implements Rows {
   readonly #database: DatabaseSync
   readonly #guard: FileGuard | null
+  readonly #table: RowTable
+  readonly #now: () => Micros
+  readonly #listeners = new Set<(spaces: ReadonlySet<Space>) => void>()
   #hasFailed = false
-  readonly #sql: Sql
-  readonly #changelog: SqliteChangelog
-  readonly #spent: SpentSignatures
-  readonly #mutations: SqliteMutations
-  readonly #audit: SqliteAudit
-  /** Outside the changelog: other replicas read it when they need it. */
-  readonly keyUses: KeyUseStorage = {
-    add: (uses) =>
-      this.#mutate(() => {
-        for (const { keyId, calls, lastUsedAt } of uses) this.#sql.run(ADD_KEY_USE, keyId, calls, lastUsedAt)
-      }),
-    read: async () => this.#read(() => this.#sql.all<KeyUse>(KEY_USES)),
-  }
-  readonly feed: SqliteFeed
-  readonly #group: GroupCommit
-  readonly #listeners = new Set<() => void>()
   #poll: NodeJS.Timeout | undefined
   /** Read when the store opens, so that no change before listening is missed. */
   #seenVersion: number
-  #closing: Promise<void> | undefined
 
-  constructor(database: DatabaseSync, guard: FileGuard | null, options: SqliteOptions) {
-    const {
-      changelogLength = CHANGELOG_LENGTH,
-      spentSignatures = SPENT_SIGNATURES,
-      now = nowMicros,
-    } = options
+  constructor(database: DatabaseSync, guard: FileGuard | null, now: () => Micros = nowMicros) {
     this.#database = database
-    this.#sql = new Sql(database)
-    this.#changelog = new SqliteChangelog(this.#sql, changelogLength, now)
-    this.#spent = new SpentSignatures(this.#sql, spentSignatures)
-    this.#mutations = new SqliteMutations(this.#sql, this.#changelog, this.#spent)
-    this.#audit = new SqliteAudit(this.#sql, now)
-    this.feed = new SqliteFeed(this.#sql, {
-      mutate: (mutate) => this.#mutate(mutate),
-      read: (read) => this.#read(read),
-      onOthers: (notify) => this.onChange(notify),
-    })
     this.#guard = guard
-    this.#group = new GroupCommit(this.#transaction())
-    this.#seenVersion = this.#dataVersion()
+    this.#table = new RowTable(database)
+    this.#now = now
+    this.#seenVersion = this.#table.dataVersion()
   }
 
-  publish(command: PublishCommand): Promise<PublishOutcome> {
-    return this.#mutate(() => this.#mutations.publish(command))
+  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros }> {
+    return this.#read(() => ({
+      rows: places.map((place) => {
+        const { space, key } = readPlace(place)
+        return this.#table.get(space, key)
+      }),
+      now: Math.max(this.#now(), this.#table.clock().end + 1),
+    }))
   }
 
-  update(command: UpdateCommand): Promise<UpdateOutcome> {
-    return this.#mutate(() => this.#mutations.update(command))
-  }
-
-  remove(command: RemoveCommand): Promise<RemoveOutcome> {
-    return this.#mutate(() => this.#mutations.remove(command))
-  }
-
-  rotate(command: RotateCommand): Promise<RotateOutcome> {
-    return this.#mutate(() => this.#mutations.rotate(command))
-  }
-
-  retire(command: RetireCommand): Promise<RetireOutcome> {
-    return this.#mutate(() => this.#mutations.retire(command))
-  }
-
-  reserve(request: WriteRequest): Promise<Reservation> {
-    return this.#mutate(() => this.#mutations.requests.reserve(request))
-  }
-
-  settle(request: WriteRequest, answer: RecordedAnswer | null): Promise<void> {
-    return this.#mutate(() => this.#mutations.requests.settle(request, answer))
-  }
-
-  async hasUse(key: UseKey): Promise<boolean> {
-    return this.#read(() => this.#mutations.hasUse(key))
-  }
-
-  async *usedSignatures(after: Micros): AsyncGenerator<SpentSignature[]> {
-    for (let last = ''; ; ) {
-      const page = this.#read(() => this.#spent.page(after, last))
-      if (page.length === 0) return
-      yield page
-      last = page.at(-1)!.signature
-    }
-  }
-
-  async latestDropped(): Promise<Micros> {
-    return this.#read(() => this.#spent.latestDropped())
-  }
-
-  addKey(key: NewKey): Promise<ApiKey> {
-    return this.#mutate(() => this.#mutations.addKey(key))
-  }
-
-  seedKey(key: NewKey): Promise<ApiKey | null> {
-    return this.#mutate(() => this.#mutations.seedKey(key))
-  }
-
-  replaceKey(id: number, endsAt: Micros, key: NewKey): Promise<ApiKey | null> {
-    return this.#mutate(() => this.#mutations.replaceKey(id, endsAt, key))
-  }
-
-  revokeKey(id: number): Promise<ApiKey | null> {
-    return this.#mutate(() => this.#mutations.revokeKey(id))
-  }
-
-  addBlock(block: NewBlock): Promise<Block> {
-    return this.#mutate(() => this.#mutations.addBlock(block))
-  }
-
-  endBlock(id: number, onlyIfDue = false): Promise<Block | null> {
-    return this.#mutate(() => this.#mutations.endBlock(id, onlyIfDue))
-  }
-
-  appendAudit(entry: NewAuditEntry, bounds: AuditBounds): Promise<AuditEntry> {
-    return this.#mutate(() => this.#audit.append(entry, bounds))
-  }
-
-  async readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]> {
-    return this.#read(() => this.#audit.read(since, limit))
-  }
-
-  /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_BYTES`. */
-  async ping(): Promise<void> {
-    const size = this.#hasFailed ? PROBE_BYTES : 0
-    const latestDropped = await this.#mutate(() => {
-      this.#sql.run(PUT_PING, nowMicros(), size)
-      return this.#spent.latestDropped()
+  async commit(
+    expected: ReadonlyMap<Place, Micros | null>,
+    puts: readonly Put[],
+  ): Promise<'committed' | 'conflict'> {
+    const times = puts.map(({ at }) => at)
+    const outcome = await this.#write(() => {
+      const { begun, end } = this.#table.clock()
+      if (Math.min(...times) <= end || !this.#isAsExpected(expected)) return 'conflict'
+      this.#table.put(puts)
+      this.#table.setClock(begun || Math.min(...times), Math.max(...times))
+      return 'committed'
     })
-    this.#hasFailed = false
-    requireLaterUses(latestDropped)
+    const spaces = new Set(puts.map(({ space }) => space))
+    if (outcome === 'committed') queueMicrotask(() => this.#notify(spaces))
+    return outcome
   }
 
-  async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
-    // Read first: changes during the load come after this position.
-    const { position, at } = this.#read(() => this.#changelog.resume())
-    await this.#visitPages((after) => {
-      const blocks = this.#read(() => new SqliteBlocks(this.#sql).page(after, LOAD_PAGE))
-      for (const block of blocks) visitor.change({ kind: 'block', block })
-      return blocks.length < LOAD_PAGE ? null : blocks.at(-1)!.id
+  async after(spaces: readonly Space[], at: Micros | null, limit: number): Promise<RowsRead> {
+    return this.#read(() => {
+      const { begun, end } = this.#table.clock()
+      const read = spaces.map((space) => {
+        const rows = this.#table.after(space, at, limit)
+        return { rows, hasMore: at !== null && rows.length === limit }
+      })
+      const sizes = spaces.map((space) => this.#table.size(space))
+      return {
+        ...inOrder(read),
+        end,
+        isKnown: at === null || at === 0 || (at >= begun && at <= end),
+        newest: Math.max(0, ...spaces.map((space) => this.#table.newest(space))),
+        size: {
+          rows: sizes.reduce((sum, { rows }) => sum + rows, 0),
+          bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
+        },
+      }
     })
-    await this.#visitPages((after) => {
-      const keys = this.#read(() => this.#sql.all<ApiKey>(KEYS_AFTER, after, LOAD_PAGE))
-      for (const key of keys) visitor.change({ kind: 'key', key })
-      return keys.length < LOAD_PAGE ? null : keys.at(-1)!.id
-    })
-    await this.#visitPages((after) => {
-      const publishers = this.#read(() => new SqlitePublishers(this.#sql).page(after, LOAD_PAGE))
-      for (const publisher of publishers) visitor.change({ kind: 'publisher', publisher })
-      return publishers.length < LOAD_PAGE ? null : publishers.at(-1)!.publisherId
-    })
-    // Leaves later listings to the changelog: their publishers may not have been visited.
-    await this.#visitPages(async (after) => {
-      const page = this.#read(() => this.#sql.get<ListingsPage>(LISTINGS_BETWEEN, after, at, LOAD_PAGE)!)
-      if (page.bytes !== null) await visitor.listings({ count: page.count, bytes: page.bytes })
-      return page.count < LOAD_PAGE ? null : page.last
-    })
-    return position
   }
 
-  async changesAfter(position: ChangelogPosition, limit: number) {
-    return this.#read(() => this.#changelog.after(position, limit))
-  }
-
-  onChange(notify: () => void): () => void {
+  onChange(notify: (spaces: ReadonlySet<Space>) => void): () => void {
     // Makes subscriptions of the same function distinct.
-    const listener = () => notify()
+    const listener = (spaces: ReadonlySet<Space>) => notify(spaces)
     this.#listeners.add(listener)
     if (this.#guard !== null) this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL_MS).unref()
     return () => {
@@ -257,22 +114,45 @@ class SqliteStore implements Store {
     }
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#group.drained().then(() => {
-      this.#stopPolling()
-      if (this.#guard === null) this.#database.close()
-      else this.#guard.close()
-    })
-    return this.#closing
+  /** Writes a row. After a failure the row has `PROBE_BYTES`. */
+  async ping(): Promise<void> {
+    const size = this.#hasFailed ? PROBE_BYTES : 0
+    await this.#write(() => this.#table.probe(size))
+    this.#hasFailed = false
   }
 
-  async #mutate<T>(mutate: () => T): Promise<T> {
-    if (this.#closing !== undefined) throw storeClosed()
-    try {
-      return await this.#group.run(mutate)
-    } catch (error) {
-      this.#hasFailed = true
-      throw sqliteFailure(error)
+  async close(): Promise<void> {
+    if (!this.#database.isOpen) return
+    this.#stopPolling()
+    if (this.#guard === null) this.#database.close()
+    else this.#guard.close()
+  }
+
+  #isAsExpected(expected: ReadonlyMap<Place, Micros | null>): boolean {
+    for (const [place, at] of expected) {
+      const { space, key } = readPlace(place)
+      if (this.#table.version(space, key) !== at) return false
+    }
+    return true
+  }
+
+  async #write<T>(write: () => T): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      if (!this.#database.isOpen) throw storeClosed()
+      try {
+        this.#guard?.check()
+        this.#begin('BEGIN IMMEDIATE')
+        const result = write()
+        this.#database.exec('COMMIT')
+        return result
+      } catch (error) {
+        this.#rollback()
+        if (primaryCode(error) !== BUSY || tries === BUSY_TRIES) {
+          this.#hasFailed = true
+          throw sqliteFailure(error)
+        }
+        await new Promise((resolve) => setTimeout(resolve, BUSY_RETRY_DELAY_MS))
+      }
     }
   }
 
@@ -285,32 +165,6 @@ class SqliteStore implements Store {
       throw sqliteFailure(error)
     } finally {
       this.#rollback()
-    }
-  }
-
-  async #visitPages(visitPage: (after: number) => number | null | Promise<number | null>): Promise<void> {
-    for (let after: number | null = 0; after !== null; ) {
-      after = await visitPage(after)
-      if (after !== null) await new Promise(setImmediate)
-    }
-  }
-
-  #transaction(): Transaction {
-    let before: ChangelogPosition
-    return {
-      begin: () => {
-        this.#guard?.check()
-        this.#begin('BEGIN IMMEDIATE')
-        before = this.#changelog.resume().position
-      },
-      commit: () => {
-        this.#changelog.prune()
-        this.#sql.run('COMMIT')
-        if (this.#changelog.position !== before) queueMicrotask(() => this.#notify())
-      },
-      rollback: () => this.#rollback(),
-      retryAfter: (failure, tries) =>
-        primaryCode(failure) === BUSY && tries < BUSY_TRIES ? BUSY_RETRY_DELAY_MS : null,
     }
   }
 
@@ -328,28 +182,18 @@ class SqliteStore implements Store {
     }
   }
 
-  #notify(): void {
-    for (const listener of this.#listeners) listener()
+  #notify(spaces: ReadonlySet<Space>): void {
+    for (const listener of this.#listeners) listener(spaces)
   }
 
-  /** A failed poll notifies as well: the listeners read the changelog and report a lasting failure. */
+  /** A failed poll notifies as well: the listeners read, and report a lasting failure. */
   #pollOthers(): void {
     try {
-      this.#guard?.check()
-    } catch {
-      // The next write fails as well. A lost log is saved here, before the process may be killed.
-    }
-    try {
-      const version = this.#dataVersion()
+      const version = this.#table.dataVersion()
       if (version === this.#seenVersion) return
       this.#seenVersion = version
     } catch {}
-    this.#notify()
-  }
-
-  /** Changes only when another connection commits. */
-  #dataVersion(): number {
-    return this.#sql.get<{ data_version: number }>('PRAGMA data_version')!.data_version
+    this.#notify(EVERY_SPACE)
   }
 
   #stopPolling(): void {
@@ -357,3 +201,5 @@ class SqliteStore implements Store {
     this.#poll = undefined
   }
 }
+
+const EVERY_SPACE: ReadonlySet<Space> = new Set(SPACES)

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import test from 'ava'
+import { agentOver } from '../../helpers/agent.ts'
 import {
   type FakeRegistry,
   listingText,
@@ -78,6 +79,52 @@ test.serial('prices: the cheapest of everything come first, whatever the limit',
   t.deepEqual((await listings(...ceiling, '--sort', 'newest')).ids, ['k-01', 'k-00'])
   t.deepEqual((await listings('--gpu', 'H200', '-l', '1')).ids, ['k-00'], 'and so is a model')
   t.deepEqual((await listings(...ceiling, '--per', 'offer')).ids, [])
+})
+
+test.serial('prices: cheapest first is in one token on every chain, where none is named', async (t) => {
+  const on = (chain_name: string, token: string, listing_id: string, cents: number): string => {
+    const { accepted_escrows, ...terms } = machine(cents, token)
+    return listingText({
+      listing_id,
+      ...terms,
+      accepted_escrows: accepted_escrows.map((escrow) => ({ ...escrow, chain_name })),
+    })
+  }
+  const ethereum = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
+  const sepolia = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+  const fake = await startFake(t, {
+    items: [
+      on('base', USDC, 'base-1', 373),
+      on('base', USDC, 'base-2', 175),
+      on('ethereum', ethereum, 'ether-1', 197),
+      on('base_sepolia', sepolia, 'play-1', 100),
+      on('base', OTHER, 'odd-1', 1 / 10_000),
+    ],
+  })
+  const cheapestFirst = ['base-2', 'ether-1', 'base-1', 'odd-1', 'play-1']
+  for (const args of [
+    ['--gpu', 'H200'],
+    ['--sort', 'price'],
+    ['--policy', 'cheapest'],
+  ]) {
+    const { stdout } = await runCli(['listings', '-r', fake.url, '--json', ...args])
+    t.deepEqual(
+      (JSON.parse(stdout) as Printed[]).map(({ listing_id }) => listing_id),
+      cheapestFirst,
+      args.join(' '),
+    )
+  }
+  const agent = await agentOver(t, ['-r', fake.url])
+  for (const given of [{ filters: { gpu: 'H200' } }, { sort: 'price' }]) {
+    const { lines } = await agent.call('search_listings', given)
+    t.deepEqual(
+      lines.map((line) => line.split('|')[0]),
+      cheapestFirst,
+    )
+    t.regex(lines.join('\n'), /^odd-1\|.*\|1 unit of "0x9fe4[^"]*"\/GPU·h\|/m)
+  }
+  const { lines } = await agent.call('market_overview')
+  t.regex(lines.join('\n'), /^1 unit of "0x9fe4[^"]*"\/GPU·h, median 1\|1 offer/m)
 })
 
 test.serial('prices: a large Registry is read whole', async (t) => {

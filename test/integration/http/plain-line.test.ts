@@ -5,7 +5,7 @@ import {
   askPlainly,
   type PlainAnswer,
   type PlainQuestion,
-  writeOldStore,
+  writeStore,
 } from '../../helpers/plain-questions.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { temporaryFolder } from '../../helpers/run-cli.ts'
@@ -18,8 +18,8 @@ const RECORDED: { question: PlainQuestion; answer: PlainAnswer }[] = JSON.parse(
 
 for (const isSigned of [false, true])
   test(`plain line: every byte is as before, ${isSigned ? 'also beside' : 'without'} the signed line`, async (t) => {
-    const path = join(temporaryFolder(t), 'old.db')
-    writeOldStore(path)
+    const path = join(temporaryFolder(t), 'store.db')
+    await writeStore(path)
     const gates = { REGISTRY_REQUIRE_READ_API_KEY: 'false', REGISTRY_REQUIRE_WRITE_API_KEY: 'false' }
     const environment = {
       STORE_URL: `sqlite:${path}`,

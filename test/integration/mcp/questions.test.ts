@@ -218,6 +218,13 @@ const QUESTIONS: readonly Question[] = [
     never: [/a100-0002/],
   },
   {
+    title: 'a model that is misspelt',
+    tool: 'search_listings',
+    given: { filters: { gpu: 'H2O0' } },
+    isError: true,
+    says: [/^Not answered: gpu: 'H2O0' is not a known value; did you mean gpu=H200\?$/],
+  },
+  {
     title: 'GPU memory by another name',
     tool: 'search_listings',
     given: { filters: { vram_gb_min: 80 } },

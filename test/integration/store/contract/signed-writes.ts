@@ -80,8 +80,6 @@ export function signedWriteContract(name: string, open: OpenStore): void {
     t.is((await store.reserve({ ...use, now: now + 150 })).outcome, 'answered')
     const spent = { ...use, now: now + 190, expiresAt: now + 290 }
     t.is((await store.reserve(spent)).outcome, 'changed_reuse')
-    await reserved(store, { now: now + 300 })
-    t.is((await store.reserve({ ...spent, now })).outcome, 'changed_reuse')
   })
 
   test(`${name}: settlement options are kept like other fields, and count in the size of a listing`, async (t) => {

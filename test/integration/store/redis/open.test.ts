@@ -72,9 +72,23 @@ test('Redis URL: an unreachable Redis is unavailable', async (t) => {
   await t.throwsAsync(openRedisStore('redis+cluster://127.0.0.1:1'), { code: 'unavailable' })
 })
 
-test('Redis format: keys of a newer version are a configuration error', async (t) => {
-  const prefix = '{entrepot-newer}:'
-  await operator.set(`${prefix}format`, 2)
-  const error = await t.throwsAsync(openRedisStore(redis.url, { prefix }), { instanceOf: ConfigError })
-  t.regex(error.message, /newer entrepot \(format 2, this one reads up to 1\): run that version again/)
-})
+for (const [format, age, advice] of [
+  [
+    1,
+    'an older',
+    /is not converted: point STORE_URL at another Redis, or .* let sellers run `entrepot sync`$/,
+  ],
+  [3, 'a newer', /run that version again, or point STORE_URL at another Redis$/],
+] as const)
+  test(`Redis format: keys of ${age} version are a configuration error, and unchanged`, async (t) => {
+    const prefix = `{entrepot-${format}}:`
+    await operator.set(`${prefix}format`, format)
+    await operator.hset(`${prefix}listings`, 'L', 'a row')
+    const error = await t.throwsAsync(openRedisStore(redis.url, { prefix }), { instanceOf: ConfigError })
+    t.true(error.message.includes(`was written by ${age} entrepot (format ${format}, this one reads 2)`))
+    t.regex(error.message, advice)
+    t.deepEqual(await operator.keys(`${prefix}*`).then((keys) => keys.sort()), [
+      `${prefix}format`,
+      `${prefix}listings`,
+    ])
+  })

@@ -96,7 +96,7 @@ for (const [name, failOver] of Object.entries(FAILOVERS))
     )
     const arrives = async () => {
       const listingId = await write()
-      return listingId !== null && (await replica.hexists('{entrepot}:listings', listingId)) === 1
+      return listingId !== null && (await replica.hexists('{entrepot}:rows:listings', listingId)) === 1
     }
     await eventually('a write on the new master', arrives)
     const { listings } = await Picture.of(store)

@@ -23,11 +23,13 @@ test.serial('SQLite clock: times follow a clock set forward and never go back', 
   const forward = await createdAt('an hour on')
   t.is(forward, wall * 1000)
   wall -= HOUR_MS
-  t.is(await createdAt('an hour back'), forward + 1)
+  const back = await createdAt('an hour back')
+  t.true(back > forward && back < forward + 10)
   await store.close()
   store = open()
   t.teardown(() => store.close())
-  t.is(await createdAt('after a restart'), forward + 2)
+  const restarted = await createdAt('after a restart')
+  t.true(restarted > back && restarted < back + 10)
   wall += HOUR_MS + 1
   t.is(await createdAt('the time is past'), wall * 1000)
 })

@@ -3,6 +3,7 @@ import type { ExecutionContext } from 'ava'
 import { openSqliteStore, type SqliteOptions } from '../../../../src/store/sqlite/store.ts'
 import { temporaryFolder } from '../../../helpers/run-cli.ts'
 import type { OpenStore } from '../../../helpers/store/subject.ts'
+import { frozenContract } from '../contract/frozen.ts'
 import { keyUseContract } from '../contract/key-uses.ts'
 import { sharedStoreContract, storeContract } from '../contract.ts'
 
@@ -29,3 +30,4 @@ keyUseContract('sqlite file', async (t) => {
 })
 storeContract('sqlite in memory', openInMemory, 200)
 sharedStoreContract('sqlite file', openFile, 20)
+frozenContract('sqlite in memory', openInMemory, 2)

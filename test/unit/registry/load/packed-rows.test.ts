@@ -35,24 +35,21 @@ const STOREFRONTS = new Map([
   [3, 'https://"quoted".example/ü'],
 ])
 
-test('packed listings become the rows that they would be rendered as', (t) => {
+test('packed listings become the rows that they would be rendered as, by created_at', (t) => {
   fc.assert(
     fc.property(fc.array(fc.array(record, { maxLength: 8 }), { maxLength: 3 }), (pages) => {
-      const rows = new PackedRows(STOREFRONTS)
-      for (const records of pages) {
-        const seen: unknown[] = []
-        rows.forEach(packed(records), ({ bytes, ...rest }) => {
-          seen.push({ ...rest, row: Buffer.from(bytes).toString() })
-        })
-        t.deepEqual(
-          seen,
-          records.map((one) => {
+      const rows = new PackedRows(STOREFRONTS).inOrder(pages.map(packed))
+      t.deepEqual(
+        Array.from(rows, ({ bytes, ...rest }) => ({ ...rest, row: Buffer.from(bytes).toString() })),
+        pages
+          .flat()
+          .toSorted((one, other) => one.createdAt - other.createdAt)
+          .map((one) => {
             const { listingId, publisherId, status, createdAt } = one
             const row = renderListing(one, STOREFRONTS.get(publisherId) ?? null)
             return { listingId, publisherId, status, createdAt, row }
           }),
-        )
-      }
+      )
     }),
     { numRuns: runs(200) },
   )

@@ -1,0 +1,162 @@
+import type { ListingRecord } from '../domain/listing.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import type { Row } from './rows.ts'
+import {
+  isWriteRequest,
+  LEASE_MICROS,
+  type PublishCommand,
+  type RecordedAnswer,
+  type Reservation,
+  SIGNATURE_SHARED_MICROS,
+  type SignedOperation,
+  type Use,
+  type UsedSignature,
+  type UseKey,
+  type WriteRequest,
+} from './store.ts'
+import type { Draft } from './writer.ts'
+
+/** Of the space `facts`: which uses are not kept, or good for nothing any more. */
+export const DROPPED_USES = 'dropped uses'
+
+/** An unknown use that expires by then may be one that was dropped; a known one of that time or before is of another store. */
+export type DroppedUses = { expiredBy: Micros; closedAt: Micros }
+
+export const droppedUses = (row: Row | null): DroppedUses =>
+  row === null ? { expiredBy: 0, closedAt: 0 } : JSON.parse(row.value)
+
+/**
+ * A used signature. One that publishes is a row of its first listing, which has what the signature is bound to; other listings,
+ * and other operations, have rows of their own.
+ */
+type UseRow = { expiresAt: Micros; body: string; listingId?: string; first?: FirstUse }
+type FirstUse = { url: string | null; keyId: number | null; now: Micros }
+
+const useKey = ({ signature, operation, listingId }: UseKey): string =>
+  `${signature} ${operation} ${listingId}`
+
+/** What is known of a use: the answer to a repeat, or whether the signature is good. */
+export type Earlier = { repeats: Row | null; isReused: boolean }
+
+export function earlierUse(
+  draft: Draft,
+  operation: SignedOperation,
+  { listingId, use }: { listingId: string; use: UsedSignature },
+): Earlier {
+  const { expiredBy, closedAt } = droppedUses(draft.get('facts', DROPPED_USES))
+  const row = useRow(draft, { operation, listingId, signature: use.signature })
+  if (row === null) return { repeats: null, isReused: use.expiresAt <= expiredBy }
+  const isRepeat = row.at > closedAt && useOf(row).body === use.body
+  return { repeats: isRepeat ? row : null, isReused: true }
+}
+
+/** @param rows of `guardKeys` */
+export function hasUse({ operation, listingId }: UseKey, rows: readonly (Row | null)[]): boolean {
+  const [first, other] = operation === 'publish' ? rows : [null, ...rows]
+  return !!other || (!!first && useOf(first).listingId === listingId)
+}
+
+function useRow(draft: Draft, key: UseKey): Row | null {
+  const first = key.operation === 'publish' ? draft.get('guard', key.signature) : null
+  return first !== null && useOf(first).listingId === key.listingId ? first : draft.get('guard', useKey(key))
+}
+
+const useOf = (row: Row): UseRow => JSON.parse(row.value)
+
+/** A captured signature moves no storefront, and changes no other listing of its publisher. */
+export function isCaptured(draft: Draft, { storefrontUrl, keyId, use }: PublishCommand): boolean {
+  const row = isWriteRequest(use) ? null : draft.get('guard', use.signature)
+  if (row === null) return false
+  const { first } = useOf(row) as Required<UseRow>
+  if (row.at <= droppedUses(draft.get('facts', DROPPED_USES)).closedAt) return true
+  if (storefrontUrl && storefrontUrl !== first.url) return true
+  if (keyId !== null && first.keyId !== null) return keyId !== first.keyId
+  return Math.abs(use.now - first.now) > SIGNATURE_SHARED_MICROS
+}
+
+/** @param at of the change, so that a repeat knows whether the listing is still as it left it */
+export function rememberUse(
+  draft: Draft,
+  operation: SignedOperation,
+  { listingId, use }: { listingId: string; use: UsedSignature },
+  at: Micros,
+  publish?: Pick<PublishCommand, 'storefrontUrl' | 'keyId'>,
+): void {
+  const { signature, expiresAt, body, now } = use
+  const row: UseRow = { expiresAt, body }
+  if (publish !== undefined && draft.get('guard', signature) === null) {
+    const first: FirstUse = { url: publish.storefrontUrl || null, keyId: publish.keyId, now }
+    draft.put('guard', signature, JSON.stringify({ ...row, listingId, first }), at)
+  } else draft.put('guard', useKey({ operation, listingId, signature }), JSON.stringify(row), at)
+}
+
+/** Whether the listing is as the use has left it: times rise with every change. */
+export const isUnchanged = (use: Row, listing: ListingRecord | null): boolean => listing?.updatedAt === use.at
+
+/** A write of the signed line. `receipt`: what its mutation has answered. */
+type RequestRow = {
+  hash: string
+  expiresAt: Micros
+  leasedUntil: Micros
+  receipt?: unknown
+  answer?: RecordedAnswer
+}
+
+export function reserve(draft: Draft, { requestKey, hash, expiresAt, now }: WriteRequest): Reservation {
+  const { expiredBy, closedAt } = droppedUses(draft.get('facts', DROPPED_USES))
+  const row = draft.get('guard', requestKey)
+  const earlier = requestOf(row)
+  const leased = { hash, expiresAt, leasedUntil: now + LEASE_MICROS }
+  if (row === null || earlier === null) {
+    if (expiresAt <= expiredBy) return { outcome: 'changed_reuse' }
+    putRequest(draft, requestKey, leased)
+    return { outcome: 'reserved' }
+  }
+  if (earlier.hash !== hash || earlier.expiresAt <= now || row.at <= closedAt)
+    return { outcome: 'changed_reuse' }
+  const extended = { ...earlier, expiresAt: Math.max(earlier.expiresAt, expiresAt) }
+  const { answer, leasedUntil } = earlier
+  // A clock that was set back makes no lease longer.
+  const isLeased = leasedUntil > now && leasedUntil <= now + LEASE_MICROS
+  if (answer !== undefined || isLeased) {
+    if (extended.expiresAt > earlier.expiresAt) putRequest(draft, requestKey, extended)
+    return answer === undefined ? { outcome: 'in_progress' } : { outcome: 'answered', answer }
+  }
+  putRequest(draft, requestKey, { ...extended, leasedUntil: leased.leasedUntil })
+  return { outcome: 'reserved' }
+}
+
+/** The first answer stays. */
+export function settle(draft: Draft, { requestKey }: WriteRequest, answer: RecordedAnswer | null): void {
+  const earlier = requestOf(draft.get('guard', requestKey))
+  if (earlier === null || earlier.answer !== undefined) return
+  putRequest(draft, requestKey, { ...earlier, leasedUntil: 0, ...(answer !== null && { answer }) })
+}
+
+/** `undefined` before the mutation. */
+export function receiptOf<Receipt>(draft: Draft, { requestKey }: WriteRequest): Receipt | undefined {
+  return requestOf(draft.get('guard', requestKey))?.receipt as Receipt | undefined
+}
+
+/** A record that is gone stays gone. */
+export function putReceipt(draft: Draft, { requestKey }: WriteRequest, receipt: unknown): void {
+  const earlier = requestOf(draft.get('guard', requestKey))
+  if (earlier !== null) putRequest(draft, requestKey, { ...earlier, receipt })
+}
+
+const requestOf = (row: Row | null): RequestRow | null => (row === null ? null : JSON.parse(row.value))
+
+function putRequest(draft: Draft, requestKey: string, request: RequestRow): void {
+  draft.put('guard', requestKey, JSON.stringify(request))
+}
+
+/** When a use or a request is not good by its own time any more. */
+export const expiryOf = (row: Row): Micros => (JSON.parse(row.value) as { expiresAt: Micros }).expiresAt
+
+/** Keys that a rule reads of the guard. */
+export function guardKeys(operation: SignedOperation, listingId: string, use: Use): string[] {
+  if (isWriteRequest(use)) return [use.requestKey]
+  const { signature } = use
+  const key = useKey({ operation, listingId, signature })
+  return operation === 'publish' ? [signature, key] : [key]
+}

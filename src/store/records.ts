@@ -1,0 +1,125 @@
+import type { ApiKey } from '../domain/api-key.ts'
+import type { Block } from '../domain/block.ts'
+import {
+  LISTING_FIELDS,
+  type ListingRecord,
+  type ListingStatus,
+  type PackedListings,
+  packListings,
+} from '../domain/listing.ts'
+import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
+import { EntrepotError } from '../errors.ts'
+import type { Row } from './rows.ts'
+import type { Change } from './store.ts'
+
+// What rows hold, without what the row itself says: key, time of creation and time of the latest change.
+
+/** Between the fields of a listing, which are JSON texts and have no such character. */
+const SEPARATOR = '\u001f'
+
+const FIELDS = Object.values(LISTING_FIELDS)
+
+/** @throws Error for text that would break the row, which JSON never does */
+export function listingText(record: ListingRecord): string {
+  const fields = FIELDS.map((field) => record[field])
+  if (fields.some((json) => json === '' || json.includes(SEPARATOR)))
+    throw new Error('a listing field is not JSON text')
+  return [record.publisherId, record.status, ...fields].join(SEPARATOR)
+}
+
+export function listingFrom({ key, value, createdAt, at }: Row): ListingRecord {
+  const [publisherId, status, offerResource, acceptedEscrows, demands, ...rest] = value.split(SEPARATOR)
+  const [maxDurationSeconds, oracleAddress, settlementOptions] = rest
+  if (settlementOptions === undefined) throw damaged('listing', key)
+  return {
+    listingId: key,
+    publisherId: Number(publisherId),
+    status: status as ListingStatus,
+    createdAt,
+    updatedAt: at,
+    offerResource: offerResource!,
+    acceptedEscrows: acceptedEscrows!,
+    demands: demands!,
+    maxDurationSeconds: maxDurationSeconds!,
+    oracleAddress: oracleAddress!,
+    settlementOptions,
+  }
+}
+
+/** For an index, without making a record of each. */
+export const packRows = (rows: readonly Row[]): PackedListings =>
+  packListings(rows.map(({ key, value, createdAt, at }) => [key, createdAt, at, value]))
+
+export const identityKey = ({ scheme, identifier }: PublisherIdentity): string =>
+  `identity ${JSON.stringify([scheme, identifier])}`
+
+// Of rows of the space `registry`.
+export const publisherKey = (id: number): string => `publisher ${id}`
+export const apiKeyKey = (id: number): string => `key ${id}`
+export const blockKey = (id: number): string => `block ${id}`
+
+export const publisherText = ({ scheme, identifier, storefrontUrl, rotations }: PublisherContent): string =>
+  JSON.stringify({ scheme, identifier, storefrontUrl, rotations })
+
+type PublisherContent = Pick<Publisher, 'scheme' | 'identifier' | 'storefrontUrl' | 'rotations'>
+
+export const publisherFrom = (row: Row): Publisher => ({
+  publisherId: idOf(row),
+  ...(parsed(row) as PublisherContent),
+  createdAt: row.createdAt,
+  updatedAt: row.at,
+})
+
+export const apiKeyText = ({ name, scope, hash, expiresAt, view, revokedAt }: ApiKeyContent): string =>
+  JSON.stringify({ name, scope, hash, expiresAt, view, revokedAt })
+
+type ApiKeyContent = Omit<ApiKey, 'id' | 'createdAt'>
+
+export const apiKeyFrom = (row: Row): ApiKey => ({
+  id: idOf(row),
+  ...(parsed(row) as ApiKeyContent),
+  createdAt: row.createdAt,
+})
+
+export const blockText = ({ subject, source, reason, by, until, endedAt }: BlockContent): string =>
+  JSON.stringify({ subject, source, reason, by, until, endedAt })
+
+type BlockContent = Omit<Block, 'id' | 'createdAt'>
+
+export const blockFrom = (row: Row): Block => ({
+  id: idOf(row),
+  ...(parsed(row) as BlockContent),
+  createdAt: row.createdAt,
+})
+
+/** @throws EntrepotError `internal` for a row that cannot be read */
+export function changeFrom(row: Row): Change {
+  if (row.space === 'removed') return { kind: 'listing_removed', listingId: row.key }
+  if (row.space === 'listings') return { kind: 'listing', record: listingFrom(row) }
+  const kind = kindOf(row)
+  if (kind === 'publisher') return { kind, publisher: publisherFrom(row) }
+  if (kind === 'key') return { kind, key: apiKeyFrom(row) }
+  if (kind === 'block') return { kind, block: blockFrom(row) }
+  throw damaged(row.space, row.key)
+}
+
+export const kindOf = ({ key }: Pick<Row, 'key'>): string => key.slice(0, key.indexOf(' '))
+
+const idOf = ({ key }: Row): number => Number(key.slice(key.indexOf(' ') + 1))
+
+function parsed({ space, key, value }: Row): unknown {
+  try {
+    return JSON.parse(value)
+  } catch (cause) {
+    throw damaged(space, key, cause)
+  }
+}
+
+const damaged = (what: string, key: string, cause?: unknown): EntrepotError =>
+  new EntrepotError(
+    'internal',
+    `the store has a damaged row, ${what} ${JSON.stringify(key)}: restore a backup`,
+    {
+      cause,
+    },
+  )

@@ -1,0 +1,84 @@
+import type { Micros } from '../domain/timestamp.ts'
+
+/**
+ * What stores keep: `registry` has publishers, API keys and blocks; `removed` the ids of listings that are gone; `facts` what the
+ * rules count and look up; `logs` what is known of the logs. No row of the last four is part of a backup.
+ */
+export const SPACES = [
+  'registry',
+  'listings',
+  'facts',
+  'guard',
+  'audit',
+  'audit-sellers',
+  'removed',
+  'feed',
+  'logs',
+  'uses',
+] as const
+export type Space = (typeof SPACES)[number]
+
+/** `at` is the row's version, its place in the order of all changes, and the time of its latest change. */
+export type Row = { space: Space; key: string; value: string; createdAt: Micros; at: Micros }
+
+/** `null`: the row goes. */
+export type Put = Omit<Row, 'value'> & { value: string | null }
+
+export type Place = `${Space}/${string}`
+
+export const placeOf = (space: Space, key: string): Place => `${space}/${key}`
+
+export function readPlace(place: Place): { space: Space; key: string } {
+  const slash = place.indexOf('/')
+  return { space: place.slice(0, slash) as Space, key: place.slice(slash + 1) }
+}
+
+/**
+ * Rows in spaces, which know nothing of the market. Calls reject with `StoreUnavailable` if the rows cannot be reached.
+ * `test/integration/store/contract.ts` tests every implementation.
+ */
+export interface Rows {
+  /** All of one moment, and a time that is later than every row's, by the clock of the rows. */
+  get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros }>
+  /**
+   * All or nothing, and durable when it resolves. `conflict`: a row that is expected does not have that `at` (`null`: is there),
+   * or something was committed at the first time of the puts or later. No two rows of a space have one time.
+   */
+  commit(expected: ReadonlyMap<Place, Micros | null>, puts: readonly Put[]): Promise<'committed' | 'conflict'>
+  /**
+   * Of each space the rows that changed after a time, oldest first; `null`: the newest ones.
+   * @param isBulk one of many calls that read everything
+   */
+  after(spaces: readonly Space[], at: Micros | null, limit: number, isBulk?: boolean): Promise<RowsRead>
+  /** Calls back soon after a commit by any process, with the spaces that may have changed. Returns how to stop. */
+  onChange(notify: (spaces: ReadonlySet<Space>) => void): () => void
+  /** Rejects if the rows cannot be read and written. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+export type RowsRead = {
+  /** In the order of time, those of one time in the order of the spaces: of each space at most `limit`, and less where they are large. */
+  rows: Row[]
+  /** Whether there are more. Then all rows up to that of the last one are here. */
+  hasMore: boolean
+  /** Time of the latest commit. */
+  end: Micros
+  /** Whether the time is 0 or that of a commit, which this history of rows still has. */
+  isKnown: boolean
+  /** Time of the newest row of these spaces; 0 without any. */
+  newest: Micros
+  /** Of all rows of these spaces. */
+  size: { rows: number; bytes: number }
+}
+
+/** What of each space was read, as one: without the rows behind the end of a space that has more. */
+export function inOrder(
+  read: readonly { rows: readonly Row[]; hasMore: boolean }[],
+): Pick<RowsRead, 'rows' | 'hasMore'> {
+  const ends = read.flatMap(({ rows, hasMore }) => (hasMore ? [rows.at(-1)!.at] : []))
+  const end = Math.min(...ends)
+  const rows = read.flatMap((one) => one.rows).filter(({ at }) => at <= end)
+  if (read.length > 1) rows.sort((one, other) => one.at - other.at)
+  return { rows, hasMore: ends.length > 0 }
+}
