@@ -26,6 +26,7 @@ export async function openViews(
   budgetMs: number,
   signal: AbortSignal,
 ): Promise<View[]> {
+  await Promise.all(sources.map(({ held }) => held?.fetch?.(query, signal)))
   const isHeld = ({ held }: NamedSource): boolean => held?.answers(query) === true
   const heldViews = (): View[] => sources.map((source) => (isHeld(source) ? heldView(source) : NO_VIEW))
   if (sources.length === 1 || sources.every(isHeld)) return heldViews()

@@ -22,7 +22,9 @@ export function describeMissing(source: Described): string | null {
       ? `: ${held.toLocaleString('en')} of ${of.toLocaleString('en')}`
       : ''
   if (state === 'loading') return `${registry} is loading${share}`
-  if (state === 'partial') return `${registry} is held in part${share}`
+  const isTooLarge = reason === undefined || reason === 'too_large'
+  const cause = isTooLarge ? '' : `: it ${describeReason(reason)} (${reason})`
+  if (state === 'partial') return `${registry} is held in part${share}${cause}`
   const names = Array.isArray(filters) && filters.length > 0 ? `: ${filters.join(', ')}` : ''
   const why = reason === undefined ? '' : `: it ${describeReason(reason)}${names} (${reason})`
   const ageWords = typeof age === 'number' ? `, and its listings shown here are ${formatAge(age)} old` : ''

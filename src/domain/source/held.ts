@@ -10,6 +10,8 @@ export type HeldCopy = { key: string; item: Item; status: ListingStatus }
 export type Held = {
   /** Whether the source answers the query from memory now. */
   answers: (query: ListingQuery) => boolean
+  /** Brings what the query needs, for a source that holds only what was asked of it. Absent: nothing is to be brought. */
+  fetch?: (query: ListingQuery, signal: AbortSignal) => Promise<void>
   /** Copies of that id: open ones, and at the local Registry those of any status. Empty while nothing is held. */
   find: (listingId: string) => readonly HeldCopy[]
   /** Of all copies; an id may come several times. */

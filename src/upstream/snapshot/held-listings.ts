@@ -33,7 +33,7 @@ export type HeldListingsOptions = {
 }
 
 /** Why a first pull takes back what has arrived of it. */
-const WRONG: readonly SourceReason[] = ['bad_envelope', 'bad_signature', 'not_json', 'unstable']
+export const WRONG: readonly SourceReason[] = ['bad_envelope', 'bad_signature', 'not_json', 'unstable']
 
 /** Changes what is held of an upstream by what was pulled. After `close` nothing changes: a later runtime continues. */
 export class HeldListings {
