@@ -35,7 +35,7 @@ export function readQuestion(
   const { countsPrices = false, prefersCheapest = false, takesAnyPublisher = false } = door
   const isByPrice = prefersCheapest && comparesPrices([...filters, ['price_max', texts.price_max ?? '']])
   const sort = texts.sort ?? (isByPrice ? 'price' : undefined)
-  const usual = prefersCheapest && sort === 'price' ? tokens.first?.symbol : undefined
+  const usual = prefersCheapest && sort === 'price' ? tokens.usual : undefined
   const price_token = texts.price_token || usual
   const prices = parsePriceQuestion(tokens, { ...texts, sort, price_token }, { nameOf, countsPrices })
   const status = readStatus(texts.status ?? 'open')

@@ -42,6 +42,11 @@ export class TokenTable {
     return this.all.find(({ testnet }) => testnet !== true) ?? this.all[0]
   }
 
+  /** The symbol that cheapest first is in where none is named; none where every token is of a test network. */
+  get usual(): string | undefined {
+    return this.first?.testnet === true ? undefined : this.first?.symbol
+  }
+
   /** In which prices of that symbol compare. */
   decimalsOf(symbol: string): number {
     return this.#decimals.get(symbol.toLowerCase())!

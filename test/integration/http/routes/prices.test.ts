@@ -550,6 +550,12 @@ test('prices: tokens of test networks count as their symbol only where a reader 
   t.deepEqual(idsOf(both), ['play', 'money'])
   t.is(both.items[0]?._meta.price?.testnet, true)
   t.deepEqual(idsOf(await read('price_max=3&price_token=base_sepolia:USDC')), ['play'])
+
+  const token = `chain = "base_sepolia"\naddress = "${SEPOLIA}"\nsymbol = "USDC"\ndecimals = 6\ntestnet = true`
+  const onlyPlay = await startRegistry(t, { toml: `[[tokens]]\n${token}\n` })
+  const agent = await agentAt(t, onlyPlay.url)
+  const cheapest = await agent.read('search_listings', { filters: { gpu: 'H200' } })
+  t.false(cheapest.isError, cheapest.text)
   t.regex((await read('testnet=true')).detail ?? '', /testnet: has no effect without price_token/)
   const { prices } = (await get('/facets')).json() as {
     prices: { symbol: string; testnet?: true; offers: number }[]
