@@ -21,7 +21,7 @@ import { useNews } from './board/state/news.ts'
 import { useShownListings } from './board/state/shown-listings.ts'
 import { CompareBar, CompareDialog } from './board/table/compare.ts'
 import { Results } from './board/table/results.ts'
-import { filtersOf, matchString, type Query } from './board/view.ts'
+import { filtersOf, matchString, parameterOf, type Query } from './board/view.ts'
 import { request, toProblemError } from './common/gateway.ts'
 import { KeyForm, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
@@ -33,16 +33,18 @@ type Board = ReturnType<typeof useBoard>
 
 /** What the parts of the page share. */
 function useBoard() {
-  const navigation = useNavigation()
-  const { query, page } = navigation.view
   const { apiKey, changeKey, keyRefusal, refuseKey } = useKey()
   const [refreshes, setRefreshes] = useState(0)
   const [picked, setPicked] = useState<readonly ListingRow[]>([])
   const options = { key: apiKey, refreshes }
-  const { listings, shownQuery, progress } = useShownListings(query, { ...options, page })
   const spec = useAnswer<JsonValue>('filter-spec', options)
   const tokenList = useAnswer<{ tokens: Token[] }>('tokens', options)
   const tokens = useMemo(() => new TokenTable(tokenList.value?.tokens ?? []), [tokenList.value])
+  const navigation = useNavigation(tokens.usual)
+  const { query, page } = navigation.view
+  // The usual order is in the first known token.
+  const isAsked = isKnown(tokenList) || parameterOf(query, 'sort') !== 'price'
+  const { listings, shownQuery, progress } = useShownListings(query, { ...options, page, isAsked })
   const listingView = useMemo(() => viewOfSpec(spec.value), [spec.value])
   const controls = useMemo(() => {
     const declared = controlsOf(spec.value)
@@ -52,7 +54,7 @@ function useBoard() {
   const counted = facetNames(listingView, controls).filter(
     (name) => shownQuery === query || name !== 'registry',
   )
-  const facets = useFacets(shownQuery, isKnown(spec) ? counted : null, options)
+  const facets = useFacets(shownQuery, isKnown(spec) && isAsked ? counted : null, options)
   const refresh = (): void => setRefreshes((count) => count + 1)
   const [isFollowing, setFollowing] = useState(true)
   const news = useNews(matchString(query), {

@@ -19,10 +19,12 @@ type HistoryState = { control?: string | undefined; isOpened?: boolean } | null
 
 const NOTHING_OPEN = { open: null, compared: [] }
 
-export function useNavigation(): Navigation {
-  const [view, setView] = useState(() => readView(location))
+/** @param token of the usual order, once it is known */
+export function useNavigation(token: string | undefined): Navigation {
+  const [address, setAddress] = useState(() => new URL(location.href))
+  const view = useMemo(() => readView(address, token), [address, token])
   useEffect(() => {
-    const read = (): void => setView(readView(location))
+    const read = (): void => setAddress(new URL(location.href))
     addEventListener('popstate', read)
     return () => removeEventListener('popstate', read)
   }, [])
@@ -32,11 +34,11 @@ export function useNavigation(): Navigation {
       ...NOTHING_OPEN,
       ...(change.query !== undefined && { page: 1 }),
       ...change,
-      query: withUsualOrder(change.query ?? view.query),
+      query: withUsualOrder(change.query ?? view.query, token),
     })
     const show = (next: View, state: HistoryState, isReplaced: boolean): void => {
       history[isReplaced ? 'replaceState' : 'pushState'](state, '', writeView(next))
-      setView(next)
+      setAddress(new URL(location.href))
     }
     const current = (): HistoryState => history.state
     return {
@@ -50,7 +52,7 @@ export function useNavigation(): Navigation {
         ),
       close: () => (current()?.isOpened ? history.back() : show(changed({}), null, true)),
     }
-  }, [view])
+  }, [view, token])
 }
 
 type ViewLinkProps = {

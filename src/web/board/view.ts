@@ -26,8 +26,8 @@ export const MAX_COMPARED = 4
 /** The board pages by itself. */
 const PAGING_PARAMETERS = new Set(['limit', 'offset', 'cursor'])
 
-/** The search is the gateway's query, the fragment the board's own. */
-export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
+/** The search is the gateway's query, the fragment the board's own. @param token of the usual order */
+export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>, token?: string): View {
   const fragment = new URLSearchParams(hash.slice(1))
   const id = fragment.get('listing')
   const page = Number(fragment.get('page'))
@@ -35,6 +35,7 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   return {
     query: withUsualOrder(
       joinRepeats([...new URLSearchParams(search)]).filter(([name, value]) => belongsToView(name, value)),
+      token,
     ),
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
     order: order ? { by: order.replace(/^-/, ''), isDescending: order.startsWith('-') } : null,
@@ -43,9 +44,14 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   }
 }
 
-/** Cheapest first where prices are compared, unless the address names an order. */
-export const withUsualOrder = (query: Query): Query =>
-  parameterOf(query, 'sort') === null && comparesPrices(query) ? [...query, ['sort', 'price']] : query
+/** Cheapest first, in one token on every chain, where prices are compared, unless the address names an order. */
+export function withUsualOrder(query: Query, token: string | undefined): Query {
+  if (parameterOf(query, 'sort') !== null || !comparesPrices(query)) return query
+  return withValues(query, {
+    sort: 'price',
+    ...(token !== undefined && parameterOf(query, 'price_token') === null && { price_token: token }),
+  })
+}
 
 /** Repeats of a derived filter that are a set are one; the gateway refuses others. Of other parameters the last one counts. */
 const joinRepeats = (pairs: Query): Query =>

@@ -74,6 +74,12 @@ test('view: the address holds all of it', (t) => {
     ['country', 'DE'],
     ['sort', 'price'],
   ])
+  t.deepEqual(readView(new URL('http://g/?gpu=A100'), 'USDC').query.slice(1), [
+    ['sort', 'price'],
+    ['price_token', 'USDC'],
+  ])
+  for (const search of ['?gpu=A100&sort=price', '?region=b'])
+    t.deepEqual(readView({ search, hash: '' }, 'USDC'), readView({ search, hash: '' }), search)
   const named = new URL('http://g/?gpu=A100&sort=newest')
   t.deepEqual(
     readView(named).query[1],

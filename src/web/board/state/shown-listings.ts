@@ -11,9 +11,12 @@ type ShownListings = {
 }
 
 /** The listings of a query; while a source is slow, those of the sources that have answered. */
-export function useShownListings(query: Query, options: ListingsOptions): ShownListings {
-  const whole = useListings(queryString(query), options)
-  const isWaiting = (whole.isPrevious || whole.total === null) && whole.error === null
+export function useShownListings(
+  query: Query,
+  { isAsked, ...options }: ListingsOptions & { isAsked: boolean },
+): ShownListings {
+  const whole = useListings(isAsked ? queryString(query) : null, options)
+  const isWaiting = isAsked && (whole.isPrevious || whole.total === null) && whole.error === null
   const progress = useProgress(query, { ...options, isWaiting })
   const earlyQuery = progress && queryOfAnswered(query, progress)
   const early = useListings(earlyQuery && queryString(earlyQuery), options)

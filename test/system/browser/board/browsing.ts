@@ -32,7 +32,7 @@ test.serial('board: values narrow, steps back are few, Back never reopens a shee
   await page.getByLabel('vCPUs, at least').fill('32')
   await page.keyboard.press('Tab')
   await waitForCount(page, '2 listings')
-  t.is(new URL(page.url()).search, '?gpu=A100&sort=price&vcpu_count_min=32')
+  t.is(new URL(page.url()).search, '?gpu=A100&sort=price&price_token=USDC&vcpu_count_min=32')
 
   await page.getByRole('link', { name: '8 × A100', exact: true }).first().focus()
   await page.keyboard.press('Enter')

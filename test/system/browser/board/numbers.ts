@@ -113,8 +113,8 @@ test.serial('board: on a phone the button to the listings stays in reach', async
 /** Three prices in USDC, of which one listing has two, and two that are lower without being money. */
 const MIXED = [
   offered('both', 1, onEthereum('1800000'), escrow('1750000')),
-  offered('dear', 2, onEthereum('7460000')),
-  offered('other', 1, escrow('2000000')),
+  offered('dear', 2, escrow('7460000')),
+  offered('other', 1, onEthereum('2000000')),
   offered('play', 8, inPlayMoney('80000')),
   offered('unknown', 4, chained('base', `0x${'9'.repeat(40)}`, '1')),
   listingText({ ...machine('storage', {}), ...rent, offer_resource: { service_name: 'storage' } }),
@@ -145,7 +145,20 @@ test.serial('board: money is by symbol, GPUs are of all, models have prices of a
   await page.locator('.prices').getByRole('row', { name: 'not stated 1' }).waitFor()
   await line.getByRole('link').click()
   await waitForCount(page, '5 listings')
-  t.is(new URL(page.url()).search, '?gpu=H200&sort=price')
+  t.is(new URL(page.url()).search, '?gpu=H200&sort=price&price_token=USDC')
+  // Of a link without an order, no row is drawn in another one before tokens are known.
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  await page.goto(`${gateway.url}/?gpu=H200`)
+  await waitForCount(page, '5 listings')
+  const amounts = await rowsOf(page).locator('.price strong').allTextContents()
+  t.deepEqual(amounts.slice(0, 3), ['1.75', '2.00', '3.73'], 'the second is on another chain than the others')
+  t.deepEqual(
+    asked
+      .filter((url) => url.includes('/listings?'))
+      .map((url) => new URL(url).searchParams.get('price_token')),
+    ['USDC'],
+  )
   await page.goto(`${gateway.url}/?price_token=USDC&price_max=2.10`)
   await waitForCount(page, '2 listings')
   await facts(/2 GPUs · *1\.75 – 2\.00 USDC per GPU·h,\s+median 1\.75\s+\(2 offers\)/)

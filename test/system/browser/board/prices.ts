@@ -100,7 +100,7 @@ test.serial('board: prices by model are drawn per GPU, and a model narrows', asy
   t.true((await page.locator('.axis text').allTextContents()).includes('2'))
   await row.getByRole('link').click()
   await waitForCount(page, '115 listings')
-  t.is(new URL(page.url()).search, '?gpu=T4&sort=price')
+  t.is(new URL(page.url()).search, '?gpu=T4&sort=price&price_token=USDC')
   t.deepEqual(page.faults, [])
 })
 
