@@ -2,6 +2,7 @@ import { shippedVocabulary } from '../../config/vocabulary.ts'
 import { suggestName } from '../../domain/nearest-name.ts'
 import { type ListingProblem, paymentProblems } from '../../domain/price/payment-problems.ts'
 import { countedSizes, formatAmount, lowestPrices } from '../../domain/price/price-key.ts'
+import { isLocalUrl } from '../../domain/private-address.ts'
 import { LEAST_PUBLISHERS, OUTLIER_PART } from '../../gateway/by-price/price-bounds.ts'
 import { type JsonValue, listAt, parseJson, textAt } from '../../json/value.ts'
 import { misspeltModel } from '../../vocabulary/gpus/read-gpu-value.ts'
@@ -35,6 +36,7 @@ export function printProblems(
         ...notFound(listing, meaning, vocabulary.tables),
         ...paymentProblems(listing, facts),
         ...badAddresses(listing),
+        ...unreachableStorefront(draft, facts),
         ...tooCheap(listing, meaning, facts),
       ]
       for (const problem of problems) {
@@ -82,6 +84,18 @@ function badAddresses(listing: JsonValue): ListingProblem[] {
     .filter((text) => text !== null)
     .filter((text) => !/^0x[0-9a-f]{40}$/i.test(text))
     .map((text) => ({ message: `'${text}' is not 0x and 40 hexadecimal digits`, text, isMistake: true }))
+}
+
+/** Of listings at a Registry that others reach. */
+function unreachableStorefront({ storefrontUrl }: DraftListing, { url }: RegistryFacts): ListingProblem[] {
+  const storefront = URL.parse(storefrontUrl ?? '')
+  if (storefront === null || isLocalUrl(url)) return []
+  const problem = (message: string) => [{ message, text: storefrontUrl!, isMistake: false }]
+  if (isLocalUrl(storefront.href)) return problem(`buyers cannot reach ${storefront}: its address is private`)
+  if (storefront.protocol === 'https:') return []
+  return problem(
+    `buyers cannot reach ${storefront} over TLS: others can read and change what they send; use https`,
+  )
 }
 
 function unknownMembers(draft: DraftListing, { shape }: RegistryFacts): ListingProblem[] {

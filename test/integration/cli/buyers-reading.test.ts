@@ -1,4 +1,5 @@
 import test from 'ava'
+import type { Interceptor } from '../../../src/upstream/http/request.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { runCli, temporaryFile } from '../../helpers/run-cli.ts'
 import { AS_ALICE } from '../../helpers/seller.ts'
@@ -146,6 +147,34 @@ test('publish: what looks like a mistake is refused with its line and what may b
   const asIs = await publish(listingWith('bsae', 'base'), '--as-is')
   t.is(asIs.code, 0)
   t.regex(asIs.stderr, /warning: .*l\.yaml:8: gpu-1: .*did you mean base\?/)
+})
+
+test('publish: a storefront that buyers cannot reach is named with its line, but where the Registry is as near', async (t) => {
+  const { url } = await startRegistry(t)
+  const atRegistry: Interceptor = (dispatch) => (options, handler) =>
+    dispatch({ ...options, origin: url }, handler)
+  const far = 'http://registry.example'
+  const publish = (storefront: string, registry: string) => {
+    const yaml = listingWith(storefront, 'https://seller.example/')
+    const args = ['publish', temporaryFile(t, 'l.yaml', yaml), '-r', registry]
+    return runCli(args, { env: AS_ALICE, interceptors: [atRegistry] })
+  }
+  for (const [storefront, line] of [
+    ['http://localhost:3000/', 'its address is private'],
+    ['https://10.0.0.5/', 'its address is private'],
+    ['https://[::1]/', 'its address is private'],
+    ['http://seller.example/', 'over TLS'],
+    ['https://seller.example/', null],
+  ] as const) {
+    const { code, stderr } = await publish(storefront, far)
+    t.is(code, 0, stderr)
+    const found = stderr.split('\n').filter((text) => text.includes('buyers cannot reach'))
+    t.is(found.length, line === null ? 0 : 1, stderr)
+    if (line !== null) t.regex(found[0]!, /warning: .*l\.yaml:2: gpu-1: buyers cannot reach http/)
+    t.true(line === null || found[0]!.includes(line), stderr)
+    const near = await publish(storefront, url)
+    t.notRegex(near.stderr, /buyers cannot reach/)
+  }
 })
 
 const VALUE = ', value: "16800000" }'
