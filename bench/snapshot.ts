@@ -122,11 +122,11 @@ function sourceOf(state: SnapshotState, n: number): NamedSource {
   const name = `upstream-${n}`
   const notReachable = () => Promise.reject(new SourceError('connection_refused', `${name}: not reachable`))
   const snapshot = new SnapshotSource({
-    upstream: { name, kind: 'registry', mode: 'snapshot', ...PERIODS, maxAgeSeconds: null },
+    upstream: { name, kind: 'registry', ...PERIODS, maxAgeSeconds: null },
     state,
-    puller: { refresh: async () => {}, onRead: () => {}, remove: () => {} },
+    puller: { refresh: async () => {}, arrival: Promise.resolve(), onRead: () => {}, remove: () => {} },
     freshSeconds: 3600,
-    live: { read: notReachable, select: notReachable, readWhole: notReachable },
+    lookUp: notReachable,
     publishers: { isBehind: false },
     requireSchema: () => {},
     clock: systemClock,

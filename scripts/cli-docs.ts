@@ -36,7 +36,7 @@ export const readCliDocs = (): string => readFileSync(CLI_DOCS, 'utf8')
 const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: 'success',
   1: 'wrong usage, not found, or an unexpected error',
-  3: 'some Registries, or the storefront of `review`, failed; the output is partial',
+  3: 'some Registries, or the storefront of `review`, failed, or a Registry is held in part; the output is partial',
   4: 'no Registry answered, or only with 429 or 5xx: it may do so later',
   65: 'invalid input data',
   74: 'the output could not be written',
@@ -90,11 +90,20 @@ const CONVENTIONS = `## Output
 Data goes to stdout, and nothing else does. How each Registry answered goes to stderr. On a terminal, listings are a table
 and results are lines; in a pipe, or with \`--json\`, they are JSON. \`--quiet\`
 leaves only errors and warnings on stderr. In tables, prices are of one GPU, in whole tokens where
-the token is known, else in units: a listing does not state decimals. With \`--sort price\`, a ceiling and \`facets\`, every
-listing that matches is read. Control characters are escaped in text that others wrote, and in what a policy prints
+the token is known, else in units: a listing does not state decimals. Control characters are escaped in text that others wrote, and in what a policy prints
 to stderr. A policy gets the environment of the command, without the secrets of this program. \`review\` ends with exit code 3
 where the storefront did not answer, as in the demo, which has no storefronts: what it would say is
 null. As JSON a review is a presentation record, the form of \`docs/protocol.md\`, 11.
+
+## Reads
+
+A question is answered in the process, from what is pulled of each Registry: at most 10,000 listings, as long as its time lasts
+(\`--discovery-timeout\`, or \`--deadline\` where all listings are read). Several Registries are pulled without filters where they have at
+most 2,000 listings, so the best one that has a listing decides. A larger one is sent the filters that it declares, and listings of
+the worse ones are then \`unchecked\`, and last in an order by price. A single Registry is always sent its filters, and a page of the
+newest reads no more than the page. A Registry that has more, is late, or fails midway is held in part: what came is shown, a line says
+how much of how much it is, and the exit code is 3. Totals and counts are then of what is held. \`entrepot mcp\` answers from a pull of the last seconds.
+\`mine\`, \`sync\`, \`close\` and \`update\` read all listings of the wallet.
 
 ## Writes
 

@@ -56,7 +56,7 @@ export const upstreamEntry = z.strictObject({
     .max(2 ** 40)
     .optional(),
   scan_limit: count(2000),
-  max_listings: count(20_000, 1),
+  max_listings: count(1, 1).removeDefault().optional(),
   allow_private_addresses: z.boolean().default(false),
 })
 
@@ -86,6 +86,7 @@ export function upstreamOptions(
     fullRefreshSeconds: Math.max(rest.full_refresh_seconds ?? whole, refreshSeconds),
     followedRefreshSeconds: Math.max(rest.full_refresh_seconds ?? PERIODS.followed[1], refreshSeconds),
     maxAgeSeconds: rest.max_age_seconds ?? null,
+    maxListings: rest.max_listings ?? null,
   }
 }
 

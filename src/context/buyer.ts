@@ -7,21 +7,20 @@ import type {
   RegistryClient,
 } from '../cli/registries/registry-client.ts'
 import type { Registry } from '../cli/registries/select-registries.ts'
+import { shippedVocabulary } from '../config/vocabulary.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
+import { lazy } from '../domain/lazy.ts'
 import { isLocalUrl } from '../domain/private-address.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
-import { unsentFilters } from '../filter-spec/parameters.ts'
-import { pushDownFilters } from '../upstream/filter-pushdown.ts'
 import { createAgent } from '../upstream/http/agent.ts'
 import { createGet } from '../upstream/http/get.ts'
 import { type Endpoint, type Interceptor, NOT_SENT, requestsTo } from '../upstream/http/request.ts'
 import { CircuitBreaker } from '../upstream/interceptors/circuit-breaker.ts'
 import { composeRequests } from '../upstream/interceptors/compose.ts'
 import { limitConcurrency } from '../upstream/interceptors/limit-concurrency.ts'
-import { liveSource, refuseLongScan, type UpstreamSource } from '../upstream/live-source.ts'
 import { createFetchPage, type FetchPage, MAX_PAGE_BYTES } from '../upstream/page/fetch-page.ts'
 import { PublisherDirectory } from '../upstream/publisher-directory.ts'
-import { readRun } from '../upstream/reading/read-run.ts'
+import { PulledSource } from '../upstream/pulled-source.ts'
 
 export function openRegistryClient({
   allowPrivateAddresses = true,
@@ -46,10 +45,21 @@ export function openRegistryClient({
     return composeRequests(isTrusted ? trusted : publicOnly, around)
   }
   return {
-    source: (registry, timeoutMs, spec) => {
+    source: (registry, spec, { timeoutMs, ...options }) => {
       const { dispatcher } = requestsOf(registry, timeoutMs)
-      const source = openSource(optionsOf(registry, timeoutMs), dispatcher)
-      return pushDownFilters({ name: registry.url, spec, schema: null, sendsDerived: true }, source)
+      const upstream = optionsOf(registry, timeoutMs)
+      const get = createGet(upstream, dispatcher)
+      return new PulledSource({
+        upstream,
+        fetch: createFetchPage(upstream, dispatcher),
+        get,
+        publishers: new PublisherDirectory(get, systemClock),
+        spec,
+        filters: () => [...(spec.current?.filters.values() ?? []), ...derivedFilters()],
+        ...options,
+        keepsOutage: around.hasBreakers !== true,
+        clock: around.clock ?? systemClock,
+      })
     },
     send: (request) => sendRequest(request, dispatcherOf(request)),
     close: async () => {
@@ -112,37 +122,15 @@ const NO_LOG = { info: () => {}, warn: () => {} }
 
 const CONNECT_TIMEOUT_MS = 3000
 const MAX_IN_FLIGHT = 8
-/** Most listings read of one Registry to apply a filter that it lacks. */
-const SCAN_LIMIT = 2000
+const derivedFilters = lazy(() => shippedVocabulary().filters(new Set()))
 
-type RegistryOptions = Endpoint & Pick<UpstreamOptions, 'kind' | 'scanLimit'>
+type RegistryOptions = Endpoint & Pick<UpstreamOptions, 'kind'>
 
 function optionsOf({ url, key, signed }: Registry, timeoutMs: number): RegistryOptions {
   // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
   const kind = signed === undefined ? 'gateway' : 'registry'
-  return { name: url, url: url.replace(/\/+$/, ''), kind, key, timeoutMs, scanLimit: SCAN_LIMIT }
+  return { name: url, url: url.replace(/\/+$/, ''), kind, key, timeoutMs }
 }
-
-function openSource(upstream: RegistryOptions, dispatcher: Dispatcher): UpstreamSource {
-  const fetch = createFetchPage(upstream, dispatcher)
-  const publishers = new PublisherDirectory(createGet(upstream, dispatcher), systemClock)
-  const check = refuseLongScan(upstream)
-  const runs = {
-    read: async (...[query, range]: Parameters<UpstreamSource>) => {
-      const isScan = !Number.isFinite(range.count) && unsentFilters(query).length > 0
-      const options = { upstream, fetch, clock: systemClock }
-      const run = await readRun(isScan ? { ...options, check } : options, query, range)
-      return { run, ...UNCACHED }
-    },
-  }
-  return liveSource({ upstream, runs, publishers })
-}
-
-const UNCACHED = {
-  stale: false,
-  cache: { outcome: 'miss', ttlSeconds: 0 },
-  isCurrent: () => false,
-} as const
 
 async function sendRequest(
   { method, url, key, body, timeoutMs, requestId, waitSeconds = 0 }: ApiRequest,

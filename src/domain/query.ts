@@ -37,6 +37,8 @@ export type ListingQuery = {
   caching?: Caching | undefined
   /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). In the cache key: answers may depend on it. */
   via?: readonly string[]
+  /** So many of the newest matches are enough for the answer. Absent: all are needed. */
+  newest?: number
   /** The query that it was made of: what was read whole for that one answers this one, too. */
   madeOf?: ListingQuery
   /** Parent of its spans. Changes no answer. */

@@ -73,7 +73,7 @@ function mergeSource(copies: readonly Copy[], now: number): FleetJson['sources']
   } as FleetJson['sources'][number]
 }
 
-const SEVERITY = { not_yet_loaded: 0, loaded: 1, stale: 2, unavailable: 3 } as const
+const SEVERITY = { not_yet_loaded: 0, loaded: 1, partial: 2, loading: 2, stale: 2, unavailable: 3 } as const
 
 const severity = ({ details }: Copy): number => SEVERITY[details.state]
 

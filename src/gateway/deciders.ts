@@ -74,7 +74,7 @@ export class Deciders {
     this.#holdings = holdings
     this.#views = views
     this.#view = decidingView(query.standing)
-    this.#areAllHeld = views.every(({ kind }) => kind === 'held')
+    this.#areAllHeld = views.every((view) => view.kind === 'held' && isWhole(view.held))
     this.#queries = this.#hiddenRows().map(({ hidden, denied }, rank) => {
       const view = views[rank]!
       const asked = queryIn(query, sources[rank]!.name)
@@ -135,7 +135,7 @@ export class Deciders {
 
   /** Whether a better source that may have the listing cannot be asked at all. */
   isUnknown(rank: number): boolean {
-    return this.#views.some(({ kind }, n) => n < rank && kind === 'unknown')
+    return this.#views.some((view, n) => n < rank && isUnknown(view))
   }
 
   /** Asks better sources that are too large to be read whole, all at once. */
@@ -163,8 +163,8 @@ export class Deciders {
   }
 
   readonly #isWhole = (rank: number): boolean => {
-    const { kind } = this.#views[rank]!
-    return kind === 'held' || kind === 'whole'
+    const view = this.#views[rank]!
+    return view.kind === 'whole' || (view.kind === 'held' && isWhole(view.held))
   }
 
   #isOwn(rank: number): boolean {
@@ -215,8 +215,7 @@ export class Deciders {
 
   #uncheckedFor(item: Item, rank: number): readonly string[] {
     return this.#views.slice(0, rank).flatMap((view, n) => {
-      const isUnchecked =
-        view.kind === 'looked-up' ? !view.presence.has(lookUpKey(item)) : view.kind === 'unknown'
+      const isUnchecked = view.kind === 'looked-up' ? !view.presence.has(lookUpKey(item)) : isUnknown(view)
       return isUnchecked ? [this.#sources[n]!.name] : []
     })
   }
@@ -270,6 +269,13 @@ export class Deciders {
           else ids.add(id)
     return shared
   }
+}
+
+const isWhole = (held: Held): boolean => held.coverage() === 'whole'
+
+/** Whether the source may have listings that are not known here. */
+function isUnknown(view: View): boolean {
+  return view.kind === 'unknown' || (view.kind === 'held' && !isWhole(view.held))
 }
 
 /** What derived values mean in listings of that source. */

@@ -1,8 +1,9 @@
 import type { ListingQuery } from '../domain/query.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
-import { OVERRIDE_PREFIX, parseCriteria } from '../filter-spec/parameters.ts'
+import { filterNameOf, OVERRIDE_PREFIX, parseCriteria } from '../filter-spec/parameters.ts'
 import { MODEL_PATH } from '../vocabulary/names.ts'
 import { decidersOf } from './deciders.ts'
 import { MergedSequence } from './merge.ts'
@@ -54,10 +55,13 @@ export async function suggestModel(
   const meant = settings.vocabulary.queryOf(text)
   if (meant === null || Object.keys(meant).some((name) => isAsked(query, name))) return undefined
   const visible = visibleSources(settings.sources, request)
-  if (!visible.every(({ held }) => held?.answers(query) === true)) return undefined
-  const others = query.criteria.filter((one) => one !== spelled)
-  const criteria = [...others, ...parseCriteria(spec, Object.entries(meant))]
-  const more = await countMatches(settings, { ...query, criteria }, request)
+  const isInMemory = ({ held }: NamedSource): boolean =>
+    held?.answers(query) === true && (held.fetch === undefined || held.coverage() === 'whole')
+  if (!visible.every(isInMemory)) return undefined
+  const others = query.filters.filter(([parameter]) => filterNameOf(parameter) !== spelled.filter.name)
+  const filters = [...others, ...Object.entries(meant)]
+  const criteria = parseCriteria(spec, filters)
+  const more = await countMatches(settings, { ...query, filters, criteria }, request)
   return more > total ? [{ query: meant, total: more }] : undefined
 }
 

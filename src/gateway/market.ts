@@ -5,6 +5,7 @@ import { maySee, SEES_ALL } from '../domain/reader.ts'
 import { EntrepotError } from '../errors.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
+import { hasAnswered } from '../wire/describe-missing.ts'
 import type { FacetJson, NotCounted } from '../wire/facets.ts'
 import type { SourceNote } from '../wire/source.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
@@ -30,6 +31,7 @@ import {
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
 import { type MergedPage, type PageSettings, type Paging, readPage } from './pages.ts'
+import { prepareSources } from './prepare-sources.ts'
 import { type Denials, restrictSource } from './restrict-source.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
@@ -110,7 +112,7 @@ export function createMarket(parts: MarketParts): Market {
     parts.announcesPrivate === true &&
     parts.sources.some(({ source }) => source.visibility === 'private' && !maySee(reader, source))
   const vocabularyOf = createVocabularyReport(settings)
-  const ask = read.query
+  const ask = preparing(sources, read.query, parts.budgetMs)
   const asking: Asking = { parts, settings, ask, pathOf: read.path, positionOf, isPrivateHidden }
   return {
     tokens: parts.tokens,
@@ -124,7 +126,7 @@ export function createMarket(parts: MarketParts): Market {
     },
     changes: async (asked, since, request) => {
       if (feed === undefined) throw new EntrepotError('bad_request', 'Changes are not followed here')
-      return followChanges({ ...settings, feed, parts, reads }, await ask(asked, request), since)
+      return followChanges({ ...settings, feed, parts, reads }, await read.query(asked, request), since)
     },
     find: (listingId, registry, request) => {
       const { isLoop, ...path } = read.path(request)
@@ -159,6 +161,20 @@ export function createMarket(parts: MarketParts): Market {
       holdings.close()
       close()
     },
+  }
+}
+
+/** A question whose sources are prepared to answer it. */
+function preparing(
+  sources: MergeSettings['sources'],
+  ask: QueryReader['query'],
+  ofMarket: number,
+): QueryReader['query'] {
+  return async (...question) => {
+    const checked = await ask(...question)
+    const { budgetMs = ofMarket } = checked.merge
+    const merge = { ...checked.merge, budgetMs }
+    return { ...checked, merge: { ...merge, budgetMs: await prepareSources(sources, checked.query, merge) } }
   }
 }
 
@@ -338,7 +354,7 @@ async function readHealth(
   signal: AbortSignal,
 ): ReturnType<Market['sources']> {
   const notes = (await Promise.all(sources.map(({ health }) => health(signal)))).flat()
-  return { complete: notes.every(({ state }) => state === 'loaded' || state === 'stale'), sources: notes }
+  return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
 }
 
 /** `eu/curated` belongs to the source `eu`. */

@@ -68,7 +68,8 @@ export async function readPage(
   const skip = isOwn && by === undefined ? passed : 0
   const openDeciders = decidersOf(holdings, ms)
   const { reader } = request
-  const sequence = openSequence(visible, query, { by, cap, from, skip, openDeciders, reader, settings })
+  const asked = by === undefined && from === null ? { ...query, newest: offset + limit } : query
+  const sequence = openSequence(visible, asked, { by, cap, from, skip, openDeciders, reader, settings })
   const { page, before } = await withBudget(ms, request.signal, (signal) =>
     takeBehind(sequence, { skipped: passed - skip, limit }, signal),
   )

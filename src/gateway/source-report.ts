@@ -50,7 +50,7 @@ export function countUnchecked(items: readonly Pick<MergedItem, 'unchecked'>[]):
 }
 
 export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
-  return !(result instanceof SourceError) && result.missing === undefined
+  return !(result instanceof SourceError) && result.missing === undefined && result.part === undefined
 }
 
 function reportOutcome(
@@ -62,13 +62,14 @@ function reportOutcome(
   const named = { registry: name, ...(mode === 'local' && { mode }) }
   const { reason } = result
   if (!(result instanceof SourceError)) {
-    const { stale, total, hidden = 0, asOf, invalid } = result
+    const { stale, total, hidden = 0, asOf, invalid, part } = result
     const matched = total + hidden
     const total_is = isWhole ? undefined : ('at_most' as const)
     const age_seconds = Math.max(0, Math.floor((now - asOf) / 1000))
     const elapsed_ms = Math.round(elapsedMs)
-    const state = stale ? 'stale' : 'loaded'
-    const counts = { matched, total_is, returned, age_seconds, elapsed_ms, reason, invalid }
+    const state = part?.state ?? (stale ? 'stale' : 'loaded')
+    const { held, of } = part ?? {}
+    const counts = { matched, total_is, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
     return { ...named, state, ...counts }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters
@@ -102,7 +103,7 @@ export function reportStatus({
   lastError,
   ...rest
 }: SourceStatus): SourceStatusJson {
-  const { schemaId, filters, listings, missing, liveReason } = rest
+  const { schemaId, filters, listings, missing, liveReason, part } = rest
   return {
     registry: name,
     mode,
@@ -114,6 +115,7 @@ export function reportStatus({
     schema_id: schemaId,
     filters,
     listings,
+    of: part?.of,
     gaps: missing?.map((entry) => {
       const { matched: _, returned: __, ...gap } = reportMissing(name, entry)
       return gap
@@ -125,7 +127,8 @@ export function reportStatus({
 export function noteOnHealth(status: SourceStatus): SourceNote[] {
   const { filters: _, gaps = [], ...report } = reportStatus(status)
   const { state, last_error: error } = report
-  return [{ ...report, reason: state === 'loaded' ? undefined : error?.reason }, ...gaps]
+  const reason = state === 'partial' ? (error?.reason ?? 'too_large') : error?.reason
+  return [{ ...report, reason: state === 'loaded' ? undefined : reason }, ...gaps]
 }
 
 /** ISO 8601, of ms since the Unix epoch. */

@@ -20,27 +20,20 @@ export type View =
 /** Listings of one query that are looked up at one source. */
 const MAX_LOOKED_UP = 2000
 
-/**
- * Reads the sources whole that do not answer from memory, all at once; for `no-cache`, the others look for news first. A
- * source without an answer within half of `budgetMs` is unknown.
- */
+/** Reads the sources whole that do not answer from memory, all at once. A source without an answer within half of `budgetMs` is unknown. */
 export async function openViews(
   { sources, query }: { sources: readonly NamedSource[]; query: ListingQuery },
   budgetMs: number,
   signal: AbortSignal,
 ): Promise<View[]> {
-  // Before any source is read: a listing that one of them loses meanwhile would be in none.
-  if (query.caching === 'no-cache')
-    await withBudget(budgetMs / 2, signal, (half) =>
-      Promise.all(sources.map(({ held }) => held?.refresh(half))),
-    )
+  await Promise.all(sources.map(({ held }) => held?.fetch?.(query, signal)))
   const isHeld = ({ held }: NamedSource): boolean => held?.answers(query) === true
   const heldViews = (): View[] => sources.map((source) => (isHeld(source) ? heldView(source) : NO_VIEW))
   if (sources.length === 1 || sources.every(isHeld)) return heldViews()
   const views = await withBudget(budgetMs / 2, signal, (half) =>
     Promise.all(sources.map((source) => (isHeld(source) ? heldView(source) : readView(source, query, half)))),
   )
-  // The first pulls may have ended meanwhile.
+  // Listings may have arrived meanwhile.
   const held = heldViews()
   return views.map((view, rank) => (held[rank] === NO_VIEW ? view : held[rank]!))
 }

@@ -24,7 +24,7 @@ const SEARCH_RETRY_MS = 5_000
 export const MAX_SEARCH_MS = 30_000
 /** How long readers wait for a search, from its start. */
 export const PUBLISHERS_WAIT_MS = 500
-/** How long a pull waits. */
+/** How long a pull waits, from its start. */
 export const PULL_WAIT_MS = 10_000
 
 /** A listing, or what is kept of one until its publisher is known. */
@@ -77,18 +77,18 @@ export class PublisherDirectory {
    */
   async attribute(items: readonly Attributable[]): Promise<boolean> {
     const search = this.#learn(items, this.#isPausing)
-    const elapsedMs = this.#clock.monotonic() - this.#startedAt
-    const waitMs = this.#outcome === 'vain' ? 0 : PUBLISHERS_WAIT_MS - elapsedMs
+    const waitMs = this.#outcome === 'vain' ? 0 : PUBLISHERS_WAIT_MS - this.#elapsedMs
     const hasEnded = search === null || this.#outcome === 'failed' || (await this.#endsWithin(waitMs, search))
     this.setKnown(items)
     return hasEnded
   }
 
   /** Sets the publishers of a pull. Waits longer, except after a failed search. @returns whether the search has ended */
-  async attributeAll(items: readonly Attributable[]): Promise<boolean> {
+  async attributeAll(items: readonly Attributable[], until?: AbortSignal): Promise<boolean> {
     const search = this.#learn(items, false)
-    const waitMs = this.#outcome === 'failed' ? 0 : PULL_WAIT_MS
-    const hasEnded = search === null || (await this.#endsWithin(waitMs, search))
+    const waitMs = this.#outcome === 'failed' ? 0 : PULL_WAIT_MS - this.#elapsedMs
+    const waiting = search === null ? true : this.#endsWithin(waitMs, search)
+    const hasEnded = await (until ? raceAbort(Promise.resolve(waiting), until).catch(() => false) : waiting)
     this.setKnown(items)
     return hasEnded
   }
@@ -99,6 +99,11 @@ export class PublisherDirectory {
       if (item.publisherId === null || item.origin !== undefined) continue
       item.publisher = this.#state.publishers.get(item.publisherId)?.publisher.address ?? null
     }
+  }
+
+  /** Since the search has begun. */
+  get #elapsedMs(): number {
+    return this.#clock.monotonic() - this.#startedAt
   }
 
   get #isPausing(): boolean {

@@ -6,7 +6,6 @@ import type { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
-import { selectAll } from '../listing-index/item-selection.ts'
 import { CopyLookup } from './copies/copy-lookup.ts'
 import { SellerSearch } from './copies/seller-search.ts'
 import { WholeRuns } from './copies/whole-runs.ts'
@@ -20,13 +19,13 @@ import { composeRequests } from './interceptors/compose.ts'
 import { limitConcurrency } from './interceptors/limit-concurrency.ts'
 import { retry } from './interceptors/retry.ts'
 import { liveSource, refuseLongScan } from './live-source.ts'
+import { createLookUp } from './look-up.ts'
 import { createFetchPage, type FetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { readRun } from './reading/read-run.ts'
 import type { Run } from './reading/run.ts'
 import { type ReadRun, RunCache, type RunCacheOptions, RunCacheState } from './reading/run-cache.ts'
-import { limitSingle } from './snapshot/ask-for-one.ts'
-import { firstPageFetcher, type PullOptions, pull } from './snapshot/pull.ts'
+import { firstPageFetcher, pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
 import { SnapshotSource } from './snapshot/snapshot-source.ts'
 import { SnapshotState } from './snapshot/snapshot-state.ts'
@@ -54,7 +53,7 @@ export type Upstream = {
   refresh: () => void
   /** Sends one request, even while the circuit breaker is open. Never rejects. */
   probe: () => Promise<void>
-  /** Whether it answers: after the first pull, with any outcome, where its mode is `snapshot`. */
+  /** After the first pull, with any outcome, or when it takes long. */
   isReady: () => boolean
   ready: Promise<unknown>
   /** Restores and pulls its snapshot. */
@@ -64,21 +63,25 @@ export type Upstream = {
   close: () => Promise<void>
 }
 
-export type UpstreamParts = Pick<RunCacheOptions, 'runs' | 'policy' | 'clock' | 'random'> &
-  Pick<PullOptions, 'upstream' | 'gatewayId'> & {
-    agent: Dispatcher
-    /** Around each attempt of every request; default none. */
-    interceptors?: readonly Interceptor[] | undefined
-    state: UpstreamState
-    /** Required of upstreams that declare a schema id; `null` accepts all. */
-    schema: string | null
-    budgetMs: number
-    /** `null` without Redis. */
-    sharedBreaker: SharedBreakerState | null
-    snapshots: Pick<PullerOptions, 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
-    log: SourceLog
-  }
+export type UpstreamParts = Pick<RunCacheOptions, 'runs' | 'policy' | 'clock' | 'random'> & {
+  upstream: UpstreamOptions
+  /** Of this gateway. */
+  gatewayId: string
+  agent: Dispatcher
+  /** Around each attempt of every request; default none. */
+  interceptors?: readonly Interceptor[] | undefined
+  state: UpstreamState
+  /** Required of upstreams that declare a schema id; `null` accepts all. */
+  schema: string | null
+  budgetMs: number
+  /** `null` without Redis. */
+  sharedBreaker: SharedBreakerState | null
+  snapshots: Pick<PullerOptions, 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
+  log: SourceLog
+}
 
+/** Longest wait of `/ready` for the first pull of an upstream. */
+const MAX_READY_MS = 20_000
 /** In `timeoutMs`: two attempts, and the queue before them. */
 const ATTEMPTS_AND_QUEUE = 3
 /** Of one upstream at a time, so that some end instead of all being late. */
@@ -99,10 +102,11 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   }
   const reads = { runs: limitScans(runs, upstream), publishers, checkSchema }
   const wholes = new WholeRuns({ ...reads, scanLimit: upstream.scanLimit })
-  const sellers = new SellerSearch({ get, publishers, freshMs: policy.freshSeconds * 1000, clock })
+  const freshMs = policy.freshSeconds * 1000
+  const sellers = new SellerSearch({ get, publishers, freshMs, clock })
   const { lookUp } = new CopyLookup({ ...reads, kind, sellers, clock })
   const pushdown = pushDownFilters({ name, spec, schema: parts.schema }, liveSource({ upstream, ...reads }))
-  const live = limitSingle(name, wholes.before(pushdown))
+  const live = wholes.before(pushdown)
   const puller = openPuller(parts, { ...requests, publishers, spec, requireKnownSchema })
   const snapshot =
     puller &&
@@ -110,7 +114,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       upstream,
       state: state.snapshot,
       puller,
-      live: { read: live, select: selectAll(live), readWhole: wholes.read },
+      lookUp: createLookUp({ name, fetch, publishers, checkSchema, freshMs, clock }),
       publishers,
       requireSchema: requireKnownSchema,
       freshSeconds: policy.freshSeconds,
@@ -122,14 +126,11 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       name,
       visibility,
       priority,
-      // Changes between memory and live.
-      get mode() {
-        return snapshot?.mode ?? 'live'
-      },
+      mode: snapshot === null ? 'live' : 'snapshot',
       read: snapshot?.read ?? live,
       ...(snapshot && { select: snapshot.select, held: snapshot.held }),
       readWhole: snapshot?.readWhole ?? wholes.read,
-      lookUp,
+      ...(snapshot === null && { lookUp }),
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
       mayRepeat: kind === 'gateway',
     },
@@ -142,7 +143,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       failure: () => spec.failure,
       loaded: spec.loaded,
     },
-    status: () => snapshot?.status(liveStatus()) ?? { ...liveStatus(), liveReason: 'mode' },
+    status: () =>
+      snapshot?.status({ ...liveStatus(), mode: 'snapshot' }) ?? { ...liveStatus(), liveReason: 'mode' },
     ...lifecycle(parts, { breaker, runs, spec, puller }),
   }
 }
@@ -233,8 +235,7 @@ function openPuller(
     get,
     publishers,
     read: { fetch, clock },
-    maxBytes: snapshots.maxBytes,
-    gatewayId,
+    via: [gatewayId],
   }
   const fetchFirstPage = firstPageFetcher(pulls)
   return new SnapshotPuller({
@@ -247,7 +248,7 @@ function openPuller(
       requireKnownSchema()
       return fetchFirstPage()
     },
-    pull: (first) => pull(pulls, first),
+    pull: (first, bounds) => pull(pulls, first, bounds),
     attribute: (items) => publishers.attribute(items),
   })
 }
@@ -255,9 +256,10 @@ function openPuller(
 type LiveParts = { breaker: CircuitBreaker; runs: RunCache; spec: FilterSpecCache }
 
 function lifecycle(
-  { upstream, state }: UpstreamParts,
+  { state, clock }: UpstreamParts,
   { breaker, runs, spec, puller }: LiveParts & { puller: SnapshotPuller | null },
 ): Omit<Upstream, 'source' | 'spec' | 'status'> {
+  const openedAt = clock.monotonic()
   return {
     refresh: () => {
       runs.drop()
@@ -266,7 +268,7 @@ function lifecycle(
       else puller.pull()
     },
     probe: () => breaker.probe(),
-    isReady: () => upstream.mode !== 'snapshot' || state.snapshot.isReady,
+    isReady: () => puller === null || state.snapshot.isReady || clock.monotonic() - openedAt >= MAX_READY_MS,
     ready: Promise.all([spec.loaded, puller?.ready]),
     start: async () => puller?.start(),
     stop: async () => puller?.close(),

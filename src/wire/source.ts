@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { wireInstant } from './time.ts'
 import { trafficSchema } from './traffic.ts'
 
-const SOURCE_STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded'] as const
+const SOURCE_STATES = ['loaded', 'stale', 'loading', 'partial', 'unavailable', 'not_yet_loaded'] as const
 
 export const sourceReportSchema = z
   .looseObject({
@@ -14,6 +14,11 @@ export const sourceReportSchema = z
     matched: z.int().nullable().optional().describe('Before listings of better sources are left out'),
     total_is: z.literal('at_most').optional().describe('The source was not read to its end'),
     returned: z.int().optional(),
+    held: z
+      .int()
+      .optional()
+      .describe('Of a source that is loading or partial: its listings that are here, the newest'),
+    of: z.int().optional().describe('How many it has'),
     age_seconds: z.int().optional(),
     elapsed_ms: z.int().optional(),
     invalid: z.int().optional(),
@@ -35,12 +40,13 @@ export const sourceStatusSchema = z
     last_error: z.object({ reason: z.string(), at: wireInstant }).nullable(),
     schema_id: z.string().nullable(),
     filters: z.array(z.string()).nullable(),
-    listings: z.int().nullable().describe('Open listings, as last reported'),
+    listings: z.int().nullable().describe('Open listings that are held'),
+    of: z.int().optional().describe('How many it has, where they are not all held'),
     gaps: z
       .array(
         z.looseObject({
           registry: z.string(),
-          state: z.enum(['unavailable', 'not_yet_loaded', 'skipped']),
+          state: z.enum(['unavailable', 'not_yet_loaded', 'loading', 'partial', 'skipped']),
           reason: z.string().optional(),
           age_seconds: z.int().optional().describe('Age of its listings, where they are still shown'),
         }),

@@ -152,7 +152,8 @@ function heldOf(sourceOf: () => FakeSource, listeners: Set<(ids: Iterable<string
     },
     find: (listingId) => copies().get(listingId) ?? [],
     ids: () => [...copies().values()].flat().map(({ item }) => item.listingId),
-    refresh: async () => {},
+    coverage: () => 'whole',
+    prepare: () => null,
     onChange: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -281,6 +281,6 @@ function unknownShare<Read extends { item: JsonValue }>(
 /** How the upstream will be read, as expected before its first pull. */
 function describeHolding({ mode, maxListings }: Config['upstreams'][number], listings: number): string {
   if (mode === 'live') return describeMode({ mode, live_reason: 'mode' })
-  if (listings <= maxListings) return describeMode({ mode: 'snapshot' })
-  return `${describeMode({ mode: 'live', live_reason: 'too_many_listings' })} (${maxListings})`
+  const isWhole = maxListings === null || listings <= maxListings
+  return isWhole ? describeMode({ mode: 'snapshot' }) : `in memory, the newest ${maxListings}`
 }

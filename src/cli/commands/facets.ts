@@ -44,10 +44,9 @@ export const facetsCommand: CommandDefinition<FacetsOptions> = {
     )
     if (answer !== null) {
       const { total, gpus, sellers, facets, prices, unplaced, suggestions, complete, sources } = answer
-      const total_is = answer.isTotalExact ? undefined : ('at_most' as const)
       const outliers = answer.outliers || undefined
       const not_counted = answer.notCounted
-      const counts = { total, total_is, gpus, sellers, outliers, not_counted, facets, prices }
+      const counts = { total, gpus, sellers, outliers, not_counted, facets, prices }
       const summary = describeSummary({ ...counts, sources, copies: answer.copies })
       await printData(
         terminal,

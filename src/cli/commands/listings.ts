@@ -43,7 +43,9 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
         count(1),
       )
       .option('-o, --offset <n>', 'number of listings to skip', count(0))
-      .addOption(new Option('--all', 'print every listing, without limit').conflicts(['limit']))
+      .addOption(
+        new Option('--all', 'print every listing, at most 10,000 of each Registry').conflicts(['limit']),
+      )
       .option(
         '--policy <name|file>',
         'cheapest (as --sort price), newest, registry-order, or the file of a module whose default export orders the listings',

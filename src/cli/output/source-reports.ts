@@ -77,6 +77,7 @@ export function printNearMisses(
 }
 
 export function exitCodeOfReports(reports: readonly Pick<SourceNote, 'state' | 'reason'>[]): ExitCode {
+  if (reports.some(({ state }) => state === 'partial')) return EXIT.partial
   const codes = reports.map(({ state, reason }) =>
     hasAnswered(state) ? EXIT.ok : exitCodeOfFailedRead(isRefusal(reason)),
   )
@@ -88,19 +89,13 @@ export function printBounds(
   terminal: Terminal,
   {
     total,
-    isTotalExact,
     items = [],
     unplaced,
     suggestions,
-  }: { total: number; isTotalExact: boolean; items?: readonly MergedItem[] } & Partial<Hints>,
+  }: { total: number; items?: readonly MergedItem[] } & Partial<Hints>,
 ): void {
   for (const hint of [...describeSuggestions(total, suggestions), ...describeUnplaced(unplaced)])
     printReport(terminal, `[registry] ${hint}`)
-  if (!isTotalExact)
-    printReport(
-      terminal,
-      `[registry] at most ${plural(total, 'listing')}: copies that better Registries replace may be counted`,
-    )
   const outliers = items.filter(({ price }) => price?.outlier === true).length
   if (outliers > 0) printReport(terminal, `[listing] ${describeOutliers(outliers)}`)
   const unchecked = countUnchecked(items)
@@ -118,15 +113,12 @@ const OLD_SECONDS = 60
 function describeAnswer({
   registry,
   matched,
-  total_is,
   returned,
   age_seconds: age = 0,
-  elapsed_ms,
   invalid,
 }: SourceReport): string {
-  const bound = total_is === 'at_most' ? 'at most ' : ''
   const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`
   const shown = returned === 0 ? '' : `, ${returned} shown`
   const old = age < OLD_SECONDS ? '' : `, data up to ${formatAge(age)} old`
-  return `${registry}: ok, ${bound}${matched} matched${shown}${dropped}${old} (${elapsed_ms} ms)`
+  return `${registry}: ok, ${matched} matched${shown}${dropped}${old}`
 }

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { shippedVocabulary } from '../../config/vocabulary.ts'
-import { raceAbort, systemClock, withDeadline } from '../../domain/clock.ts'
+import { systemClock } from '../../domain/clock.ts'
 import { TokenTable } from '../../domain/price/token.ts'
-import type { ListingQuery } from '../../domain/query.ts'
 import { SEES_ALL } from '../../domain/reader.ts'
-import type { Range, Source } from '../../domain/source/reading.ts'
-import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import { Cursors } from '../../gateway/cursor.ts'
 import { createMarket, type Market } from '../../gateway/market.ts'
@@ -13,20 +11,27 @@ import type { MarketSource } from '../../gateway/market-parts.ts'
 import type { MarketRequest } from '../../gateway/market-query.ts'
 import type { Report } from '../../gateway/source-report.ts'
 import { healthOf } from './inspect-registry.ts'
-import { describeSourceError, type RegistryClient } from './registry-client.ts'
+import { describeSourceError, type RegistryClient, type SourceOptions } from './registry-client.ts'
 import { RegistrySpec } from './registry-spec.ts'
 import { keyHint, pinHint, type Registry, type SelectedRegistries } from './select-registries.ts'
 
+/** Most listings that are read of a Registry for one question. */
+const MAX_LISTINGS = 10_000
+/** For the evaluation of what has arrived before the deadline. */
+const EVALUATION_MS = 1000
+
 export type Deadlines = {
-  /** Per Registry and read. */
+  /** Per Registry and request. */
   registryMs: number
-  /** The same where every listing that matches is read. Default: `registryMs`. */
+  /** Per Registry, for all its listings. Default: `registryMs`. */
   wholeMs?: number
   overallMs: number
 }
 
 type BuyerOptions = {
   deadlines: Deadlines
+  /** Of each Registry. Default: `MAX_LISTINGS`. */
+  maxListings?: number
   /** Default: pages have no cursors. */
   cursors?: Cursors
   onSettled?: (registry: Registry, isAnswer: boolean) => void
@@ -38,19 +43,22 @@ export function openBuyerMarket(
   client: RegistryClient,
   { registries, tokens }: Pick<SelectedRegistries, 'registries' | 'tokens'>,
   {
-    deadlines,
+    deadlines: { registryMs, wholeMs = registryMs, overallMs },
+    maxListings = MAX_LISTINGS,
     cursors,
     onSettled = () => {},
     describeFailure = (failure, url) => describeForBuyer(failure, registryOf(registries, url)),
   }: BuyerOptions,
 ): Market {
+  const isAlone = registries.length === 1
+  const options = { timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
   return createMarket({
-    sources: registries.map((registry, n) => registrySource(client, registry, n, { deadlines, onSettled })),
+    sources: registries.map((registry, n) => registrySource(client, registry, n, options)),
     spec: null,
     tokens,
     vocabulary: shippedVocabulary(),
-    budgetMs: deadlines.overallMs,
-    countMs: deadlines.overallMs,
+    budgetMs: overallMs + EVALUATION_MS,
+    countMs: overallMs,
     clock: systemClock,
     cursors: cursors ?? null,
     maxDepth: Number.POSITIVE_INFINITY,
@@ -79,30 +87,27 @@ function registrySource(
   client: RegistryClient,
   registry: Registry,
   priority: number,
-  { deadlines, onSettled }: Required<Pick<BuyerOptions, 'deadlines' | 'onSettled'>>,
+  { onSettled, ...options }: SourceOptions & Required<Pick<BuyerOptions, 'onSettled'>>,
 ): MarketSource {
   const { url: name } = registry
-  const { registryMs, wholeMs = registryMs } = deadlines
-  const spec = new RegistrySpec(client, registry, registryMs)
-  const read = withTimeout(registry, registryMs, client.source(registry, registryMs, spec))
-  const readWhole = withTimeout(registry, wholeMs, client.source(registry, wholeMs, spec))
+  const { timeoutMs } = options
+  const spec = new RegistrySpec(client, registry, timeoutMs)
+  const { held, ...pulled } = client.source(registry, spec, options)
   return {
     source: {
       name,
       visibility: 'public',
-      mode: 'live',
+      mode: 'snapshot',
       priority,
       // Any of them may be a gateway.
       mayRepeat: true,
-      read: async (query, range, signal) => {
-        try {
-          const reading = await (readsAll(query, range) ? readWhole : read)(query, range, signal)
-          onSettled(registry, true)
-          return reading
-        } catch (error) {
-          if (error instanceof SourceError) onSettled(registry, false)
-          throw error
-        }
+      ...pulled,
+      held: {
+        ...held,
+        fetch: async (query, signal) => {
+          await held.fetch?.(query, signal)
+          onSettled(registry, held.answers(query))
+        },
       },
     },
     spec: {
@@ -113,22 +118,9 @@ function registrySource(
       load: () => spec.load(),
       failure: () => spec.failure,
     },
-    health: () => healthOf(client, registry, registryMs),
+    health: () => healthOf(client, registry, timeoutMs),
   }
 }
-
-function readsAll({ priceLimit }: ListingQuery, { count }: Range): boolean {
-  return priceLimit !== undefined || count === Number.POSITIVE_INFINITY
-}
-
-const withTimeout =
-  ({ url }: Registry, ms: number, source: Source): Source =>
-  (query, range, caller) => {
-    const timeoutError = () => new SourceError('timeout', `${url}: no answer within ${ms} ms`)
-    return withDeadline({ ms, timeoutError, caller }, (signal) =>
-      raceAbort(source(query, range, signal), signal),
-    )
-  }
 
 /** The Registry of that URL, or of one of its sources: `https://gateway.example/curated`. */
 function registryOf(registries: readonly Registry[], name: string): Registry {

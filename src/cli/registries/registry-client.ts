@@ -1,5 +1,6 @@
 import { notReceipt, type Receipt } from '../../client/signed-write.ts'
-import type { Source } from '../../domain/source/reading.ts'
+import type { Held } from '../../domain/source/held.ts'
+import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
 import {
@@ -42,10 +43,21 @@ export type ClientOptions = {
   allowPrivateAddresses?: boolean
 }
 
+export type SourceOptions = {
+  /** Per request. */
+  timeoutMs: number
+  /** Of all that is read of the Registry at once. */
+  pullMs: number
+  maxListings: number
+  /** Whether it is the only Registry. */
+  isAlone: boolean
+}
+
+export type PulledRegistry = Pick<NamedSource, 'read' | 'select' | 'readWhole'> & { held: Held }
+
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {
-  /** `timeoutMs` is per request. */
-  source: (registry: Registry, timeoutMs: number, spec: KnownSpec) => Source
+  source: (registry: Registry, spec: KnownSpec, options: SourceOptions) => PulledRegistry
   send: (request: ApiRequest) => Promise<ApiResponse>
   close: () => Promise<void>
 }

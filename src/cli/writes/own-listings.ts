@@ -43,7 +43,8 @@ export async function readOwnListings(
 ): Promise<OwnListings> {
   const timeoutMs = seconds * 1000
   const deadlines = { registryMs: timeoutMs, overallMs: timeoutMs }
-  const market = openBuyerMarket(client, { registries: [registry], tokens: NO_TOKENS }, { deadlines })
+  const selected = { registries: [registry], tokens: NO_TOKENS }
+  const market = openBuyerMarket(client, selected, { deadlines, maxListings: Number.POSITIVE_INFINITY })
   const query = { ...EVERYTHING, publisher: address, limit: Number.MAX_SAFE_INTEGER, offset: 0 }
   const { answer, reports: all } = await settle(market.page(query, COMMAND))
   // A gateway holds no other listings of the Registries behind it.

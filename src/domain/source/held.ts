@@ -1,7 +1,7 @@
 import type { ListingStatus } from '../listing.ts'
 import type { ListingIdentity } from '../listing-identity.ts'
-import type { ListingQuery } from '../query.ts'
-import type { Item } from './reading.ts'
+import type { Caching, ListingQuery } from '../query.ts'
+import type { Item, SourcePart } from './reading.ts'
 
 /** A copy in memory. `key` names its row in the index of its source. */
 export type HeldCopy = { key: string; item: Item; status: ListingStatus }
@@ -10,14 +10,21 @@ export type HeldCopy = { key: string; item: Item; status: ListingStatus }
 export type Held = {
   /** Whether the source answers the query from memory now. */
   answers: (query: ListingQuery) => boolean
+  /** Brings what the query needs, for a source that holds only what was asked of it. Absent: nothing is to be brought. */
+  fetch?: (query: ListingQuery, signal: AbortSignal) => Promise<void>
   /** Copies of that id: open ones, and at the local Registry those of any status. Empty while nothing is held. */
   find: (listingId: string) => readonly HeldCopy[]
   /** Of all copies; an id may come several times. */
   ids: () => Iterable<string>
+  /** How much of the source is held. Changes of `loading` ones are not followed. */
+  coverage: () => 'whole' | 'none' | SourcePart['state']
   /** Another text after any change of what is held, in this process. Absent: not known. */
   version?: () => string
-  /** Adds what is new, for an answer to `no-cache`. Never rejects. */
-  refresh: (signal: AbortSignal) => Promise<void>
+  /**
+   * What an answer waits for: for `no-cache` what is new, else the first listings of a source that has none yet. `null`: nothing.
+   * Never rejects.
+   */
+  prepare: (caching: Caching | undefined, signal: AbortSignal) => Promise<void> | null
   /**
    * Calls `listener`, in the turn of the change, with the ids whose copies were added, removed, or have another
    * publisher, storefront or status. Returns a function that ends this.
@@ -32,8 +39,6 @@ export type HeldChange =
   | { kind: 'copies'; listingIds: readonly string[]; before: CopiesOf; after: CopiesOf }
   /** What is held is shown again, or no longer. */
   | { kind: 'shown' | 'hidden'; listingIds: () => Iterable<string> }
-  /** Nothing is held any more. */
-  | { kind: 'dropped'; listingIds: () => Iterable<string> }
   /** From now on listings are held. `isContinued`: as another process, or an earlier one, has held them. */
   | { kind: 'held'; isContinued: boolean }
 

@@ -15,7 +15,9 @@ export type MissingSource = {
   via?: readonly string[] | undefined
 }
 
-type MissingState = 'unavailable' | 'not_yet_loaded' | 'skipped'
+/** `partial`: it has answered with a part of its listings. */
+const MISSING_STATES = ['unavailable', 'not_yet_loaded', 'loading', 'partial', 'skipped'] as const
+type MissingState = (typeof MISSING_STATES)[number]
 
 /** Per gateway. */
 export const MAX_MISSING = 100
@@ -132,7 +134,7 @@ function readEntry(source: JsonValue): MissingSource[] {
   return [
     {
       registry,
-      state: state === 'not_yet_loaded' || state === 'skipped' ? state : 'unavailable',
+      state: MISSING_STATES.find((one) => one === state) ?? 'unavailable',
       ...(isSourceReason(reason) ? { reason } : {}),
       ...(via.length === 0 ? {} : { via }),
     },

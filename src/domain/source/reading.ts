@@ -60,6 +60,14 @@ export type Range = {
   count: number
 }
 
+/** What is held of a source whose other listings are not: what has arrived so far, or the newest that fit. */
+export type SourcePart = {
+  state: 'loading' | 'partial'
+  /** How many are held, of how many; absent where they would count what the reader does not see. */
+  held?: number | undefined
+  of?: number | undefined
+}
+
 export type ReadingInfo = {
   /** Matches that the source reports, less those that the gateway excluded, and less `hidden`. */
   total: number
@@ -74,6 +82,8 @@ export type ReadingInfo = {
   cache?: CacheDecision | undefined
   /** Whether it may be served again without a request; absent means no. `now`: ms since the epoch. */
   isCurrent?: ((now?: number) => boolean) | undefined
+  /** Absent where all its listings are there. */
+  part?: SourcePart | undefined
   /** Unreadable items that were dropped. */
   invalid?: number | undefined
   /** Sources that a gateway reports as missing from its answer. */

@@ -12,6 +12,8 @@ export type SnapshotFacts = {
   /** Age of its oldest data at that time, in seconds, where a gateway states it. */
   ageSeconds?: number | undefined
   missing?: readonly PersistedMissing[] | undefined
+  /** How many listings the upstream had, where only the newest are held. */
+  partOf?: number | undefined
 }
 
 /** What is saved. */
@@ -66,13 +68,16 @@ export interface SharedPulls {
 
 /** Listings are kept to the byte. `identity` names the upstream and the credential. */
 export function renderSnapshot(
-  { takenAt, ageSeconds, listings, missing }: SnapshotContent,
+  { takenAt, ageSeconds, listings, missing, partOf }: SnapshotContent,
   identity: string,
 ): Buffer {
   const age = ageSeconds === undefined ? '' : `"age_seconds":${ageSeconds},`
+  const part = partOf === undefined ? '' : `"part_of":${partOf},`
   const entries = missing === undefined ? '' : `"missing":${JSON.stringify(missing)},`
   const parts: Uint8Array[] = [
-    Buffer.from(`{"identity":${JSON.stringify(identity)},"taken_at":${takenAt},${age}${entries}"listings":[`),
+    Buffer.from(
+      `{"identity":${JSON.stringify(identity)},"taken_at":${takenAt},${age}${part}${entries}"listings":[`,
+    ),
   ]
   let comma = ''
   for (const [key, { bytes, ...about }] of listings) {
@@ -99,10 +104,12 @@ export function readSnapshot(bytes: Buffer, identity: string): SavedSnapshot | n
   if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('not a snapshot')
   if (valueAt(bytes, members.get('identity')) !== identity) return null
   const missing = members.get('missing')
+  const partOf = valueAt(bytes, members.get('part_of'))
   return {
     takenAt,
     listings: new Map(elements.map(({ start }) => readEntry(bytes, start))),
     ...(typeof age === 'number' && { ageSeconds: age }),
+    ...(typeof partOf === 'number' && { partOf }),
     ...(missing !== undefined && { missing: readMissingEntries(valueAt(bytes, missing)) }),
   }
 }

@@ -2,7 +2,7 @@ import type { Minute } from '../minutes.ts'
 import type { Breaker } from './breaker.ts'
 import type { Failure } from './failure.ts'
 import type { MissingSource } from './missing-source.ts'
-import type { SourceMode, Visibility } from './reading.ts'
+import type { SourceMode, SourcePart, Visibility } from './reading.ts'
 import type { SourceReason } from './reasons.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
@@ -16,7 +16,8 @@ export type SourceStatus = {
   /** Absent where its mode is not `live`. */
   liveReason?: LiveReason | undefined
   visibility: Visibility
-  state: 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded'
+  state: 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | SourcePart['state']
+  part?: SourcePart | undefined
   ageSeconds: number | null
   lastError: Failure | null
   /** Declared by its filter spec; `null` where undeclared or unknown. */

@@ -46,8 +46,8 @@ export type UpstreamOptions = {
   maxAgeSeconds: number | null
   /** Read live: most listings read to apply a filter that the upstream lacks. Default 2000. */
   scanLimit: number
-  /** Most listings held. Default 20000. */
-  maxListings: number
+  /** Most listings held, the newest; `null`: memory is the limit. */
+  maxListings: number | null
   /** Allows loopback, private and other addresses that are not globally routed. Default `false`. */
   allowPrivateAddresses: boolean
 }

@@ -25,11 +25,11 @@ const MAX_VIEWS = 16
 
 /**
  * A function that counts the bounds of each view again when its sources have changed, meanwhile it gives those from before. Where no
- * source is ever in memory, bounds are those of what was read for the answer.
+ * source holds its listings by itself, bounds are those of what was read for the answer.
  */
 export function createFindBounds(settings: Settings): FindBounds {
   const views = new Map<string, ViewBounds>()
-  const hasMemory = settings.sources.some(({ held }) => held !== undefined)
+  const hasMemory = settings.sources.some(({ held }) => held !== undefined && held.fetch === undefined)
   return async (reader, selected) => {
     if (!hasMemory) return selected === undefined ? NO_BOUNDS : countSelected(selected, settings)
     const name = `${reader.view}\n${reader.digest}`

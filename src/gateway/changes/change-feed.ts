@@ -130,13 +130,13 @@ export class ChangeFeed {
 
   /** A source that may have been in memory before. */
   #begin(source: HeldSource, isOwn: boolean): void {
-    const { follow, ids } = source.held
+    const { follow, coverage } = source.held
     if (this.#followed.has(follow)) return
     this.#followed.add(follow)
     if (isOwn) return
     if (this.#away.get(source.name) === undefined) this.#away.set(source.name, this.log.end)
-    const holdsAny = ids()[Symbol.iterator]().next().done !== true
-    if (holdsAny) this.#take(source, { kind: 'held', isContinued: true }, () => false)
+    if (coverage() === 'whole' || coverage() === 'partial')
+      this.#take(source, { kind: 'held', isContinued: true }, () => false)
   }
 
   #take(source: HeldSource, change: HeldChange, isDenied: IsDenied): void {
@@ -149,7 +149,6 @@ export class ChangeFeed {
         }
         break
       case 'hidden':
-      case 'dropped':
         this.#leave(source, change.listingIds())
         break
       case 'shown':

@@ -7,6 +7,7 @@ import type { NamedSource } from '../../domain/source/named-source.ts'
 import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
 import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
+import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import { comparisonWith } from '../by-price/item-price.ts'
 import type { PriceBounds } from '../by-price/price-bounds.ts'
@@ -298,7 +299,7 @@ function describeSources(
       const about = describe(note, isFollowed(source, query))
       return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
     })
-  return { complete: notes.every(({ state }) => state === 'loaded' || state === 'stale'), sources: notes }
+  return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
 }
 
 function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
@@ -308,7 +309,7 @@ function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
 
 function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
   const { registry, state, reason } = note!
-  if (!isKnown && (state === 'loaded' || state === 'stale'))
+  if (!isKnown && hasAnswered(state))
     return { registry, state: traitsOf(NOT_FOLLOWED).state, reason: NOT_FOLLOWED }
   return { registry, state, ...(reason !== undefined && { reason }) }
 }

@@ -23,12 +23,16 @@ export type ChangesView = {
 
 /** Whether changes of the source are known here. */
 export function isFollowed({ held }: NamedSource, query: ListingQuery): boolean {
-  return held?.answers(query) === true
+  return held?.answers(query) === true && held.coverage() !== 'loading'
 }
 
-/** Names of sources whose changes are not known here. @param end the first rank that does not count */
+/** Names of sources that may have listings which are not known here. @param end the first rank that does not count */
 export function notFollowedIn({ ranked, query }: ChangesView, end = ranked.length): string[] {
-  return ranked.slice(0, end).flatMap((source) => (isFollowed(source, query) ? [] : [source.name]))
+  return ranked.slice(0, end).flatMap((source) => (isWhole(source, query) ? [] : [source.name]))
+}
+
+function isWhole(source: NamedSource, query: ListingQuery): boolean {
+  return isFollowed(source, query) && source.held?.coverage() === 'whole'
 }
 
 /** What `GET /listings` shows of one id, by key: the rule of `authority.ts` over the copies in memory. */
@@ -43,9 +47,8 @@ export function shownListings(view: ChangesView, listingId: string): Map<string,
   )
   return new Map(
     shown.map(({ decider: { item, rank } }) => {
-      const isWhole = (n: number) => isFollowed(ranked[n]!, query)
       const verdict = {
-        ...publisherInBetter(ranked, { item, rank }, query.standing, isWhole),
+        ...publisherInBetter(ranked, { item, rank }, query.standing, (n) => isWhole(ranked[n]!, query)),
         otherCopies: ofId.openOthersOf(item, rank),
         isConflict: ofId.hasOther(item, rank),
         unchecked: notFollowedIn(view, rank),

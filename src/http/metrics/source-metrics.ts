@@ -19,7 +19,14 @@ export function registerSourceMetrics(
 type Status = SourceStatus | SourceDetails
 type Counts = Readonly<Record<string, number>>
 
-const STATES = { loaded: 1, stale: 0.5, unavailable: 0, not_yet_loaded: 0 } as const
+const STATES = {
+  loaded: 1,
+  stale: 0.5,
+  loading: 0.5,
+  partial: 0.5,
+  unavailable: 0,
+  not_yet_loaded: 0,
+} as const
 const BREAKER_STATES = { closed: 0, half_open: 0.5, open: 1 } as const
 
 function registerUpstreamCounters(registry: MetricsRegistry, upstreams: () => SourceDetails[]): void {
@@ -84,7 +91,7 @@ function registerGauges(
     })
   }
 
-  gauge('state', '1 loaded, 0.5 stale, 0 otherwise', ({ state }) => STATES[state])
+  gauge('state', '1 loaded; 0.5 stale, loading or partial; 0 otherwise', ({ state }) => STATES[state])
   gauge('breaker_state', '0 closed, 0.5 half open, 1 open', (status) =>
     'breaker' in status ? BREAKER_STATES[status.breaker.state] : null,
   )

@@ -175,7 +175,7 @@ const settingsOf = (options: UpstreamOptions): SourceDetailsJson['settings'] => 
     refresh_seconds: options.refreshSeconds,
     full_refresh_seconds: options.fullRefreshSeconds,
     ...(options.maxAgeSeconds !== null && { max_age_seconds: options.maxAgeSeconds }),
-    max_listings: options.maxListings,
+    ...(options.maxListings !== null && { max_listings: options.maxListings }),
   }),
   allow_private_addresses: options.allowPrivateAddresses,
 })

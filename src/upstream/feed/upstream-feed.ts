@@ -11,7 +11,6 @@ import { rejectKeyEcho } from '../http/request.ts'
 import { POSITION } from '../page/fetch-page.ts'
 import { MAX_ITEM_BYTES } from '../page/listing-page.ts'
 import type { HeldListings } from '../snapshot/held-listings.ts'
-import { TooLargeToHold } from '../snapshot/pull.ts'
 import type { SnapshotState } from '../snapshot/snapshot-state.ts'
 import { readEvents } from './event-stream.ts'
 import { type FeedChange, readChange } from './feed-change.ts'
@@ -50,6 +49,9 @@ const SETTLE_MS = 10_000
 /** The stream is wrong, or its position: only a pull helps. */
 const NOT_FOLLOWED: SourceReason = 'not_followed'
 const DOUBTS: readonly SourceReason[] = ['bad_envelope', 'not_json', 'too_large', 'http_400', 'http_410']
+
+/** States of a source of a gateway whose listings it shows. */
+const PRESENT: ReadonlySet<string> = new Set(['loaded', 'stale', 'partial'])
 
 type Received = { change: FeedChange | null; position: string | null }
 
@@ -169,20 +171,15 @@ export class UpstreamFeed {
   /** Whether the stream lacks changes of that source, or a pull would say otherwise whether it is missing. */
   #isUnknownState({ registry, state, reason }: FeedChange & { kind: 'source' }): boolean {
     if (reason === NOT_FOLLOWED) return true
-    const isMissing = state !== 'loaded' && state !== 'stale'
+    const isMissing = !PRESENT.has(state)
     const { missing = [] } = this.#options.state.current ?? {}
-    return isMissing !== missing.some((entry) => coversRegistry(entry, registry))
+    const isReported = missing.some((entry) => entry.state !== 'partial' && coversRegistry(entry, registry))
+    return isMissing !== isReported
   }
 
   #connectAgain(connection: AbortController, startedAt: number, error: unknown): void {
     if (this.#isClosed || connection !== this.#connection) return
-    const { clock, random, held, onChange, log, upstream } = this.#options
-    if (error instanceof TooLargeToHold) {
-      held.giveUp(error)
-      this.#setFollowed(false)
-      onChange()
-      return
-    }
+    const { clock, random, log, upstream } = this.#options
     const reason = error instanceof SourceError ? error.reason : null
     const isDoubt = reason !== null && DOUBTS.includes(reason)
     if (clock.monotonic() - startedAt > SILENCE_MS) this.#failures = 0

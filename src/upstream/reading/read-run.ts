@@ -32,7 +32,7 @@ export type ReadRunOptions = {
   signal?: AbortSignal
   /** Called after every page; throws to give the run up. */
   check?: (run: Run) => void
-  /** Whether a sorted run may end before it covers its range. */
+  /** Whether the run may end before it covers its range. */
   isEnough?: (run: Run) => boolean
   /** Starts the rest of a long read, behind its first page. Default: at once. */
   longReads?: (readRest: () => Promise<Run>) => Promise<Run>
@@ -89,8 +89,8 @@ class RunReader {
 
   get hasEnough(): boolean {
     const run = this.#run
-    if (run.isEnded || !run.isSorted) return run.isEnded
-    return run.covers(this.#range) || this.#options.isEnough?.(run) === true
+    if (run.isEnded || this.#options.isEnough?.(run) === true) return true
+    return run.isSorted && run.covers(this.#range)
   }
 
   /** How many listings are still to be read. */

@@ -7,19 +7,18 @@ import { MAX_COPIES } from './snapshot.ts'
 import type { HeldSnapshot } from './snapshot-state.ts'
 
 /**
- * Adds earlier listings of missing sources, marked stale, up to `most` in all: they were not reported as
- * deleted.
+ * Adds earlier listings of missing sources, marked stale: they were not reported as deleted. What a gateway holds in part
+ * has none that are missing.
  */
 export function retainUnreachable(
   before: Iterable<readonly [key: string, item: Item]>,
-  { listings: pulled, missing = [] }: Pick<Pull, 'listings' | 'missing'>,
-  most: number,
+  { listings: pulled, missing: reported = [] }: Pick<Pull, 'listings' | 'missing'>,
 ): Pull['listings'] {
+  const missing = reported.filter(({ state }) => state !== 'partial')
   if (missing.length === 0) return pulled
   const listings = new Map(pulled)
   const byId = Map.groupBy(pulled.values(), ({ listingId }) => listingId)
   for (const [key, item] of before) {
-    if (listings.size >= most) break
     const { listingId, origin } = item
     const copies = byId.get(listingId) ?? []
     if (origin === undefined || pulled.has(key) || copies.length >= MAX_COPIES) continue
@@ -36,7 +35,7 @@ export function retainUnreachable(
 
 /** `heardAt`: when the current listings were pulled, or earlier if the source was missing then. */
 export function withLastContact(entry: MissingSource, current: HeldSnapshot | null): PersistedMissing {
-  if (current === null) return entry
+  if (current === null || entry.state === 'partial') return entry
   const { takenAt, missing = [] } = current
   const before = missing.filter(
     (other) => coversRegistry(other, entry.registry) || coversRegistry(entry, other.registry),

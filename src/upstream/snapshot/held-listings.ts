@@ -1,7 +1,9 @@
 import type { Clock } from '../../domain/clock.ts'
 import { failureOf } from '../../domain/source/failure.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
+import { comparePositions } from '../../domain/source/position.ts'
 import type { Item } from '../../domain/source/reading.ts'
+import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceLog } from '../../domain/source/source-status.ts'
@@ -13,7 +15,7 @@ import type { FirstPage } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
 import type { PullHistory } from './next-pull.ts'
-import { type Pull, TooLargeToHold } from './pull.ts'
+import { type Pull, sizeOf } from './pull.ts'
 import { Snapshot, snapshotKey } from './snapshot.ts'
 import { type ChangedCopies, type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
@@ -21,7 +23,7 @@ export type HeldListingsOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'key' | 'maxListings'>
   /** Their paths are indexed. */
   filters: () => readonly Filter[]
-  /** Memory that the snapshot may take. */
+  /** Memory that the snapshot may take: further listings are not held, the oldest first. */
   maxBytes: () => number
   /** Called with the memory of the snapshot. */
   onResize: (bytes: number) => void
@@ -29,6 +31,9 @@ export type HeldListingsOptions = {
   clock: Clock
   log: SourceLog
 }
+
+/** Why a first pull takes back what has arrived of it. */
+export const WRONG: readonly SourceReason[] = ['bad_envelope', 'bad_signature', 'not_json', 'unstable']
 
 /** Changes what is held of an upstream by what was pulled. After `close` nothing changes: a later runtime continues. */
 export class HeldListings {
@@ -60,25 +65,51 @@ export class HeldListings {
 
   async restore({ listings, ...about }: SavedSnapshot): Promise<void> {
     const { upstream, filters } = this.#options
-    const change = await new Snapshot(upstream.name, filters()).changeTo(listings, filters())
+    const newest = newestOf(listings, this.bounds)
+    const change = await new Snapshot(upstream.name, filters()).changeTo(newest, filters())
     // Meanwhile an earlier runtime may have pulled a newer one.
     if (this.#state.current !== null) return
     const snapshot = change.make()
-    this.#hold({ ...about, snapshot, invalid: 0, totals: null }, { isContinued: true })
+    const partOf = about.partOf ?? partOfAll(newest, listings.size)
+    this.#hold({ ...about, partOf, snapshot, invalid: 0, totals: null }, { isContinued: true })
   }
 
-  /** All listings. @returns whether any has changed. @throws TooLargeToHold */
+  /** What may be held. */
+  get bounds(): { maxListings: number; maxBytes: number } {
+    const { upstream, maxBytes } = this.#options
+    return { maxListings: upstream.maxListings ?? Number.POSITIVE_INFINITY, maxBytes: maxBytes() }
+  }
+
+  /** What has arrived of a first pull. */
+  load(items: readonly PageItem[], { askedAt: takenAt, page }: FirstPage): void {
+    const { current, failure } = this.#state
+    if (this.#isClosed || (current !== null && !current.isLoading)) return
+    const { upstream, filters } = this.#options
+    const snapshot = current?.snapshot ?? new Snapshot(upstream.name, filters())
+    const listingIds = [...new Set(items.map(({ listingId }) => listingId))]
+    const before = snapshot.capture(listingIds)
+    snapshot.put(items.map((item) => item.toItem()))
+    const { missing, about } = page ?? {}
+    const next = {
+      ...(current ?? { takenAt, gatewayId: about?.gatewayId, missing, invalid: 0 }),
+      ...{ snapshot, totals: null, isLoading: true, partOf: Math.max(page?.total ?? 0, snapshot.size) },
+    }
+    this.#state.set({ current: next, failure }, { listingIds, before })
+    this.#options.onResize(snapshot.retainedBytes)
+  }
+
+  /** All listings, or the newest within the bounds. @returns whether any has changed */
   async replace(pulled: Pull, first: FirstPage): Promise<boolean> {
-    const { upstream } = this.#options
     const { current } = this.#state
-    const { invalid, missing, ageSeconds, gatewayId, publishersLater } = pulled
-    const listings = retainUnreachable(current?.snapshot ?? [], pulled, upstream.maxListings)
+    const { invalid, missing, ageSeconds, gatewayId, partOf, publishersLater } = pulled
+    const listings = retainUnreachable(current?.snapshot ?? [], pulled)
     const { askedAt: takenAt, counts, page } = first
     const hasChanged = await this.#replace(listings, {
       takenAt,
       ageSeconds,
       invalid,
       gatewayId,
+      partOf,
       missing: missing?.map((entry) => withLastContact(entry, current)),
       feedPosition: page?.about.changesPosition,
       totals: { total: page?.total ?? listings.size, counts },
@@ -89,7 +120,7 @@ export class HeldListings {
 
   /**
    * All listings of a pull of another replica; `null` where they are in memory already. A failure of this replica stays.
-   * @returns whether any has changed. @throws TooLargeToHold
+   * @returns whether any has changed
    */
   async take(
     { id, hash, tookMs: _, ...about }: SharedPull,
@@ -121,10 +152,11 @@ export class HeldListings {
     const listingIds = [...new Set(items.map(({ listingId }) => listingId))]
     const before = current.snapshot.capture(listingIds)
     const invalid = current.invalid + current.snapshot.put(items.map((item) => item.toItem()))
-    this.#hold({ ...current, invalid, totals: totals ?? current.totals }, { copies: { listingIds, before } })
+    const { partOf, copies } = this.#pushOut(current, { listingIds, before })
+    this.#hold({ ...current, invalid, totals: totals ?? current.totals, partOf }, { copies })
   }
 
-  /** Applies changes of the upstream's stream, up to that position. @returns ids that they name. @throws TooLargeToHold */
+  /** Applies changes of the upstream's stream, up to that position. @returns ids that they name */
   apply(changes: readonly FeedChange[], position: string | null): readonly string[] {
     const { current, failure } = this.#state
     if (current === null || this.#isClosed) return []
@@ -135,19 +167,13 @@ export class HeldListings {
     const left = changes.reduce((count, change) => count + applyTo(snapshot, change), 0)
     if (position !== null) current.feedPosition = position
     if (snapshot.version === version) return listingIds
-    const { upstream, maxBytes } = this.#options
-    const { size: listings, retainedBytes: bytes } = snapshot
-    if (listings > upstream.maxListings) throw new TooLargeToHold('too_many_listings', { listings, bytes: 0 })
-    if (bytes > maxBytes()) throw new TooLargeToHold('too_large', { listings, bytes })
     const { totals } = current
+    const total = (totals?.total ?? 0) + snapshot.size - size
+    const { partOf, copies } = this.#pushOut(current, { listingIds, before })
     const invalid = current.invalid + left
-    const next = {
-      ...current,
-      invalid,
-      totals: totals && { total: totals.total + listings - size, counts: null },
-    }
-    this.#state.set({ current: next, failure }, { listingIds, before })
-    this.#options.onResize(bytes)
+    const next = { ...current, invalid, partOf, totals: totals && { total, counts: null } }
+    this.#state.set({ current: next, failure }, copies)
+    this.#options.onResize(snapshot.retainedBytes)
     return listingIds
   }
 
@@ -190,55 +216,54 @@ export class HeldListings {
       log.warn(isKnown ? about : { ...about, err }, 'snapshot pull failed')
     }
     // A refusal hides what is held until the upstream answers again.
+    // Pages that do not fit together may be of another Registry.
+    const isTakenBack = current?.isLoading === true && WRONG.includes(reason)
+    if (isTakenBack) this.#options.onResize(0)
     this.#state.set({
-      current,
+      current: isTakenBack ? null : current,
       failure: failure !== null && isHiding(failure) && !isHiding(latest) ? failure : latest,
     })
     this.#state.lastError = lastError
     this.note({ hasFailed: true })
   }
 
-  giveUp(tooLarge: TooLargeToHold): void {
-    const { clock, log, upstream, maxBytes } = this.#options
-    const { name, maxListings } = upstream
-    const { why, listings, bytes } = tooLarge
-    const limit = why === 'too_large' ? { bytes, max_bytes: maxBytes() } : { max_listings: maxListings }
-    if (this.#state.tooLarge === null)
-      log.warn(
-        { upstream: name, reason: why, listings, ...limit },
-        'upstream too large to be held, read live',
-      )
-    // Only a pull shows the bytes. They count until a pull fits.
-    this.#state.tooLarge = bytes > 0 ? tooLarge : (this.#state.tooLarge ?? tooLarge)
-    const detail =
-      why === 'too_large'
-        ? `${listings} listings take more memory than its share of cache.max_bytes, so it is read live`
-        : `${listings} listings are more than max_listings (${maxListings}), so it is read live`
-    this.#state.lastError = { reason: 'too_large', at: clock.now(), detail }
-    this.#hold(null)
+  /** Removes the oldest listings beyond the bounds. @returns the change with theirs, and how many listings the upstream has */
+  #pushOut(
+    { snapshot, partOf }: HeldSnapshot,
+    { listingIds, before }: ChangedCopies,
+  ): { partOf: number | undefined; copies: ChangedCopies } {
+    const { size } = snapshot
+    const pushedOut = snapshot.beyond(this.bounds)
+    if (pushedOut.length === 0) return { partOf, copies: { listingIds, before } }
+    const ids = new Set(pushedOut.map(({ item }) => item.listingId)).difference(new Set(listingIds))
+    const others = snapshot.capture([...ids])
+    snapshot.remove(pushedOut.map(({ key }) => key))
+    const copies: ChangedCopies = {
+      listingIds: [...listingIds, ...ids],
+      before: (listingId) => (ids.has(listingId) ? others : before)(listingId),
+    }
+    return { partOf: partOf === undefined ? size : partOf + pushedOut.length, copies }
   }
 
-  /** @throws TooLargeToHold */
   async #replace(
     listings: ReadonlyMap<string, Item>,
     about: Omit<HeldSnapshot, 'snapshot'>,
     { failure = null, isContinued = false }: Omit<HoldOptions, 'copies'> = {},
   ): Promise<boolean> {
-    const { filters, upstream, maxBytes, log } = this.#options
+    const { filters, upstream, log } = this.#options
     const vocabulary = filters()
     const before = this.#state.current?.snapshot ?? new Snapshot(upstream.name, vocabulary)
-    const change = await before.changeTo(listings, vocabulary)
+    const newest = newestOf(listings, this.bounds)
+    const partOf = about.partOf ?? partOfAll(newest, listings.size)
+    const change = await before.changeTo(newest, vocabulary)
     // What a later runtime holds is not replaced.
     if (this.#isClosed) return false
     const snapshot = change.make()
     snapshot.remove(this.#removed)
     this.differences = this.#state.isFollowed ? differencesOf(change, snapshot) : []
-    const { retainedBytes: bytes, size } = snapshot
-    if (bytes > maxBytes()) throw new TooLargeToHold('too_large', { listings: size, bytes })
     if (failure === null || this.#state.current === null)
-      logPull(log, upstream.name, this.#state, { missing: about.missing, listings: size })
-    this.#hold({ ...about, snapshot }, { copies: change, failure, isContinued })
-    this.#state.tooLarge = null
+      logPull(log, upstream.name, this.#state, { ...about, partOf, listings: snapshot.size })
+    this.#hold({ ...about, partOf, snapshot }, { copies: change, failure, isContinued })
     return change.listingIds.length > 0
   }
 
@@ -269,6 +294,29 @@ export class HeldListings {
       change,
     )
   }
+}
+
+/** The newest of them within the bounds. */
+function newestOf(
+  listings: ReadonlyMap<string, Item>,
+  { maxListings, maxBytes }: HeldListings['bounds'],
+): ReadonlyMap<string, Item> {
+  let bytes = 0
+  for (const item of listings.values()) bytes += sizeOf(item)
+  if (listings.size <= maxListings && bytes <= maxBytes) return listings
+  const newest = new Map<string, Item>()
+  bytes = 0
+  for (const [key, item] of [...listings].sort(([, a], [, b]) => comparePositions(a, b))) {
+    bytes += sizeOf(item)
+    if (newest.size >= maxListings || bytes > maxBytes) break
+    newest.set(key, item)
+  }
+  return newest
+}
+
+/** `undefined` where they are all. */
+function partOfAll({ size }: ReadonlyMap<string, Item>, all: number): number | undefined {
+  return size < all ? all : undefined
 }
 
 const listingIdOf = (change: FeedChange): string | null =>

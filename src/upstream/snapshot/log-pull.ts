@@ -8,11 +8,16 @@ export function logPull(
   log: SourceLog,
   upstream: string,
   { current, failure }: Pick<SnapshotState, 'current' | 'failure'>,
-  { missing, listings }: { missing: Pull['missing']; listings: number },
+  { missing, listings, partOf }: Pick<Pull, 'missing' | 'partOf'> & { listings: number },
 ): void {
-  if (current === null) log.info({ upstream, listings }, 'upstream is held in memory')
+  const before = current?.isLoading === true ? null : current
+  if (before === null) log.info({ upstream, listings }, 'upstream is held in memory')
   else if (failure !== null) log.info({ upstream, listings }, 'snapshot pulled again')
-  const wasComplete = current?.missing === undefined
+  if (partOf !== undefined && before?.partOf === undefined)
+    log.warn({ upstream, reason: 'too_large', listings, of: partOf }, 'upstream is held in part')
+  if (partOf === undefined && before?.partOf !== undefined)
+    log.info({ upstream, listings }, 'upstream is held whole again')
+  const wasComplete = before?.missing === undefined
   if (missing !== undefined && wasComplete)
     log.warn({ upstream, missing: describeAllMissing(missing) }, 'upstream gateway answered incomplete')
   if (missing === undefined && !wasComplete) log.info({ upstream }, 'upstream gateway answers complete again')

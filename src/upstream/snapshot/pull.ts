@@ -1,9 +1,11 @@
+import { raceAbort } from '../../domain/clock.ts'
 import {
   addReporter,
   type MissingSource,
   readMissing,
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
+import { comparePositions } from '../../domain/source/position.ts'
 import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
@@ -21,9 +23,11 @@ import { PLAIN_QUERY, type UpstreamQuery } from '../upstream-query.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
 import { LISTING_HEAP_BYTES, MAX_COPIES, snapshotKey } from './snapshot.ts'
 
-/** Open listings by key. */
+/** Listings by key. */
 export type Pull = {
   listings: ReadonlyMap<string, Item>
+  /** How many the upstream has, where the pull has ended before it had all; absent: `listings` are all. */
+  partOf?: number | undefined
   invalid: number
   missing?: readonly MissingSource[] | undefined
   /** Age of its oldest data when they were sent. */
@@ -33,27 +37,26 @@ export type Pull = {
   publishersLater?: Promise<ReadonlyMap<string, string>> | undefined
 }
 
-export class TooLargeToHold extends Error {
-  readonly why: 'too_many_listings' | 'too_large'
-  readonly listings: number
-  /** Of those listings; 0 where it does not matter. */
-  readonly bytes: number
-  constructor(why: TooLargeToHold['why'], { listings, bytes }: { listings: number; bytes: number }) {
-    super(why)
-    this.why = why
-    this.listings = listings
-    this.bytes = bytes
-  }
-}
-
 export type PullOptions = {
-  upstream: UpstreamOptions
+  upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
   get: Get
   publishers: PublisherDirectory
   read: Pick<ReadRunOptions, 'fetch' | 'clock'>
-  /** Memory of its snapshot. */
-  maxBytes: () => number
-  gatewayId: string
+  /** Of the requests (`CDN-Loop`). */
+  via: readonly string[]
+  /** What is pulled. Default: all open listings. */
+  query?: UpstreamQuery
+}
+
+/** Where a pull ends before it has all. */
+export type PullBounds = {
+  maxListings?: number | undefined
+  /** Memory of the listings, `LISTING_HEAP_BYTES` of each included. */
+  maxBytes?: number | undefined
+  /** Its reason is the failure of a pull that has no page by then. */
+  until?: AbortSignal | undefined
+  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. */
+  onItems?: ((items: readonly PageItem[]) => void) | undefined
 }
 
 const MAX_STREAM_MS = 120_000
@@ -61,19 +64,19 @@ const MAX_STREAM_MS = 120_000
 const MAX_KEPT_BYTES = 2 ** 20
 /** Of a `_meta`, and of the last line. */
 const MAX_META_BYTES = 256 * 1024
-/** Unlimited: `maxBytes` is checked line by line. */
+/** Unlimited: the bounds of the pull hold. */
 const MAX_STREAM_BYTES = 2 ** 40
 
 /**
  * Fetches the first page, and the counts, which a gateway lacks. Where the upstream gave an ETag, an unchanged page is not
  * sent again. Rejects with a SourceError.
  */
-export function firstPageFetcher({ upstream, get, read, gatewayId }: PullOptions): () => Promise<FirstPage> {
+export function firstPageFetcher({ upstream, get, read, ...asked }: PullOptions): () => Promise<FirstPage> {
   let earlierPage: ListingPage | undefined
   return async () => {
     const askedAt = read.clock.monotonic()
     const [page, counts] = await Promise.all([
-      read.fetch(allOpen(gatewayId), FIRST_PAGE, earlierPage).catch(ignoreSplittable),
+      read.fetch(queryOf(asked), FIRST_PAGE, earlierPage).catch(ignoreSplittable),
       upstream.kind === 'gateway' ? null : fetchCounts(get),
     ])
     earlierPage = page !== null && mayKeep(page) ? page : undefined
@@ -94,48 +97,90 @@ function ignoreSplittable(error: unknown): null {
   throw error
 }
 
-/** All listings, of which the first page was just read. @throws TooLargeToHold, or SourceError as the pages do */
-export async function pull(options: PullOptions, { page }: Pick<FirstPage, 'page'>): Promise<Pull> {
-  const query = allOpen(options.gatewayId)
+/**
+ * The newest listings within the bounds, page by page; of an upstream that is not sorted, those that came first. `page`: the first
+ * one, if it was just read. Rejects as the pages do.
+ */
+export async function pull(
+  options: PullOptions,
+  { page }: Pick<FirstPage, 'page'> = { page: null },
+  bounds: PullBounds = {},
+): Promise<Pull> {
   const isStream = options.upstream.kind === 'gateway' && (page === null || !isWhole(page))
-  const streamed = isStream ? await pullStream(options, query) : null
-  const pulled = streamed ?? (await pullPages(options, query, page))
+  const streamed = isStream ? await pullStream(options, page, bounds) : null
+  const pulled = streamed ?? (await pullPages(options, page, bounds))
   return { ...pulled, missing: pulled.missing?.map((entry) => addReporter(entry, pulled.gatewayId)) }
 }
 
-function allOpen(gatewayId: string): UpstreamQuery & { via: readonly string[] } {
-  return { ...PLAIN_QUERY, via: [gatewayId] }
+function queryOf({ query = PLAIN_QUERY, via }: Pick<PullOptions, 'query' | 'via'>): UpstreamQuery {
+  return { ...query, ...(via.length > 0 && { via }) }
 }
 
 async function pullPages(
-  { upstream, publishers, read: { fetch, clock }, maxBytes }: PullOptions,
-  query: UpstreamQuery,
+  options: PullOptions,
   firstPage: ListingPage | null,
+  bounds: PullBounds,
 ): Promise<Pull> {
-  let first = firstPage
-  const fetchNext: FetchPage = async (asked, request) => {
-    const page = request.offset === 0 ? first : null
-    first = null
-    return page ?? fetch(asked, request)
-  }
-  const check = ({ expected, items, pages }: Run): void => {
-    const bytes = pages.reduce((sum, page) => sum + page.bytes.length, 0)
-    refuseTooMany(expected, upstream)
-    refuseTooLarge(bytes, items.length, maxBytes())
-  }
-  const run = await readRun({ upstream, fetch: fetchNext, clock, check }, query, FULL_RANGE)
+  const { upstream, publishers } = options
+  const run = await readNewest(options, firstPage, bounds)
   // A gateway may repeat a listing, and the last one counts.
-  const items =
-    upstream.kind === 'gateway'
-      ? run.pages.flatMap((page) => page.items.filter(({ isMatch }) => isMatch))
-      : run.listings
-  const hasEnded = await publishers.attributeAll(items)
-  const listings = new Map<string, Item>()
-  const invalid = run.invalid + addItems(listings, items, new Map())
+  const read = upstream.kind === 'gateway' ? run.pages.flatMap((page) => page.items) : run.items
+  const items = read.filter(({ isMatch }) => isMatch)
+  if (upstream.kind === 'registry') items.sort(comparePositions)
+  const hasEnded = await publishers.attributeAll(items, bounds.until)
+  const collected = new Collected(bounds)
+  collected.add(items)
+  const { listings } = collected
+  const isWhole = run.isEnded && !collected.isFull
+  const partOf = isWhole ? undefined : Math.max(run.expected, listings.size)
+  const invalid = run.invalid + collected.invalid
   const publishersLater = hasEnded ? undefined : attributeLater(items, publishers)
   const { gatewayId } = run.pages.at(-1)?.about ?? {}
   const { missing, ageSeconds } = run
-  return { listings, invalid, missing, ageSeconds, gatewayId, publishersLater }
+  return { listings, partOf, invalid, missing, ageSeconds, gatewayId, publishersLater }
+}
+
+/** From the top until the bounds are reached. */
+async function readNewest(
+  { upstream, read: { fetch, clock }, ...asked }: PullOptions,
+  firstPage: ListingPage | null,
+  { maxListings = Infinity, maxBytes = Infinity, until, onItems }: PullBounds,
+): Promise<Run> {
+  let first = firstPage
+  const fetchNext: FetchPage = async (query, request) => {
+    const page = request.offset === 0 ? first : null
+    first = null
+    return page ?? (until ? raceAbort(fetch(query, request), until) : fetch(query, request))
+  }
+  let latest: Run | null = null
+  let listings = 0
+  let bytes = 0
+  let seen = 0
+  const check = (run: Run): void => {
+    // A walk that begins again has another run.
+    if (run !== latest) listings = bytes = seen = 0
+    latest = run
+    const added = run.items.slice(seen).filter(({ isMatch, isReadable }) => isMatch && isReadable)
+    seen = run.items.length
+    listings += added.length
+    for (const item of added) bytes += sizeOf(item)
+    onItems?.(added)
+  }
+  const isEnough = (): boolean =>
+    latest !== null && (listings > maxListings || bytes > maxBytes || until?.aborted === true)
+  try {
+    const reading = {
+      upstream: { ...upstream, scanLimit: Infinity },
+      fetch: fetchNext,
+      clock,
+      check,
+      isEnough,
+    }
+    return await readRun(reading, queryOf(asked), FULL_RANGE)
+  } catch (error) {
+    if (latest !== null && until?.aborted) return latest
+    throw error
+  }
 }
 
 /** Keeps ids only, which releases the pages. */
@@ -152,89 +197,111 @@ function attributeLater(
   })
 }
 
-/**
- * @param copies listings of each id so far
- * @returns the number of items that are not added: too long, nested too deep, or one of too many of its id
- */
-function addItems(
-  listings: Map<string, Item>,
-  items: Iterable<PageItem>,
-  copies: Map<string, number>,
-): number {
-  let invalid = 0
-  for (const item of items) {
-    const key = snapshotKey(item)
-    const count = copies.get(item.listingId) ?? 0
-    if (!item.isReadable || (count >= MAX_COPIES && !listings.has(key))) {
-      invalid++
-      continue
-    }
-    if (!listings.has(key)) copies.set(item.listingId, count + 1)
-    listings.set(key, item.toItem())
+/** Listings within the bounds of a pull. */
+class Collected {
+  readonly listings = new Map<string, Item>()
+  /** Too long, nested too deep, or one of too many of its id. */
+  invalid = 0
+  /** Whether one did not fit, after which none is added. */
+  isFull = false
+  readonly #maxListings: number
+  readonly #maxBytes: number
+  /** Listings of each id. */
+  readonly #copies = new Map<string, number>()
+  #bytes = 0
+
+  constructor({ maxListings = Infinity, maxBytes = Infinity }: PullBounds) {
+    this.#maxListings = maxListings
+    this.#maxBytes = maxBytes
   }
-  return invalid
+
+  add(items: Iterable<PageItem>): void {
+    for (const item of items) if (!this.isFull) this.#add(item)
+  }
+
+  #add(item: PageItem): void {
+    const key = snapshotKey(item)
+    const before = this.listings.get(key)
+    const copies = this.#copies.get(item.listingId) ?? 0
+    if (!item.isReadable || (copies >= MAX_COPIES && before === undefined)) {
+      this.invalid++
+      return
+    }
+    const one = item.toItem()
+    const bytes = this.#bytes + sizeOf(one) - (before === undefined ? 0 : sizeOf(before))
+    this.isFull = bytes > this.#maxBytes || (before === undefined && this.listings.size >= this.#maxListings)
+    if (this.isFull) return
+    this.#bytes = bytes
+    if (before === undefined) this.#copies.set(item.listingId, copies + 1)
+    this.listings.set(key, one)
+  }
 }
 
-function refuseTooMany(listings: number, { maxListings }: UpstreamOptions): void {
-  if (listings > maxListings) throw new TooLargeToHold('too_many_listings', { listings, bytes: 0 })
-}
-
-function refuseTooLarge(textBytes: number, listings: number, maxBytes: number): void {
-  const bytes = textBytes + listings * LISTING_HEAP_BYTES
-  if (bytes > maxBytes) throw new TooLargeToHold('too_large', { listings, bytes })
+/** Memory of a listing. */
+export function sizeOf({ bytes }: Pick<Item, 'bytes'>): number {
+  return bytes.length + LISTING_HEAP_BYTES
 }
 
 /** `null` for an upstream without NDJSON. */
 async function pullStream(
-  { upstream, get, maxBytes }: PullOptions,
-  query: UpstreamQuery & { via: readonly string[] },
+  { upstream, get, ...asked }: PullOptions,
+  firstPage: ListingPage | null,
+  bounds: PullBounds,
 ): Promise<Pull | null> {
   const { name, kind, key } = upstream
-  const most = maxBytes()
-  const listings = new Map<string, Item>()
-  const copies = new Map<string, number>()
+  const query = queryOf(asked)
+  const collected = new Collected(bounds)
   const lines: Buffer[] = []
-  let invalid = 0
-  let bytes = 0
+  const enough = new AbortController()
+  const signal = bounds.until ? AbortSignal.any([bounds.until, enough.signal]) : enough.signal
   let received = 0
-  const response = await get(`/listings?${queryParameters(query)}`, {
-    maxBytes: MAX_STREAM_BYTES,
-    headers: { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' },
-    lines: { maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES, maxStreamMs: MAX_STREAM_MS, onLine },
-  })
-  if (!/ndjson/i.test(response.headers['content-type'] ?? '')) return null
-  const last = lines.pop()
-  readPage()
-  const { _meta: meta } = last === undefined ? {} : parseObject(last.toString())
-  if (!isJsonObject(meta) || typeof meta.complete !== 'boolean')
-    throw new SourceError('bad_envelope', `${name}: the stream ended early`)
-  const { missing, gatewayId } = readVia(query, response.headers, kind)
-  return {
-    listings,
-    invalid,
-    missing: readMissing(meta, missing) ?? undefined,
-    ageSeconds: readOldestAge(meta.sources),
-    gatewayId,
+  try {
+    const response = await get(`/listings?${queryParameters(query)}`, {
+      maxBytes: MAX_STREAM_BYTES,
+      headers: { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' },
+      lines: { maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES, maxStreamMs: MAX_STREAM_MS, onLine, signal },
+    })
+    if (!/ndjson/i.test(response.headers['content-type'] ?? '')) return null
+    const last = lines.pop()
+    readLines()
+    const { _meta: meta } = last === undefined ? {} : parseObject(last.toString())
+    if (!isJsonObject(meta) || typeof meta.complete !== 'boolean')
+      throw new SourceError('bad_envelope', `${name}: the stream ended early`)
+    if (!collected.isFull) {
+      const { missing, gatewayId } = readVia(query, response.headers, kind)
+      const ageSeconds = readOldestAge(meta.sources)
+      return { ...result(), missing: readMissing(meta, missing) ?? undefined, ageSeconds, gatewayId }
+    }
+  } catch (error) {
+    if (!signal.aborted || received === 0) throw error
+  }
+  // Its last line would say what the gateway lacks: its first page does, too.
+  const { missing, ageSeconds, about } = firstPage ?? {}
+  const partOf = Math.max(firstPage?.total ?? 0, received)
+  return { ...result(), partOf, missing, ageSeconds, gatewayId: about?.gatewayId }
+
+  function result(): Pick<Pull, 'listings' | 'invalid'> {
+    const { listings, invalid } = collected
+    return { listings, invalid }
   }
 
   function onLine(line: Buffer): void {
     rejectKeyEcho(line, key)
     lines.push(line)
-    bytes += line.length
-    refuseTooLarge(bytes, listings.size, most)
     // Only the last line is not a listing.
-    if (lines.length > MAX_PAGE_ITEMS) readPage()
+    if (lines.length > MAX_PAGE_ITEMS) readLines()
+    if (collected.isFull) enough.abort(new SourceError('too_large', `${name}: has more than is held`))
   }
 
-  function readPage(): void {
+  function readLines(): void {
     const rows = lines.splice(0, MAX_PAGE_ITEMS)
     if (rows.length === 0) return
     const envelope = renderEnvelope(rows, rows.length)
     const { items } = new ListingPage(envelope, { kind, conditions: conditionsOf(query), offset: 0 })
     const matches = items.filter(({ isMatch }) => isMatch)
-    invalid += rows.length - items.length + addItems(listings, matches, copies)
-    // Repeated and unreadable rows take time, too.
+    collected.invalid += rows.length - items.length
+    collected.add(matches)
+    bounds.onItems?.(matches.filter(({ isReadable }) => isReadable))
     received += rows.length
-    refuseTooMany(received, upstream)
   }
 }

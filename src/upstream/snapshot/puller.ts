@@ -9,7 +9,7 @@ import type { PageItem } from '../page/listing-page.ts'
 import { compareFirstPage, type FirstPage, isWhole } from './first-page.ts'
 import { HeldListings, type HeldListingsOptions } from './held-listings.ts'
 import { nextPull, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
-import { type Pull, TooLargeToHold } from './pull.ts'
+import type { Pull, PullBounds } from './pull.ts'
 import { SavedPulls } from './saved-pulls.ts'
 import { isHiding, type SnapshotState } from './snapshot-state.ts'
 
@@ -17,23 +17,21 @@ import { isHiding, type SnapshotState } from './snapshot-state.ts'
 const PULL_JITTER = 0.1
 /** `no-cache` asks for the first page again after so long. */
 const REFRESH_EVERY_MS = 1000
-/** What was too large is held again when it takes a fifth less than it may. */
-const MARGIN = 0.8
 
 export type PullerOptions = HeldListingsOptions & {
   upstream: Pick<UpstreamOptions, 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds'>
   get: Get
   fetchFirstPage: () => Promise<FirstPage>
-  pull: (first: FirstPage) => Promise<Pull>
+  pull: (first: FirstPage, bounds: PullBounds) => Promise<Pull>
   attribute: (items: readonly PageItem[]) => Promise<unknown>
-  /** Whole pulls wait for their turn in the process. */
-  inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** Whole pulls wait for their turn in the process. `isFirst`: nothing is held yet. */
+  inTurn: <Result>(work: () => Promise<Result>, isFirst: boolean) => Promise<Result>
   storage: SnapshotStorage | null
   shared: SharedPulls | null
   random: () => number
 }
 
-/** A failed pull keeps the last snapshot. A pull that is too large drops it, and reads go live. */
+/** A failed pull keeps the last snapshot, and what has arrived of a first one. */
 export class SnapshotPuller {
   readonly #options: PullerOptions
   readonly #state: SnapshotState
@@ -41,6 +39,7 @@ export class SnapshotPuller {
   readonly #saved: SavedPulls
   readonly #feed: UpstreamFeed
   readonly #firstPull = Promise.withResolvers<void>()
+  readonly #arrival = Promise.withResolvers<void>()
   readonly #closing = new AbortController()
   readonly #pulls = new SingleFlight((isForced: boolean) => this.#pullOnce(isForced))
   #cancelTimer: () => void = () => {}
@@ -62,8 +61,14 @@ export class SnapshotPuller {
     })
   }
 
+  /** Resolves at the end of the first pull, with any outcome. */
   get ready(): Promise<void> {
     return this.#firstPull.promise
+  }
+
+  /** Resolves when the first listings are there, or the first pull has failed. */
+  get arrival(): Promise<void> {
+    return this.#arrival.promise
   }
 
   /** Pulls at once, or when the next pull after those of an earlier runtime with the same filters, or of another replica, is due. */
@@ -72,9 +77,16 @@ export class SnapshotPuller {
     if (isReady) this.#firstPull.resolve()
     else {
       await this.#saved.restore()
-      await this.#takeNewer().catch(ignoreTooLarge)
+      await this.#takeNewer()
     }
-    if (isReady && failure === null && current !== null && this.#held.isIndexed) {
+    if (isReady || this.#state.current !== null) this.#arrival.resolve()
+    if (
+      isReady &&
+      failure === null &&
+      current?.isLoading !== true &&
+      current !== null &&
+      this.#held.isIndexed
+    ) {
       this.#scheduleNext()
       this.#feed.restart([])
     } else void this.#pulls.join(false)
@@ -146,23 +158,22 @@ export class SnapshotPuller {
       await raceAbort(this.#look(isForced), this.#closing.signal)
     } catch (cause) {
       if (this.#closing.signal.aborted) return
-      if (cause instanceof TooLargeToHold) this.#held.giveUp(cause)
-      else this.#held.fail(cause)
+      this.#held.fail(cause)
     }
     this.#state.isReady = true
     this.#firstPull.resolve()
+    this.#arrival.resolve()
     this.#held.note({ lookedAt: clock.monotonic() })
     this.#scheduleNext()
   }
 
   async #look(isForced: boolean): Promise<void> {
     const first = await this.#fetchFirstPage()
-    this.#refuseTooLarge(first)
     // As cheap as a first page.
     if (first.page !== null && isWhole(first.page)) return this.#pullWhole(first)
     await this.#addNew(first)
     if (!isForced && !this.#isWholeDue) return this.#held.indexAgain()
-    await this.#options.inTurn(() => this.#pullInTurn(first, isForced))
+    await this.#options.inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst)
   }
 
   /** Another replica may reach the upstream where this one does not. */
@@ -173,19 +184,6 @@ export class SnapshotPuller {
       if (error instanceof SourceError && !isHiding(error)) await this.#takeNewer()
       throw error
     }
-  }
-
-  /** @throws TooLargeToHold */
-  #refuseTooLarge({ page }: FirstPage): void {
-    const { upstream, maxBytes } = this.#options
-    const { tooLarge, current } = this.#state
-    const margin = tooLarge === null ? 1 : MARGIN
-    const listings = page?.total ?? 0
-    if (listings > upstream.maxListings * margin)
-      throw new TooLargeToHold('too_many_listings', { listings, bytes: 0 })
-    const bytes =
-      current?.snapshot.retainedBytes ?? (tooLarge ? (tooLarge.bytes * listings) / tooLarge.listings : 0)
-    if (bytes > maxBytes() * margin) throw new TooLargeToHold('too_large', { listings, bytes })
   }
 
   /** Adds what the first page shows. Where that does not explain its total and the counts, a whole pull has to. */
@@ -210,7 +208,7 @@ export class SnapshotPuller {
     }
     const isOurTurn = await this.#saved.takeTurn()
     // While nothing is held, readers wait.
-    if (!isOurTurn && !isForced && this.#state.current !== null) return
+    if (!isOurTurn && !isForced && !this.#isFirst) return
     try {
       const isOld = this.#options.clock.monotonic() - first.askedAt > REFRESH_EVERY_MS
       await this.#pullWhole(isOld ? await this.#options.fetchFirstPage() : first)
@@ -219,7 +217,6 @@ export class SnapshotPuller {
     }
   }
 
-  /** @throws TooLargeToHold */
   async #takeNewer(): Promise<boolean> {
     const taken = await this.#saved.takeNewer()
     if (taken === null) return false
@@ -231,12 +228,19 @@ export class SnapshotPuller {
     return true
   }
 
+  /** Whether no pull has ended well yet, of this process or an earlier one. */
+  get #isFirst(): boolean {
+    const { current } = this.#state
+    return current === null || current.isLoading === true
+  }
+
   async #pullWhole(first: FirstPage): Promise<void> {
-    const { pull, clock } = this.#options
+    const { clock } = this.#options
     const startedAt = clock.monotonic()
-    const isFirst = this.#state.current === null
+    const isFirst = this.#isFirst
     try {
-      const hasChanged = await this.#held.replace(await pull(first), first)
+      const pulled = isFirst ? await this.#loadAll(first) : await this.#options.pull(first, this.#held.bounds)
+      const hasChanged = await this.#held.replace(pulled, first)
       if (this.#closing.signal.aborted) return
       this.#feed.restart(this.#held.differences)
       this.#noteWhole({ startedAt, endedAt: clock.monotonic() }, hasChanged || isFirst)
@@ -247,13 +251,25 @@ export class SnapshotPuller {
     await this.#saved.save(clock.monotonic() - startedAt)
   }
 
+  /** A first pull, whose pages are held as they arrive. */
+  async #loadAll(first: FirstPage): Promise<Pull> {
+    const { attribute, pull } = this.#options
+    let arriving = Promise.resolve()
+    const onItems = (items: readonly PageItem[]): void => {
+      arriving = arriving.then(async () => {
+        await attribute(items)
+        this.#held.load(items, first)
+        this.#arrival.resolve()
+      })
+    }
+    const pulled = await pull(first, { ...this.#held.bounds, onItems })
+    await arriving
+    return pulled
+  }
+
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
     // A stream is compared in its period, whether the last comparison found anything or not.
     const stretch = this.#state.isFollowed ? 1 : nextStretch(this.#state.history.stretch, hasChanged)
     this.#held.note({ whole, stretch, isUnexplained: false })
   }
-}
-
-function ignoreTooLarge(error: unknown): void {
-  if (!(error instanceof TooLargeToHold)) throw error
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../../domain/clock.ts'
 import type { SharedPull, SharedPulls, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
 import type { SourceLog } from '../../domain/source/source-status.ts'
 import type { HeldListings } from './held-listings.ts'
-import { TooLargeToHold } from './pull.ts'
 import type { HeldSnapshot, SnapshotState } from './snapshot-state.ts'
 
 export const SAVE_EVERY_MS = 60_000
@@ -86,10 +85,10 @@ export class SavedPulls {
     const { storage, state, clock } = this.#options
     const { current } = state
     if (storage === null || current === null || current.totals === null) return
-    const { snapshot: listings, takenAt, ageSeconds, missing } = current
+    const { snapshot: listings, takenAt, ageSeconds, missing, partOf } = current
     this.#savedAt = clock.monotonic()
     await this.#try('saving the snapshot failed', () =>
-      storage.save({ takenAt, ageSeconds, listings, missing }),
+      storage.save({ takenAt, ageSeconds, listings, missing, partOf }),
     )
   }
 
@@ -100,7 +99,6 @@ export class SavedPulls {
       this.#failures.delete(message)
       return result
     } catch (cause) {
-      if (cause instanceof TooLargeToHold) throw cause
       if (shared?.isAway(cause)) return undefined // the store logs it
       // No fault of the upstream.
       const about = {

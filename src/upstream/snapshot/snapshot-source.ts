@@ -1,12 +1,20 @@
 import type { Clock } from '../../domain/clock.ts'
 import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
 import type { Held, ReadWhole } from '../../domain/source/held.ts'
-import { joinMissing, NOT_OPEN } from '../../domain/source/missing-source.ts'
-import type { Item, Range, Reading, ReadingInfo, Source, SourceMode } from '../../domain/source/reading.ts'
+import { DIRECTORY, joinMissing, NOT_OPEN } from '../../domain/source/missing-source.ts'
+import {
+  hasPassed,
+  type Item,
+  type Reading,
+  type ReadingInfo,
+  type Source,
+  type SourcePart,
+} from '../../domain/source/reading.ts'
 import type { Select } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { LiveReason, SourceDetails } from '../../domain/source/source-status.ts'
+import type { SourceDetails } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import type { LookUp } from '../look-up.ts'
 import type { PublisherDirectory } from '../publisher-directory.ts'
 import { askForOne, isOpen } from './ask-for-one.ts'
 import { fullPeriodMs, periodsOf } from './next-pull.ts'
@@ -21,17 +29,11 @@ const STALE_PERIODS = 2
 type SnapshotSourceOptions = {
   upstream: Pick<
     UpstreamOptions,
-    | 'name'
-    | 'kind'
-    | 'mode'
-    | 'refreshSeconds'
-    | 'fullRefreshSeconds'
-    | 'followedRefreshSeconds'
-    | 'maxAgeSeconds'
+    'name' | 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds' | 'maxAgeSeconds'
   >
   state: SnapshotState
-  puller: Pick<SnapshotPuller, 'refresh' | 'onRead' | 'remove'>
-  live: { read: Source; select: Select; readWhole: ReadWhole }
+  puller: Pick<SnapshotPuller, 'refresh' | 'onRead' | 'remove' | 'arrival'>
+  lookUp: LookUp
   publishers: Pick<PublisherDirectory, 'isBehind'>
   requireSchema: () => void
   /** Data of this age answer for one listing, without a request. */
@@ -39,9 +41,11 @@ type SnapshotSourceOptions = {
   clock: Clock
 }
 
+type Info = Omit<ReadingInfo, 'total'>
+
 /**
- * Answers from memory, with open listings alone. Reads live for a publisher while some are unknown, and while the upstream is
- * not held. After a 401 or 403 nothing is shown.
+ * Answers from memory, with open listings alone: what has arrived so far, or what fits. Only single listings are looked up at the
+ * upstream. After a 401 or 403 nothing is shown.
  */
 export class SnapshotSource {
   readonly #options: SnapshotSourceOptions
@@ -50,32 +54,21 @@ export class SnapshotSource {
     this.#options = options
   }
 
-  get mode(): SourceMode {
-    return this.#liveReason === undefined ? 'snapshot' : 'live'
-  }
-
   readonly read: Source = async (query, range, signal) => {
     this.#options.puller.onRead()
-    if (query.ignoresHeld === true || !this.#isHeld(query))
-      return this.#options.live.read(query, range, signal)
+    if (query.listingId !== undefined) return this.#find({ ...query, listingId: query.listingId }, signal)
     const { snapshot, info } = this.#current(query)
-    const asked = this.#mustAsk(query, info) ? await this.#askForOne(query, range, signal) : null
-    if (asked !== null) return asked
     return { ...info, ...(await snapshot.read(query, range)) }
   }
 
-  readonly select: Select = async (query, signal) => {
+  readonly select: Select = async (query) => {
     this.#options.puller.onRead()
-    if (!this.#isHeld(query)) return this.#options.live.select(query, signal)
     const { snapshot, info } = this.#current(query)
     return { ...(await snapshot.select(query)), ...info }
   }
 
-  /** With `mode = "snapshot"`, open listings are not read live, even before the first pull has ended. */
-  readonly readWhole: ReadWhole = async (query, signal) => {
-    const asked = { ...ANY_STATUS, status: query.status, via: query.via ?? [] }
-    if (!this.#isHeld(asked)) return this.#options.live.readWhole(query, signal)
-    const { snapshot } = this.#current(asked)
+  readonly readWhole: ReadWhole = async (query) => {
+    const { snapshot } = this.#current({ ...ANY_STATUS, status: query.status, via: query.via ?? [] })
     return {
       find: (listingId) => snapshot.find(listingId).map(({ item }) => item),
       ids: () => snapshot.listingIds,
@@ -85,38 +78,52 @@ export class SnapshotSource {
   get held(): Held {
     const { state, puller } = this.#options
     return {
-      answers: (query) =>
-        this.#isHeld(query) &&
-        this.#failureFor(query) === null &&
-        !this.#mustAsk(query, { asOf: currentAt(state.current!) }),
+      answers: (query) => this.#answers(query),
       find: (listingId) => state.visible?.snapshot.find(listingId) ?? [],
       ids: () => state.visible?.snapshot.listingIds ?? [],
+      coverage: () => this.#part()?.state ?? (state.visible === null ? 'none' : 'whole'),
       version: () => state.visible?.snapshot.contents ?? '',
-      refresh: async (signal) => {
-        if (this.mode === 'snapshot') await puller.refresh(signal)
+      prepare: (caching, signal) => {
+        if (caching === 'no-cache') return puller.refresh(signal)
+        const isAwaited = state.current === null && !state.isReady && caching !== 'only-if-cached'
+        return isAwaited ? puller.arrival : null
       },
       onChange: state.changes.listen,
       follow: state.changes.follow,
     }
   }
 
-  status(live: SourceDetails): SourceDetails {
+  status(about: SourceDetails): SourceDetails {
     const { current, visible, failure, lastError, feedDifferences, feedFailures } = this.#options.state
-    const liveReason = this.#liveReason
     const feed = { missedChanges: feedDifferences, feedFailures }
-    const status = { ...live, ...feed, mode: this.mode, lastError: lastError ?? live.lastError }
-    if (liveReason !== undefined) return { ...status, liveReason }
+    const status = { ...about, ...feed, lastError: lastError ?? about.lastError }
     if (current === null || visible === null) {
       const state = failure === null ? 'not_yet_loaded' : 'unavailable'
       return { ...status, state, ageSeconds: null, listings: null, missing: undefined }
     }
+    const part = this.#part()
     return {
       ...status,
       followed: this.#followed(current),
-      state: this.#isStale(current) ? 'stale' : 'loaded',
+      state: part?.state ?? (this.#isStale(current) ? 'stale' : 'loaded'),
+      part,
       ageSeconds: this.#secondsSince(currentAt(current)),
       listings: current.snapshot.size,
       missing: this.#missing(current),
+    }
+  }
+
+  /** `undefined` where all is held, and where nothing may be shown. */
+  #part(): SourcePart | undefined {
+    const { visible } = this.#options.state
+    if (visible === null) return undefined
+    const { snapshot, isLoading, partOf, totals } = visible
+    if (partOf === undefined) return undefined
+    const held = snapshot.size
+    return {
+      state: isLoading === true ? 'loading' : 'partial',
+      held,
+      of: Math.max(held, totals?.total ?? partOf),
     }
   }
 
@@ -125,20 +132,34 @@ export class SnapshotSource {
     return isHeard ? { behindSeconds: this.#secondsSince(heardAt) } : undefined
   }
 
-  /** `undefined` while it answers from memory. */
-  get #liveReason(): LiveReason | undefined {
-    const { upstream, state } = this.#options
-    if (state.tooLarge !== null) return state.tooLarge.why
-    return upstream.mode === 'auto' && state.current === null ? 'not_yet_loaded' : undefined
+  #answers(query: ListingQuery): boolean {
+    if (this.#failureFor(query) !== null) return false
+    const { listingId } = query
+    if (listingId === undefined) return true
+    const { current } = this.#options.state
+    return current!.snapshot.find(listingId).length > 0 && !this.#mustAsk(query, currentAt(current!))
+  }
+
+  /** From memory where it has the listing and is fresh; else the upstream is asked, and memory answers where that fails. */
+  async #find(query: ListingQuery & { listingId: string }, signal: AbortSignal): Promise<Reading> {
+    const { state, lookUp } = this.#options
+    const { listingId, ignoresHeld, via } = query
+    const copies = this.#hasPassed(query) ? [] : (state.current?.snapshot.find(listingId) ?? [])
+    const held = copies.flatMap(({ item }) => (hasPassed(item, via) ? [] : item))
+    if (ignoresHeld === true || held.length === 0) return lookUp(query, signal)
+    const { info } = this.#current(query)
+    const asked = this.#mustAsk(query, info.asOf) ? await this.#askForOne(query, signal) : null
+    if (asked !== null) return asked
+    return { ...info, part: undefined, listings: held, hasMore: false, total: held.length }
   }
 
   /**
    * The upstream answers for a single listing, unless what is held is fresh. A gateway is always asked: which of its
    * copies is the best one depends on closed ones, too, and those are not in memory.
    */
-  #mustAsk({ listingId, caching }: ListingQuery, { asOf }: Pick<ReadingInfo, 'asOf'>): boolean {
+  #mustAsk({ caching }: ListingQuery, asOf: number): boolean {
     const { upstream, freshSeconds } = this.#options
-    if (listingId === undefined || caching === 'only-if-cached') return false
+    if (caching === 'only-if-cached') return false
     return caching === 'no-cache' || upstream.kind === 'gateway' || this.#secondsSince(asOf) > freshSeconds
   }
 
@@ -146,26 +167,21 @@ export class SnapshotSource {
    * Removes a listing from memory that the upstream no longer has, or has with another status. A gateway may show a
    * closed copy while its pages have open copies of worse sources, so such a listing stays.
    */
-  async #askForOne(query: ListingQuery, range: Range, signal: AbortSignal): Promise<Reading | null> {
-    const { upstream, live, puller, state, clock } = this.#options
-    const reading = await askForOne(live.read, { query, range, signal }, clock)
+  async #askForOne(
+    query: ListingQuery & { listingId: string },
+    signal: AbortSignal,
+  ): Promise<Reading | null> {
+    const { upstream, lookUp, puller, state, clock } = this.#options
+    const reading = await askForOne((ending) => lookUp(query, ending), signal, clock)
     const isGone = (item: Item): boolean => upstream.kind === 'registry' && !isOpen(item)
     if (reading?.listings.every(isGone)) {
-      const copies = state.current?.snapshot.find(query.listingId!) ?? []
+      const copies = state.current?.snapshot.find(query.listingId) ?? []
       puller.remove(
         copies.map(({ key }) => key),
-        query.listingId!,
+        query.listingId,
       )
     }
     return reading
-  }
-
-  #isHeld(query: ListingQuery): boolean {
-    const { publisher, listingId } = query
-    if (this.mode === 'live') return false
-    const snapshot = this.#options.state.current?.snapshot
-    if (listingId !== undefined) return !this.#hasPassed(query) && (snapshot?.find(listingId).length ?? 0) > 0
-    return publisher === null || snapshot?.knowsPublishers === true
   }
 
   /** Why what is held must not be shown. */
@@ -179,7 +195,7 @@ export class SnapshotSource {
       throw error
     }
     if (visible === null)
-      return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
+      return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: no listing has arrived yet`)
     if (query.listingId === undefined && query.status !== null && query.status !== 'open')
       return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
     return this.#hasPassed(query)
@@ -188,28 +204,37 @@ export class SnapshotSource {
   }
 
   /** @throws SourceError while there is no snapshot to be shown */
-  #current(query: ListingQuery): { snapshot: Snapshot; info: Omit<ReadingInfo, 'total'> } {
+  #current(query: ListingQuery): { snapshot: Snapshot; info: Info } {
     const { state, clock, puller, publishers } = this.#options
     const cause = this.#failureFor(query)
     if (cause !== null) throw cause
     const { failure } = state
     const current = state.current!
+    const { snapshot, ageSeconds = 0, invalid } = current
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
-    const info = {
-      asOf: currentAt(current) - (current.ageSeconds ?? 0) * 1000,
+    const part = this.#part()
+    const missing = this.#missing(current)
+    // A listing whose publisher is unknown may be of the one who is asked for.
+    const lacksPublishers = query.publisher !== null && !snapshot.knowsPublishers
+    const info: Info = {
+      asOf: currentAt(current) - ageSeconds * 1000,
       stale,
       cache: {
         outcome: stale ? 'stale' : 'hit',
         ttlSeconds: Math.round((staleAt - clock.monotonic()) / 1000),
       },
       isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
-      reason: stale ? failure?.reason : undefined,
-      isAttributed: current.snapshot.knowsPublishers || !publishers.isBehind,
-      invalid: current.invalid || undefined,
-      missing: isOfAnyStatus(query) ? joinMissing(this.#missing(current), NOT_OPEN) : this.#missing(current),
-    } as const
-    return { snapshot: current.snapshot, info }
+      reason: stale || part?.state === 'loading' ? failure?.reason : part && 'too_large',
+      part,
+      isAttributed: snapshot.knowsPublishers || !publishers.isBehind,
+      invalid: invalid || undefined,
+      missing: [lacksPublishers && DIRECTORY, isOfAnyStatus(query) && NOT_OPEN].reduce(
+        (before, more) => joinMissing(before, more || undefined),
+        missing,
+      ),
+    }
+    return { snapshot, info }
   }
 
   /** The pulled gateway would get its own listings back. */

@@ -5,18 +5,23 @@ import type { SharedPullId, SnapshotFacts, Totals } from '../../domain/source/sa
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceStatus } from '../../domain/source/source-status.ts'
 import { NEVER_PULLED, type PullHistory } from './next-pull.ts'
-import type { Pull, TooLargeToHold } from './pull.ts'
+import type { Pull } from './pull.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** `takenAt`: start of the pull. Earlier listings of `missing` sources are retained. */
+/**
+ * `takenAt`: start of the pull. `partOf`: how many listings the upstream has, where others are not held. Earlier listings of `missing`
+ * sources are retained.
+ */
 export type HeldSnapshot = SnapshotFacts &
   Pick<Pull, 'invalid' | 'gatewayId'> & {
     snapshot: Snapshot
+    /** Whether the first pull has not ended yet, and more listings arrive. */
+    isLoading?: boolean
     /** From where the stream of changes goes on; absent: the upstream has none. */
     feedPosition?: string | undefined
     /** When the stream of changes was heard last. */
     heardAt?: number | undefined
-    /** `null` where it was restored from a file. */
+    /** `null` where it was restored from a file, and while it is loaded. */
     totals: Totals | null
     /** The shared pull that it was, whose listings `snapshot` had in that version. */
     shared?: (SharedPullId & { version: number }) | undefined
@@ -30,8 +35,6 @@ export class SnapshotState {
   #failure: SourceError | null = null
   readonly changes = new HeldChanges()
   lastError: SourceStatus['lastError'] = null
-  /** Why it is not held. */
-  tooLarge: TooLargeToHold | null = null
   /** Whether the stream of changes of the upstream is open. */
   isFollowed = false
   /** Whether the stream lacks changes of some sources, or says other ones are missing than the pull. */
@@ -75,22 +78,19 @@ export class SnapshotState {
     this.#emitChanges(before, copies, isContinued)
   }
 
+  /** What is loaded is followed once it is there. */
   #emitChanges(
     before: { current: HeldSnapshot | null; visible: HeldSnapshot | null },
     copies: ChangedCopies,
     isContinued: boolean,
   ): void {
     const { current, visible, changes } = this
-    if (before.current === null) {
-      if (current !== null) changes.emitChange({ kind: 'held', isContinued })
+    if (current === null || current.isLoading === true) return
+    if (before.current === null || before.current.isLoading === true) {
+      changes.emitChange({ kind: 'held', isContinued })
       return
     }
-    const { snapshot } = current ?? before.current
-    const listingIds = () => snapshot.listingIds
-    if (current === null) {
-      changes.emitChange({ kind: 'dropped', listingIds })
-      return
-    }
+    const { snapshot } = current
     const { listingIds: changed, before: copiesBefore } = copies
     if (changed.length > 0)
       changes.emitChange({
@@ -100,7 +100,10 @@ export class SnapshotState {
         after: snapshot.copiesOf,
       })
     if ((before.visible === null) !== (visible === null))
-      changes.emitChange({ kind: visible === null ? 'hidden' : 'shown', listingIds })
+      changes.emitChange({
+        kind: visible === null ? 'hidden' : 'shown',
+        listingIds: () => snapshot.listingIds,
+      })
   }
 }
 

@@ -114,6 +114,21 @@ export class Snapshot {
     return this.#index.query({ status: 'open', publisherId: null, criteria: [], limit: count }).rows
   }
 
+  /** The oldest listings, as many as are beyond these bounds. */
+  beyond({ maxListings, maxBytes }: { maxListings: number; maxBytes: number }): readonly HeldCopy[] {
+    const beyond: HeldCopy[] = []
+    let { size, retainedBytes: bytes } = this
+    while (size > 0 && (size > maxListings || bytes > maxBytes)) {
+      const asked = { status: 'open', publisherId: null, criteria: [], limit: 1, offset: size - 1 } as const
+      const [row] = this.#index.query(asked).rows
+      const item = this.#itemOf(row!)
+      beyond.push({ key: row!.listingId, item, status: 'open' })
+      bytes -= item.bytes.length + LISTING_HEAP_BYTES
+      size--
+    }
+    return beyond
+  }
+
   read(query: ListingQuery, range: Range): Promise<IndexReading> {
     return this.#source.read(this.#indexed, query, range)
   }

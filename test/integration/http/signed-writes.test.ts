@@ -328,12 +328,16 @@ test('signed reads: a single listing from a copy that is too old is a signed 503
   const row = listingText({ listing_id: 'far', publisher_id: 7, storefront_url: 'http://s.example/' })
   const publishers: [number, string, string][] = [[7, BOB.address.toLowerCase(), 'http://s.example/']]
   const fake = await startFake(t, { items: [row], publishers })
-  const cache = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 900'
-  const { send } = await start(t, { toml: patientToml([{ name: 'up', url: fake.url }], cache) })
+  const up = { name: 'up', url: fake.url, settings: 'max_age_seconds = 1' }
+  const { send } = await start(t, { toml: patientToml([up], '[cache]\nfresh_seconds = 0') })
   // Its publisher is known once the directory has been read.
   await eventually('it is found', async () => (await send('GET', '/listings/far')).status === 200)
   await fake.close()
-  const reply = await send('GET', '/listings/far')
+  const reply = await eventually(
+    'it is too old',
+    () => send('GET', '/listings/far'),
+    ({ status }) => status !== 200,
+  )
   t.like(reply, { status: 503, isSigned: true })
   t.regex(String(reply.body.detail), /does not answer now/)
 })

@@ -140,6 +140,15 @@ test('walk: listings that fail any page with them hide no other', (t) => {
   )
 })
 
+test('walk: an upstream whose listings are others with every request is left', (t) => {
+  const listings = listingsOf(700)
+  let next = 10_000
+  const change = () => {
+    for (const one of listings) one.id = next++
+  }
+  t.like(walkOver(listings, { change }).end, { reason: 'unstable' })
+})
+
 test('walk: judging an answer changes no walk', (t) => {
   const walk: Walk<WalkPage> = Object.freeze(beginWalk(RULES, { offset: 100, isFromTop: false }))
   const before = structuredClone({ ...walk, rules: null })

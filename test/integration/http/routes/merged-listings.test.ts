@@ -210,10 +210,13 @@ test('response cache: same bytes within a second, until a source changes', async
 
 test('response cache: an incomplete response is not sent again', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3), script: [{ kind: 'status', status: 404 }] })
-  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock: manualClock() })
+  const clock = manualClock()
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
   await publish(url, ALICE, { listing_id: 'own' })
   for (let n = 0; n < 3; n++) t.like((await get('/listings')).json(), { count: 1, complete: false })
   fake.script = [{ kind: 'serve' }]
+  clock.advance(20_000)
+  await eventually('complete', async () => (await get('/listings')).json().complete === true)
   t.like((await get('/listings')).json(), { count: 4, complete: true })
 })
 

@@ -58,7 +58,7 @@ test('sources: readers see the state, the operator also breakers, caches and cal
     calls: { made: 1, failed: 0, ended: 1 },
     cache: { miss: 0 },
   })
-  t.like((details.sources[2]!.calls as Record<string, unknown>).failures_by_reason, { connection_refused: 4 })
+  t.like((details.sources[2]!.calls as Record<string, unknown>).failures_by_reason, { connection_refused: 2 })
 })
 
 test('sources: a refresh clears the cache of an upstream and requests it at once', async (t) => {
