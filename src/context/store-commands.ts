@@ -132,11 +132,16 @@ async function openSource(url: string): Promise<CopySource> {
 }
 
 async function openBackup(file: string): Promise<CopySource> {
+  const [{ readSqliteRows }, { OtherVersion }] = await Promise.all([
+    import('../store/sqlite/store.ts'),
+    import('../store/sqlite/database.ts'),
+  ])
   try {
-    return (await import('../store/sqlite/store.ts')).readSqliteRows(file)
+    return readSqliteRows(file)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
-    throw new CliError(EXIT.badData, cause.problems.map(({ message }) => message).join('; '), { cause })
+    const code = cause instanceof OtherVersion ? EXIT.badConfig : EXIT.badData
+    throw new CliError(code, cause.problems.map(({ message }) => message).join('; '), { cause })
   }
 }
 

@@ -4,7 +4,7 @@ import type { Publisher } from '../domain/publisher.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import type { ChangelogPosition, Store } from '../store/store.ts'
+import type { Change, ChangelogPosition, Store } from '../store/store.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { SegmentLoad } from './load/segment-load.ts'
 import { Projection } from './projection.ts'
@@ -189,11 +189,14 @@ async function loadProjection(
 ): Promise<Loaded> {
   const projection = new Projection(filters, vocabulary)
   const load = new SegmentLoad(projection, { onFault: onWorkerFault })
+  /** Their pages may wait for a thread. */
+  const changed: Change[] = []
   try {
     const position = await store.load({
       change: (change) => {
         signal?.throwIfAborted()
-        projection.apply(change)
+        if (change.kind === 'listing') changed.push(change)
+        else projection.apply(change)
       },
       listings: (page) => {
         signal?.throwIfAborted()
@@ -201,6 +204,7 @@ async function loadProjection(
       },
     })
     await load.finish()
+    for (const change of changed) projection.apply(change)
     return { projection, position }
   } finally {
     await load.close()

@@ -71,7 +71,8 @@ export function isCaptured(draft: Draft, { storefrontUrl, keyId, use }: PublishC
   if (row.at <= droppedUses(draft.get('facts', DROPPED_USES)).closedAt) return true
   if (storefrontUrl && storefrontUrl !== first.url) return true
   if (keyId !== null && first.keyId !== null) return keyId !== first.keyId
-  return Math.abs(use.now - first.now) > SIGNATURE_SHARED_MICROS
+  // The rows' time counts too: the clock that accepts signatures may have been set back to the first use.
+  return Math.max(Math.abs(use.now - first.now), draft.now - row.at) > SIGNATURE_SHARED_MICROS
 }
 
 /** @param at of the change, so that a repeat knows whether the listing is still as it left it */

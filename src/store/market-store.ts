@@ -180,10 +180,11 @@ export class MarketStore implements Store {
     registry.sort((one, other) => rank(one) - rank(other) || one.createdAt - other.createdAt)
     for (const row of registry) visitor.change(changeFrom(row))
     for await (const { rows } of this.#pages('listings')) {
-      // Leaves new ones to the changes behind the position: their publishers may not have been visited. One that has changed
-      // meanwhile is not skipped, and may come twice.
-      const page = rows.filter(({ createdAt }) => createdAt <= position!)
+      const page = rows.filter(({ at }) => at <= position!)
       if (page.length > 0) await visitor.listings(packRows(page))
+      // It may have been visited. Leaves new ones to the changes behind the position: their publishers may not have been visited.
+      for (const row of rows)
+        if (row.at > position! && row.createdAt <= position!) visitor.change(changeFrom(row))
     }
     return String(position)
   }

@@ -70,8 +70,8 @@ export interface Store {
   readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]>
 
   /**
-   * Visits blocks, keys and publishers, then listings in any order. What changes meanwhile may come twice. `changesAfter` the
-   * position that it returns misses nothing, and may repeat.
+   * Visits blocks, keys and publishers, then listings in any order, each once; one that changes meanwhile comes as a change, which
+   * is later than its page. `changesAfter` the position that it returns misses nothing, and may repeat.
    */
   load(visitor: LoadVisitor): Promise<ChangelogPosition>
   /**

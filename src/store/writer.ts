@@ -23,6 +23,11 @@ export class Draft {
     return put === undefined ? this.#batch.get(place) : rowOf(put)
   }
 
+  /** By the clock of the rows, which only rises. */
+  get now(): Micros {
+    return this.#batch.time
+  }
+
   /** The time of a row; a later one with each call. */
   tick(): Micros {
     return this.#batch.time++

@@ -128,11 +128,15 @@ function assertOurs(database: DatabaseSync, file: string): number {
     throw unusable(
       `${file} was written by a newer entrepot (schema ${version}, this one reads up to ${SCHEMA_VERSION}): ` +
         'run that version again, or name another file',
+      undefined,
+      OtherVersion,
     )
   if (version > 0 && version < SCHEMA_VERSION && pragma(database, 'application_id') === APPLICATION_ID)
     throw unusable(
       `${file} was written by an older entrepot (schema ${version}, this one reads ${SCHEMA_VERSION}), and is not converted: ` +
         'name a new file, and let sellers run `entrepot sync`',
+      undefined,
+      OtherVersion,
     )
   if (version === 0 ? !isEmpty(database) : pragma(database, 'application_id') !== APPLICATION_ID)
     throw unusable(`${file} is the database of another program: name another file`)
@@ -145,8 +149,11 @@ const pragma = (database: DatabaseSync, name: string): number =>
 const isEmpty = (database: DatabaseSync): boolean =>
   database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0
 
-function unusable(message: string, cause?: unknown): ConfigError {
-  const error = new ConfigError([{ path: 'STORE_URL', message }])
+/** The file is ours, and of no use to this version. */
+export class OtherVersion extends ConfigError {}
+
+function unusable(message: string, cause?: unknown, Kind = ConfigError): ConfigError {
+  const error = new Kind([{ path: 'STORE_URL', message }])
   if (cause !== undefined) error.cause = cause
   return error
 }

@@ -276,6 +276,27 @@ test('replica: a linked catchUp waits for both replicas', async (t) => {
   t.deepEqual(idsOf(other).sort(), ['after', 'before'])
 })
 
+test('replica: a listing that is replaced during a load is held once', async (t) => {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const ids = Array.from({ length: 2300 }, (_, n) => `L${n}`)
+  await Promise.all(ids.map((id) => published(store, publishOf(id))))
+  let pages = 0
+  const replacing: Store = {
+    ...deaf(store),
+    load: (visit) =>
+      store.load({
+        change: visit.change,
+        listings: async (page) => {
+          await visit.listings(page)
+          if (pages++ === 0) await published(store, publishOf('L0', { status: 'closed' }))
+        },
+      }),
+  }
+  const { replica } = await follow(t, replacing)
+  t.deepEqual(idsOf(replica).sort(), ids.sort())
+})
+
 const deaf = (store: Store): Store => ({
   ...store,
   load: (visit) => store.load(visit),

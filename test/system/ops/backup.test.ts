@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { gunzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import { Redis } from 'ioredis'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
@@ -172,6 +173,14 @@ test('backup, restore: what cannot be done is refused, and changes nothing', asy
   await store.close()
   writeFileSync(at('notes.txt'), 'not a database, but long enough to be read as one'.repeat(100))
   new DatabaseSync(at('theirs.db')).exec('CREATE TABLE theirs (a)')
+  for (const [name, fixture] of [
+    ['older.db', '0.4.0-backup'],
+    ['older-store.db', '0.4.0'],
+  ] as const)
+    writeFileSync(
+      at(name),
+      gunzipSync(readFileSync(new URL(`../../fixtures/stores/${fixture}.db.gz`, import.meta.url))),
+    )
   const on = (storeUrl: string, command: string, file: string): Promise<Run> =>
     runCli([command, at(file)], { env: { STORE_URL: storeUrl } })
   const full = `sqlite:${at('full.db')}`
@@ -207,6 +216,8 @@ test('backup, restore: what cannot be done is refused, and changes nothing', asy
       /STORE_URL: existing files are not overwritten: .*full\.db(, .*full\.db-wal)?; stop the service/,
     ],
     [redis.url, 'restore', 'typo.db', 65, /typo\.db does not exist/],
+    [redis.url, 'restore', 'older.db', 78, /older\.db was written by an older entrepot .*`entrepot sync`/],
+    [redis.url, 'restore', 'older-store.db', 78, /older-store\.db was written by an older entrepot/],
     [redis.url, 'restore', 'notes.txt', 65, /notes\.txt cannot be opened: file is not a database/],
     [redis.url, 'restore', 'theirs.db', 65, /theirs\.db is the database of another program/],
     [

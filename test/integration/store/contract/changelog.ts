@@ -21,6 +21,30 @@ const PAGES = 2300
 
 /** Load, replay, notification, and the ends of a store's life. */
 export function changelogContract(name: string, open: OpenStore): void {
+  test(`${name}: a load visits a listing once that changes meanwhile, and the changes after it have the rest`, async (t) => {
+    const { store } = await open(t)
+    await Promise.all(Array.from({ length: PAGES }, (_, n) => published(store, publishOf(`L${n}`))))
+    const visited: string[] = []
+    const picture = new Picture()
+    let isChanged = false
+    const position = await store.load({
+      change: (change) => picture.apply(change),
+      listings: async (page) => {
+        for (const record of unpackListings(page)) {
+          visited.push(record.listingId)
+          picture.apply({ kind: 'listing', record })
+        }
+        if (isChanged) return
+        isChanged = true
+        await published(store, publishOf(visited[0]!, { status: 'closed' }))
+        await store.remove(removeOf(visited[1]!))
+      },
+    })
+    t.is(new Set(visited).size, visited.length)
+    for (const change of (await replayed(store, position)).changes) picture.apply(change)
+    t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
+  })
+
   test(`${name}: load visits publishers, then each listing once`, async (t) => {
     const { store } = await open(t)
     await store.addKey(keyNamed('alice'))
@@ -140,7 +164,9 @@ export function changelogContract(name: string, open: OpenStore): void {
       await Promise.all(ids.slice(n, n + 100).map((id) => published(store, publishOf(id))))
     const visited = new Set<string>()
     await store.load({
-      change: () => {},
+      change: (change) => {
+        if (change.kind === 'listing') visited.add(change.record.listingId)
+      },
       listings: async (page) => {
         const isFirst = visited.size === 0
         for (const { listingId } of unpackListings(page)) visited.add(listingId)

@@ -52,6 +52,12 @@ export const CALM: Clocks = {
   requests: fc.constantFrom(0, 5, 31, 99),
 }
 
+/** Set to and fro; most of the time nothing has expired. */
+export const WILD: Clocks = {
+  signatures: fc.oneof({ weight: 20, arbitrary: CALM.signatures }, fc.constantFrom(99, 100, 250)),
+  requests: fc.constantFrom(0, 5, 31, 100, 250),
+}
+
 export function commandsBy({ signatures, requests }: Clocks) {
   /** Signature n is good until 100 n s. */
   const use = fc

@@ -40,7 +40,6 @@ export class Model {
   readonly #uses = new Map<string, { use: UsedSignature; answer: unknown; isTrue: () => boolean }>()
   readonly #first = new Map<string, Pick<PublishCommand, 'storefrontUrl' | 'keyId' | 'use'>>()
   readonly #requests = new Map<string, RequestRecord>()
-  readonly #spent = new Set<string>()
   #time = 0
 
   publish(command: PublishCommand): PublishOutcome {
@@ -105,11 +104,9 @@ export class Model {
   }
 
   reserve({ requestKey, hash, expiresAt, now }: WriteRequest): Reservation {
-    this.#forgetExpired({ now })
     const earlier = this.#requests.get(requestKey)
-    if (earlier === undefined && this.#spent.has(requestKey)) return { outcome: 'changed_reuse' }
     const record = earlier ?? { hash, expiresAt, leasedUntil: 0, receipt: null, answer: null }
-    if (record.hash !== hash) return { outcome: 'changed_reuse' }
+    if (record.hash !== hash || record.expiresAt <= now) return { outcome: 'changed_reuse' }
     this.#requests.set(requestKey, record)
     record.expiresAt = Math.max(record.expiresAt, expiresAt)
     if (record.answer !== null) return { outcome: 'answered', answer: record.answer }
@@ -199,7 +196,6 @@ export class Model {
     isTrue: (at: number) => boolean,
     apply: (reused: boolean) => T,
   ): T {
-    this.#forgetExpired(use)
     if (isWriteRequest(use)) {
       const record = this.#requests.get(use.requestKey)
       if (record?.receipt) return record.receipt as T
@@ -211,24 +207,10 @@ export class Model {
     const earlier = this.#uses.get(name)
     if (earlier?.use.body === use.body)
       return earlier.isTrue() ? (earlier.answer as T) : ({ outcome: 'signature_reused' } as unknown as T)
-    const answer = apply(earlier !== undefined || this.#spent.has(use.signature))
+    const answer = apply(earlier !== undefined)
     const at = this.#time
     if (CHANGES.includes(answer.outcome)) this.#uses.set(name, { use, answer, isTrue: () => isTrue(at) })
     return answer
-  }
-
-  #forgetExpired({ now }: Pick<Use, 'now'>): void {
-    for (const [key, { expiresAt }] of this.#requests) {
-      if (expiresAt > now) continue
-      this.#requests.delete(key)
-      this.#spent.add(key)
-    }
-    for (const [name, { use }] of this.#uses) {
-      if (use.expiresAt > now) continue
-      this.#uses.delete(name)
-      this.#first.delete(use.signature)
-      this.#spent.add(use.signature)
-    }
   }
 
   #owns(identity: PublisherIdentity, { now }: Use, { publisherId }: ListingRecord): boolean {

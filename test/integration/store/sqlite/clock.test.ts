@@ -33,3 +33,27 @@ test.serial('SQLite clock: times follow a clock set forward and never go back', 
   wall += HOUR_MS + 1
   t.is(await createdAt('the time is past'), wall * 1000)
 })
+
+test.serial(
+  'SQLite clock: set back to the first use of a signature, it makes that good for no further listing',
+  async (t) => {
+    let wall = Date.UTC(2026, 10, 20, 12)
+    const realNow = Date.now
+    Date.now = () => wall
+    const store = openSqliteStore(join(temporaryFolder(t), 'entrepot.db'))
+    t.teardown(() => {
+      Date.now = realNow
+      return store.close()
+    })
+    const use = (now: number) => freshUse({ signature: 'captured', now: now * 1000 })
+    await published(store, publishOf('first', { use: use(wall) }))
+    wall += 1000
+    await published(store, publishOf('of the same second', { use: use(wall) }))
+    wall += HOUR_MS
+    await published(store, publishOf('of another signature'))
+    wall -= HOUR_MS
+    t.deepEqual(await store.publish(publishOf('further', { use: use(wall) })), {
+      outcome: 'signature_reused',
+    })
+  },
+)
