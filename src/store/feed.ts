@@ -28,7 +28,7 @@ export type NewFeedChange = Omit<FeedEntry, 'position' | 'at'> & {
 export type FeedAppend = {
   /** Position of the changelog up to which the changes of the store are in the log; `null` keeps the one before. */
   followed: string | null
-  /** Of all entries, by `feedBytes`. */
+  /** Of all entries, with some 100 bytes for each. */
   maxBytes: number
   /** Entries that are older are dropped. */
   retentionMs: number
@@ -44,18 +44,4 @@ export type FeedRead = {
   droppedTo: number
   /** As in the latest append; `null` before the first. */
   followed: string | null
-}
-
-const ENTRY_OVERHEAD = 100
-
-export function feedBytes({
-  source,
-  key,
-  listingId,
-  publisher,
-  state,
-}: Omit<FeedEntry, 'position' | 'at'>): number {
-  return (
-    ENTRY_OVERHEAD + source.length + key.length + listingId.length + (publisher?.length ?? 0) + state.length
-  )
 }

@@ -25,8 +25,9 @@ export async function trim(
   exceeds: (row: Row, held: { rows: number; bytes: number }) => boolean,
   mark: (draft: Draft, going: readonly Row[]) => void = () => {},
 ): Promise<void> {
-  for (let dropped = 0; dropped < MAX_AUDIT_DROPS; ) {
-    const { rows, size } = await store.after([space], 0, TRIM_PAGE)
+  // Mostly the oldest row stays, so it is looked at alone first.
+  for (let dropped = 0, limit = 1; dropped < MAX_AUDIT_DROPS; limit = TRIM_PAGE) {
+    const { rows, size } = await store.after([space], 0, limit)
     const held = { rows: size.rows, bytes: size.bytes + size.rows * ROW_OVERHEAD }
     let count = 0
     for (; count < rows.length && exceeds(rows[count]!, held); count++) {
@@ -44,7 +45,7 @@ export async function trim(
       going.map(({ key }) => placeOf(space, key)),
     )
     dropped += count
-    if (count < TRIM_PAGE) return
+    if (count < limit) return
   }
 }
 

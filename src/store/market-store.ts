@@ -25,6 +25,7 @@ import {
   type RotateOutcome,
   requireLaterUses,
   type SignedOperation,
+  SPENT_SIGNATURES,
   type Store,
   storeClosed,
   type UpdateCommand,
@@ -43,7 +44,6 @@ export type MarketStoreOptions = {
 }
 
 export const REMOVED_KEPT = 100_000
-const USES_KEPT = 100_000
 /** Uses and removals between two trims, which cost about a write. */
 const TRIM_EVERY = 1000
 const LOAD_PAGE = 1000
@@ -72,7 +72,7 @@ export class MarketStore implements Store {
 
   constructor(
     rows: Rows,
-    { changelogLength = REMOVED_KEPT, spentSignatures = USES_KEPT }: MarketStoreOptions,
+    { changelogLength = REMOVED_KEPT, spentSignatures = SPENT_SIGNATURES }: MarketStoreOptions,
   ) {
     this.rows = rows
     this.#writer = new Writer(rows)

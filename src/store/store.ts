@@ -97,12 +97,6 @@ export interface Store {
 /** Of one append: bounds that were lowered are reached step by step. */
 export const MAX_AUDIT_DROPS = 1000
 
-/** Of an entry's index and numbers in either store; also in `audit.lua`. */
-const AUDIT_ENTRY_OVERHEAD = 100
-
-/** @param content as a store writes it */
-export const auditBytes = (content: string): number => Buffer.byteLength(content) + AUDIT_ENTRY_OVERHEAD
-
 export type ChangelogPosition = string
 
 export type Change =
@@ -141,8 +135,6 @@ export type UsedSignature = {
 
 /** About 15 MB. In a Registry that is less busy they are those of the last hours or days. */
 export const SPENT_SIGNATURES = 100_000
-
-export type SpentSignature = { signature: string; expiresAt: Micros }
 
 /**
  * A write of the signed line, for the replay guard. Its id is used once: the store remembers it like a used signature, and

@@ -260,7 +260,7 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'read
 
   #info({ pulled }: Answer, { publisher }: ListingQuery): Omit<ReadingInfo, 'total'> {
     const { snapshot, asOf, reason, part, invalid, missing } = pulled
-    // A listing whose publisher is unknown may be of the one who is asked for.
+    // A listing without a known publisher may belong to the publisher of the query.
     const lacksPublishers = publisher !== null && !snapshot.knowsPublishers
     return {
       ...{ asOf, stale: false, reason, part, invalid: invalid || undefined },

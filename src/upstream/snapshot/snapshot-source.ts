@@ -215,7 +215,7 @@ export class SnapshotSource {
     const staleAt = this.#staleAt(current)
     const part = this.#part()
     const missing = this.#missing(current)
-    // A listing whose publisher is unknown may be of the one who is asked for.
+    // A listing without a known publisher may belong to the publisher of the query.
     const lacksPublishers = query.publisher !== null && !snapshot.knowsPublishers
     const info: Info = {
       asOf: currentAt(current) - ageSeconds * 1000,
