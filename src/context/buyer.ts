@@ -115,7 +115,7 @@ const MAX_IN_FLIGHT = 8
 /** Most listings read of one Registry to apply a filter that it lacks. */
 const SCAN_LIMIT = 2000
 
-type RegistryOptions = Endpoint & Pick<UpstreamOptions, 'kind' | 'scanLimit'>
+type RegistryOptions = Endpoint & Pick<UpstreamOptions, 'kind'> & { scanLimit: number }
 
 function optionsOf({ url, key, signed }: Registry, timeoutMs: number): RegistryOptions {
   // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.

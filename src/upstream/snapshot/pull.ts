@@ -5,6 +5,7 @@ import {
   readMissing,
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
+import { comparePositions } from '../../domain/source/position.ts'
 import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
@@ -37,7 +38,7 @@ export type Pull = {
 }
 
 export type PullOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key' | 'scanLimit'>
+  upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
   get: Get
   publishers: PublisherDirectory
   read: Pick<ReadRunOptions, 'fetch' | 'clock'>
@@ -123,10 +124,9 @@ async function pullPages(
   const { upstream, publishers } = options
   const run = await readNewest(options, firstPage, bounds)
   // A gateway may repeat a listing, and the last one counts.
-  const items =
-    upstream.kind === 'gateway'
-      ? run.pages.flatMap((page) => page.items.filter(({ isMatch }) => isMatch))
-      : run.listings
+  const read = upstream.kind === 'gateway' ? run.pages.flatMap((page) => page.items) : run.items
+  const items = read.filter(({ isMatch }) => isMatch)
+  if (upstream.kind === 'registry') items.sort(comparePositions)
   const hasEnded = await publishers.attributeAll(items, bounds.until)
   const collected = new Collected(bounds)
   collected.add(items)
@@ -169,7 +169,14 @@ async function readNewest(
   const isEnough = (): boolean =>
     latest !== null && (listings > maxListings || bytes > maxBytes || until?.aborted === true)
   try {
-    return await readRun({ upstream, fetch: fetchNext, clock, check, isEnough }, queryOf(asked), FULL_RANGE)
+    const reading = {
+      upstream: { ...upstream, scanLimit: Infinity },
+      fetch: fetchNext,
+      clock,
+      check,
+      isEnough,
+    }
+    return await readRun(reading, queryOf(asked), FULL_RANGE)
   } catch (error) {
     if (latest !== null && until?.aborted) return latest
     throw error

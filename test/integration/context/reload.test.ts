@@ -3,7 +3,7 @@ import test from 'ava'
 import { createLogger } from '../../../src/log.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, LIVE, patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -23,7 +23,7 @@ test('reload: an upstream that stays gets no request', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = [
     { name: 'one', url: one.url },
-    { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
+    { name: 'held', url: held.url },
   ]
   const { get, reload } = await startRegistry(t, { toml: patientToml(behind) })
   await whenReady({ get })
@@ -46,7 +46,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   const behind = (settings: string) =>
     patientToml([
       { name: 'live', url: live.url, settings },
-      { name: 'held', url: held.url, settings: `mode = "snapshot"\n${settings}` },
+      { name: 'held', url: held.url, settings: `${settings}` },
     ])
   const { get, reload } = await startRegistry(t, { toml: behind('') })
   await whenReady({ get })
@@ -73,7 +73,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
 test('reload: listings of one credential are not handed to another', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = (key: string) =>
-    patientToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\napi_key_env = "${key}"` }])
+    patientToml([{ name: 'held', url: held.url, settings: `api_key_env = "${key}"` }])
   const environment = { ONE: 'one', OTHER: 'other' }
   const { get, reload } = await startRegistry(t, { toml: behind('ONE'), environment })
   await whenReady({ get })
@@ -99,8 +99,7 @@ test('reload: a Reading of an address that is now forbidden is not served', asyn
 test('reload: an upstream that rejects the key stays hidden, its snapshot too', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const clock = manualClock()
-  const file = (ms: number) =>
-    gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\ntimeout_ms = ${ms}` }])
+  const file = (ms: number) => gatewayToml([{ name: 'held', url: held.url, settings: `timeout_ms = ${ms}` }])
   const { get, reload } = await startRegistry(t, { toml: file(60_000), clock })
   const untilStatus = async (status: number) => {
     const current = async () => (await get('/listings')).status
@@ -133,7 +132,7 @@ test('reload: a smaller cache keeps recent Readings, which serve a failing upstr
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const clock = manualClock()
   const file = (bytes: number) =>
-    patientToml([{ name: 'one', url: fake.url, settings: LIVE }], `[cache]\nmax_bytes = ${bytes}\n`)
+    patientToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)
   const { get, reload } = await startRegistry(t, { toml: file(1_000_000), clock })
   await get('/listings')
   fake.script = [{ kind: 'status', status: 404 }]
@@ -279,8 +278,8 @@ test('reload: ten reloads leave no timer', async (t) => {
     gatewayToml(
       [
         { name: 'live', url: live.url },
-        { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
-        { name: 'dead', url: dead.url, settings: 'mode = "snapshot"' },
+        { name: 'held', url: held.url },
+        { name: 'dead', url: dead.url },
       ],
       `[gateway]\nbudget_ms = ${1000 + n}\n`,
     )

@@ -163,7 +163,7 @@ test('the cheapest H200 of two live upstreams and a snapshot is what a plain scr
   const gateway = await startGateway(t, [
     { name: 'a', url: a.url, settings: 'priority = 1' },
     { name: 'b', url: b.url, settings: 'priority = 2' },
-    { name: 'c', url: c.url, settings: 'priority = 3\nmode = "snapshot"' },
+    { name: 'c', url: c.url, settings: 'priority = 3' },
   ])
   await whenReady(gateway)
 

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import type { Behaviour } from '../../helpers/fake-registry.ts'
 import { envelopeText, listingText } from '../../helpers/fake-registry.ts'
-import { LIVE, startFake, startPatientGateway } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import type { Answer } from '../../helpers/sequence.ts'
@@ -33,7 +33,7 @@ const PARTIAL = answerWith(['one'], [LOADED, MISSING])
 async function startWorld(t: ExecutionContext, script: Behaviour[]) {
   const fake = await startFake(t, { script })
   const clock = manualClock()
-  const upstreams = [{ name: 'eu', url: fake.url, settings: `kind = "gateway"\n${LIVE}` }]
+  const upstreams = [{ name: 'eu', url: fake.url, settings: `kind = "gateway"` }]
   const options = { clock, random: () => 0.5, more: 'id = "world"\n' }
   return { fake, clock, world: await startPatientGateway(t, upstreams, options) }
 }

@@ -110,7 +110,7 @@ test('gaps: a missing source is reported exactly while it is missing', async (t)
     ],
     { more: `${pure('eu')}[cache]\nfresh_seconds = 0\n` },
   )
-  const world = await startPatientGateway(t, [upstreamEntry('eu', half, `${GATEWAY}\n${LIVE}`)], {
+  const world = await startPatientGateway(t, [upstreamEntry('eu', half, `${GATEWAY}`)], {
     more: named('world'),
   })
   t.false((await readListings(world)).complete)
@@ -192,7 +192,7 @@ test('gaps: the problem of a failed gateway names its missing sources, too', asy
   })
   const world = await startPatientGateway(
     t,
-    [upstreamEntry('eu', gone, `${GATEWAY}\n${LIVE}`), upstreamEntry('well', await startFake(t), '')],
+    [upstreamEntry('eu', gone, `${GATEWAY}`), upstreamEntry('well', await startFake(t), '')],
     {
       more: named('world'),
     },
@@ -207,14 +207,14 @@ test('gaps: the problem of a failed gateway names its missing sources, too', asy
 
 test('gaps: the age of a gateway is that of its oldest data', async (t) => {
   const clock = manualClock()
-  const held = 'mode = "snapshot"\nrefresh_seconds = 600\nfull_refresh_seconds = 600\n'
+  const held = 'refresh_seconds = 600\nfull_refresh_seconds = 600\n'
   const open = await startFake(t, { items: listingTexts('open', 3) })
   const eu = await startPatientGateway(t, [upstreamEntry('open', open, held)], { clock, more: pure('eu') })
   await loaded(eu)
   clock.advance(500_000)
   const world = await startPatientGateway(
     t,
-    [upstreamEntry('live', eu, `${GATEWAY}\n${LIVE}`), upstreamEntry('held', eu, `${GATEWAY}\n${held}`)],
+    [upstreamEntry('live', eu, `${GATEWAY}`), upstreamEntry('held', eu, `${GATEWAY}\n${held}`)],
     { more: pure('world') },
   )
   const { sources } = await loaded(world)

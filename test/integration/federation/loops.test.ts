@@ -1,18 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { freePorts } from '../../helpers/free-port.ts'
-import {
-  LIVE,
-  patientToml,
-  startFake,
-  startPatientGateway,
-  type UpstreamEntry,
-} from '../../helpers/gateway.ts'
+import { patientToml, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 import type { Answer } from '../../helpers/sequence.ts'
 
-const FRESH = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
+const FRESH = '[cache]\nfresh_seconds = 0\n'
 
 type RingOptions = {
   /** Indexes of gateways without a local Registry. */
@@ -38,7 +32,7 @@ async function startRing(
         (target): UpstreamEntry => ({
           name: nameOf(target),
           url: `http://127.0.0.1:${ports[target]}`,
-          settings: `kind = "gateway"\n${LIVE}`,
+          settings: `kind = "gateway"`,
         }),
       )
       const own = pure.includes(place) ? '[registry]\nenabled = false\n' : ''
@@ -157,7 +151,7 @@ test('loops: a query that returns is answered by the local Registry alone', asyn
 
 test('loops: CDN-Loop and Via name every gateway on the way, within limits', async (t) => {
   const fake = await startFake(t)
-  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }], {
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
     more: `id = "me"\n${FRESH}`,
   })
   await service.get('/listings')

@@ -45,8 +45,8 @@ async function openMarket(t: ExecutionContext, rules: string) {
     publishers: SHOPS,
   })
   const upstreams = [
-    { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
-    { name: 'live', url: live.url, settings: LIVE },
+    { name: 'held', url: held.url },
+    { name: 'live', url: live.url },
   ]
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const service = await startPatientGateway(t, upstreams, { environment, more: rules })
@@ -266,9 +266,9 @@ test('rules: a filter that is not known here, or a value that it cannot have, re
 test('rules: a copy whose publisher is not known may be of a denied one, so it is left out of an incomplete answer', async (t) => {
   const items = [offer('a', 0, 'H200', 3), offer('b', 1, 'H200', 2)]
   const away = { kind: 'status', status: 503 } as const
-  for (const mode of ['live', 'snapshot']) {
+  {
     const fake = await startFake(t, { items, publishers: SHOPS, publisherScript: away })
-    const upstreams = [{ name: 'eu', url: fake.url, settings: `mode = "${mode}"` }]
+    const upstreams = [{ name: 'eu', url: fake.url }]
     const service = await startPatientGateway(t, upstreams, {
       more: `[curation]\ndeny_publishers = ["${ALICE.address}"]`,
     })

@@ -88,8 +88,8 @@ test('views: a lookup names the sources that decided, whatever hidden copies oth
   )
   const upstreams = [
     { name: 'live', url: live!.url },
-    { name: 'hidden', url: hidden!.url, settings: 'mode = "snapshot"' },
-    { name: 'held', url: held!.url, settings: 'mode = "snapshot"' },
+    { name: 'hidden', url: hidden!.url },
+    { name: 'held', url: held!.url },
   ]
   const open = async (...names: string[]) => {
     const service = await startPatientGateway(

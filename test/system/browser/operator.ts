@@ -329,8 +329,8 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   const gateway = await startGateway(
     t,
     [
-      { name: 'well', url: fake.url, settings: LIVE },
-      { name: 'gone', url: deadUrl(), settings: LIVE },
+      { name: 'well', url: fake.url },
+      { name: 'gone', url: deadUrl() },
       ...Array.from({ length: 11 }, (_, n) => ({
         name: n === 0 ? 'hidden' : `idle-${n}`,
         url: deadUrl(),
@@ -436,13 +436,9 @@ test.serial(
   async (t) => {
     const publishers = [[7, `0x${'c'.repeat(40)}`]] as const
     const fake = await startFake(t, { items: listingTexts('eu', 2, { publisher_id: 7 }), publishers })
-    const gateway = await startPatientGateway(
-      t,
-      [{ name: 'eu', url: fake.url, settings: 'mode = "snapshot"' }],
-      {
-        environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY },
-      },
-    )
+    const gateway = await startPatientGateway(t, [{ name: 'eu', url: fake.url }], {
+      environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY },
+    })
     await whenReady(gateway)
     const { url, get } = gateway
     for (const id of ['fraud', 'fraud-2'])

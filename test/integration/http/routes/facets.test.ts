@@ -146,8 +146,8 @@ test('facets: a gateway counts each listing once over live sources and snapshots
   const mirror = await startFake(t, { items: rows.slice(1) })
   const large = await startFake(t, { items: rows })
   const gateway = await startGateway(t, [
-    { name: 'live', url: live.url, settings: LIVE },
-    { name: 'mirror', url: mirror.url, settings: 'mode = "snapshot"' },
+    { name: 'live', url: live.url },
+    { name: 'mirror', url: mirror.url },
     { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 3` },
   ])
   await whenReady(gateway)

@@ -103,7 +103,7 @@ test('explain: the query sent to each source, its answer, and what excluded list
   const gpuModel = readFilterSpec('config/filter-spec.yaml').filters.get('gpu_model')!
   const declaring = await startFake(t, { items, filterSpec: specBody('e', [gpuModel]) })
   const { url, get } = await startGateway(t, [
-    { name: 'a', url: fake.url, settings: LIVE },
+    { name: 'a', url: fake.url },
     // Too large to be read whole, which needs no filter.
     { name: 'declaring', url: declaring.url, settings: `${LIVE}scan_limit = 5` },
     { name: 'dead', url: deadUrl() },
@@ -181,7 +181,7 @@ test('response cache: same bytes within a second, until a source changes', async
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   let now = 1_763_652_800_000
   const clock = { now: () => now, monotonic: () => now, after: () => () => {} }
-  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }], { clock })
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
   const ageOf = ({ json }: { json: () => Record<string, unknown> }): unknown =>
     (json().sources as { age_seconds: number }[])[1]?.age_seconds
   await get('/listings')

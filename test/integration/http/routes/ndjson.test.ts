@@ -163,7 +163,7 @@ test('Accept: a repeated request gets the media type that the first one got', as
 test('NDJSON: a slow reader pauses the sources, and a closed connection ends them', async (t) => {
   const text = 'x'.repeat(8000)
   const fake = await startFake(t, { items: listingTexts('a', 6000, { text }) })
-  const { url } = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }])
+  const { url } = await startGateway(t, [{ name: 'a', url: fake.url }])
   const pages = Math.ceil(6000 / 189)
   const call = request(`${url}/listings`, { headers: NDJSON })
   const response = await new Promise<import('node:http').IncomingMessage>((resolve) => {
@@ -185,7 +185,7 @@ test('NDJSON: a slow reader pauses the sources, and a closed connection ends the
 test('NDJSON: an ETag where all sources are in memory, and 304 until one of them changes', async (t) => {
   const items = [listingText({ listing_id: 'one' })]
   const fake = await startFake(t, { items })
-  const held = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
+  const held = await startGateway(t, [{ name: 'a', url: fake.url }])
   await whenReady(held)
   const first = await held.get('/listings', NDJSON)
   const tag = first.headers.get('etag')!
@@ -198,6 +198,6 @@ test('NDJSON: an ETag where all sources are in memory, and 304 until one of them
   t.is(changed.status, 200)
   t.true(changed.text.includes('"two"'))
   t.not(changed.headers.get('etag'), tag)
-  const live = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }])
+  const live = await startGateway(t, [{ name: 'a', url: fake.url }])
   t.is((await live.get('/listings', NDJSON)).headers.get('etag'), null)
 })

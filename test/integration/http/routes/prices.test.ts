@@ -162,10 +162,10 @@ test('prices: a gateway prices every listing of pages, streams and look-ups, in 
     )
   const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
   const fake = await startFake(t, { items: items.sort() })
-  for (const mode of ['snapshot', 'live'] as const) {
-    const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `mode = "${mode}"` }])
+  {
+    const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
     await whenReady(gateway)
-    t.deepEqual(shownOf(await rowsOf(gateway, '')), expected, mode)
+    t.deepEqual(shownOf(await rowsOf(gateway, '')), expected)
     const { text } = await gateway.get('/listings', { accept: 'application/x-ndjson' })
     t.deepEqual(
       shownOf(
@@ -176,12 +176,11 @@ test('prices: a gateway prices every listing of pages, streams and look-ups, in 
           .map((line) => JSON.parse(line)),
       ),
       expected,
-      mode,
     )
     const { listing } = (await gateway.get('/listings/lowest')).json() as { listing: Row }
-    t.deepEqual(shownOf([listing]), { lowest: expected.lowest }, mode)
+    t.deepEqual(shownOf([listing]), { lowest: expected.lowest })
     const perOffer = await rowsOf(gateway, 'sort=price&price_token=USDC&price_per=offer')
-    t.like(shownOf(perOffer), { lowest: ['5', 'USDC', 'ethereum'], first: expected.first }, mode)
+    t.like(shownOf(perOffer), { lowest: ['5', 'USDC', 'ethereum'], first: expected.first })
   }
 })
 
@@ -205,7 +204,7 @@ test('prices: an outlier is of a model in any spelling, in its own symbol, and o
   ])
   const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
   const fake = await startFake(t, { items: items.sort() })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
   await whenReady(gateway)
   const markedIn = (rows: readonly Row[]) =>
     rows.flatMap(({ listing_id, _meta }) => (_meta?.price?.outlier === true ? listing_id : []))
@@ -299,7 +298,7 @@ test('prices: what makes an outlier is counted over all that a reader may see', 
     )
   const open = await startFake(t, { items: [...offers('a', 3, 2_000_000), ...offers('bait', 1, 1)] })
   const secret = await startFake(t, { items: offers('b', 2, 2_000_000) })
-  const settings = 'mode = "snapshot"\n'
+  const settings = ''
   const gateway = await startGateway(
     t,
     [
@@ -585,7 +584,7 @@ test('prices: per GB of GPU memory and per TFLOP, by the tables of models', asyn
   for (const item of items) await market.publish(JSON.parse(item))
   const sources = [
     { name: 'live', url: fake.url, settings: 'mode = "live"' },
-    { name: 'held', url: fake.url, settings: 'mode = "snapshot"\nrefresh_seconds = 600' },
+    { name: 'held', url: fake.url, settings: 'refresh_seconds = 600' },
   ]
   for (const service of [market, await startGateway(t, sources)]) {
     for (const source of service === market ? [''] : ['&sources=live', '&sources=held']) {
@@ -641,8 +640,8 @@ test('prices: a token with other decimals on another chain compares as money', a
   }
   const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
   const fake = await startFake(t, { items: items.sort() })
-  for (const mode of ['snapshot', 'live'] as const) {
-    const upstream = { name: 'a', url: fake.url, settings: `mode = "${mode}"` }
+  {
+    const upstream = { name: 'a', url: fake.url }
     const gateway = await startGateway(t, [upstream], { more: rows.join('') })
     await whenReady(gateway)
     const amounts = (all: readonly Row[]) =>
@@ -655,21 +654,13 @@ test('prices: a token with other decimals on another chain compares as money', a
       ['three', 'base', '3'],
     ]
     const order = 'sort=price&price_token=USDC'
-    t.deepEqual(amounts(await rowsOf(gateway, order)), expected, mode)
-    t.deepEqual(amounts(await rowsOf(gateway, '')).sort(), expected.toSorted(), mode)
+    t.deepEqual(amounts(await rowsOf(gateway, order)), expected)
+    t.deepEqual(amounts(await rowsOf(gateway, '')).sort(), expected.toSorted())
     const paged = [0, 1, 2, 3, 4].map((offset) => rowsOf(gateway, `${order}&limit=1&offset=${offset}`))
-    t.deepEqual(amounts((await Promise.all(paged)).flat()), expected, mode)
-    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=2`)), ['third', 'one', 'both', 'two'], mode)
-    t.deepEqual(
-      idsOf(await rowsOf(gateway, `${order}&price_max=1.999999999999999999`)),
-      ['third', 'one'],
-      mode,
-    )
-    t.deepEqual(
-      idsOf(await rowsOf(gateway, 'price_token=base:USDC&price_max=2&sort=price')),
-      ['both', 'two'],
-      mode,
-    )
+    t.deepEqual(amounts((await Promise.all(paged)).flat()), expected)
+    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=2`)), ['third', 'one', 'both', 'two'])
+    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=1.999999999999999999`)), ['third', 'one'])
+    t.deepEqual(idsOf(await rowsOf(gateway, 'price_token=base:USDC&price_max=2&sort=price')), ['both', 'two'])
     const { prices } = (await gateway.get('/facets')).json() as { prices: object[] }
     t.deepEqual(prices, [
       {

@@ -36,7 +36,7 @@ test('sources: readers see the state, the operator also breakers, caches and cal
     sources.map(({ registry, mode, state, listings }) => [registry, mode, state, listings]),
     [
       ['local', 'local', 'loaded', 1],
-      ['a', 'snapshot', 'loaded', 3],
+      ['a', undefined, 'loaded', 3],
     ],
   )
   t.true(Array.isArray(sources[0]?.filters))
@@ -63,7 +63,7 @@ test('sources: readers see the state, the operator also breakers, caches and cal
 
 test('sources: a refresh clears the cache of an upstream and requests it at once', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }], { environment })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
   await gateway.get('/listings')
   const pages = (): number => fake.requests.filter(({ path }) => path === '/listings').length
   await gateway.get('/listings?limit=2')
@@ -115,7 +115,7 @@ test('sources: a probe reaches an upstream whose circuit breaker is open', async
   t.is(typeof broken.breaker?.retry_at, 'string')
   t.like(broken.traffic?.total, { requests: 7, errors: 5, lookups: 1, hits: 0 })
   t.is(broken.traffic?.minutes.requests.at(-1), 7)
-  t.like(broken.settings, { kind: 'registry', mode: 'live', api_key: true, timeout_ms: 2500 })
+  t.like(broken.settings, { kind: 'registry', api_key: true, timeout_ms: 2500 })
   t.false(JSON.stringify(broken).includes('upstream-key'))
 })
 
@@ -140,8 +140,8 @@ test('sources: the operator sees in words why an upstream fails, and when its ce
       url,
       settings: `${LIVE}api_key_env = "A_KEY"`,
     })),
-    { name: 'no-tls', url: plain.url.replace('http:', 'https:'), settings: LIVE },
-    { name: 'held', url: fakes.expired.url, settings: 'mode = "snapshot"' },
+    { name: 'no-tls', url: plain.url.replace('http:', 'https:') },
+    { name: 'held', url: fakes.expired.url },
   ]
   const lines: Record<string, unknown>[] = []
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })

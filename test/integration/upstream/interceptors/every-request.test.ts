@@ -67,8 +67,8 @@ test('every request of a gateway passes the same interceptors', async (t) => {
     t,
     [
       { name: 'large', url: first!.url, settings: `${settings}${LIVE}scan_limit = 100` },
-      { name: 'held', url: second!.url, settings: `${settings}mode = "snapshot"` },
-      { name: 'far', url: third!.url, settings: `${settings}mode = "snapshot"\nkind = "gateway"` },
+      { name: 'held', url: second!.url, settings: settings },
+      { name: 'far', url: third!.url, settings: `${settings}kind = "gateway"` },
     ],
     {
       interceptors: [addMarker],

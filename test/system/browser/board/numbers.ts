@@ -29,7 +29,7 @@ const offered = (id: string, gpu_count: number, ...accepted_escrows: object[]) =
 
 test.serial('board: a number is of what its label says', async (t) => {
   const fake = await startFake(t, { items })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
   await whenReady(gateway)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/#listing=day`)
   const sheet = page.getByRole('dialog')
@@ -122,7 +122,7 @@ const MIXED = [
 
 test.serial('board: money is by symbol, GPUs are of all, models have prices of all', async (t) => {
   const fake = await startFake(t, { items: MIXED })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
   await whenReady(gateway)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   const facts = (words: RegExp) => page.locator('.facts-line', { hasText: words }).waitFor()
