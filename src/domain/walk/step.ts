@@ -77,7 +77,8 @@ function accept<Page extends WalkPage>(walk: Walk<Page>, request: PageRequest, p
     firstTotal: walk.firstTotal ?? page.total,
     hasMoved: walk.hasMoved || page.hasMoved,
     furthest: Math.max(walk.furthest, end),
-    fruitless: isNew ? 0 : walk.fruitless,
+    // What is new on a page that is read again is no progress.
+    fruitless: isNew && end > walk.furthest ? 0 : walk.fruitless,
     repeated: isNew ? 0 : walk.repeated,
   }
   const isEnd = isLast(walk, request, page)
