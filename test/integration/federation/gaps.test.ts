@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { freePorts } from '../../helpers/free-port.ts'
-import { LIVE, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
@@ -105,7 +105,7 @@ test('gaps: a missing source is reported exactly while it is missing', async (t)
   const half = await startPatientGateway(
     t,
     [
-      upstreamEntry('late', { url: `http://127.0.0.1:${port}` }, LIVE),
+      upstreamEntry('late', { url: `http://127.0.0.1:${port}` }, ''),
       upstreamEntry('well', await startFake(t), ''),
     ],
     { more: `${pure('eu')}[cache]\nfresh_seconds = 0\n` },
@@ -187,7 +187,7 @@ test('gaps: a 404 that names a missing source is not a 404', async (t) => {
 })
 
 test('gaps: the problem of a failed gateway names its missing sources, too', async (t) => {
-  const gone = await startPatientGateway(t, [upstreamEntry('gone', { url: deadUrl() }, LIVE)], {
+  const gone = await startPatientGateway(t, [upstreamEntry('gone', { url: deadUrl() }, '')], {
     more: pure('eu'),
   })
   const world = await startPatientGateway(

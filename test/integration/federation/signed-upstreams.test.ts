@@ -4,7 +4,6 @@ import test, { type ExecutionContext } from 'ava'
 import type { Overrides } from '../../../src/context/process.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import {
-  LIVE,
   patientToml,
   startFake,
   startPatientGateway,
@@ -247,7 +246,7 @@ test('signed upstream: the keys of a Registry and of the gateway are changed wit
   const file = temporaryFile(t, 'gateway.key', Buffer.alloc(32, 7).toString('base64url'))
   const toml = (...identifiers: string[]): string => {
     const keys = identifiers.map((identifier) => `{ scheme = "ed25519", identifier = "${identifier}" }`)
-    const settings = `${LIVE}protocol = "signed"\nauthority = "registry-a"\nidentities = [${keys.join()}]`
+    const settings = `protocol = "signed"\nauthority = "registry-a"\nidentities = [${keys.join()}]`
     const identity = `[gateway.identity]\nscheme = "ed25519"\nkey_file = "${file}"\n${UNCACHED}`
     return patientToml([{ name: 'market', url: registry.url, settings }], identity)
   }

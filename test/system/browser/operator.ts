@@ -5,7 +5,7 @@ import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../../
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { Follower } from '../../helpers/follower.ts'
-import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { test } from './in-chromium.ts'
@@ -344,7 +344,7 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
       ...Array.from({ length: 11 }, (_, n) => ({
         name: n === 0 ? 'hidden' : `idle-${n}`,
         url: deadUrl(),
-        settings: `${LIVE}visibility = "private"`,
+        settings: 'visibility = "private"',
       })),
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY } },
@@ -352,7 +352,7 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   for (let n = 0; n < 3; n++) await gateway.get('/listings')
   const page = await open(t, gateway.url)
   const sources = page.getByRole('region', { name: 'Sources' })
-  await sources.getByText('2 of 14 OK · 1 down · 11 not contacted yet').waitFor()
+  await sources.getByText('2 of 14 OK · 12 down').waitFor()
   await sources.getByText(/^The best first, with priorities: local 0, /).waitFor()
   t.regex(await sources.getByRole('rowheader').first().innerText(), /^▸ gone/)
   const row = (name: string) => sources.getByRole('row', { name: new RegExp(`^${name} `) })

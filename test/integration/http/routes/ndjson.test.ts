@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../../helpers/far-copies.ts'
-import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
@@ -86,25 +86,6 @@ test('NDJSON: an item of several lines becomes one line, otherwise unchanged', a
   const [line] = text.split('\n')
   t.true(line!.startsWith(odd.replaceAll(/[\r\n]/g, '').slice(0, -1)), line)
   t.is(JSON.parse(line!).x, 'a\nb')
-})
-
-test('NDJSON: the last line reports a source that failed midway', async (t) => {
-  const good = await startFake(t, { items: listingTexts('g', 450) })
-  const bad = await startFake(t, {
-    items: listingTexts('b', 450),
-    script: [{ kind: 'serve' }, { kind: 'status', status: 404 }],
-  })
-  const { get } = await startPatientGateway(t, [
-    { name: 'good', url: good.url, settings: `${LIVE}scan_limit = 100` },
-    { name: 'bad', url: bad.url, settings: `${LIVE}scan_limit = 100` },
-  ])
-  const lines = linesOf((await get('/listings', NDJSON)).text)
-  const { complete, sources } = lines.at(-1)!._meta
-  t.false(complete)
-  t.like(sources?.[1], { registry: 'good', state: 'loaded', returned: 450 })
-  t.like(sources?.[2], { registry: 'bad', state: 'unavailable', reason: 'http_404', returned: 189 })
-  t.is(lines.filter(({ listing_id }) => listing_id?.startsWith('b-')).length, 189)
-  t.is(lines.length, 450 + 189 + 1)
 })
 
 test('NDJSON: problems before the first line are those of a page', async (t) => {
