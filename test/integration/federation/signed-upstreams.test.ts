@@ -2,6 +2,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import type { Overrides } from '../../../src/context/process.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import {
   patientToml,
@@ -40,11 +41,14 @@ type Options = Overrides & {
   more?: readonly UpstreamEntry[]
   /** Pinned of the Registry, whose own key comes first. */
   keys?: (own: string, next: string) => string[]
+  /** Before the gateway starts. */
+  change?: (state: Awaited<ReturnType<typeof startSignedRegistry>>['state']) => void
 }
 
 async function start(t: ExecutionContext, options: Options = {}) {
-  const { more = [], keys: pinned = (own) => [own], ...overrides } = options
+  const { more = [], keys: pinned = (own) => [own], change, ...overrides } = options
   const registry = await startSignedRegistry(t, LISTINGS)
+  change?.(registry.state)
   const keys = pinned(registry.identifier, registry.foreign).map(
     (identifier) => `{ scheme = "ed25519", identifier = "${identifier}" }`,
   )
@@ -95,10 +99,12 @@ const FAULTS: readonly [Fault, reason: string][] = [
 
 for (const [fault, reason] of FAULTS)
   test(`signed upstream: what its key has not signed as this answer is never used: ${fault}`, async (t) => {
-    const { listings, registry, get } = await start(t, { more: [await plainUpstream(t)] })
-    t.deepEqual(idsOf(await listings()), ['of-wallet', 'of key', 'plain'])
-    registry.state.fault = fault
-    const answer = await listings(REYKJAVIK)
+    const change: Options['change'] = (state) => {
+      state.fault = fault
+    }
+    const { listings, get } = await start(t, { more: [await plainUpstream(t)], change })
+    const answer = await listings()
+    t.deepEqual(idsOf(answer), ['plain'])
     t.false(answer.complete)
     t.like(
       answer.sources.find(({ registry: name }) => name === 'market'),
@@ -108,15 +114,20 @@ for (const [fault, reason] of FAULTS)
   })
 
 test('signed upstream: a second pinned key answers while the Registry changes its key', async (t) => {
-  const { listings, registry } = await start(t, { keys: (own, next) => [own, next] })
-  t.true((await listings()).complete)
-  registry.state.fault = 'foreign key'
-  t.deepEqual(idsOf(await listings(REYKJAVIK)), ['of-wallet', 'of key'])
+  const change: Options['change'] = (state) => {
+    state.fault = 'foreign key'
+  }
+  const { listings } = await start(t, { keys: (own, next) => [own, next], change })
+  const answer = await listings(REYKJAVIK)
+  t.true(answer.complete)
+  t.deepEqual(idsOf(answer), ['of-wallet', 'of key'])
 })
 
 test('signed upstream: a row that its Registry cannot serve is stepped over', async (t) => {
-  const { listings, registry } = await start(t)
-  registry.state.poisoned = 'of-wallet'
+  const change: Options['change'] = (state) => {
+    state.poisoned = 'of-wallet'
+  }
+  const { listings } = await start(t, { change })
   const answer = await listings()
   t.deepEqual(idsOf(answer), ['of key'])
   t.true(answer.complete)
@@ -259,8 +270,14 @@ test('signed upstream: the keys of a Registry and of the gateway are changed wit
     return (await send(`${url}/admin/reload`, { method: 'POST', headers })).json()
   }
   const isWhole = async (query: string) => {
+    await eventually('asked again', async () => {
+      const asked = state.callers.length
+      await get(`/listings?${query}`, { 'Cache-Control': 'no-cache' })
+      return state.callers.length > asked
+    })
     const answer = (await get(`/listings?${query}`)).json() as Answer
     t.deepEqual([answer.complete, idsOf(answer)], [true, ['of-wallet', 'of key']], query)
+    t.is(((await get('/sources')).json().sources as { last_error: unknown }[])[1]?.last_error, null, query)
   }
   const caller = (): string => state.callers.at(-1)?.party.identifier ?? ''
   await isWhole('limit=10')

@@ -107,7 +107,7 @@ test('a stream counts each unreadable listing once, whatever was read before', a
   for (const at of [3, 400, 899]) items[at] = listingText({ listing_id: `odd-${at}`, created_at: null })
   const service = await open(t, { items })
   const invalidIn = async (path: string) => (await linesOf(service, path)).at(-1)?._meta
-  t.like(await invalidIn('/listings'), { sources: [{ matched: 899, invalid: 3 }] })
+  t.like(await invalidIn('/listings'), { sources: [{ matched: 897, invalid: 3 }] })
   t.like(await invalidIn('/listings?gpu_model=H100'), { sources: [{ matched: 897, invalid: 3 }] })
   t.like(await invalidIn('/listings'), { sources: [{ matched: 897, invalid: 3 }] })
 })
