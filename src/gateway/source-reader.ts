@@ -169,7 +169,7 @@ export class SourceReader {
     this.#deciders.learn(listings, this.rank)
     this.isEnded = !hasMore || last === undefined || !this.#mayShowMore(all, last)
     if (this.#info === null) this.#countHidden(all)
-    this.#info = this.#info === null ? info : joinInfo(this.#info, info)
+    this.#info = this.#info === null ? info : joinInfo(this.#info, info, this.isInMemory)
   }
 
   /** Whether one of those behind `last` may be shown. Without `all`, they are not known. */
@@ -229,7 +229,7 @@ function firstOf(start: Position | null): Position | null {
 }
 
 /** Keeps the total of `before`, and the worse of both for the rest. */
-function joinInfo(before: ReadingInfo, more: ReadingInfo): ReadingInfo {
+function joinInfo(before: ReadingInfo, more: ReadingInfo, isInMemory: boolean): ReadingInfo {
   const worse = more.stale || before.cache?.outcome === 'hit' ? more : before
   const { isCurrent: isBeforeCurrent } = before
   const { isCurrent: isMoreCurrent } = more
@@ -239,7 +239,8 @@ function joinInfo(before: ReadingInfo, more: ReadingInfo): ReadingInfo {
     stale: before.stale || more.stale,
     reason: worse.reason,
     cache: worse.cache,
-    invalid: (before.invalid ?? 0) + (more.invalid ?? 0) || undefined,
+    // What is in memory is counted as a whole with every part.
+    invalid: isInMemory ? more.invalid : (before.invalid ?? 0) + (more.invalid ?? 0) || undefined,
     missing: joinMissing(before.missing, more.missing),
     isCurrent: isBeforeCurrent && isMoreCurrent && ((now) => isBeforeCurrent(now) && isMoreCurrent(now)),
   }
