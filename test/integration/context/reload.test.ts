@@ -128,21 +128,6 @@ test('reload: a cursor stays valid for an unchanged query, else it is refused', 
   t.is((await get(`/listings?limit=10&cursor=${second.next_cursor}`)).status, 400)
 })
 
-test('reload: a smaller cache keeps what it has room for, also of a failing upstream', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('one', 5) })
-  const clock = manualClock()
-  const file = (bytes: number) =>
-    patientToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)
-  const { get, reload } = await startRegistry(t, { toml: file(1_000_000), clock })
-  await get('/listings')
-  fake.script = [{ kind: 'status', status: 404 }]
-  clock.advance(120_000)
-  await reload(file(500_000))
-  const { sources, items } = (await get('/listings')).json() as Answer
-  t.is(items.length, 5)
-  t.is(sources[1]?.state, 'stale')
-})
-
 test('reload: reloads run one after the other, signals meanwhile cause one more', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const { context, get } = await startRegistry(t, { toml: patientToml([{ name: 'one', url: fake.url }]) })

