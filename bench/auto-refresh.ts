@@ -17,15 +17,14 @@ const MEGABYTE = 1e6
 
 export const autoRefresh: Bench = {
   name: 'auto-refresh',
-  what: `what a gateway in mode auto sends to and receives from ${UPSTREAMS} upstreams × ${LISTINGS.toLocaleString('en')} listings without compression, with ${CHANGES_A_SECOND} change a second in all; an hour is scaled up from ${SECONDS.quiet} s without readers and ${SECONDS.read} s with a query a second`,
+  what: `what a gateway sends to and receives from ${UPSTREAMS} upstreams × ${LISTINGS.toLocaleString('en')} listings without compression, with ${CHANGES_A_SECOND} change a second in all; an hour is scaled up from ${SECONDS.quiet} s without readers and ${SECONDS.read} s with a query a second`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
     const upstreams = await startChild([script, ...[UPSTREAMS, LISTINGS, 0, 0, CHANGES_A_SECOND].map(String)])
     const bases = Array.from({ length: UPSTREAMS }, (_, n) => `${upstreams.url}/registry-${n}`)
     // Snapshots are saved beside the store.
-    const start = () =>
-      startBenchGateway(folder, bases, { mode: 'auto', storeUrl: `sqlite:${join(folder, 'store.db')}` })
+    const start = () => startBenchGateway(folder, bases, { storeUrl: `sqlite:${join(folder, 'store.db')}` })
     let gateway = await start()
     try {
       await whenHeld(gateway.url)

@@ -1,12 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { autoRefresh } from './auto-refresh.ts'
 import { changes } from './changes.ts'
-import { churn } from './churn.ts'
 import { cli } from './cli.ts'
 import { cold } from './cold.ts'
-import { deep } from './deep.ts'
-import { gatewayCold } from './gateway-cold.ts'
-import { gatewayDead } from './gateway-dead.ts'
 import { gatewayHot } from './gateway-hot.ts'
 import { held } from './held.ts'
 import { index } from './index.ts'
@@ -33,15 +29,11 @@ const BENCHES: readonly Bench[] = [
   mixed,
   gatewayHot,
   cold,
-  gatewayCold,
-  gatewayDead,
   snapshot,
   held,
   autoRefresh,
   stream,
-  deep,
   changes,
-  churn,
   cli,
   pages,
 ]

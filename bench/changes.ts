@@ -40,7 +40,7 @@ export const changes: Bench = {
     await fillStore(store, LISTINGS)
     const environment = { STORE_URL: store, ENTREPOT_CONFIG: config, METRICS_PUBLIC: 'true' }
     const registry = await startEntrepot(environment)
-    const gateway = await startBenchGateway(folder, [registry.url], { mode: 'auto' })
+    const gateway = await startBenchGateway(folder, [registry.url])
     try {
       await whenHeld(gateway.url)
       const publisher = openPublisher(registry)

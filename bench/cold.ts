@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import { type Child, startChild } from './children.ts'
-import { type BenchMode, startBenchGateway, whenHeld } from './start-gateway.ts'
+import { startBenchGateway, whenHeld } from './start-gateway.ts'
 import type { Bench, TableRow } from './table.ts'
 
 const LISTINGS = 200
@@ -14,39 +14,34 @@ const ROUND_MS = 2000
 
 export const cold: Bench = {
   name: 'cold',
-  what: `distinct queries per second, no answer cached, ${CONNECTIONS} connections, pages of 50 of upstreams × ${LISTINGS} listings: the gateway with every check, in memory (auto) and live, against bench/naive-aggregator.ts, alternating`,
-  run: async () => [
-    ...(await measure(20, { auto: '5.0', live: '0.5' })),
-    ...(await measure(1, { auto: '1.5', live: '0.5' })),
-  ],
+  what: `distinct queries per second, no answer cached, ${CONNECTIONS} connections, pages of 50 of upstreams × ${LISTINGS} listings: the gateway with every check against bench/naive-aggregator.ts, alternating`,
+  run: async () => [await measure(20, '5.0'), await measure(1, '1.5')],
 }
 
-async function measure(count: number, budgets: Record<BenchMode, string>): Promise<TableRow[]> {
+async function measure(count: number, budget: string): Promise<TableRow> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const upstreams = await startChild([script('scripted-registries.ts'), ...[count, LISTINGS].map(String)])
   const bases = Array.from({ length: count }, (_, n) => `${upstreams.url}/registry-${n}`)
   const servers = {
     naive: await startChild([script('naive-aggregator.ts'), ...bases]),
-    auto: await startBenchGateway(folder, bases, { mode: 'auto' }),
-    live: await startBenchGateway(folder, bases, { mode: 'live' }),
+    gateway: await startBenchGateway(folder, bases),
   }
   try {
-    await whenHeld(servers.auto.url)
-    const rates = { naive: [] as number[], auto: [] as number[], live: [] as number[] }
+    await whenHeld(servers.gateway.url)
+    const rates = { naive: [] as number[], gateway: [] as number[] }
     for (const server of Object.values(servers)) await queriesPerSecond(server)
     for (let round = 0; round < ROUNDS; round++)
-      for (const name of ['naive', 'auto', 'live'] as const)
+      for (const name of ['naive', 'gateway'] as const)
         rates[name].push(await queriesPerSecond(servers[name]))
-    return (['auto', 'live'] as const).map((mode) => ({
+    return {
       upstreams: count,
-      mode,
-      'gateway, queries/s': median(rates[mode]),
+      'gateway, queries/s': median(rates.gateway),
       'naive, queries/s': median(rates.naive),
-      ratio: median(rates[mode]) / median(rates.naive),
-      budget: budgets[mode],
-    }))
+      ratio: median(rates.gateway) / median(rates.naive),
+      budget,
+    }
   } finally {
-    for (const server of [servers.auto, servers.live, servers.naive, upstreams]) await server.close()
+    for (const server of [servers.gateway, servers.naive, upstreams]) await server.close()
     await rm(folder, { recursive: true })
   }
 }

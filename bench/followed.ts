@@ -44,7 +44,7 @@ async function requestsAnHour(
 ): Promise<number> {
   const counters = await Promise.all(entrepots.map(({ url }) => startCounter(url, isFollowed)))
   const bases = counters.map(({ url }) => url)
-  const gateway = await startBenchGateway(folder, bases, { mode: 'auto' })
+  const gateway = await startBenchGateway(folder, bases)
   try {
     await whenHeld(gateway.url)
     const made = (): number => counters.reduce((sum, { requests }) => sum + requests, 0)

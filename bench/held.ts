@@ -18,7 +18,7 @@ const PERIODS = 'refresh_seconds = 3600\nfull_refresh_seconds = 3600'
 
 export const held: Bench = {
   name: 'held',
-  what: `memory of ${UPSTREAMS} upstreams × ${LISTINGS.toLocaleString('en')} listings in mode auto, after the first pull and further whole ones with changes: growth of heap and external memory (with array buffers), against the bytes of the listings`,
+  what: `memory of ${UPSTREAMS} upstreams × ${LISTINGS.toLocaleString('en')} listings, after the first pull and further whole ones with changes: growth of heap and external memory (with array buffers), against the bytes of the listings`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     const script = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url))

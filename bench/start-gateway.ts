@@ -3,9 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Child, startEntrepot } from './children.ts'
 
-export type BenchMode = 'auto' | 'live'
-
-type BenchGatewayOptions = { mode: BenchMode; storeUrl?: string; settings?: string }
+type BenchGatewayOptions = { storeUrl?: string; settings?: string }
 
 /**
  * A pure gateway over upstreams at these URLs; its configuration is written to `folder`. `settings`: further lines of each
@@ -14,10 +12,10 @@ type BenchGatewayOptions = { mode: BenchMode; storeUrl?: string; settings?: stri
 export async function startBenchGateway(
   folder: string,
   bases: readonly string[],
-  { mode, storeUrl = 'sqlite::memory:', settings = '' }: BenchGatewayOptions,
+  { storeUrl = 'sqlite::memory:', settings = '' }: BenchGatewayOptions = {},
 ): Promise<Child> {
-  const config = join(folder, `gateway-${mode}.toml`)
-  await writeFile(config, benchGatewayToml(bases, `mode = "${mode}"\n${settings}`))
+  const config = join(folder, 'gateway.toml')
+  await writeFile(config, benchGatewayToml(bases, settings))
   return startEntrepot({ STORE_URL: storeUrl, ENTREPOT_CONFIG: config })
 }
 
@@ -30,7 +28,7 @@ export function benchGatewayToml(bases: readonly string[], settings: string): st
   return tables.join('\n')
 }
 
-export type SourceState = { registry: string; mode: string; state: string; age_seconds: number | null }
+export type SourceState = { registry: string; mode?: string; state: string; age_seconds: number | null }
 
 export async function upstreamStates(
   gateway: string,
@@ -44,6 +42,6 @@ export async function upstreamStates(
 
 /** Resolves when every upstream answers from memory. */
 export async function whenHeld(gateway: string, headers: Record<string, string> = {}): Promise<void> {
-  const isHeld = ({ mode, state }: SourceState): boolean => mode === 'snapshot' && state === 'loaded'
+  const isHeld = ({ state }: SourceState): boolean => state === 'loaded'
   while (!(await upstreamStates(gateway, headers)).every(isHeld)) await delay(200)
 }

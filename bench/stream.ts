@@ -25,7 +25,7 @@ export const stream: Bench = {
     const config = join(folder, 'gateway.toml')
     await writeFile(
       config,
-      `[cache]\nmax_bytes = ${MAX_BYTES}\n[[upstreams]]\nname = "other"\nurl = "${other.url}"\nmode = "snapshot"\nmax_listings = ${LISTINGS}\nrefresh_seconds = 3600\nallow_private_addresses = true\n`,
+      `[cache]\nmax_bytes = ${MAX_BYTES}\n[[upstreams]]\nname = "other"\nurl = "${other.url}"\nmax_listings = ${LISTINGS}\nrefresh_seconds = 3600\nallow_private_addresses = true\n`,
     )
     const gateway = await startEntrepot({ STORE_URL: stores[1], ENTREPOT_CONFIG: config })
     try {

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
@@ -27,11 +28,12 @@ const MAX_UPSTREAMS = 100
 /** The tables of the file, with members in camel case. */
 export type GatewayFile = Omit<
   InCamelCase<Document>,
-  'curation' | 'gateway' | 'keys' | 'tokens' | 'upstreams' | 'views' | 'vocabulary'
+  'cache' | 'curation' | 'gateway' | 'keys' | 'tokens' | 'upstreams' | 'views' | 'vocabulary'
 > & {
   gateway: Omit<InCamelCase<Document['gateway']>, 'identity'>
   /** `null`: no upstream speaks the signed line. */
   identity: GatewayIdentity | null
+  cache: { freshSeconds: number; maxBytes: number }
   /** Of the file, or else of `config/tokens.toml`. */
   tokens: TokenTable
   /** What models and places mean, with the operator's rows. */
@@ -72,10 +74,12 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
     problems.push({ path: path ? `${place}: ${path}` : place, message })
   }
   const inCamel = { ...inCamelCase(tables), gateway: inCamelCase(gateway) }
+  const { freshSeconds, maxBytes = defaultCacheBytes() } = inCamel.cache
   const placeOf = (path: string): string => `${file}:${lineOf(text, path) ?? 1}: ${path}`
   return {
     ...inCamel,
     identity,
+    cache: { freshSeconds, maxBytes },
     tokens: table,
     vocabulary,
     keys: { trustSeconds: keys.trust_seconds, declared },
@@ -83,6 +87,14 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
     curation: curationOptions(curation, placeOf),
     upstreams: opened,
   }
+}
+
+/** Share of the memory that the process may use. A pull has the next listings beside those that are held. */
+const CACHE_SHARE = 0.4
+
+function defaultCacheBytes(): number {
+  const limit = process.constrainedMemory()
+  return Math.floor(CACHE_SHARE * Math.min(totalmem(), limit > 0 ? limit : Number.POSITIVE_INFINITY))
 }
 
 const token = z.strictObject({
@@ -123,9 +135,7 @@ const gatewayFile = z.strictObject({
   keys: table({ trust_seconds: count(300, 60), file: text.optional() }),
   cache: table({
     fresh_seconds: count(15),
-    stale_while_revalidate_seconds: count(60),
-    stale_if_error_seconds: count(900),
-    max_bytes: count(536_870_912),
+    max_bytes: count(1).removeDefault().optional(),
   }),
   limits: table({
     anonymous_per_minute: count(0),
@@ -219,12 +229,27 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 }
 
 function unknownSetting(key: string, path: readonly PropertyKey[]): string {
+  const retired = RETIRED.get(dotted([...path.filter((part) => typeof part === 'string'), key]))
+  if (retired !== undefined) return `is not a setting any more: ${retired}`
   if (key === 'api_key') return 'unknown setting: the file holds no keys; use api_key_env or api_key_file'
   const suggestion = suggestName(key, settingsAt(path))
   return suggestion === ''
     ? 'unknown setting; remove it, or correct its name'
     : `unknown setting${suggestion}`
 }
+
+const HELD = 'every upstream is held in memory'
+
+/** Settings of earlier versions, and what replaces them. */
+const RETIRED: ReadonlyMap<string, string> = new Map([
+  ['upstreams.mode', `${HELD}; remove it, and narrow a large upstream with [[curation.rules]] only`],
+  ['upstreams.scan_limit', `${HELD}, where each filter is applied; remove it`],
+  ['cache.stale_while_revalidate_seconds', `${HELD}; remove it`],
+  [
+    'cache.stale_if_error_seconds',
+    `${HELD}; remove it, and set max_age_seconds of an upstream for the age at which it is stale`,
+  ],
+])
 
 function settingsAt([section]: readonly PropertyKey[]): string[] {
   if (section === 'upstreams') return Object.keys(upstreamEntry.shape)

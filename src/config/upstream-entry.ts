@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
+import { UPSTREAM_KINDS, type UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
 import { inCamelCase } from './camel-case.ts'
 import { PIN_SETTINGS, readPin } from './identity.ts'
@@ -39,7 +39,6 @@ export const upstreamEntry = z.strictObject({
   url: baseUrl,
   kind: z.enum(UPSTREAM_KINDS).default('registry'),
   visibility: z.enum(['public', 'private']).default('public'),
-  mode: z.enum(UPSTREAM_MODES).default('auto'),
   api_key_env: text.optional(),
   api_key_file: text.optional(),
   ...PIN_SETTINGS,
@@ -55,7 +54,6 @@ export const upstreamEntry = z.strictObject({
     .min(1)
     .max(2 ** 40)
     .optional(),
-  scan_limit: count(2000),
   max_listings: count(1, 1).removeDefault().optional(),
   allow_private_addresses: z.boolean().default(false),
 })

@@ -1,12 +1,10 @@
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
-import { LruCache } from '../cache/lru.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { SnapshotStorage } from '../domain/source/saved-snapshot.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
-import type { Run } from '../upstream/reading/run.ts'
-import { cacheGroup } from '../upstream/reading/run-cache.ts'
 import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
 
@@ -22,7 +20,7 @@ type UpstreamCaches = {
 
 type CacheConfig = Pick<Config, 'cache' | 'upstreams'>
 
-type CachedParts = Pick<UpstreamParts, 'state' | 'runs' | 'sharedBreaker'> & {
+type CachedParts = Pick<UpstreamParts, 'state' | 'sharedBreaker'> & {
   snapshots: Omit<UpstreamParts['snapshots'], 'filters'>
 }
 
@@ -38,16 +36,11 @@ const PREFIX = 'entrepot:'
 
 export async function openUpstreamCaches(options: CachesOptions): Promise<UpstreamCaches> {
   const { redisUrl, snapshotFolder, clock } = options
-  const runs = new LruCache<Run>({
-    maxBytes: 0,
-    sizeOf: ({ retainedBytes }) => retainedBytes,
-    now: clock.monotonic,
-  })
-  const budget = new MemoryBudget(runs)
+  const budget = new MemoryBudget()
   const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
   const states = new Map<string, UpstreamState>()
-  /** One limit for the process: a pull has the next snapshot in memory beside the current one. */
-  const inTurn = pLimit(MAX_PULLS)
+  const firstPulls = pLimit(MAX_FIRST_PULLS)
+  const pulls = pLimit(MAX_PULLS)
 
   const storageOf = (upstream: UpstreamOptions): SnapshotStorage | null =>
     snapshotFolder === null
@@ -62,13 +55,12 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
       states.set(key, state)
       return {
         state,
-        runs,
         sharedBreaker: redis?.breakerOf(cacheGroup(upstream)) ?? null,
         snapshots: {
           storage: storageOf(upstream),
           shared: redis?.pullsOf(cacheGroup(upstream)) ?? null,
           maxBytes: () => budget.maxSnapshotBytes(state, upstream),
-          inTurn,
+          inTurn: (work, isFirst) => (isFirst ? firstPulls : pulls)(work),
           onResize: (bytes) => {
             if (states.get(key) === state) budget.setSnapshotBytes(state, bytes, upstream)
           },
@@ -82,16 +74,19 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
         states.delete(key)
         budget.dropSnapshot(state)
       }
-      runs.retain(new Set(config.upstreams.map(cacheGroup)))
       budget.setTo(config)
     },
     close: () => redis?.close(),
   }
 }
 
-/** A live upstream has no use for a snapshot. */
-const keyOf = (upstream: UpstreamOptions): string =>
-  [upstream.name, cacheGroup(upstream), upstream.mode].join(' ')
+/** Listings that one credential is shown, or one key has signed, must not be served to another, or after their address was forbidden. */
+export function cacheGroup({ url, kind, key, pin, allowPrivateAddresses }: UpstreamOptions): string {
+  const identity = [url, kind, key ?? '', allowPrivateAddresses, ...(pin === null ? [] : [pin])]
+  return hash('sha256', JSON.stringify(identity), 'base64url')
+}
+
+const keyOf = (upstream: UpstreamOptions): string => `${upstream.name} ${cacheGroup(upstream)}`
 
 async function openRedis(url: string, budget: MemoryBudget, { now, monotonic }: Clock) {
   const [{ redisBreakerState }, { redisPulls }, connection] = await Promise.all([
@@ -122,67 +117,47 @@ async function openRedis(url: string, budget: MemoryBudget, { now, monotonic }: 
   }
 }
 
-/** Whole pulls at once. */
+/** First pulls at once, of which nothing is held yet. */
+const MAX_FIRST_PULLS = 8
+/** Later ones, which have the next listings in memory beside those that are held. */
 const MAX_PULLS = 2
-/** Least share of `cache.max_bytes` for the runs, whatever the snapshots take. */
-const MIN_RUNS_SHARE = 0.25
-/** Most of `cache.max_bytes` for one snapshot. */
-const MAX_SNAPSHOT_SHARE = 0.25
-/** Resizes the cache when the snapshots' memory has changed by this share. */
-const RESIZE_STEP = 0.05
+/** Most of `cache.max_bytes` for one upstream: a pull takes as much again. */
+const MAX_SHARE = 0.5
 
 type Priority = Pick<UpstreamOptions, 'priority'>
 
-/** Divides `cache.max_bytes` between the snapshots, those of better sources first, and the cache of runs. */
+/** Divides `cache.max_bytes` between the upstreams, the better ones first. */
 class MemoryBudget {
-  readonly #runs: LruCache<Run>
-  readonly #snapshots = new Map<UpstreamState, Priority & { bytes: number }>()
+  readonly #held = new Map<UpstreamState, Priority & { bytes: number }>()
   #maxBytes = 0
-  #reserved = 0
   /** Of one upstream, in Redis. */
   maxSharedBytes = 0
-
-  constructor(runs: LruCache<Run>) {
-    this.#runs = runs
-  }
 
   setTo(config: CacheConfig): void {
     this.#maxBytes = config.cache.maxBytes
     this.maxSharedBytes = sharedBytes(config)
-    this.#resize(true)
   }
 
   raiseTo(config: CacheConfig): void {
     this.maxSharedBytes = Math.max(this.maxSharedBytes, sharedBytes(config))
-    if (config.cache.maxBytes <= this.#maxBytes) return
-    this.#maxBytes = config.cache.maxBytes
-    this.#resize(true)
+    this.#maxBytes = Math.max(this.#maxBytes, config.cache.maxBytes)
   }
 
   /** The memory that sources of its priority and better ones leave. Worse sources get less at their next pull. */
   maxSnapshotBytes(upstream: UpstreamState, { priority }: Priority): number {
-    let left = this.#maxBytes * (1 - MIN_RUNS_SHARE)
-    for (const [other, held] of this.#snapshots)
+    let left = this.#maxBytes
+    for (const [other, held] of this.#held)
       if (other !== upstream && held.priority <= priority) left -= held.bytes
-    return Math.max(0, Math.floor(Math.min(left, this.#maxBytes * MAX_SNAPSHOT_SHARE)))
+    return Math.max(0, Math.floor(Math.min(left, this.#maxBytes * MAX_SHARE)))
   }
 
   setSnapshotBytes(upstream: UpstreamState, bytes: number, { priority }: Priority): void {
-    if (bytes === 0) this.#snapshots.delete(upstream)
-    else this.#snapshots.set(upstream, { priority, bytes })
-    this.#resize(false)
+    if (bytes === 0) this.#held.delete(upstream)
+    else this.#held.set(upstream, { priority, bytes })
   }
 
   dropSnapshot(upstream: UpstreamState): void {
-    this.#snapshots.delete(upstream)
-    this.#resize(false)
-  }
-
-  #resize(isForced: boolean): void {
-    const total = this.#snapshots.values().reduce((sum, { bytes }) => sum + bytes, 0)
-    if (!isForced && Math.abs(total - this.#reserved) < this.#maxBytes * RESIZE_STEP) return
-    this.#reserved = total
-    this.#runs.resize(Math.max(this.#maxBytes * MIN_RUNS_SHARE, this.#maxBytes - total))
+    this.#held.delete(upstream)
   }
 }
 

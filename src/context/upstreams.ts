@@ -48,7 +48,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
       gatewayId,
       schema,
       budgetMs,
-      policy: config.cache,
+      freshSeconds: config.cache.freshSeconds,
       ...cached,
       snapshots: { ...snapshots, filters },
       log,

@@ -59,7 +59,6 @@ function mergeSource(copies: readonly Copy[], now: number): FleetJson['sources']
     ...worst,
     filters: all.find(({ filters }) => filters !== null)?.filters ?? null,
     ...(breaker && { breaker }),
-    ...(worst.cache && { cache: sumOf(all, ({ cache }) => cache) }),
     ...(worst.items && { items: sumOf(all, ({ items }) => items) }),
     ...(worst.calls && {
       calls: {

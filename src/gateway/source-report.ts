@@ -103,11 +103,10 @@ export function reportStatus({
   lastError,
   ...rest
 }: SourceStatus): SourceStatusJson {
-  const { schemaId, filters, listings, missing, liveReason, part } = rest
+  const { schemaId, filters, listings, missing, part } = rest
   return {
     registry: name,
     mode,
-    live_reason: liveReason,
     visibility,
     state,
     age_seconds: ageSeconds === null ? null : Math.floor(ageSeconds),

@@ -1,5 +1,11 @@
 import { isAfter } from '../domain/source/position.ts'
-import { FULL_RANGE, type Item, type Range, type Reading } from '../domain/source/reading.ts'
+import {
+  FULL_RANGE,
+  type Item,
+  type Range,
+  type Reading,
+  type ReadingInfo,
+} from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { inTurns } from '../domain/turns.ts'
@@ -9,20 +15,24 @@ import { unsentFilters } from '../filter-spec/parameters.ts'
 import type { PageItem } from './page/listing-page.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
 import { firstAfter, type Run } from './reading/run.ts'
-import type { RunCache, ServedRun } from './reading/run-cache.ts'
 import type { UpstreamQuery } from './upstream-query.ts'
 
 type LiveSourceOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'scanLimit'>
-  runs: Pick<RunCache, 'read'>
+  upstream: Limited
+  runs: { read: (query: UpstreamQuery, range: Range, signal: AbortSignal) => Promise<ServedRun> }
   publishers: PublisherDirectory
 }
+
+type ServedRun = Pick<ReadingInfo, 'stale' | 'reason' | 'cache' | 'isCurrent'> & { run: Run }
+
+/** `scanLimit`: most listings read to apply a filter that the upstream lacks. */
+type Limited = Pick<UpstreamOptions, 'name'> & { scanLimit: number }
 
 /** A `Source` of an upstream behind the pushdown of filters. */
 export type UpstreamSource = (query: UpstreamQuery, range: Range, signal: AbortSignal) => Promise<Reading>
 
 /** For runs that are read whole. @throws SourceError `scan_limit` */
-export function refuseLongScan({ name, scanLimit }: Pick<UpstreamOptions, 'name' | 'scanLimit'>) {
+export function refuseLongScan({ name, scanLimit }: Limited) {
   return ({ expected }: Pick<Run, 'expected'>): void => {
     if (expected <= scanLimit) return
     throw new SourceError('scan_limit', `${name}: has more than ${scanLimit} listings, too many to read all`)

@@ -29,14 +29,10 @@ export const sourceReportSchema = z
 export const sourceStatusSchema = z
   .looseObject({
     registry: z.string(),
-    mode: z.enum(['local', 'live', 'snapshot']).describe('How it is read now; snapshot: from memory'),
-    live_reason: z
-      .enum(['mode', 'not_yet_loaded', 'too_many_listings', 'too_large'])
-      .optional()
-      .describe('Why it is read live'),
+    mode: z.literal('local').optional().describe("The gateway's own Registry"),
     visibility: z.enum(['public', 'private']),
     state: z.enum(SOURCE_STATES),
-    age_seconds: z.int().nullable().describe('Since it last answered'),
+    age_seconds: z.int().nullable().describe('Of what is held'),
     last_error: z.object({ reason: z.string(), at: wireInstant }).nullable(),
     schema_id: z.string().nullable(),
     filters: z.array(z.string()).nullable(),
@@ -80,7 +76,7 @@ export const sourceDetailsSchema = sourceStatusSchema
           .describe('After a rejected key or Retry-After: no calls until then'),
       })
       .optional(),
-    cache: z.object({ fresh: z.int(), stale: z.int(), miss: z.int(), bytes: z.int() }).optional(),
+    bytes: z.int().optional().describe('Memory of its listings'),
     calls: z
       .object({
         made: z.int(),

@@ -12,9 +12,6 @@ import {
 /** An upstream of a gateway under test. `settings`: further lines of its `[[upstreams]]` table. */
 export type UpstreamEntry = { name: string; url: string; settings?: string; allowPrivateAddresses?: boolean }
 
-/** Of an upstream that is read for each question, and not held in memory. */
-export const LIVE = 'mode = "live"\n'
-
 /** The gateway file over these upstreams. */
 export const gatewayToml = (upstreams: readonly UpstreamEntry[], more = ''): string =>
   [
@@ -58,7 +55,7 @@ export async function startFake(t: ExecutionContext, options: FakeOptions = {}):
   return fake
 }
 
-/** A gateway over `large`, which cannot be read whole and answers no lookup, and `small`, whose one listing it may have. */
+/** A gateway over `large`, which is held in part and answers no lookup, and `small`, whose one listing it may have. */
 export async function startUnchecked(
   t: ExecutionContext,
   members: Record<string, unknown> = {},
@@ -75,7 +72,7 @@ export async function startUnchecked(
     publishers: [[1, `0x${'a'.repeat(40)}`]],
   })
   return startGateway(t, [
-    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 100` },
+    { name: 'large', url: large.url, settings: 'max_listings = 100' },
     { name: 'small', url: small.url },
   ])
 }

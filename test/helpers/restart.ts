@@ -8,7 +8,7 @@ import { askBriefly } from './gateway.ts'
 export async function remainsToTheByte(t: ExecutionContext, storeUrl: string): Promise<void> {
   const fake = await startFakeRegistry({ items: listingTexts('a', 120), port: await freePort() })
   const name = `upstream-${randomBytes(6).toString('hex')}`
-  const upstream = { name, url: fake.url, settings: 'mode = "snapshot"' }
+  const upstream = { name, url: fake.url }
   const ask = async () =>
     (await askBriefly(upstream, `/listings?sources=${name}&limit=200`, { STORE_URL: storeUrl })).json()
   const before = await ask()

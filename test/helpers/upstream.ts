@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { ExecutionContext } from 'ava'
-import { LruCache } from '../../src/cache/lru.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import type { Range, Reading } from '../../src/domain/source/reading.ts'
 import { SourceError } from '../../src/domain/source/source-error.ts'
@@ -9,7 +8,6 @@ import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
 import type { Filter } from '../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { createAgent } from '../../src/upstream/http/agent.ts'
-import type { Run } from '../../src/upstream/reading/run.ts'
 import {
   createUpstream,
   type Upstream,
@@ -20,11 +18,8 @@ import { PLAIN_QUERY, type UpstreamQuery } from '../../src/upstream/upstream-que
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
-export const POLICY = { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 }
-/** Milliseconds after which a Reading is not fresh, is not served during revalidation, is deleted. */
+/** Milliseconds after which what is held is not fresh. */
 export const PAST_FRESH = 15_000
-export const PAST_REVALIDATE = 75_000
-export const PAST_DELETE = 915_000
 
 /** An upstream over a scripted Registry, with the test's clock and without jitter. */
 export type TestUpstream = Upstream & {
@@ -71,8 +66,7 @@ export async function openUpstream(
     schema: null,
     // Too short for a retry, whose delay would wait for the test's clock.
     budgetMs: 0,
-    runs: runCache(clock),
-    policy: POLICY,
+    freshSeconds: 15,
     sharedBreaker: null,
     log: { info: addLine('info'), warn: addLine('warn') },
     clock,
@@ -103,10 +97,6 @@ export async function openUpstream(
   return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
 }
 
-export function runCache(clock: Pick<ManualClock, 'monotonic'>, maxBytes = 2 ** 26): LruCache<Run> {
-  return new LruCache({ maxBytes, sizeOf: ({ retainedBytes }) => retainedBytes, now: clock.monotonic })
-}
-
 export function upstreamOptions(
   options: Partial<UpstreamOptions> & Pick<UpstreamOptions, 'url'>,
 ): UpstreamOptions {
@@ -114,7 +104,6 @@ export function upstreamOptions(
     name: 'elsewhere',
     kind: 'registry',
     visibility: 'public',
-    mode: 'live',
     key: null,
     priority: 1,
     timeoutMs: 20_000,
@@ -125,7 +114,6 @@ export function upstreamOptions(
     followedRefreshSeconds: 600,
     maxAgeSeconds: null,
     pin: null,
-    scanLimit: 2000,
     maxListings: 20_000,
     allowPrivateAddresses: true,
     ...options,

@@ -13,7 +13,6 @@ import { readFilterSpec } from '../../filter-spec/load.ts'
 import { specWarnings } from '../../filter-spec/parameters.ts'
 import { standingFilter } from '../../gateway/standing-filter.ts'
 import { type JsonValue, listAt, textAt } from '../../json/value.ts'
-import { describeMode } from '../../wire/describe-mode.ts'
 import { type ReloadResultJson, reloadResultSchema } from '../../wire/fleet.ts'
 import { type CommandContext, type CommandDefinition, JSON_OPTION, type StoreCheck } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -279,8 +278,7 @@ function unknownShare<Read extends { item: JsonValue }>(
 }
 
 /** How the upstream will be read, as expected before its first pull. */
-function describeHolding({ mode, maxListings }: Config['upstreams'][number], listings: number): string {
-  if (mode === 'live') return describeMode({ mode, live_reason: 'mode' })
+function describeHolding({ maxListings }: Config['upstreams'][number], listings: number): string {
   const isWhole = maxListings === null || listings <= maxListings
-  return isWhole ? describeMode({ mode: 'snapshot' }) : `in memory, the newest ${maxListings}`
+  return isWhole ? 'in memory' : `in memory, the newest ${maxListings}`
 }

@@ -1,7 +1,6 @@
 import { isRefusal } from '../../domain/source/reasons.ts'
 import { formatAge } from '../../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
-import { describeMode } from '../../wire/describe-mode.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type ColumnOf, tableText } from '../output/table.ts'
@@ -41,7 +40,6 @@ type SourceRow = { at: string; source: JsonObject }
 const COLUMNS: readonly ColumnOf<SourceRow>[] = [
   { title: 'AT', keepsEnd: true, cell: ({ at }) => at },
   { title: 'SOURCE', cell: nameOf },
-  { title: 'MODE', cell: modeOf },
   { title: 'STATE', cell: ({ source }) => textAt(source, 'state') },
   { title: 'AGE', align: 'right', cell: ageOf },
   { title: 'LAST ERROR', cell: ({ source }) => textAt(source, 'reason') ?? textAt(source, 'last_error') },
@@ -56,11 +54,6 @@ const rowsOf = ({ registry: at, sources }: Exclude<Inspection, InspectionFailure
 function nameOf({ at, source }: SourceRow): string | null {
   const name = textAt(source, 'registry') ?? textAt(source, 'name')
   return name === at ? null : name
-}
-
-function modeOf({ source }: SourceRow): string | null {
-  const mode = textAt(source, 'mode')
-  return mode && describeMode({ mode, live_reason: textAt(source, 'live_reason') ?? undefined })
 }
 
 function ageOf({ source: { age_seconds: age } }: SourceRow): string | null {

@@ -2,19 +2,15 @@ import type { Minute } from '../minutes.ts'
 import type { Breaker } from './breaker.ts'
 import type { Failure } from './failure.ts'
 import type { MissingSource } from './missing-source.ts'
-import type { SourceMode, SourcePart, Visibility } from './reading.ts'
+import type { SourcePart, Visibility } from './reading.ts'
 import type { SourceReason } from './reasons.ts'
 import type { UpstreamOptions } from './upstream.ts'
-
-/** Why an upstream is read live. */
-export type LiveReason = 'mode' | 'not_yet_loaded' | 'too_many_listings' | 'too_large'
 
 /** An entry of `GET /sources`. */
 export type SourceStatus = {
   name: string
-  mode: SourceMode
-  /** Absent where its mode is not `live`. */
-  liveReason?: LiveReason | undefined
+  /** Of the gateway's own Registry. */
+  mode?: 'local'
   visibility: Visibility
   state: 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | SourcePart['state']
   part?: SourcePart | undefined
@@ -24,7 +20,7 @@ export type SourceStatus = {
   schemaId: string | null
   /** `null` until its filter spec is known. */
   filters: readonly string[] | null
-  /** Its last reported count of open listings, unfiltered. */
+  /** Open listings that are held. */
   listings: number | null
   missing?: readonly MissingSource[] | undefined
 }
@@ -32,7 +28,8 @@ export type SourceStatus = {
 /** For the operator only. */
 export type SourceDetails = SourceStatus & {
   breaker: BreakerStatus
-  cache: { fresh: number; stale: number; miss: number; bytes: number }
+  /** Memory of what is held. */
+  bytes: number
   calls: {
     made: number
     failed: number

@@ -2,15 +2,9 @@ import type { Principal } from '../../signing/principal.ts'
 import type { Visibility } from './reading.ts'
 
 export const UPSTREAM_KINDS = ['registry', 'gateway'] as const
-export const UPSTREAM_MODES = ['auto', 'live', 'snapshot'] as const
 
 /** Only a gateway's `_meta` is trusted. */
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number]
-/**
- * `live` requests each query. `auto` and `snapshot` pull all open listings and answer from memory; until the first pull
- * has ended, `auto` requests each query, and `snapshot` is not ready.
- */
-type UpstreamMode = (typeof UPSTREAM_MODES)[number]
 
 /** A Registry of the signed line: its name there, and the keys that may sign its answers, two while it changes its key. */
 export type Pin = { authority: string; keys: readonly Principal[] }
@@ -23,7 +17,6 @@ export type UpstreamOptions = {
   url: string
   kind: UpstreamKind
   visibility: Visibility
-  mode: UpstreamMode
   /** Bearer key, sent only to the origin of `url`. Never shown. */
   key: string | null
   /** `null`: it speaks the plain line. */
@@ -44,8 +37,6 @@ export type UpstreamOptions = {
   followedRefreshSeconds: number
   /** Age at which what is held is stale; `null`: four times the period of whole pulls in effect. */
   maxAgeSeconds: number | null
-  /** Read live: most listings read to apply a filter that the upstream lacks. Default 2000. */
-  scanLimit: number
   /** Most listings held, the newest; `null`: memory is the limit. */
   maxListings: number | null
   /** Allows loopback, private and other addresses that are not globally routed. Default `false`. */

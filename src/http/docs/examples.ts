@@ -109,7 +109,6 @@ const PUBLISHER = {
 
 const SOURCE = {
   registry: 'open-market',
-  mode: 'snapshot',
   visibility: 'public',
   state: 'loaded',
   age_seconds: 3,
@@ -129,7 +128,7 @@ const RELOADED = {
 const DETAILS = {
   ...SOURCE,
   breaker: { state: 'closed', failures_in_a_row: 0, retry_at: null, suspended: null },
-  cache: { fresh: 40, stale: 0, miss: 2, bytes: 183500 },
+  bytes: 183500,
   calls: { made: 42, failed: 1, retried: 1, failures_by_reason: { timeout: 1 }, ended: 42, elapsed_ms: 1890 },
   items: { received: 128, invalid: 0 },
   failures: [{ reason: 'timeout', at: SEEN_AT, detail: 'no answer within 2500 ms' }],

@@ -53,11 +53,6 @@ function registerUpstreamCounters(registry: MetricsRegistry, upstreams: () => So
   counter('calls', 'Requests to an upstream', null, ({ calls }) => ({ made: calls.made }))
   counter('failures', 'Failed requests, by reason', 'reason', ({ calls }) => calls.failuresByReason)
   counter('retries', 'Retried requests', null, ({ calls }) => ({ retried: calls.retried }))
-  counter('pages', 'Pages served, by cache outcome', 'cache', ({ cache: { fresh, stale, miss } }) => ({
-    fresh,
-    stale,
-    miss,
-  }))
   counter('items', 'Listings received', null, ({ items }) => ({ received: items.received }))
   counter('invalid_items', 'Malformed listings received', null, ({ items }) => ({
     invalid: items.invalid,
@@ -95,8 +90,8 @@ function registerGauges(
   gauge('breaker_state', '0 closed, 0.5 half open, 1 open', (status) =>
     'breaker' in status ? BREAKER_STATES[status.breaker.state] : null,
   )
-  gauge('age_seconds', 'Seconds since it last answered', ({ ageSeconds }) => ageSeconds)
-  gauge('listings', 'Open listings, as of its latest answer', ({ listings }) => listings)
+  gauge('age_seconds', 'Age of what is held, in seconds', ({ ageSeconds }) => ageSeconds)
+  gauge('listings', 'Open listings that are held', ({ listings }) => listings)
   gauge('gaps', 'Sources that its latest answer reports as missing', (status) =>
     'calls' in status ? (status.missing?.length ?? 0) : null,
   )
@@ -107,9 +102,7 @@ function registerGauges(
   gauge('behind_seconds', 'Seconds since its stream of changes was heard', (status) =>
     'followed' in status ? (status.followed?.behindSeconds ?? null) : null,
   )
-  gauge('cache_bytes', 'Memory of its cached pages', (status) =>
-    'cache' in status ? status.cache.bytes : null,
-  )
+  gauge('held_bytes', 'Memory of its listings', (status) => ('bytes' in status ? status.bytes : null))
   gauge('tls_expiry_seconds', 'Unix time at which its TLS certificate ends, in seconds', (status) =>
     'certificateEndsAt' in status && status.certificateEndsAt !== null
       ? status.certificateEndsAt / 1000

@@ -125,7 +125,7 @@ const withTraffic = (status: SourceStatus | SourceDetails, now: number): SourceD
 export function detailsToJson(status: SourceStatus | SourceDetails): SourceDetailsJson {
   const about = { ...reportStatus(status), last_error: status.lastError && describeFailure(status.lastError) }
   if (!('calls' in status)) return about
-  const { breaker, cache, calls, items, failures, certificateEndsAt, options } = status
+  const { breaker, bytes, calls, items, failures, certificateEndsAt, options } = status
   const { followed, missedChanges: missed } = status
   return {
     ...about,
@@ -139,7 +139,7 @@ export function detailsToJson(status: SourceStatus | SourceDetails): SourceDetai
         until: timeOf(breaker.suspended.until),
       },
     },
-    cache,
+    bytes,
     calls: {
       made: calls.made,
       failed: calls.failed,
@@ -161,7 +161,6 @@ const describeFailure = ({ reason, at, detail }: Failure) => ({ reason, at: time
 const settingsOf = (options: UpstreamOptions): SourceDetailsJson['settings'] => ({
   url: options.url,
   kind: options.kind,
-  mode: options.mode,
   visibility: options.visibility,
   priority: options.priority,
   api_key: options.key !== null,
@@ -170,12 +169,9 @@ const settingsOf = (options: UpstreamOptions): SourceDetailsJson['settings'] => 
   timeout_ms: options.timeoutMs,
   connect_timeout_ms: options.connectTimeoutMs,
   max_in_flight: options.maxInFlight,
-  scan_limit: options.scanLimit,
-  ...(options.mode !== 'live' && {
-    refresh_seconds: options.refreshSeconds,
-    full_refresh_seconds: options.fullRefreshSeconds,
-    ...(options.maxAgeSeconds !== null && { max_age_seconds: options.maxAgeSeconds }),
-    ...(options.maxListings !== null && { max_listings: options.maxListings }),
-  }),
+  refresh_seconds: options.refreshSeconds,
+  full_refresh_seconds: options.fullRefreshSeconds,
+  ...(options.maxAgeSeconds !== null && { max_age_seconds: options.maxAgeSeconds }),
+  ...(options.maxListings !== null && { max_listings: options.maxListings }),
   allow_private_addresses: options.allowPrivateAddresses,
 })

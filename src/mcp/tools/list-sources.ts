@@ -1,6 +1,5 @@
 import { plural } from '../../domain/plural.ts'
 import { formatAge } from '../../domain/timestamp.ts'
-import { describeMode } from '../../wire/describe-mode.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import { describeCompleteness } from '../notices.ts'
 import { plainName } from '../quoted.ts'
@@ -23,24 +22,14 @@ export const listSourcesTool = defineTool({
 
 const MAX_NAME = 200
 
-function renderSource({
-  registry,
-  state,
-  reason,
-  mode,
-  live_reason,
-  listings,
-  age_seconds,
-}: SourceNote): string {
+function renderSource({ registry, state, reason, listings, of, age_seconds }: SourceNote): string {
   const parts = [
     plainName(registry, MAX_NAME),
     state,
     reason,
-    typeof mode === 'string' && mode !== 'local' && describeMode({ mode, live_reason: textOf(live_reason) }),
-    typeof listings === 'number' && plural(listings, 'listing'),
+    typeof listings === 'number' &&
+      (typeof of === 'number' ? `${listings} of ${plural(of, 'listing')}` : plural(listings, 'listing')),
     typeof age_seconds === 'number' && `${formatAge(age_seconds)} old`,
   ]
   return parts.filter((part) => typeof part === 'string').join('|')
 }
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

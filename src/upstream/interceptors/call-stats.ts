@@ -1,13 +1,11 @@
 import type { Clock } from '../../domain/clock.ts'
 import { MinuteCounts } from '../../domain/minutes.ts'
 import { type Failure, failureOf } from '../../domain/source/failure.ts'
-import type { MissingSource } from '../../domain/source/missing-source.ts'
 import { traitsOf } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { type Interceptor, PURPOSES, whenEnded } from '../http/request.ts'
 import type { ListingPage } from '../page/listing-page.ts'
-import type { UpstreamQuery } from '../upstream-query.ts'
 
 const MAX_FAILURES = 20
 
@@ -21,18 +19,12 @@ export class CallStats {
     elapsedMs: 0,
   }
   readonly items = { received: 0, invalid: 0 }
-  /** Of `Clock.monotonic`. */
-  answeredAt: number | null = null
   lastError: Failure | null = null
   /** The latest `MAX_FAILURES`, newest first. */
   failures: readonly Failure[] = []
   /** Of the latest connection, in ms since the Unix epoch. */
   certificateEndsAt: number | null = null
   readonly minutes = new MinuteCounts()
-  /** `null` before the first answer. */
-  isAnswering: boolean | null = null
-  listings: number | null = null
-  missing: readonly MissingSource[] | undefined
 
   /** Counts requests for listings. */
   count(clock: Clock, upstream: Pick<UpstreamOptions, 'name' | 'key'>): Interceptor {
@@ -47,21 +39,14 @@ export class CallStats {
         this.calls.elapsedMs += elapsedMs
         this.minutes.addRequest(endedAt, elapsedMs, error !== null)
         if (error instanceof SourceError) this.#addFailure(failureOf(error, upstream, clock.now()))
-        if (error !== null) return
-        this.isAnswering = true
-        this.answeredAt = endedAt
       }
       return dispatch(request, whenEnded(handler, end))
     }
   }
 
-  addPage(query: UpstreamQuery, { received, items, missing, total }: ListingPage): void {
+  addPage({ received, items }: Pick<ListingPage, 'received' | 'items'>): void {
     this.items.received += received
     this.items.invalid += received - items.length
-    if (query.listingId !== undefined) return
-    this.missing = missing
-    const isPlain = query.pushed.length === 0 && query.publisher === null && query.status === 'open'
-    if (isPlain) this.listings = total
   }
 
   #addFailure(failure: Failure): void {
@@ -71,8 +56,6 @@ export class CallStats {
     failuresByReason[reason] = (failuresByReason[reason] ?? 0) + 1
     this.failures = [failure, ...this.failures].slice(0, MAX_FAILURES)
     // Such a failure is about the question, not the upstream.
-    if (traitsOf(reason).fault === 'question') return
-    this.isAnswering = false
-    this.lastError = failure
+    if (traitsOf(reason).fault !== 'question') this.lastError = failure
   }
 }

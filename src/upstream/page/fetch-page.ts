@@ -38,7 +38,7 @@ type PageEndpoint = Endpoint & Pick<UpstreamOptions, 'kind'>
 type FetchPageOptions = {
   /** Default: what the query and the request are. */
   purpose?: Purpose
-  onPage?: ((query: UpstreamQuery, page: ListingPage) => void) | undefined
+  onPage?: ((page: ListingPage) => void) | undefined
 }
 
 /** A 400 to a query with filters is `unsupported_filter`. */
@@ -74,7 +74,7 @@ export function createFetchPage(
           return earlierPage
         }
         const page = readPage(response, query, request, upstream)
-        onPage?.(query, page)
+        onPage?.(page)
         return page
       },
     )

@@ -25,7 +25,7 @@ const MAX_TIE = 2000
 const MIN_LIMIT = 50
 
 export type ReadRunOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>
+  upstream: Pick<UpstreamOptions, 'name' | 'kind'> & { scanLimit: number }
   fetch: FetchPage
   clock: Clock
   /** Ends the run before its next request. */

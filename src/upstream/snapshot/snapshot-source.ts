@@ -43,6 +43,21 @@ type SnapshotSourceOptions = {
 
 type Info = Omit<ReadingInfo, 'total'>
 
+/** What is held, for reports. */
+type Holding = Pick<
+  SourceDetails,
+  | 'state'
+  | 'part'
+  | 'ageSeconds'
+  | 'listings'
+  | 'missing'
+  | 'bytes'
+  | 'followed'
+  | 'missedChanges'
+  | 'feedFailures'
+> &
+  Partial<Pick<SourceDetails, 'lastError'>>
+
 /**
  * Answers from memory, with open listings alone: what has arrived so far, or what fits. Only single listings are looked up at the
  * upstream. After a 401 or 403 nothing is shown.
@@ -93,17 +108,21 @@ export class SnapshotSource {
     }
   }
 
-  status(about: SourceDetails): SourceDetails {
+  status(): Holding {
     const { current, visible, failure, lastError, feedDifferences, feedFailures } = this.#options.state
-    const feed = { missedChanges: feedDifferences, feedFailures }
-    const status = { ...about, ...feed, lastError: lastError ?? about.lastError }
+    const about = {
+      missedChanges: feedDifferences,
+      feedFailures,
+      bytes: current?.snapshot.retainedBytes ?? 0,
+      ...(lastError && { lastError }),
+    }
     if (current === null || visible === null) {
       const state = failure === null ? 'not_yet_loaded' : 'unavailable'
-      return { ...status, state, ageSeconds: null, listings: null, missing: undefined }
+      return { ...about, state, ageSeconds: null, listings: null }
     }
     const part = this.#part()
     return {
-      ...status,
+      ...about,
       followed: this.#followed(current),
       state: part?.state ?? (this.#isStale(current) ? 'stale' : 'loaded'),
       part,

@@ -65,13 +65,11 @@ export function SourceLine({
 const rank = ({ report }: KnownSource): number => (report === null ? 1 : hasAnswered(report.state) ? 2 : 0)
 
 function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
-  const { registry, mode, visibility, report, last_error } = source
+  const { registry, visibility, report, last_error } = source
   const state = report?.state ?? source.state ?? ''
   const reason = report?.reason ?? (hasAnswered(state) ? null : (last_error?.reason ?? null))
   const age = report?.age_seconds ?? source.age_seconds ?? null
-  const kind = [visibility === 'private' ? 'private' : '', mode === 'snapshot' ? 'snapshot' : '']
-    .filter(Boolean)
-    .join(', ')
+  const kind = visibility === 'private' ? 'private' : ''
   const matched = report?.matched ?? null
   const invalid = report?.invalid ?? 0
   return html`<li class=${report === null ? 'source row box not-requested' : 'source row box'} data-state=${state}>

@@ -9,6 +9,8 @@ export const Tone = ({ of, text }: { of: ToneName; text: string }) =>
 const SOURCE_STATES: Readonly<Record<string, readonly [text: string, tone: ToneName]>> = {
   loaded: ['OK', 'good'],
   stale: ['cached copy', 'warn'],
+  loading: ['loading', 'neutral'],
+  partial: ['in part', 'warn'],
   unavailable: ['unavailable', 'bad'],
   not_yet_loaded: ['not contacted yet', 'neutral'],
   skipped: ['skipped', 'warn'],

@@ -51,7 +51,7 @@ const CHART_WORDS = {
 }
 
 function countsOf(source: FleetSource): Row[] {
-  const { calls, items, cache, filters, mode, schema_id, replicas, certificate_ends_at: endsAt } = source
+  const { calls, items, bytes, filters, mode, schema_id, replicas, certificate_ends_at: endsAt } = source
   const reasons = Object.entries(calls?.failures_by_reason ?? {}).map(([reason, n]) => `${reason} ${n}×`)
   return [
     ['calls', `${formatCount(calls?.made ?? 0)}, ${formatCount(calls?.retried ?? 0)} of them retries`],
@@ -60,12 +60,9 @@ function countsOf(source: FleetSource): Row[] {
       'received',
       `${formatCount(items?.received ?? 0)} listings, ${formatCount(items?.invalid ?? 0)} of them invalid`,
     ],
-    [
-      'cache',
-      `${formatCount(cache?.fresh ?? 0)} fresh, ${formatCount(cache?.stale ?? 0)} stale, ${formatCount(cache?.miss ?? 0)} missed`,
-    ],
+    ['memory', `${formatCount(bytes ?? 0)} bytes`],
     ...(endsAt ? [['certificate until', endsAt.slice(0, 10)] as const] : []),
-    ...(mode === 'snapshot' ? [['changes', describeFollowed(source)] as const] : []),
+    ...(mode === 'local' ? [] : [['changes', describeFollowed(source)] as const]),
     ['schema', schema_id === null ? 'not declared' : untrustedText(schema_id)],
     ['filters', filters === null ? 'not known' : untrustedText(filters.join(', '), MAX_FILTERS_CHARS)],
     ...Object.entries(replicas).map(([id, state]): Row => [id, stateWords(state)]),

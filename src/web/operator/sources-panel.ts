@@ -1,13 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
-import { describeMode } from '../../wire/describe-mode.ts'
 import type { FleetJson } from '../../wire/fleet.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
 import { TimeAgo } from '../common/time.ts'
 import { SourceState, stateWords, Tone, type ToneName } from '../common/tone.ts'
 import { html } from '../html.ts'
-import { formatCount, formatMs, formatShare, Sparkbars } from './chart.ts'
+import { formatCount, formatMs, Sparkbars } from './chart.ts'
 import { type FleetSource, type PanelProps, Section, useAction, useLifetime } from './panel.ts'
 import { describeFailure, SourceDetailsView } from './source-details.ts'
 
@@ -120,7 +119,7 @@ const COLUMNS: readonly DataColumn[] = [
   { title: 'Last answer' },
   { title: 'Listings', isNumber: true },
   { title: 'Latency' },
-  { title: 'Cache' },
+  { title: 'Memory' },
   { title: 'Failures' },
   { title: 'Actions', isHidden: true },
 ]
@@ -135,24 +134,27 @@ type RowOptions = {
 }
 
 function sourceCells(source: FleetSource, options: RowOptions): ComponentChildren[] {
-  const { registry, mode, visibility, age_seconds: age, followed } = source
+  const { registry, mode, visibility, age_seconds: age, followed, bytes } = source
   const { now, isOpen, onToggle, onProbe, onRefresh } = options
+  const about = [mode, followed && 'followed', visibility === 'private' && 'private']
+    .filter(Boolean)
+    .join(', ')
   const ofRegistry = html`<span class="unseen">${registry}</span>`
   const actions = html`<div class="row">
     <button type="button" title="Send one request now" onClick=${onProbe}>Probe ${ofRegistry}</button>
-    <button type="button" title="Clear its cache and fetch it again" onClick=${onRefresh}>Refresh ${ofRegistry}</button>
+    <button type="button" title="Fetch it again" onClick=${onRefresh}>Refresh ${ofRegistry}</button>
   </div>`
   return [
     html`<button type="button" class="quiet expand" aria-expanded=${isOpen} onClick=${onToggle}>
         <span aria-hidden="true">${isOpen ? '▾' : '▸'}</span> ${registry}
       </button>
-      <small>${describeMode(source)}${followed !== undefined && ', followed'}${visibility === 'private' && ', private'}</small>`,
+      <small>${about}</small>`,
     stateOf(source),
     callsOf(source, now),
     mode === 'local' || age === null ? '–' : html`<${TimeAgo} at=${now - age * 1000} now=${now} />`,
     listingsOf(source),
     latencyOf(source),
-    cacheWords(source),
+    bytes === undefined ? '–' : formatBytes(bytes),
     failuresOf(source, now),
     mode === 'local' ? '' : actions,
   ]
@@ -165,9 +167,9 @@ function callsOf({ breaker }: FleetSource, now: number) {
     ${failures > 0 && html`<small>${plural(failures, 'failure')} in a row</small>`}`
 }
 
-function listingsOf({ listings, items }: FleetSource) {
+function listingsOf({ listings, of, items }: FleetSource) {
   const { invalid = 0, received = 0 } = items ?? {}
-  return html`${listings === null ? '–' : formatCount(listings)}
+  return html`${listings === null ? '–' : formatCount(listings)}${of !== undefined && ` of ${formatCount(of)}`}
     ${invalid > 0 && html`<small class="fault">${formatCount(invalid)} of ${formatCount(received)} received were invalid</small>`}`
 }
 
@@ -189,13 +191,7 @@ function latencyOf({ calls, traffic }: FleetSource) {
   return html`<${Sparkbars} values=${traffic.minutes.p95_ms} /> <small>${words}</small>`
 }
 
-function cacheWords({ cache }: FleetSource): string {
-  if (cache === undefined) return '–'
-  const hits = cache.fresh + cache.stale
-  const lookups = hits + cache.miss
-  if (lookups === 0) return 'not used yet'
-  return `${formatShare(hits / lookups)} hits (${formatCount(lookups)} ${lookups === 1 ? 'lookup' : 'lookups'})`
-}
+const formatBytes = (bytes: number): string => `${formatCount(Math.ceil(bytes / 2 ** 20))} MiB`
 
 function failuresOf({ last_error: last, traffic }: FleetSource, now: number) {
   if (last === null) return 'none'
@@ -241,6 +237,8 @@ function summaryOf(sources: readonly FleetSource[]): string {
   const parts = [
     [count('unavailable'), `down${atSome(sources)}`],
     [count('stale'), 'with a cached copy'],
+    [count('partial'), 'in part'],
+    [count('loading'), 'loading'],
     [count('not_yet_loaded'), 'not contacted yet'],
   ] as const
   const exceptions = parts.filter(([number]) => number > 0).map(([number, words]) => `${number} ${words}`)

@@ -5,7 +5,7 @@ import { presentationRecord } from '../../../src/wire/presentation.ts'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
-import { LIVE, startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
+import { startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
@@ -562,12 +562,12 @@ test.serial(
       await startFake(t, { items: listingTexts('well', 2) }),
       await startFake(t, { items: listingTexts('away', 1) }),
     ]
-    const more = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n'
+    const more = '[cache]\nfresh_seconds = 0\n'
     const gateway = await startGateway(
       t,
       [
-        { name: 'well', url: well.url, settings: LIVE },
-        { name: 'away', url: away.url, settings: LIVE },
+        { name: 'well', url: well.url },
+        { name: 'away', url: away.url },
       ],
       { more },
     )

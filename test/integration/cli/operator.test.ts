@@ -315,7 +315,7 @@ test.serial('sources: a gateway with a malformed list of sources has failed', as
 })
 
 test.serial('sources: prints the sources of a gateway, and a plain Registry’s state', async (t) => {
-  const reported = { name: 'curated', mode: 'live', state: 'unavailable', last_error: { reason: 'timeout' } }
+  const reported = { name: 'curated', state: 'unavailable', last_error: { reason: 'timeout' } }
   const gateway = await startServer(t, { '/sources': JSON.stringify({ sources: [reported] }) })
   const { url } = await startRegistry(t)
   const both = `${gateway},${url}`

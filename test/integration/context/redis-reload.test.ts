@@ -19,7 +19,7 @@ test('reload: with Redis, Readings and snapshots remain, no connection leaks', a
     gatewayToml(
       [
         { name: 'live', url: live.url },
-        { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
+        { name: 'held', url: held.url },
       ],
       `[gateway]\nbudget_ms = ${3000 + n}\n`,
     )

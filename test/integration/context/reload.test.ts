@@ -3,7 +3,7 @@ import test from 'ava'
 import { createLogger } from '../../../src/log.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, LIVE, patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, patientToml, startFake, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -23,7 +23,7 @@ test('reload: an upstream that stays gets no request', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = [
     { name: 'one', url: one.url },
-    { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
+    { name: 'held', url: held.url },
   ]
   const { get, reload } = await startRegistry(t, { toml: patientToml(behind) })
   await whenReady({ get })
@@ -46,7 +46,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   const behind = (settings: string) =>
     patientToml([
       { name: 'live', url: live.url, settings },
-      { name: 'held', url: held.url, settings: `mode = "snapshot"\n${settings}` },
+      { name: 'held', url: held.url, settings: `${settings}` },
     ])
   const { get, reload } = await startRegistry(t, { toml: behind('') })
   await whenReady({ get })
@@ -55,7 +55,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   live.script = [{ kind: 'reset_before_headers' }]
   held.script = [{ kind: 'reset_before_headers' }]
   const requests = held.requests.length
-  await reload(behind('scan_limit = 700'))
+  await reload(behind('timeout_ms = 50000'))
   const after = (await get('/listings')).json() as Answer
   t.deepEqual(ids(after), ids(before))
   t.true(after.complete)
@@ -73,7 +73,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
 test('reload: listings of one credential are not handed to another', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = (key: string) =>
-    patientToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\napi_key_env = "${key}"` }])
+    patientToml([{ name: 'held', url: held.url, settings: `api_key_env = "${key}"` }])
   const environment = { ONE: 'one', OTHER: 'other' }
   const { get, reload } = await startRegistry(t, { toml: behind('ONE'), environment })
   await whenReady({ get })
@@ -99,8 +99,7 @@ test('reload: a Reading of an address that is now forbidden is not served', asyn
 test('reload: an upstream that rejects the key stays hidden, its snapshot too', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const clock = manualClock()
-  const file = (ms: number) =>
-    gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\ntimeout_ms = ${ms}` }])
+  const file = (ms: number) => gatewayToml([{ name: 'held', url: held.url, settings: `timeout_ms = ${ms}` }])
   const { get, reload } = await startRegistry(t, { toml: file(60_000), clock })
   const untilStatus = async (status: number) => {
     const current = async () => (await get('/listings')).status
@@ -127,21 +126,6 @@ test('reload: a cursor stays valid for an unchanged query, else it is refused', 
   const other = await startFake(t)
   await reload(patientToml([...behind, { name: 'two', url: other.url }]))
   t.is((await get(`/listings?limit=10&cursor=${second.next_cursor}`)).status, 400)
-})
-
-test('reload: a smaller cache keeps recent Readings, which serve a failing upstream', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('one', 5) })
-  const clock = manualClock()
-  const file = (bytes: number) =>
-    patientToml([{ name: 'one', url: fake.url, settings: LIVE }], `[cache]\nmax_bytes = ${bytes}\n`)
-  const { get, reload } = await startRegistry(t, { toml: file(1_000_000), clock })
-  await get('/listings')
-  fake.script = [{ kind: 'status', status: 404 }]
-  clock.advance(120_000)
-  await reload(file(500_000))
-  const { sources, items } = (await get('/listings')).json() as Answer
-  t.is(items.length, 5)
-  t.is(sources[1]?.state, 'stale')
 })
 
 test('reload: reloads run one after the other, signals meanwhile cause one more', async (t) => {
@@ -224,7 +208,9 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
   })
   const post = (key: string) =>
     send(`${url}/admin/reload`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } })
-  setGatewayFile(patientToml([{ ...one!, settings: 'scan_limit = 500' }, three!], `${LIMITS}${OTHERS}`))
+  setGatewayFile(
+    patientToml([{ ...one!, settings: 'full_refresh_seconds = 100' }, three!], `${LIMITS}${OTHERS}`),
+  )
   t.is((await post('wrong')).status, 401)
   const { status, json } = await post(OLD_KEY)
   t.is(status, 200)
@@ -239,7 +225,7 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
     { ...result, ms },
   )
   const rule = '[[curation.rules]]\nlabel = "unverified"\n'
-  const rest = [{ ...one!, settings: 'scan_limit = 500' }, three!]
+  const rest = [{ ...one!, settings: 'full_refresh_seconds = 100' }, three!]
   for (const [more, changed] of [
     [`${OTHERS}${LIMITS}${rule}`, ['curation']],
     [`# moved\n${OTHERS}${LIMITS}# moved\n${rule}`, []],
@@ -279,8 +265,8 @@ test('reload: ten reloads leave no timer', async (t) => {
     gatewayToml(
       [
         { name: 'live', url: live.url },
-        { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
-        { name: 'dead', url: dead.url, settings: 'mode = "snapshot"' },
+        { name: 'held', url: held.url },
+        { name: 'dead', url: dead.url },
       ],
       `[gateway]\nbudget_ms = ${1000 + n}\n`,
     )

@@ -32,7 +32,7 @@ async function openMarket(t: ExecutionContext): Promise<RunningService> {
   const service = await startPatientGateway(
     t,
     [
-      { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
+      { name: 'held', url: held.url },
       { name: 'live', url: live.url },
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
@@ -91,7 +91,7 @@ async function openHeld(t: ExecutionContext) {
   })
   const service = await startPatientGateway(
     t,
-    [{ name: 'held', url: held.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' }],
+    [{ name: 'held', url: held.url, settings: 'refresh_seconds = 3600' }],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
   await whenReady(service)

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { type FakeRegistry, listingText } from '../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { seededRandom } from '../../helpers/random.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { idsOf, walkAll } from '../../helpers/sequence.ts'
@@ -163,7 +163,7 @@ test('the cheapest H200 of two live upstreams and a snapshot is what a plain scr
   const gateway = await startGateway(t, [
     { name: 'a', url: a.url, settings: 'priority = 1' },
     { name: 'b', url: b.url, settings: 'priority = 2' },
-    { name: 'c', url: c.url, settings: 'priority = 3\nmode = "snapshot"' },
+    { name: 'c', url: c.url, settings: 'priority = 3' },
   ])
   await whenReady(gateway)
 
@@ -202,7 +202,7 @@ test('the cheapest H200 of two live upstreams and a snapshot is what a plain scr
       for (const name of parameters.keys()) t.notRegex(name, /sort|price/)
 })
 
-test('by price, an upstream that fails or is too large makes the answer incomplete, never wrong', async (t) => {
+test('by price, an upstream that fails or is held in part makes the answer incomplete, never wrong', async (t) => {
   const [a, b, c] = await Promise.all(
     [4, 5, 6].map((seed) => startFake(t, { items: inOrder(listingsOf(seed)), publishers: SELLERS })),
   )
@@ -211,17 +211,20 @@ test('by price, an upstream that fails or is too large makes the answer incomple
   const gateway = await startGateway(t, [
     { name: 'a', url: a.url },
     { name: 'b', url: b.url },
-    { name: 'large', url: c.url, settings: `${LIVE}scan_limit = 50` },
+    { name: 'large', url: c.url, settings: 'max_listings = 50' },
   ])
+  await whenReady(gateway)
+  const kept = { ...c, items: c.items.slice(0, 50) }
   for (const path of [`${QUESTION}&limit=200`, `${QUESTION}&limit=200&price_max=1000`]) {
     const page = await read(gateway, path)
-    t.deepEqual(keysOf(page), cheapest([a], { max: path.includes('max') ? 1_000_000_000n : null }))
+    const max = path.includes('max') ? 1_000_000_000n : null
+    const first = cheapest([a], { max })
+    // b may have better copies of the others, so they come last.
+    const last = cheapest([a, kept], { max }).filter((key) => !first.includes(key))
+    t.deepEqual(keysOf(page), [...first, ...last])
     t.false(page.complete)
     const [, , second, third] = page.sources
     t.like(second, { registry: 'b', state: 'unavailable', reason: 'http_503' })
-    t.like(third, { registry: 'large', state: 'skipped', reason: 'unsupported_filter' })
+    t.like(third, { registry: 'large', state: 'partial', reason: 'too_large' })
   }
-  const all = await read(gateway, '/listings?sort=price&sources=a,large')
-  t.like(all.sources[1], { registry: 'large', state: 'skipped', reason: 'scan_limit' })
-  t.false(all.complete)
 })

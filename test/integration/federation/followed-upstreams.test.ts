@@ -35,7 +35,7 @@ async function follow(t: ExecutionContext, market: Market, settings = ''): Promi
       {
         name: 'entrepot',
         url: market.url,
-        settings: `mode = "snapshot"\nrefresh_seconds = 3600\n${settings}`,
+        settings: `refresh_seconds = 3600\n${settings}`,
       },
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
@@ -97,7 +97,7 @@ for (const [what, [stream, reason]] of Object.entries(HOSTILE))
         {
           name: 'entrepot',
           url: scripted.url,
-          settings: 'mode = "snapshot"\nrefresh_seconds = 3600\napi_key_env = "ENTREPOT_KEY"',
+          settings: 'refresh_seconds = 3600\napi_key_env = "ENTREPOT_KEY"',
         },
       ],
       { environment: { ENTREPOT_KEY: KEY, METRICS_PUBLIC: 'true' } },
@@ -119,7 +119,7 @@ test('a followed upstream: a stream that is cut goes on from its last position, 
     ': idle\n\n',
   ])
   const gateway = await startGateway(t, [
-    { name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' },
+    { name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' },
   ])
   await whenReady(gateway)
   await eventually('applied', async () => (await idsOf(gateway)).includes('good-0001'))
@@ -141,7 +141,7 @@ test('a followed upstream: a stream that is silent for 45 s is opened again from
   }
   const gateway = await startGateway(
     t,
-    [{ name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' }],
+    [{ name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' }],
     { interceptors: [sooner] },
   )
   await whenReady(gateway)
@@ -174,7 +174,7 @@ test('a followed upstream: a copy of a source that its gateway does not follow s
     {
       name: 'inner',
       url: scripted.url,
-      settings: 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 3600',
+      settings: 'kind = "gateway"\nrefresh_seconds = 3600',
     },
   ])
   await whenReady(gateway)
@@ -200,7 +200,7 @@ test('a followed upstream: of a source that its stream does not follow the pulls
       {
         name: 'entrepot',
         url: scripted.url,
-        settings: 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 30',
+        settings: 'kind = "gateway"\nrefresh_seconds = 30',
       },
     ],
     { clock, environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
@@ -224,7 +224,7 @@ test('a followed upstream: a stream goes on from its last position, and what it 
   const clock = manualClock()
   const gateway = await startGateway(
     t,
-    [{ name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' }],
+    [{ name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' }],
     { clock, environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
   await whenReady(gateway)

@@ -2,18 +2,12 @@ import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { freePorts } from '../../helpers/free-port.ts'
-import {
-  LIVE,
-  patientToml,
-  startFake,
-  startPatientGateway,
-  type UpstreamEntry,
-} from '../../helpers/gateway.ts'
+import { patientToml, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, publish, remove } from '../../helpers/seller.ts'
 import type { Answer } from '../../helpers/sequence.ts'
 
-const FRESH = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
+const FRESH = '[cache]\nfresh_seconds = 0\n'
 
 type RingOptions = {
   /** Further lines of each link. */
@@ -30,7 +24,7 @@ type RingOptions = {
 async function startRing(
   t: ExecutionContext,
   links: readonly (readonly number[])[],
-  { settings = LIVE, pure = [], empty = [], more = () => [] }: RingOptions = {},
+  { settings = '', pure = [], empty = [], more = () => [] }: RingOptions = {},
 ): Promise<RunningService[]> {
   // Ports are chosen first, so that gateways can name each other before they start.
   const ports = await freePorts(links.length)
@@ -55,10 +49,34 @@ async function startRing(
   )
 }
 
+/** Resolves when each of them, asked for what is current, answers with these listings and is complete but for these sources. */
+const converge = (
+  services: readonly RunningService[],
+  ids: readonly string[],
+  away: readonly string[] = services.map(() => ''),
+): Promise<unknown> =>
+  eventually(
+    'all have all',
+    async () =>
+      Promise.all(
+        services.map(async ({ get }) => {
+          const { items = [], sources = [] } = (
+            await get('/listings', { 'Cache-Control': 'no-cache' })
+          ).json() as Answer
+          return `${items.map(({ listing_id }) => listing_id).sort()} ${awayIn({ sources })}`
+        }),
+      ),
+    (answers) => answers.every((one, place) => one === `${ids} ${away[place]}`),
+  )
+
+const awayIn = ({ sources }: Pick<Answer, 'sources'>): string[] =>
+  sources.filter(({ state }) => state !== 'loaded').map(({ registry }) => registry)
+
 const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
 
 test('loops: two gateways over each other answer with the listings of both, once', async (t) => {
   const services = await startRing(t, [[1], [0]])
+  await converge(services, ['of-g0', 'of-g1'])
   for (const { get } of services) {
     const answer = (await get('/listings')).json() as Answer
     t.deepEqual(idsOf(answer), ['of-g0', 'of-g1'])
@@ -80,7 +98,9 @@ test('loops: three gateways in a ring answer with the listings of all, once', as
       [0, 1],
     ],
   ]) {
-    for (const { get } of await startRing(t, links)) {
+    const services = await startRing(t, links)
+    await converge(services, ['of-g0', 'of-g1', 'of-g2'])
+    for (const { get } of services) {
       const answer = (await get('/listings')).json() as Answer
       t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
       t.true(answer.complete)
@@ -134,7 +154,8 @@ test('loops: a gateway is answered without what came through it, and with the pa
 })
 
 test('loops: nothing is missing for a ring gateway without a local Registry', async (t) => {
-  const [first, second] = await startRing(t, [[1], [2], [0]], { pure: [0] })
+  const [first, second, third] = await startRing(t, [[1], [2], [0]], { pure: [0] })
+  await converge([third!, second!, first!], ['of-g1', 'of-g2'])
   for (const { get } of [first!, second!]) {
     const answer = (await get('/listings')).json() as Answer
     t.deepEqual(idsOf(answer), ['of-g1', 'of-g2'])
@@ -157,21 +178,13 @@ test('loops: a source that one ring gateway misses is missing for all, by path',
   const more = (place: number): UpstreamEntry[] => (place === 1 ? [{ name: 'gone', url }] : [])
   const services = await startRing(t, [[1], [2], [0]], { more })
   const ways = ['g1/gone', 'gone', 'g0/g1/gone']
+  await converge(services, ['of-g0', 'of-g1', 'of-g2'], ways)
   for (const [place, { get }] of services.entries()) {
     const answer = (await get('/listings')).json() as Answer
     t.false(answer.complete)
     t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
-    const away = answer.sources.filter(({ state }) => state !== 'loaded').map(({ registry }) => registry)
-    t.deepEqual(away, [ways[place]])
+    t.deepEqual(awayIn(answer), [ways[place]])
   }
-})
-
-test('loops: a source beyond three hops is missing, not skipped as a loop', async (t) => {
-  const [first] = await startRing(t, [[1], [2], [3], [4], [5], []])
-  const answer = (await first!.get('/listings')).json() as Answer
-  t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2', 'of-g3'])
-  t.false(answer.complete)
-  t.like(answer.sources.at(-1), { registry: 'g1/g2/g3/g4', state: 'unavailable', reason: 'http_508' })
 })
 
 test('loops: the sources of a gateway with our own id are reported as missing', async (t) => {
@@ -205,12 +218,12 @@ test('loops: a query that returns is answered by the local Registry alone', asyn
 
 test('loops: CDN-Loop and Via name every gateway on the way, within limits', async (t) => {
   const fake = await startFake(t)
-  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }], {
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
     more: `id = "me"\n${FRESH}`,
   })
   await service.get('/listings')
-  await service.get('/listings', { 'CDN-Loop': 'one;v=2, two:80, "bad one"' })
-  const sent = fake.requests.filter(({ path }) => path === '/listings').map(({ headers }) => headers)
+  await service.get('/listings/x', { 'CDN-Loop': 'one;v=2, two:80, "bad one"' })
+  const sent = fake.requests.filter(({ path }) => path.startsWith('/listings')).map(({ headers }) => headers)
   t.deepEqual(
     sent.map((headers) => [headers['cdn-loop'], headers.via]),
     [

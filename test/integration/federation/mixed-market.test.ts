@@ -43,11 +43,11 @@ async function start(t: ExecutionContext) {
   const upstreams = ['snapshot', 'live'].flatMap((mode, n) => {
     const pin = `identities = [{ scheme = "ed25519", identifier = "${signed[n]!.identifier}" }]`
     return [
-      { name: `plain-${mode}`, url: plain[n]!.url, settings: `mode = "${mode}"` },
+      { name: `plain-${mode}`, url: plain[n]!.url },
       {
         name: `signed-${mode}`,
         url: signed[n]!.url,
-        settings: `mode = "${mode}"\nprotocol = "signed"\nauthority = "registry-${n}"\n${pin}`,
+        settings: `protocol = "signed"\nauthority = "registry-${n}"\n${pin}`,
       },
     ]
   })

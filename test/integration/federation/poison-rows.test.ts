@@ -1,7 +1,7 @@
 import test from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { type FakeOptions, idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { LIVE, startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { send } from '../../helpers/registry.ts'
 import { startScriptedEntrepot } from '../../helpers/scripted-entrepot.ts'
 import { type Answer, idsIn, idsOf, readPage } from '../../helpers/sequence.ts'
@@ -36,42 +36,40 @@ test('poison rows: an upstream that never repeats a listing is not read for ever
     const created_at = `2026-11-19T00:00:${59 - (request % 50)}`
     fake.items = listingTexts(`page-${request}`, 900, { created_at })
   }
-  const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }])
+  const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   const { status, json } = await get('/listings?gpu_model=H100')
   t.is(status, 503)
   t.not((json() as Answer).sources[1]?.state, 'loaded')
   t.true(fake.requests.length < 80, `${fake.requests.length} requests`)
 })
 
-for (const mode of ['live', 'snapshot'])
-  test(`poison rows: ${mode}, pages that are too large together hide no listing that may be shown`, async (t) => {
-    const huge = listingTexts('huge', 40, {
-      created_at: '2026-11-20T00:01:00',
-      demands: ['x'.repeat(250_000)],
-    })
-    const large = listingTexts('large', 150, { demands: ['x'.repeat(60_000)] })
-    const fake = await startFake(t, { items: [...huge, ...large] })
-    const settings = `mode = "${mode}"\nrefresh_seconds = 3600`
-    const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
-    await whenReady(service)
-    const page = await readPage(service, 'limit=200')
-    t.deepEqual(idsOf(page), idsIn(large))
-    t.like(page.sources[1], { state: 'loaded', invalid: 40 })
+test(`poison rows: pages that are too large together hide no listing that may be shown`, async (t) => {
+  const huge = listingTexts('huge', 40, {
+    created_at: '2026-11-20T00:01:00',
+    demands: ['x'.repeat(250_000)],
   })
+  const large = listingTexts('large', 150, { demands: ['x'.repeat(60_000)] })
+  const fake = await startFake(t, { items: [...huge, ...large] })
+  const settings = `refresh_seconds = 3600`
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
+  await whenReady(service)
+  const page = await readPage(service, 'limit=200')
+  t.deepEqual(idsOf(page), idsIn(large))
+  t.like(page.sources[1], { state: 'loaded', invalid: 40 })
+})
 
-for (const mode of ['live', 'snapshot'])
-  test(`poison rows: ${mode}, any number of listings with odd ids hides no other`, async (t) => {
-    const odd = listingTexts('odd', 260, { created_at: '2026-11-20T00:01:00' }).map((text, n) =>
-      text.replace('odd-', n % 2 === 0 ? 'x'.repeat(201) : 'x\\u0007'),
-    )
-    const fake = await startFake(t, { items: [...odd, ...listingTexts('a', 5)] })
-    const settings = `mode = "${mode}"\nrefresh_seconds = 3600`
-    const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
-    await whenReady(service)
-    const page = await readPage(service, 'limit=50')
-    t.deepEqual(idsOf(page), idsIn(listingTexts('a', 5)))
-    t.like(page.sources[1], { state: 'loaded', invalid: 260, matched: 5 })
-  })
+test(`poison rows: any number of listings with odd ids hides no other`, async (t) => {
+  const odd = listingTexts('odd', 260, { created_at: '2026-11-20T00:01:00' }).map((text, n) =>
+    text.replace('odd-', n % 2 === 0 ? 'x'.repeat(201) : 'x\\u0007'),
+  )
+  const fake = await startFake(t, { items: [...odd, ...listingTexts('a', 5)] })
+  const settings = `refresh_seconds = 3600`
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
+  await whenReady(service)
+  const page = await readPage(service, 'limit=50')
+  t.deepEqual(idsOf(page), idsIn(listingTexts('a', 5)))
+  t.like(page.sources[1], { state: 'loaded', invalid: 260, matched: 5 })
+})
 
 /** Listings of one id, as a gateway has them of many sellers. */
 const popular = (count: number, gpuCount = 1): string[] =>
@@ -125,28 +123,27 @@ test('poison rows: of listings of one id in a stream of changes a gateway counts
 /** Distinct questions, so that none is answered from the cache. */
 const PATHS = ['/listings', '/listings?limit=60', '/listings?limit=200', '/listings?offset=2']
 
-for (const mode of ['live', 'snapshot'])
-  for (const [what, item, options] of [
-    ['makes its Registry answer 500', odd(), { failing: new Set(['odd']) }],
-    ['is larger than a page may be', odd({ demands: ['x'.repeat(9 * 1024 * 1024)] }), {}],
-  ] as readonly (readonly [string, string, FakeOptions])[])
-    test(`poison rows: ${mode}, a listing that ${what} hides no other`, async (t) => {
-      const items = [item, ...listingTexts('a', 230)]
-      const fake = await startFake(t, { items, ...options })
-      // A snapshot is stale after two of these periods.
-      const settings = `mode = "${mode}"\nrefresh_seconds = 3600`
-      const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
-      await whenReady({ get })
-      for (const path of PATHS) {
-        const { status, json } = await get(path, { 'Cache-Control': 'no-cache' })
-        const { sources, complete, items } = json() as Answer
-        t.like(sources[1], { registry: 'a', state: 'loaded' }, path)
-        t.is(status, 200)
-        t.true(complete)
-        t.false(items.some(({ listing_id }) => listing_id === 'odd'))
-      }
-      const { items: all, sources } = (await get('/listings?limit=200')).json() as Answer
-      t.is(all.length, 200)
-      t.is(all[0]?.listing_id, 'a-0000')
-      t.is(sources[1]?.invalid, 1)
-    })
+for (const [what, item, options] of [
+  ['makes its Registry answer 500', odd(), { failing: new Set(['odd']) }],
+  ['is larger than a page may be', odd({ demands: ['x'.repeat(9 * 1024 * 1024)] }), {}],
+] as readonly (readonly [string, string, FakeOptions])[])
+  test(`poison rows: a listing that ${what} hides no other`, async (t) => {
+    const items = [item, ...listingTexts('a', 230)]
+    const fake = await startFake(t, { items, ...options })
+    // A snapshot is stale after two of these periods.
+    const settings = `refresh_seconds = 3600`
+    const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
+    await whenReady({ get })
+    for (const path of PATHS) {
+      const { status, json } = await get(path, { 'Cache-Control': 'no-cache' })
+      const { sources, complete, items } = json() as Answer
+      t.like(sources[1], { registry: 'a', state: 'loaded' }, path)
+      t.is(status, 200)
+      t.true(complete)
+      t.false(items.some(({ listing_id }) => listing_id === 'odd'))
+    }
+    const { items: all, sources } = (await get('/listings?limit=200')).json() as Answer
+    t.is(all.length, 200)
+    t.is(all[0]?.listing_id, 'a-0000')
+    t.is(sources[1]?.invalid, 1)
+  })

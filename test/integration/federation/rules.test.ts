@@ -1,12 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
 import { ConfigError } from '../../../src/errors.ts'
-import { renderFilterSpec } from '../../../src/filter-spec/filter.ts'
-import { readFilterSpec } from '../../../src/filter-spec/load.ts'
-import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { Follower } from '../../helpers/follower.ts'
 import {
-  LIVE,
   patientToml,
   startFake,
   startPatientGateway,
@@ -23,7 +19,6 @@ const SHOPS = [
   [0, ALICE.address, 'https://alice.example/shop'],
   [1, CAROL, 'https://carol.example/shop'],
 ] as const
-const SPEC = JSON.parse(renderFilterSpec(readFilterSpec('config/filter-spec.yaml')))
 
 const offer = (id: string, seller: number, gpu_model: string, second: number): string =>
   listingText({
@@ -45,8 +40,8 @@ async function openMarket(t: ExecutionContext, rules: string) {
     publishers: SHOPS,
   })
   const upstreams = [
-    { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
-    { name: 'live', url: live.url, settings: LIVE },
+    { name: 'held', url: held.url },
+    { name: 'live', url: live.url },
   ]
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const service = await startPatientGateway(t, upstreams, { environment, more: rules })
@@ -140,35 +135,6 @@ test('rules: a source does not know a publisher that a rule denies there, so it 
   t.is(await missedIn(), undefined)
 })
 
-test('rules: a source that is too large is sent the filters of `only` that it declares, and is skipped for any other rule', async (t) => {
-  const items = [offer('a', 0, 'H200', 3), offer('b', 1, 'A100', 2), offer('c', 0, 'H200', 1)]
-  const fake = await startFake(t, { items, publishers: SHOPS, filterSpec: SPEC })
-  const upstreams = [{ name: 'large', url: fake.url, settings: `${LIVE}scan_limit = 2` }]
-  const service = await startPatientGateway(t, upstreams, {
-    more: '[[curation.rules]]\nonly = { gpu_model = "H200" }\nlabel = "unverified"',
-  })
-  await eventually('its filter spec', async () => (await service.get('/listings')).status === 200)
-  const listed = await itemsOf(service)
-  t.deepEqual(
-    listed.map(({ listing_id, _meta }) => [listing_id, _meta.label]),
-    [
-      ['a', 'unverified'],
-      ['c', 'unverified'],
-    ],
-  )
-  t.is(fake.requests.at(-1)?.parameters.get('gpu_model'), 'H200')
-  for (const rules of [
-    '[[curation.rules]]\nonly = { gpu = "H200" }',
-    `[[curation.rules]]\ndeny = { publisher = ["${CAROL}"] }`,
-  ]) {
-    await service.reload(patientToml(upstreams, rules))
-    const { status, json } = await service.get('/listings')
-    t.is(status, 503)
-    const { sources } = json() as { sources: { registry: string; state: string; reason?: string }[] }
-    t.like(sources[1], { registry: 'large', state: 'skipped', reason: 'scan_limit' })
-  }
-})
-
 test('rules: a publisher that is denied everywhere is named nowhere and cannot publish', async (t) => {
   const service = await openMarket(t, '')
   const names = async () => (await service.get('/publishers')).text
@@ -253,9 +219,9 @@ test('rules: a filter that is not known here, or a value that it cannot have, re
 test('rules: a copy whose publisher is not known may be of a denied one, so it is left out of an incomplete answer', async (t) => {
   const items = [offer('a', 0, 'H200', 3), offer('b', 1, 'H200', 2)]
   const away = { kind: 'status', status: 503 } as const
-  for (const mode of ['live', 'snapshot']) {
+  {
     const fake = await startFake(t, { items, publishers: SHOPS, publisherScript: away })
-    const upstreams = [{ name: 'eu', url: fake.url, settings: `mode = "${mode}"` }]
+    const upstreams = [{ name: 'eu', url: fake.url }]
     const service = await startPatientGateway(t, upstreams, {
       more: `[curation]\ndeny_publishers = ["${ALICE.address}"]`,
     })

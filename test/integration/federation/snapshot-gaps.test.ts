@@ -3,7 +3,7 @@ import test from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { type Behaviour, listingTexts } from '../../helpers/fake-registry.ts'
 import { freePorts } from '../../helpers/free-port.ts'
-import { LIVE, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { remainsToTheByte } from '../../helpers/restart.ts'
@@ -14,10 +14,9 @@ import type { Answer } from '../../helpers/sequence.ts'
 const REFRESH_MS = 60_000
 /** After the period with any jitter. */
 const PAST_REFRESH_MS = 1.1 * REFRESH_MS
-const SNAPSHOT = 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 60'
+const SNAPSHOT = 'kind = "gateway"\nrefresh_seconds = 60'
 /** It shows only listings that it can have now. */
-const FORGETFUL =
-  '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
+const FORGETFUL = '[cache]\nfresh_seconds = 0\n'
 
 const GONE = { kind: 'status', status: 500 } as const
 const WELL = { kind: 'serve' } as const
@@ -29,8 +28,8 @@ async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
   const eu = await startPatientGateway(
     t,
     [
-      { name: 'open', url: open.url, settings: LIVE },
-      { name: 'curated', url: curated.url, settings: LIVE },
+      { name: 'open', url: open.url },
+      { name: 'curated', url: curated.url },
     ],
     { more: `id = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
   )

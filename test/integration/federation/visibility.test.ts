@@ -34,7 +34,7 @@ import { seededRandom } from '../../helpers/random.ts'
 import { runs } from '../../helpers/runs.ts'
 import { ScriptedDispatcher, type ScriptedReply } from '../../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
-import { POLICY, runCache, upstreamOptions } from '../../helpers/upstream.ts'
+import { upstreamOptions } from '../../helpers/upstream.ts'
 import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
 const MIXES = runs(4000)
@@ -263,8 +263,7 @@ function createWorld(): World {
     ]),
   ]
   const world: World = { clock: clockOf(), failing: new Map(), upstreams: [], answers: new Map() }
-  const runs = runCache(world.clock)
-  for (const one of registries) world.upstreams.push(sharedUpstream(world, openUpstream(world, one, runs)))
+  for (const one of registries) world.upstreams.push(sharedUpstream(world, openUpstream(world, one)))
   return world
 }
 
@@ -318,7 +317,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const upstreams = world.upstreams.filter(({ source }) => knows(source.name))
   const config = {
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
-    cache: { ...POLICY, maxBytes: 2 ** 24 },
+    cache: { freshSeconds: 15, maxBytes: 2 ** 24 },
     tokens: new TokenTable([]),
     vocabulary: VOCABULARY,
   }
@@ -426,7 +425,7 @@ const localStatus = () => ({
   listings: 1,
 })
 
-function openUpstream(world: World, registry: Registry, runs: ReturnType<typeof runCache>): Upstream {
+function openUpstream(world: World, registry: Registry): Upstream {
   const { clock, failing } = world
   const { options } = registry
   const agent = new ScriptedDispatcher((url) => {
@@ -441,14 +440,13 @@ function openUpstream(world: World, registry: Registry, runs: ReturnType<typeof 
     gatewayId: 'entrepot',
     schema: null,
     budgetMs: 4000,
-    runs,
-    policy: POLICY,
+    freshSeconds: 15,
     sharedBreaker: null,
     snapshots: {
       storage: null,
       shared: null,
       filters: () => [],
-      maxBytes: () => 0,
+      maxBytes: () => 2 ** 24,
       onResize: () => {},
       inTurn: (work) => work(),
     },

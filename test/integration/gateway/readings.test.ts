@@ -3,14 +3,12 @@ import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 
-const LIVE = 'mode = "live"\n'
-
 test('a source that is away is asked once a question, not again for its page', async (t) => {
   const good = await startFake(t, { items: listingTexts('good', 3) })
   const away = await startFake(t, { script: [{ kind: 'reset_before_headers' }] })
   const { get } = await startPatientGateway(t, [
-    { name: 'good', url: good.url, settings: LIVE },
-    { name: 'away', url: away.url, settings: LIVE },
+    { name: 'good', url: good.url },
+    { name: 'away', url: away.url },
   ])
   const { items, sources } = (await get('/listings')).json() as {
     items: unknown[]
@@ -29,7 +27,6 @@ test('no-cache: a listing that the best source has lost is shown from the next o
   const held = (fake: { url: string }, name: string) => ({
     name,
     url: fake.url,
-    settings: 'mode = "snapshot"\n',
   })
   const clock = manualClock()
   const service = await startPatientGateway(t, [held(best, 'best'), held(next, 'next')], { clock })

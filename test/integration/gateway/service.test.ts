@@ -143,25 +143,24 @@ test('a Registry that repeats one id shows it once, and is given up after few re
   t.true(many.fake.requests.length < 15)
 })
 
-for (const mode of ['live', 'snapshot'] as const)
-  test(`a gateway over a gateway shows all of 3,000 listings and filters them (${mode})`, async (t) => {
-    const filterSpec = specBody('one', [filterOf('gpu_model')])
-    const { url, fake } = await open(t, { items: listingTexts('a', 3000), filterSpec })
-    const outer = await openOuter(t, url, { settings: `mode = "${mode}"\nscan_limit = 10000` })
-    await whenReady(outer)
-    const lines = await linesOf(outer)
-    t.is(new Set(lines.map(({ listing_id }) => listing_id)).size, 3001)
-    t.like(lines.at(-1)?._meta, { complete: true, sources: [{ registry: 'eu', state: 'loaded' }] })
-    const ids: string[] = []
-    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-      const page = (await outer.get(`/listings?limit=200&cursor=${cursor}`)).json() as Answer
-      t.true(page.complete)
-      ids.push(...idsOf(page))
-      cursor = page.next_cursor
-    }
-    t.deepEqual(ids, fake.items.map(idOf))
-    const filtered = (await outer.get('/listings?gpu_model=H100&limit=1')).json() as Answer
-    t.like(filtered, { total_after_filter: 3000, complete: true })
-    const none = (await outer.get('/listings?gpu_model=A100&limit=1')).json() as Answer
-    t.like(none, { total_after_filter: 0, complete: true })
-  })
+test(`a gateway over a gateway shows all of 3,000 listings and filters them`, async (t) => {
+  const filterSpec = specBody('one', [filterOf('gpu_model')])
+  const { url, fake } = await open(t, { items: listingTexts('a', 3000), filterSpec })
+  const outer = await openOuter(t, url, {})
+  await whenReady(outer)
+  const lines = await linesOf(outer)
+  t.is(new Set(lines.map(({ listing_id }) => listing_id)).size, 3001)
+  t.like(lines.at(-1)?._meta, { complete: true, sources: [{ registry: 'eu', state: 'loaded' }] })
+  const ids: string[] = []
+  for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+    const page = (await outer.get(`/listings?limit=200&cursor=${cursor}`)).json() as Answer
+    t.true(page.complete)
+    ids.push(...idsOf(page))
+    cursor = page.next_cursor
+  }
+  t.deepEqual(ids, fake.items.map(idOf))
+  const filtered = (await outer.get('/listings?gpu_model=H100&limit=1')).json() as Answer
+  t.like(filtered, { total_after_filter: 3000, complete: true })
+  const none = (await outer.get('/listings?gpu_model=A100&limit=1')).json() as Answer
+  t.like(none, { total_after_filter: 0, complete: true })
+})

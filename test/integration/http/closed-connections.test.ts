@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { pino } from 'pino'
 import { eventually } from '../../helpers/eventually.ts'
-import { LIVE, startGateway } from '../../helpers/gateway.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 
 const environment = { METRICS_PUBLIC: 'true' }
@@ -17,7 +17,7 @@ async function start(t: ExecutionContext) {
     if (url?.startsWith('/listings')) asked.emit('listings')
     else response.writeHead(404).end('{}')
   })
-  const service = await startGateway(t, [{ name: 'a', url: upstream, settings: LIVE }], { environment, log })
+  const service = await startGateway(t, [{ name: 'a', url: upstream }], { environment, log })
   const counted = async (series: string): Promise<void> => {
     const metrics = async () => (await service.get('/metrics')).text
     await eventually(`counted as ${series}`, metrics, (text) =>

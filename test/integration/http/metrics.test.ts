@@ -1,7 +1,7 @@
 import test from 'ava'
 import { version } from '../../../src/config/shipped-files.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway } from '../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 
@@ -110,8 +110,8 @@ test('metrics: calls, failures, retries, breaker, cache, age and items of each u
   const { get } = await startGateway(
     t,
     [
-      { name: 'a', url: fake.url, settings: LIVE },
-      { name: 'dead', url: deadUrl(), settings: LIVE },
+      { name: 'a', url: fake.url },
+      { name: 'dead', url: deadUrl() },
     ],
     { environment },
   )

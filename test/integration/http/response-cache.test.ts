@@ -8,7 +8,7 @@ import type { HandlerResponse, Route } from '../../../src/http/route.ts'
 import { openSigner } from '../../../src/signing/proof.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, LIVE, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { inject } from '../../helpers/inject.ts'
 import { listen } from '../../helpers/listen.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
@@ -53,7 +53,7 @@ test('response cache: the answer for an id is made again when a worse copy in me
     publishers: [[7, ALICE.address.toLowerCase(), STOREFRONT]],
   })
   const { url, get } = await startRegistry(t, {
-    toml: gatewayToml([{ name: 'up', url: fake.url, settings: 'mode = "snapshot"' }]),
+    toml: gatewayToml([{ name: 'up', url: fake.url }]),
     environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
     // It stands still, so that no answer ends by its age.
     clock: manualClock(),
@@ -315,10 +315,10 @@ test('response cache: a client that leaves during a refresh keeps no configurati
   const live = await startFake(t, { items: listingTexts('a', 3) })
   const pulled = await startFake(t, { items: listingTexts('b', 3) })
   const upstreams = [
-    { name: 'a', url: live.url, settings: LIVE },
-    { name: 'b', url: pulled.url, settings: 'mode = "snapshot"' },
+    { name: 'a', url: live.url },
+    { name: 'b', url: pulled.url },
   ]
-  const more = '[cache]\nstale_while_revalidate_seconds = 0\n'
+  const more = '[cache]\n'
   const ours = readFileSync('config/filter-spec.yaml', 'utf8')
   const spec = temporaryFile(t, 'filter-spec.yaml', ours)
   const { url, get, reload } = await startRegistry(t, {

@@ -7,7 +7,7 @@ import { type Answer, agentAt, agentOver } from '../../helpers/agent.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
-import { LIVE, startFake, startPatientGateway, startUnchecked } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, postJson, publish, publishBody, unixNow } from '../../helpers/seller.ts'
@@ -165,7 +165,7 @@ test('get_listing: warns if a better copy may exist or the seller is disputed', 
     publishers: [[1, seller]],
   })
   const gateway = await startPatientGateway(t, [
-    { name: 'trusted', url: trusted.url, settings: LIVE },
+    { name: 'trusted', url: trusted.url },
     { name: 'other', url: other.url },
   ])
   const agent = await agentAt(t, gateway.url)

@@ -18,7 +18,7 @@ test('own key: an answer that contains our key is refused', async (t) => {
     const fake = await startFake(t, { items, kind, script: [{ kind: 'serve', ...encoding }] })
     const { get } = await startGateway(
       t,
-      [{ name: 'a', url: fake.url, settings: `${settings}\nmode = "${mode}"\nkind = "${kind}"` }],
+      [{ name: 'a', url: fake.url, settings: `${settings}\nkind = "${kind}"` }],
       {
         environment,
       },

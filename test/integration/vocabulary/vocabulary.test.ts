@@ -20,11 +20,7 @@ async function start(t: ExecutionContext, more = ''): Promise<RunningService> {
     }),
   )
   const fake = await startFake(t, { items })
-  const service = await startPatientGateway(
-    t,
-    [{ name: 'up', url: fake.url, settings: 'mode = "snapshot"\n' }],
-    { more },
-  )
+  const service = await startPatientGateway(t, [{ name: 'up', url: fake.url }], { more })
   await whenReady(service)
   return service
 }
@@ -88,9 +84,7 @@ test('GET /vocabulary: the texts of one seller are bounded in number and length'
     listingText({ listing_id: `${n}`, offer_resource: { gpu_model } }),
   )
   const fake = await startFake(t, { items })
-  const { get } = await startPatientGateway(t, [
-    { name: 'up', url: fake.url, settings: 'mode = "snapshot"\n' },
-  ])
+  const { get } = await startPatientGateway(t, [{ name: 'up', url: fake.url }])
   await whenReady({ get })
   const { gpus, not_recognised } = (await get('/vocabulary')).json() as {
     gpus: { gpu: string; listings: number; spellings: object[] }[]
@@ -202,7 +196,7 @@ test('the command line sends derived filters to an entrepot, and judges by its o
 
 test('a reload with other tables reads every listing again, also those of the own Registry', async (t) => {
   const fake = await startFake(t, { items: [listingText({ offer_resource: { gpu_model: 'Hopper big' } })] })
-  const upstream = { name: 'up', url: fake.url, settings: 'mode = "snapshot"\n' }
+  const upstream = { name: 'up', url: fake.url }
   // No period passes, so only the reload itself can be the cause.
   const service = await startRegistry(t, { toml: patientToml([upstream]), clock: manualClock(Date.now()) })
   await whenReady(service)

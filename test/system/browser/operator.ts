@@ -5,7 +5,7 @@ import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../../
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { Follower } from '../../helpers/follower.ts'
-import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, mintKey, publish } from '../../helpers/seller.ts'
 import { test } from './in-chromium.ts'
@@ -339,12 +339,12 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   const gateway = await startGateway(
     t,
     [
-      { name: 'well', url: fake.url, settings: LIVE },
-      { name: 'gone', url: deadUrl(), settings: LIVE },
+      { name: 'well', url: fake.url },
+      { name: 'gone', url: deadUrl() },
       ...Array.from({ length: 11 }, (_, n) => ({
         name: n === 0 ? 'hidden' : `idle-${n}`,
         url: deadUrl(),
-        settings: `${LIVE}visibility = "private"`,
+        settings: 'visibility = "private"',
       })),
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY } },
@@ -352,7 +352,7 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   for (let n = 0; n < 3; n++) await gateway.get('/listings')
   const page = await open(t, gateway.url)
   const sources = page.getByRole('region', { name: 'Sources' })
-  await sources.getByText('2 of 14 OK · 1 down · 11 not contacted yet').waitFor()
+  await sources.getByText('2 of 14 OK · 12 down').waitFor()
   await sources.getByText(/^The best first, with priorities: local 0, /).waitFor()
   t.regex(await sources.getByRole('rowheader').first().innerText(), /^▸ gone/)
   const row = (name: string) => sources.getByRole('row', { name: new RegExp(`^${name} `) })
@@ -446,13 +446,9 @@ test.serial(
   async (t) => {
     const publishers = [[7, `0x${'c'.repeat(40)}`]] as const
     const fake = await startFake(t, { items: listingTexts('eu', 2, { publisher_id: 7 }), publishers })
-    const gateway = await startPatientGateway(
-      t,
-      [{ name: 'eu', url: fake.url, settings: 'mode = "snapshot"' }],
-      {
-        environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY },
-      },
-    )
+    const gateway = await startPatientGateway(t, [{ name: 'eu', url: fake.url }], {
+      environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY },
+    })
     await whenReady(gateway)
     const { url, get } = gateway
     for (const id of ['fraud', 'fraud-2'])

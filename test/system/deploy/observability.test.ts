@@ -44,7 +44,7 @@ test('observability: alerts, dashboard and docs/operations.md have the metrics a
   const upstreams = [
     { name: 'a', url: fake.url },
     { name: 'dead', url: deadUrl() },
-    { name: 'followed', url: followed.url, settings: 'mode = "snapshot"' },
+    { name: 'followed', url: followed.url },
   ]
   const { get } = await startGateway(t, upstreams, { environment: { METRICS_PUBLIC: 'true' } })
   await get('/listings')

@@ -4,7 +4,7 @@ import type { ApiKeyJson } from '../../../src/wire/api-key.ts'
 import type { FleetJson } from '../../../src/wire/fleet.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
-import { gatewayToml, LIVE } from '../../helpers/gateway.ts'
+import { gatewayToml } from '../../helpers/gateway.ts'
 import { ownRedis } from '../../helpers/redis.ts'
 import { send, startRegistry } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -15,7 +15,7 @@ const READER = { Authorization: 'Bearer reader' }
 
 test('fleet: replicas on one Redis are shown as one, and alone without Redis', async (t) => {
   const redis = await ownRedis(t)
-  const toml = gatewayToml([{ name: 'gone', url: deadUrl(), settings: LIVE }])
+  const toml = gatewayToml([{ name: 'gone', url: deadUrl() }])
   const environment = {
     STORE_URL: redis.url,
     REGISTRY_ADMIN_API_KEY: 'admin',

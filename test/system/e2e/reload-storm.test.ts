@@ -31,7 +31,7 @@ test('reload: under load, every answer has all that every configuration has', as
     const upstreams = (random() < 0.5 ? some : some.toReversed()).map(({ name, fake }) => ({
       name,
       url: fake.url,
-      settings: `${random() < 0.5 ? 'mode = "snapshot"' : ''}\ntimeout_ms = ${60_000 + Math.floor(random() * 3)}`,
+      settings: `timeout_ms = ${60_000 + Math.floor(random() * 3)}`,
     }))
     const bytes = 50_000_000 + Math.floor(random() * 2)
     const more = `${PATIENT}[cache]\nmax_bytes = ${bytes}\n`

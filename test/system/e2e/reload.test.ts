@@ -63,7 +63,7 @@ test('reload: a new upstream is pulled before it is shown', async (t) => {
   const two = await startFake(t, { items: listingTexts('two', 80) })
   const upstreams = [{ name: 'one', url: one.url }]
   const { service, reload, setGateway } = await start(t, upstreams)
-  setGateway([...upstreams, { name: 'two', url: two.url, settings: 'mode = "snapshot"' }])
+  setGateway([...upstreams, { name: 'two', url: two.url }])
   t.like((await reload())[0], { upstreams: { added: ['two'], removed: [], changed: [] } })
   const { sources, total_after_filter } = (await send(`${service.url}/listings`)).json()
   t.like(sources, [{ registry: 'local' }, { registry: 'one' }, { registry: 'two', state: 'loaded' }])
@@ -144,7 +144,7 @@ test('reload: ten full reloads leak no connection, file or index', async (t) => 
   const fake = await startFake(t, { items: listingTexts('one', 200) })
   const upstreams = (n: number) => [
     { name: 'live', url: fake.url, settings: `timeout_ms = ${2000 + n}` },
-    { name: 'held', url: `${fake.url}/`, settings: `mode = "snapshot"\ntimeout_ms = ${2000 + n}` },
+    { name: 'held', url: `${fake.url}/`, settings: `timeout_ms = ${2000 + n}` },
   ]
   const { service, reload, setGateway, setSpec } = await start(t, upstreams(0))
   const descriptors = () => readdirSync(`/proc/${service.pid}/fd`).length
@@ -182,7 +182,7 @@ test('reload: SIGTERM does not wait for it, and a started stream is complete', a
   const hanging = await startFake(t, { script: [{ kind: 'hang' }] })
   setGateway([
     { name: 'one', url: fake.url },
-    { name: 'new', url: hanging.url, settings: 'mode = "snapshot"\ntimeout_ms = 600000' },
+    { name: 'new', url: hanging.url, settings: 'timeout_ms = 600000' },
   ])
   const stream = await request(`${service.url}/listings`, { headers: { accept: 'application/x-ndjson' } })
   const reloading = send(`${service.url}/admin/reload`, {

@@ -3,7 +3,7 @@ import test from 'ava'
 import { generatePrivateKey } from 'viem/accounts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
-import { LIVE, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { idsByPrice, listingsOf, OUTLIER_CASES } from '../../helpers/outlier-cases.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { type Run, runNode, runShell, TIME_LAPSE } from '../../helpers/run-cli.ts'
@@ -96,7 +96,7 @@ test('careful-agent: acts on a complete answer only', async (t) => {
     ],
   })
   const { url } = await startGateway(t, [
-    { name: 'cheap', url: cheap.url, settings: LIVE },
+    { name: 'cheap', url: cheap.url },
     { name: 'dear', url: dear.url },
   ])
   const run = await runExample('careful-agent.mjs', [url], TIME_LAPSE)

@@ -124,7 +124,7 @@ test('store outage: without Redis a key is good for trust_seconds, then refused,
 
 test('store outage: without Redis open reads work, reads with a key are refused', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t)
-  const upstreams = [{ name: 'near', url: near.url, settings: 'mode = "snapshot"' }]
+  const upstreams = [{ name: 'near', url: near.url }]
   const storeUrl = `redis://127.0.0.1:${proxy.port}`
   const open = await start(t, { storeUrl, toml: gatewayToml(upstreams, PURE), clock })
   const environment = { REGISTRY_REQUIRE_READ_API_KEY: 'true' }

@@ -61,7 +61,7 @@ test('secrets: a full run reveals none except in the minting response', async (t
   ]
   const toml = join(folder, 'gateway.toml')
   const goodToml = [
-    '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n[limits]\npublish_per_minute = 0',
+    '[cache]\nfresh_seconds = 0\n[limits]\npublish_per_minute = 0',
     ...upstreams.map(
       ([name, url, key], n) =>
         `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = true\napi_key_env = "${key}"\n` +

@@ -15,7 +15,7 @@ import { createSampler, MAX_SPANS } from '../../../src/tracing/tracer.ts'
 import { type Collector, type ReceivedSpan, startCollector } from '../../helpers/collector.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, LIVE, startFake, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { gatewayToml, startFake, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { send } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -46,11 +46,7 @@ async function serve(
     PORT: '0',
     STORE_URL: 'sqlite::memory:',
     LOG_LEVEL: 'silent',
-    ENTREPOT_CONFIG: temporaryFile(
-      t,
-      'gateway.toml',
-      gatewayToml(upstreams.map((one) => ({ ...one, settings: `${LIVE}${one.settings ?? ''}` }))),
-    ),
+    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', gatewayToml(upstreams)),
     ...environment,
   })
   const service = await startService(await createContext(config, { log }))

@@ -4,7 +4,6 @@ import { MAX_CHANGES, StateLog } from '../../../src/fleet/state-log.ts'
 
 const status = (name: string, state: SourceStatus['state']): SourceStatus => ({
   name,
-  mode: 'live',
   visibility: 'public',
   state,
   ageSeconds: null,

@@ -10,9 +10,6 @@ type ProgressOptions = { isWaiting: boolean; key: string | null; refreshes: numb
 
 const ASK_MS = 1000
 
-/** By default an answer of this age is served from the gateway's cache. */
-const FRESH_SECONDS = 15
-
 /** `null` in the first second, and while nothing is waited for. */
 export function useProgress(query: Query, { isWaiting, key, refreshes }: ProgressOptions): Progress | null {
   const search = queryString(query)
@@ -21,11 +18,9 @@ export function useProgress(query: Query, { isWaiting, key, refreshes }: Progres
     if (!isWaiting) return
     const stopped = new AbortController()
     const { signal } = stopped
-    let seconds = 0
     const ask = async (): Promise<void> => {
-      seconds++
       const { sources } = parseAnswer(await request('sources', key, { signal }))
-      if (!signal.aborted) setKnown({ ...progressIn(sources, query, seconds), search })
+      if (!signal.aborted) setKnown({ ...progressIn(sources, query), search })
     }
     // What cannot be asked is waited for without its name.
     const timer = setInterval(() => void ask().catch(() => {}), ASK_MS)
@@ -38,13 +33,10 @@ export function useProgress(query: Query, { isWaiting, key, refreshes }: Progres
   return isWaiting && known?.search === search ? known : null
 }
 
-function progressIn(sources: readonly SourceStatusJson[], query: Query, seconds: number): Progress {
+function progressIn(sources: readonly SourceStatusJson[], query: Query): Progress {
   const chosen = parameterOf(query, 'sources')?.split(',')
   const asked = sources.filter(({ registry }) => chosen?.includes(registry) ?? true)
-  const isSilent = ({ mode, state, age_seconds: age, last_error }: SourceStatusJson): boolean =>
-    mode === 'live' &&
-    (age === null || age > FRESH_SECONDS + seconds) &&
-    (state !== 'unavailable' || last_error?.reason === 'timeout')
+  const isSilent = ({ state }: SourceStatusJson): boolean => state === 'not_yet_loaded'
   return {
     answered: asked.filter((source) => !isSilent(source)),
     silent: asked.filter(isSilent).map(({ registry }) => registry),

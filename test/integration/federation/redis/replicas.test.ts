@@ -63,11 +63,9 @@ test('a followed upstream: a shared pull has its position, from which other repl
   const { url } = await ownRedis(t)
   const start = async () =>
     whenReady(
-      await startGateway(
-        t,
-        [{ name: 'entrepot', url: scripted.url, settings: 'mode = "snapshot"\nrefresh_seconds = 3600' }],
-        { environment: { STORE_URL: url, REGISTRY_ADMIN_API_KEY: 'admin' } },
-      ),
+      await startGateway(t, [{ name: 'entrepot', url: scripted.url, settings: 'refresh_seconds = 3600' }], {
+        environment: { STORE_URL: url, REGISTRY_ADMIN_API_KEY: 'admin' },
+      }),
     )
   await start()
   await eventually('saved and followed', () => scripted.opened.length === 1)

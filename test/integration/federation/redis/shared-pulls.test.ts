@@ -19,7 +19,7 @@ async function open(t: ExecutionContext) {
   const fake = await startFake(t, { items: listingTexts('a', 450) })
   const start = async (): Promise<Replica> => {
     const clock = manualClock()
-    const settings = 'mode = "snapshot"\nrefresh_seconds = 60\nfull_refresh_seconds = 60'
+    const settings = 'refresh_seconds = 60\nfull_refresh_seconds = 60'
     const replica = await startPatientGateway(t, [{ name: 'elsewhere', url: fake.url, settings }], {
       clock,
       random: () => 0.5,

@@ -26,7 +26,7 @@ const FORGED = ['a', 'b', 'c'].map((id) => offer(id, id === 'a' ? 'H200' : 'A100
 
 type Entry = Omit<UpstreamEntry, 'url'> & { url?: string }
 
-/** The gateway over these two, the honest one better; of any mode. */
+/** The gateway over these two, the honest one better. */
 async function openMarket(t: ExecutionContext, honest: Entry, forger: Entry, options: FakeOptions = {}) {
   const good = await startFake(t, { items: HONEST, publishers, ...options })
   const bad = await startFake(t, { items: FORGED, publishers })
@@ -45,55 +45,53 @@ async function openMarket(t: ExecutionContext, honest: Entry, forger: Entry, opt
 const whoOf = ({ items }: Answer): string[] =>
   items.map(({ listing_id, _meta }) => `${listing_id} ${_meta.registry}`)
 
-for (const mode of ['live', 'snapshot'] as const)
-  test(`authority: a worse source moves no listing of a better one by its date (${mode})`, async (t) => {
-    const settings = `mode = "${mode}"`
-    const { gateway } = await openMarket(
-      t,
-      { name: 'good', settings: `priority = 1\n${settings}` },
-      { name: 'bad', settings: `priority = 2\n${settings}` },
-    )
-    const page = await readPage(gateway, '')
-    t.deepEqual(whoOf(page), ['c good', 'b good', 'a good'])
-    t.like(page, { total_after_filter: 3, total_is: undefined, unchecked: undefined })
-    for (const { _meta } of page.items) t.like(_meta, { also_in: ['bad'], differs: true })
-    t.deepEqual(await walkAll(gateway, 'limit=1'), ['c', 'b', 'a'])
-    t.deepEqual(await streamAll(gateway), ['c', 'b', 'a'])
-  })
+test(`authority: a worse source moves no listing of a better one by its date`, async (t) => {
+  const settings = ''
+  const { gateway } = await openMarket(
+    t,
+    { name: 'good', settings: `priority = 1\n${settings}` },
+    { name: 'bad', settings: `priority = 2\n${settings}` },
+  )
+  const page = await readPage(gateway, '')
+  t.deepEqual(whoOf(page), ['c good', 'b good', 'a good'])
+  t.like(page, { total_after_filter: 3, total_is: undefined, unchecked: undefined })
+  for (const { _meta } of page.items) t.like(_meta, { also_in: ['bad'], differs: true })
+  t.deepEqual(await walkAll(gateway, 'limit=1'), ['c', 'b', 'a'])
+  t.deepEqual(await streamAll(gateway), ['c', 'b', 'a'])
+})
 
-for (const mode of ['live', 'snapshot'] as const)
-  test(`authority: no filter, ceiling or order finds a copy of a worse source (${mode})`, async (t) => {
-    const settings = `mode = "${mode}"`
-    const { gateway } = await openMarket(
-      t,
-      { name: 'good', settings: `priority = 1\n${settings}` },
-      { name: 'bad', settings: `priority = 2\n${settings}` },
-    )
-    for (const [query, expected] of [
-      ['gpu_model=H200', ['c good', 'b good']],
-      ['gpu_model=A100', ['a good']],
-      ['price_token=USDC&price_max=2', []],
-      ['price_token=USDC&price_max=3', ['c good']],
-      ['sort=price&price_token=USDC', ['c good', 'b good', 'a good']],
-      ['sort=price&price_token=USDC&gpu_model=A100', ['a good']],
-    ] as const)
-      t.deepEqual(whoOf(await readPage(gateway, query)), expected, query)
-    t.deepEqual((await readPage(gateway, 'gpu_model=H200&sources=bad')).total_after_filter, 1)
-    const facets = (await gateway.get('/facets?by=gpu_model,registry')).json()
-    t.like(facets, {
-      total: 3,
-      facets: {
-        gpu_model: {
-          values: [
-            { value: 'H200', count: 2 },
-            { value: 'A100', count: 1 },
-          ],
-        },
-        registry: { values: [{ value: 'good', count: 3 }] },
+test(`authority: no filter, ceiling or order finds a copy of a worse source`, async (t) => {
+  const settings = ''
+  const { gateway } = await openMarket(
+    t,
+    { name: 'good', settings: `priority = 1\n${settings}` },
+    { name: 'bad', settings: `priority = 2\n${settings}` },
+  )
+  for (const [query, expected] of [
+    ['gpu_model=H200', ['c good', 'b good']],
+    ['gpu_model=A100', ['a good']],
+    ['price_token=USDC&price_max=2', []],
+    ['price_token=USDC&price_max=3', ['c good']],
+    ['sort=price&price_token=USDC', ['c good', 'b good', 'a good']],
+    ['sort=price&price_token=USDC&gpu_model=A100', ['a good']],
+  ] as const)
+    t.deepEqual(whoOf(await readPage(gateway, query)), expected, query)
+  t.deepEqual((await readPage(gateway, 'gpu_model=H200&sources=bad')).total_after_filter, 1)
+  const facets = (await gateway.get('/facets?by=gpu_model,registry')).json()
+  t.like(facets, {
+    total: 3,
+    facets: {
+      gpu_model: {
+        values: [
+          { value: 'H200', count: 2 },
+          { value: 'A100', count: 1 },
+        ],
       },
-      prices: [{ offers: 3, least: '3' }],
-    })
+      registry: { values: [{ value: 'good', count: 3 }] },
+    },
+    prices: [{ offers: 3, least: '3' }],
   })
+})
 
 test('authority: what a better source that is away might decide is shown, and marked', async (t) => {
   const { gateway } = await openMarket(
@@ -141,11 +139,11 @@ test('authority: a gateway over a gateway with a live source gives the inner ver
       ],
       { more: `id = "outer"\n${PURE}` },
     )
-  for (const mode of ['live', 'snapshot']) {
-    const outer = await open(`mode = "${mode}"`)
+  {
+    const outer = await open('')
     await whenReady(outer)
     const page = await readPage(outer, '')
-    t.deepEqual(whoOf(page), ['c eu/good', 'b eu/good', 'a eu/good'], mode)
+    t.deepEqual(whoOf(page), ['c eu/good', 'b eu/good', 'a eu/good'])
     t.is(page.total_after_filter, 3)
     for (const { _meta } of page.items) t.deepEqual(_meta.also_in, ['eu/bad', 'liar'])
     t.deepEqual(whoOf(await readPage(outer, 'gpu_model=A100')), ['a eu/good'])
@@ -158,7 +156,7 @@ test('authority: a gateway over a gateway with a live source gives the inner ver
 test('authority: one listing by id is that of the best source, with the age of its copy', async (t) => {
   const { gateway } = await openMarket(
     t,
-    { name: 'good', settings: 'priority = 1\nmode = "snapshot"' },
+    { name: 'good', settings: 'priority = 1' },
     { name: 'bad', settings: 'priority = 2' },
   )
   const { offer_resource, _meta } = (await gateway.get('/listings/a')).json().listing as Record<string, Meta>

@@ -190,7 +190,7 @@ test('changes: a position of what the store has lost is gone, also once more has
   })
 })
 
-const REFRESH = 'mode = "snapshot"\nrefresh_seconds = 1\nfull_refresh_seconds = 1'
+const REFRESH = 'refresh_seconds = 1\nfull_refresh_seconds = 1'
 
 test('changes: a gateway follows its snapshots, and an anonymous reader learns nothing of a private source', async (t) => {
   const alice = '0x00000000000000000000000000000000000000aa'

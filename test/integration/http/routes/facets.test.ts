@@ -1,6 +1,6 @@
 import test from 'ava'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
@@ -140,15 +140,15 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
   }
 })
 
-test('facets: a gateway counts each listing once over live sources and snapshots, and names what is missing', async (t) => {
+test('facets: a gateway counts each listing once over its sources, and names what is missing', async (t) => {
   const rows = Object.entries(MARKET).map(([listing_id, fields]) => listingText({ listing_id, ...fields }))
   const live = await startFake(t, { items: rows.slice(0, 3) })
   const mirror = await startFake(t, { items: rows.slice(1) })
   const large = await startFake(t, { items: rows })
   const gateway = await startGateway(t, [
-    { name: 'live', url: live.url, settings: LIVE },
-    { name: 'mirror', url: mirror.url, settings: 'mode = "snapshot"' },
-    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 3` },
+    { name: 'live', url: live.url },
+    { name: 'mirror', url: mirror.url },
+    { name: 'large', url: large.url, settings: 'max_listings = 3' },
   ])
   await whenReady(gateway)
   const { total, facets, prices, complete, sources } = (
@@ -183,9 +183,8 @@ test('facets: a gateway counts each listing once over live sources and snapshots
   )
   t.like(
     sources.find(({ registry }) => registry === 'large'),
-    { state: 'skipped', reason: 'scan_limit' },
+    { state: 'partial', reason: 'too_large' },
   )
-  t.is((await gateway.get('/facets?sources=large')).status, 503)
   t.is((await gateway.get('/facets?require=all')).status, 502)
 })
 
@@ -213,10 +212,10 @@ test('facets: prices_by gives each value the prices of its listings, and a summa
 
 test('facets: where a source is not counted, counts are marked as the least, and known models are offered', async (t) => {
   const offer = (gpu_model: string) => ({ offer_resource: { gpu_model } })
-  const large = await startFake(t, { items: listingTexts('large', 3, offer('B200')) })
+  const large = await startFake(t, { script: [{ kind: 'status', status: 503 }] })
   const small = await startFake(t, { items: listingTexts('small', 2, offer('H200')) })
   const { get } = await startGateway(t, [
-    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 2` },
+    { name: 'large', url: large.url },
     { name: 'small', url: small.url },
   ])
   type Value = { value: string; count: number; at_least?: true }

@@ -89,7 +89,7 @@ test('hints: no text of a seller changes the status of an answer', async (t) => 
 test('hints: where nothing matches, near values of any filter are suggested, of sources that the reader may see', async (t) => {
   const open = await startFake(t, { items: [listingText(inRegion('Frankfurt, DE'))] })
   const secret = await startFake(t, { items: [listingText(inRegion('Reykjavik, IS', 'B300'))] })
-  const settings = 'mode = "snapshot"'
+  const settings = ''
   const gateway = await startGateway(
     t,
     [

@@ -3,7 +3,7 @@ import { parseList } from 'structured-headers'
 import { announcedBy } from '../../../helpers/announced.ts'
 import { eventually } from '../../../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, publish } from '../../../helpers/seller.ts'
@@ -187,7 +187,7 @@ test('response cache: same bytes within a second, until a source changes', async
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   let now = 1_763_652_800_000
   const clock = { now: () => now, monotonic: () => now, after: () => () => {} }
-  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }], { clock })
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
   const ageOf = ({ json }: { json: () => Record<string, unknown> }): unknown =>
     (json().sources as { age_seconds: number }[])[1]?.age_seconds
   await get('/listings')

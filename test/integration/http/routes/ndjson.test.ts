@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../../helpers/far-copies.ts'
-import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
@@ -88,25 +88,6 @@ test('NDJSON: an item of several lines becomes one line, otherwise unchanged', a
   t.is(JSON.parse(line!).x, 'a\nb')
 })
 
-test('NDJSON: the last line reports a source that failed midway', async (t) => {
-  const good = await startFake(t, { items: listingTexts('g', 450) })
-  const bad = await startFake(t, {
-    items: listingTexts('b', 450),
-    script: [{ kind: 'serve' }, { kind: 'status', status: 404 }],
-  })
-  const { get } = await startPatientGateway(t, [
-    { name: 'good', url: good.url, settings: `${LIVE}scan_limit = 100` },
-    { name: 'bad', url: bad.url, settings: `${LIVE}scan_limit = 100` },
-  ])
-  const lines = linesOf((await get('/listings', NDJSON)).text)
-  const { complete, sources } = lines.at(-1)!._meta
-  t.false(complete)
-  t.like(sources?.[1], { registry: 'good', state: 'loaded', returned: 450 })
-  t.like(sources?.[2], { registry: 'bad', state: 'unavailable', reason: 'http_404', returned: 189 })
-  t.is(lines.filter(({ listing_id }) => listing_id?.startsWith('b-')).length, 189)
-  t.is(lines.length, 450 + 189 + 1)
-})
-
 test('NDJSON: problems before the first line are those of a page', async (t) => {
   const { get } = await startGateway(t, [{ name: 'dead', url: deadUrl() }])
   t.like((await get('/listings', NDJSON)).json(), {
@@ -163,7 +144,7 @@ test('Accept: a repeated request gets the media type that the first one got', as
 test('NDJSON: a slow reader pauses the sources, and a closed connection ends them', async (t) => {
   const text = 'x'.repeat(8000)
   const fake = await startFake(t, { items: listingTexts('a', 6000, { text }) })
-  const { url } = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }])
+  const { url } = await startGateway(t, [{ name: 'a', url: fake.url }])
   const pages = Math.ceil(6000 / 189)
   const call = request(`${url}/listings`, { headers: NDJSON })
   const response = await new Promise<import('node:http').IncomingMessage>((resolve) => {
@@ -185,7 +166,7 @@ test('NDJSON: a slow reader pauses the sources, and a closed connection ends the
 test('NDJSON: an ETag where all sources are in memory, and 304 until one of them changes', async (t) => {
   const items = [listingText({ listing_id: 'one' })]
   const fake = await startFake(t, { items })
-  const held = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
+  const held = await startGateway(t, [{ name: 'a', url: fake.url }])
   await whenReady(held)
   const first = await held.get('/listings', NDJSON)
   const tag = first.headers.get('etag')!
@@ -198,6 +179,6 @@ test('NDJSON: an ETag where all sources are in memory, and 304 until one of them
   t.is(changed.status, 200)
   t.true(changed.text.includes('"two"'))
   t.not(changed.headers.get('etag'), tag)
-  const live = await startGateway(t, [{ name: 'a', url: fake.url, settings: LIVE }])
+  const live = await startGateway(t, [{ name: 'a', url: fake.url }])
   t.is((await live.get('/listings', NDJSON)).headers.get('etag'), null)
 })

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt } from '../../../helpers/agent.ts'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
 import { runCli } from '../../../helpers/run-cli.ts'
@@ -162,10 +162,10 @@ test('prices: a gateway prices every listing of pages, streams and look-ups, in 
     )
   const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
   const fake = await startFake(t, { items: items.sort() })
-  for (const mode of ['snapshot', 'live'] as const) {
-    const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `mode = "${mode}"` }])
+  {
+    const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
     await whenReady(gateway)
-    t.deepEqual(shownOf(await rowsOf(gateway, '')), expected, mode)
+    t.deepEqual(shownOf(await rowsOf(gateway, '')), expected)
     const { text } = await gateway.get('/listings', { accept: 'application/x-ndjson' })
     t.deepEqual(
       shownOf(
@@ -176,12 +176,11 @@ test('prices: a gateway prices every listing of pages, streams and look-ups, in 
           .map((line) => JSON.parse(line)),
       ),
       expected,
-      mode,
     )
     const { listing } = (await gateway.get('/listings/lowest')).json() as { listing: Row }
-    t.deepEqual(shownOf([listing]), { lowest: expected.lowest }, mode)
+    t.deepEqual(shownOf([listing]), { lowest: expected.lowest })
     const perOffer = await rowsOf(gateway, 'sort=price&price_token=USDC&price_per=offer')
-    t.like(shownOf(perOffer), { lowest: ['5', 'USDC', 'ethereum'], first: expected.first }, mode)
+    t.like(shownOf(perOffer), { lowest: ['5', 'USDC', 'ethereum'], first: expected.first })
   }
 })
 
@@ -205,7 +204,7 @@ test('prices: an outlier is of a model in any spelling, in its own symbol, and o
   ])
   const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
   const fake = await startFake(t, { items: items.sort() })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
   await whenReady(gateway)
   const markedIn = (rows: readonly Row[]) =>
     rows.flatMap(({ listing_id, _meta }) => (_meta?.price?.outlier === true ? listing_id : []))
@@ -299,7 +298,7 @@ test('prices: what makes an outlier is counted over all that a reader may see', 
     )
   const open = await startFake(t, { items: [...offers('a', 3, 2_000_000), ...offers('bait', 1, 1)] })
   const secret = await startFake(t, { items: offers('b', 2, 2_000_000) })
-  const settings = 'mode = "snapshot"\n'
+  const settings = ''
   const gateway = await startGateway(
     t,
     [
@@ -444,17 +443,6 @@ test('prices: a cursor is bound to the order, the tokens and the ceiling', async
   }
 })
 
-test('prices: scan_limit holds also where a longer run is cached', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('l', 60) })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `${LIVE}scan_limit = 50` }])
-  for (const offset of [0, 40]) t.is((await gateway.get(`/listings?limit=50&offset=${offset}`)).status, 200)
-  const requests = fake.requests.length
-  for (const query of ['sort=price', 'price_max=1&price_token=USDC']) {
-    const { sources } = (await gateway.get(`/listings?${query}`)).json() as { sources: { reason?: string }[] }
-    t.deepEqual([sources[1]?.reason, requests], ['scan_limit', fake.requests.length], query)
-  }
-})
-
 test('tokens: those of the gateway file are served, behind the read gate', async (t) => {
   const address = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
   const toml = `[[tokens]]\nchain = "anvil"\naddress = "${address}"\nsymbol = "TEST"\ndecimals = 18\n`
@@ -589,12 +577,9 @@ test('prices: per GB of GPU memory and per TFLOP, by the tables of models', asyn
   const fake = await startFake(t, { items: items.sort() })
   const market = await openMarket(t)
   for (const item of items) await market.publish(JSON.parse(item))
-  const sources = [
-    { name: 'live', url: fake.url, settings: 'mode = "live"' },
-    { name: 'held', url: fake.url, settings: 'mode = "snapshot"\nrefresh_seconds = 600' },
-  ]
+  const sources = [{ name: 'held', url: fake.url, settings: 'refresh_seconds = 600' }]
   for (const service of [market, await startGateway(t, sources)]) {
-    for (const source of service === market ? [''] : ['&sources=live', '&sources=held']) {
+    for (const source of service === market ? [''] : ['&sources=held']) {
       const pricesBy = async (query: string): Promise<unknown> =>
         (await rowsOf(service, `price_token=USDC&${query}${source}`)).map(({ listing_id, _meta }) => [
           listing_id,
@@ -647,8 +632,8 @@ test('prices: a token with other decimals on another chain compares as money', a
   }
   const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
   const fake = await startFake(t, { items: items.sort() })
-  for (const mode of ['snapshot', 'live'] as const) {
-    const upstream = { name: 'a', url: fake.url, settings: `mode = "${mode}"` }
+  {
+    const upstream = { name: 'a', url: fake.url }
     const gateway = await startGateway(t, [upstream], { more: rows.join('') })
     await whenReady(gateway)
     const amounts = (all: readonly Row[]) =>
@@ -661,21 +646,13 @@ test('prices: a token with other decimals on another chain compares as money', a
       ['three', 'base', '3'],
     ]
     const order = 'sort=price&price_token=USDC'
-    t.deepEqual(amounts(await rowsOf(gateway, order)), expected, mode)
-    t.deepEqual(amounts(await rowsOf(gateway, '')).sort(), expected.toSorted(), mode)
+    t.deepEqual(amounts(await rowsOf(gateway, order)), expected)
+    t.deepEqual(amounts(await rowsOf(gateway, '')).sort(), expected.toSorted())
     const paged = [0, 1, 2, 3, 4].map((offset) => rowsOf(gateway, `${order}&limit=1&offset=${offset}`))
-    t.deepEqual(amounts((await Promise.all(paged)).flat()), expected, mode)
-    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=2`)), ['third', 'one', 'both', 'two'], mode)
-    t.deepEqual(
-      idsOf(await rowsOf(gateway, `${order}&price_max=1.999999999999999999`)),
-      ['third', 'one'],
-      mode,
-    )
-    t.deepEqual(
-      idsOf(await rowsOf(gateway, 'price_token=base:USDC&price_max=2&sort=price')),
-      ['both', 'two'],
-      mode,
-    )
+    t.deepEqual(amounts((await Promise.all(paged)).flat()), expected)
+    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=2`)), ['third', 'one', 'both', 'two'])
+    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=1.999999999999999999`)), ['third', 'one'])
+    t.deepEqual(idsOf(await rowsOf(gateway, 'price_token=base:USDC&price_max=2&sort=price')), ['both', 'two'])
     const { prices } = (await gateway.get('/facets')).json() as { prices: object[] }
     t.deepEqual(prices, [
       {

@@ -11,6 +11,7 @@ import { cacheDirectives } from '../../../../src/upstream/http/cache-control.ts'
 import { createGet } from '../../../../src/upstream/http/get.ts'
 import { NameResolver } from '../../../../src/upstream/http/lookup.ts'
 import { composeRequests } from '../../../../src/upstream/interceptors/compose.ts'
+import { eventually } from '../../../helpers/eventually.ts'
 import { type Behaviour, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { listen } from '../../../helpers/listen.ts'
@@ -33,13 +34,15 @@ for (const [what, behaviour, reason] of FAULTS) {
     const key = 'a key of more than sixteen characters'
     const timeoutMs = reason === 'timeout' ? 300 : 10_000
     const items = listingTexts('a', 30)
-    const { read, fake } = await openUpstream(t, { items, script: [behaviour] }, { key, timeoutMs })
+    const { read, ready, fake } = await openUpstream(t, { items, script: [behaviour] }, { key, timeoutMs })
+    await ready
     const error = await failureOf(t, read())
     t.is(error.reason, reason)
     t.false(JSON.stringify([error.message, error.stack, String(error.cause)]).includes(key))
     fake.script = [{ kind: 'serve' }]
-    const { read: readAgain } = await openUpstream(t, {}, { fake, timeoutMs: 10_000 })
-    t.deepEqual(textsOf(await (reason === 'timeout' ? readAgain() : read())), items)
+    const again = await openUpstream(t, {}, { fake, timeoutMs: 10_000 })
+    await again.ready
+    t.deepEqual(textsOf(await again.read()), items)
   })
 }
 
@@ -64,7 +67,8 @@ test('a request whose time is over before it has a connection is not sent', asyn
 for (const encoding of ['gzip', 'deflate', 'br'] as const)
   test(`an answer in ${encoding} is read`, async (t) => {
     const items = listingTexts('a', 3)
-    const { read } = await openUpstream(t, { items, script: [{ kind: 'serve', encoding }] })
+    const { read, ready } = await openUpstream(t, { items, script: [{ kind: 'serve', encoding }] })
+    await ready
     t.deepEqual(textsOf(await read()), items)
   })
 
@@ -91,7 +95,8 @@ test('a redirect is not followed, and the key goes to no other origin', async (t
   const other = await startFake(t, { items: listingTexts('a', 1) })
   const headers = { location: `${other.url}/listings` }
   const script = [{ kind: 'status', status: 307, headers }] as const
-  const { read } = await openUpstream(t, { script }, { key: 'secret' })
+  const { read, ready } = await openUpstream(t, { script }, { key: 'secret' })
+  await ready
   t.is((await failureOf(t, read())).reason, 'http_307')
   t.is(other.connections(), 0)
 })
@@ -101,28 +106,32 @@ test('a private address is refused unless allowed, in any spelling and behind an
   const { port } = new URL(fake.url)
   for (const host of ['127.0.0.1', 'localhost', '0x7f.1', '[::ffff:127.0.0.1]', '[::1]', '0.0.0.0']) {
     const url = `http://${host}:${port}`
-    const { read } = await openUpstream(t, {}, { fake, url, allowPrivateAddresses: false })
+    const { read, ready } = await openUpstream(t, {}, { fake, url, allowPrivateAddresses: false })
+    await ready
     const error = await failureOf(t, read())
     t.is(error.reason, 'private_address', host)
     t.regex(error.message, /allow_private_addresses/, host)
   }
   t.is(fake.connections(), 0)
-  const { read } = await openUpstream(t, {}, { fake, url: `http://localhost:${port}` })
+  const { read, ready } = await openUpstream(t, {}, { fake, url: `http://localhost:${port}` })
+  await ready
   t.is((await read()).total, 1)
 })
 
 test('at most max_in_flight requests are open at once, over as many connections', async (t) => {
   const held = Promise.withResolvers<void>()
-  const { read, fake } = await openUpstream(
+  const { read, ready, fake } = await openUpstream(
     t,
-    { items: listingTexts('a', 1), script: [{ kind: 'hold', until: held.promise }] },
+    { items: listingTexts('a', 1), listingScript: { kind: 'hold', until: held.promise } },
     { maxInFlight: 2, timeoutMs: 60_000 },
   )
+  await ready
   const before = fake.connections()
-  const answers = Array.from({ length: 6 }, (_, n) => read({ publisher: `0x${n}` }).catch(() => {}))
-  await fake.requested(2)
+  const asked = () => fake.requests.filter(({ path }) => path.startsWith('/listings/')).length
+  const answers = Array.from({ length: 6 }, (_, n) => read({ listingId: `b-${n}` }).catch(() => {}))
+  await eventually('two are asked', asked, (count) => count === 2)
   for (let turn = 0; turn < 20; turn++) await setImmediate()
-  t.is(fake.requests.length, 2)
+  t.is(asked(), 2)
   held.resolve()
   await Promise.all(answers)
   t.is(fake.mostInFlight(), 2)

@@ -88,7 +88,7 @@ test('a file that is cut off anywhere, or is no snapshot, is an error', async (t
 
 test('a snapshot that was saved for one key is not shown under another', async (t) => {
   const fake = await startFake(t, { items: listingTexts('secret', 3) })
-  const settings = 'mode = "snapshot"\napi_key_env = "KEY"'
+  const settings = 'api_key_env = "KEY"'
   const STORE_URL = temporaryStore(t)
   const ask = async (KEY: string) => {
     const { status, json } = await askBriefly({ name: 'club', url: fake.url, settings }, '/listings', {

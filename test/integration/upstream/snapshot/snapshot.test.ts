@@ -49,7 +49,6 @@ async function open(
   { snapshots, ...options }: TestUpstreamOptions = {},
 ): Promise<Subject> {
   const upstream = await openUpstream(t, fakeOptions, {
-    mode: 'snapshot',
     refreshSeconds: REFRESH,
     snapshots: { filters: () => [MODEL], ...snapshots },
     ...options,
@@ -74,7 +73,7 @@ async function openPulled(...parameters: Parameters<typeof open>): Promise<Subje
 
 test('any range of the open listings is answered from memory, to the byte', async (t) => {
   const items = listingTexts('a', 300)
-  const { read, source, status, fake, clock } = await openPulled(t, {
+  const { read, status, fake, clock } = await openPulled(t, {
     items: [...items, '{"status":"open"}'],
   })
   const pulled = fake.requests.length
@@ -89,8 +88,7 @@ test('any range of the open listings is answered from memory, to the byte', asyn
     t.like(part, { total: 300, hasMore: true })
   }
   t.is(fake.requests.length, pulled)
-  t.is(source.mode, 'snapshot')
-  t.like(status(), { mode: 'snapshot', state: 'loaded', listings: 300, ageSeconds: 0 })
+  t.like(status(), { state: 'loaded', listings: 300, ageSeconds: 0 })
 })
 
 test('the memory of a snapshot is reported whenever it changes', async (t) => {

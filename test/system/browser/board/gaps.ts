@@ -2,19 +2,12 @@ import type { Route } from 'playwright-core'
 import { systemClock } from '../../../../src/domain/clock.ts'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
-import {
-  LIVE,
-  startFake,
-  startGateway,
-  startPatientGateway,
-  startUnchecked,
-} from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, startUnchecked } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { test } from '../in-chromium.ts'
 import { machine, rowsOf, waitForCount } from './federation.ts'
 
-const UNCACHED =
-  '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
+const UNCACHED = '[cache]\nfresh_seconds = 0\n'
 
 test.serial('board: names a lost source and marks the answer as incomplete', async (t) => {
   const near = await openMarket(t)
@@ -27,8 +20,8 @@ test.serial('board: names a lost source and marks the answer as incomplete', asy
   const gateway = await startGateway(
     t,
     [
-      { name: 'near', url: near.url, settings: LIVE },
-      { name: 'far', url: far.url, settings: LIVE },
+      { name: 'near', url: near.url },
+      { name: 'far', url: far.url },
     ],
     { more: UNCACHED },
   )
@@ -70,8 +63,8 @@ test.serial(
       await startFake(t, { items: listingTexts('far', 2) }),
     ]
     const gateway = await startPatientGateway(t, [
-      { name: 'near', url: near.url, settings: LIVE },
-      { name: 'far', url: far.url, settings: LIVE },
+      { name: 'near', url: near.url },
+      { name: 'far', url: far.url },
     ])
     let release = (): void => {}
     far.script = [{ kind: 'hold', until: new Promise<void>((resolve) => (release = resolve)) }]
@@ -97,7 +90,7 @@ test.serial('board: ages are right after a refresh, and go on by themselves', as
   let offsetMs = 0
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + offsetMs }
   const fake = await startFake(t, { items: listingTexts('kept', 2) })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: LIVE }], {
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }], {
     more: '[cache]\nfresh_seconds = 60\n',
     clock,
   })

@@ -24,7 +24,7 @@ const items = OFFERS.map(([gpu_model, region], n) =>
 
 test.serial('board: models and places are what is meant, whatever a seller writes', async (t) => {
   const fake = await startFake(t, { items })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
   await whenReady(gateway)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   await waitForCount(page, '7 listings')

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { agentAt } from '../../../helpers/agent.ts'
 import { openWatched } from '../../../helpers/browser-page.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { idsByPrice, listingsOf, OUTLIER_CASES } from '../../../helpers/outlier-cases.ts'
 import { test } from '../in-chromium.ts'
 import { escrow, machine, rowsOf, waitForCount } from './federation.ts'
@@ -29,7 +29,7 @@ const offered = (id: string, gpu_count: number, ...accepted_escrows: object[]) =
 
 test.serial('board: a number is of what its label says', async (t) => {
   const fake = await startFake(t, { items })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
   await whenReady(gateway)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/#listing=day`)
   const sheet = page.getByRole('dialog')
@@ -122,7 +122,7 @@ const MIXED = [
 
 test.serial('board: money is by symbol, GPUs are of all, models have prices of all', async (t) => {
   const fake = await startFake(t, { items: MIXED })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url, settings: 'mode = "snapshot"' }])
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
   await whenReady(gateway)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   const facts = (words: RegExp) => page.locator('.facts-line', { hasText: words }).waitFor()
@@ -212,11 +212,11 @@ for (const one of OUTLIER_CASES)
     t.deepEqual(page.faults, [])
   })
 
-test.serial('board: counts without a registry that is too large are at least that', async (t) => {
+test.serial('board: counts with a registry that is held in part are at least that', async (t) => {
   const large = await startFake(t, { items: items.slice(0, 3) })
   const small = await startFake(t, { items: items.slice(0, 2) })
   const gateway = await startGateway(t, [
-    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 2` },
+    { name: 'large', url: large.url, settings: 'max_listings = 2' },
     { name: 'small', url: small.url },
   ])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
