@@ -65,11 +65,10 @@ export const changes: Bench = {
 type Publisher = () => Promise<unknown>
 
 function openPublisher({ url }: Child): Publisher {
-  const client = createClient({ url })
-  const seller = privateKeyToAccount(generatePrivateKey())
+  const client = createClient({ url, account: privateKeyToAccount(generatePrivateKey()) })
   const offers = generateOffers('changes', 100)
   let sent = 0
-  return () => client.publish({ ...offers[sent % offers.length]!, listing_id: `change-${sent++}` }, seller)
+  return () => client.publish({ ...offers[sent % offers.length]!, listing_id: `change-${sent++}` })
 }
 
 /** Of one stream. */

@@ -59,11 +59,11 @@ async function requestsAnHour(
 
 /** With a reader of the gateway: without one, nothing is pulled whole. */
 async function publishEachSecond(gateway: Child, entrepots: readonly Child[]): Promise<void> {
-  const seller = privateKeyToAccount(generatePrivateKey())
+  const account = privateKeyToAccount(generatePrivateKey())
   const offers = generateOffers('followed', SECONDS)
   for (const [n, offer] of offers.entries()) {
-    const client = createClient({ url: entrepots[n % entrepots.length]!.url })
-    await client.publish({ ...offer, listing_id: `followed-${Date.now()}` }, seller)
+    const client = createClient({ url: entrepots[n % entrepots.length]!.url, account })
+    await client.publish({ ...offer, listing_id: `followed-${Date.now()}` })
     await (await fetch(`${gateway.url}/listings?limit=1`)).text()
     await delay(1000)
   }

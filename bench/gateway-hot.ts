@@ -34,9 +34,8 @@ async function startUpstream(folder: string, n: number): Promise<Child> {
   const config = join(folder, `upstream-${n}.toml`)
   await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   const child = await startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
-  const client = createClient({ url: child.url })
-  const seller = privateKeyToAccount(generatePrivateKey())
-  for (const offer of generateOffers(`bench-${n}`, LISTINGS)) await client.publish(offer, seller)
+  const client = createClient({ url: child.url, account: privateKeyToAccount(generatePrivateKey()) })
+  for (const offer of generateOffers(`bench-${n}`, LISTINGS)) await client.publish(offer)
   return child
 }
 

@@ -38,9 +38,9 @@ async function measure(folder: string, gate: string, environment: Record<string,
     ENTREPOT_CONFIG: config,
     ...environment,
   })
-  const client = createClient({ url: entrepot.url, apiKey: KEY })
-  const seller = privateKeyToAccount(generatePrivateKey())
-  for (const offer of generateOffers('bench', LISTINGS)) await client.publish(offer, seller)
+  const account = privateKeyToAccount(generatePrivateKey())
+  const client = createClient({ url: entrepot.url, apiKey: KEY, account })
+  for (const offer of generateOffers('bench', LISTINGS)) await client.publish(offer)
   const headers = { Authorization: `Bearer ${KEY}` }
   const url = `${entrepot.url}${PATH}`
   const body = Buffer.from(await (await fetch(url, { headers })).arrayBuffer())

@@ -28,10 +28,10 @@ export const signed: Bench = {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     const entrepot = await startEntrepot(await environmentIn(folder))
     try {
-      const client = createClient({ url: entrepot.url })
-      const seller = privateKeyToAccount(generatePrivateKey())
+      const account = privateKeyToAccount(generatePrivateKey())
+      const client = createClient({ url: entrepot.url, account })
       const offers = [...generateOffers('bench', LISTINGS)]
-      for (const offer of offers) await client.publish(offer, seller)
+      for (const offer of offers) await client.publish(offer)
       const single = `/listings/${offers[0]!.listing_id}`
       const rows: TableRow[] = []
       for (const scheme of ['ed25519', 'eip191'] as const) {

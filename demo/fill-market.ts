@@ -21,9 +21,9 @@ export async function fillMarket(
   const [bob, alice, tokyo] = VM_EXAMPLES as [Offer, Offer, Offer]
   const [weather, ocr, llm] = API_CREDIT_EXAMPLES as [Offer, Offer, Offer]
   const bobsWallet = newSeller()
-  const publishAll = async ([seller, registry, offers]: Stall): Promise<void> => {
-    const client = createClient({ url: registry, apiKey: registry === curated ? key : null })
-    for (const offer of offers) await client.publish(offer, seller)
+  const publishAll = async ([account, registry, offers]: Stall): Promise<void> => {
+    const client = createClient({ url: registry, apiKey: registry === curated ? key : null, account })
+    for (const offer of offers) await client.publish(offer)
   }
   const generated: Stall[] = [
     [newSeller(), open, generateOffers('spot', 170, 'cloud')],

@@ -52,9 +52,9 @@ function slowOrQuicken(name: RegistryName, { processes, gateway }: DemoMarket): 
 async function addHostileSeller({ processes, registries, gateway }: DemoMarket): Promise<string> {
   if (!processes['open-market'].isRunning)
     return `open-market is not running, so a hostile seller cannot publish there: ${REGISTRY_NAMES.indexOf('open-market') + 1} starts it again.\n`
-  const client = createClient({ url: registries['open-market'], apiKey: null })
-  const seller = privateKeyToAccount(generatePrivateKey())
-  for (const offer of hostileOffers(seller.address)) await client.publish(offer, seller)
+  const account = privateKeyToAccount(generatePrivateKey())
+  const client = createClient({ url: registries['open-market'], apiKey: null, account })
+  for (const offer of hostileOffers(account.address)) await client.publish(offer)
   return `A hostile seller has published at open-market.
   ${gateway}/?gpu=H200&sort=price   an H200 for 0.000001 is marked, and comes last; text that acts on a page stays text
   curl -s '${gateway}/facets?gpu=H200'   summary and prices leave it out, and say so

@@ -73,7 +73,9 @@ export async function startDemoMarket(port: number): Promise<DemoMarket> {
         REGISTRY_ADMIN_API_KEY: operatorKey,
         CURATED_KEY: readerKey,
       })
-    gateway = await startService(await createContext(load(), { load }))
+    const context = await createContext(load(), { load })
+    await context.ready
+    gateway = await startService(context)
     return { gateway: gateway.url, registries, processes, readerKey, operatorKey, published, close }
   } catch (cause) {
     await close()

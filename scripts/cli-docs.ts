@@ -105,11 +105,12 @@ A wallet has one storefront: that of the last listing of a file. After five fail
 that it refuses for its content is no such failure. A Registry with a write gate needs a key under \`[registry.auth]\`.
 
 \`publish\` and \`sync\` send nothing while a listing does not fit the listing shape of a Registry, or looks like a mistake: a name
-that resembles a known one (a member, model, place, unit, chain or token), a value that is no whole number, a chain that the Registry
+that resembles a known one (a member, model, place, unit, chain or token), a value that is no whole number, an address without 40 digits, a chain that the Registry
 does not know, a price below 1 % of the median of its model there. Each is printed with its line and what may be meant, and the exit code
 is 65. What is merely unknown is a warning. \`--as-is\` publishes the file as it is; to publish only some members of a listing that the
 Registry has already, it is needed, too. \`validate\` checks the same. Before anything is sent, the prices are printed as buyers read
-them, of many the twenty lowest and the twenty highest.
+them, of many the twenty lowest and the twenty highest. A listing file may have \`price: 2.10 USDC per GPU-hour\` in place of a value:
+it is that of the rates in this token and unit that have none, for the \`gpu_count\` of the offer.
 
 \`sync\` makes the open listings of the wallet those of the file: it publishes new and changed ones, opens closed ones, and closes
 those that the file does not have. It writes nothing to a Registry whose listings it could not read in full.

@@ -74,7 +74,7 @@ is exact. \`auto\`, the default, reads the upstream live until the first pull ha
 - An upstream with more than \`max_listings\`, or with more bytes than better sources leave of \`cache.max_bytes\` or than a quarter of
   it, is read live until it is a fifth below that. The log has a line for each change; its \`mode\` is \`live\`, \`live_reason\` says why,
   and its last error is \`too_large\`.
-- Queries for listings that are not open are live, as are queries for a publisher while an address is unknown.`,
+- Listings that are not open are of the gateway's own Registry. Queries for a publisher are live while an address is unknown.`,
 }
 
 const KEPT_TEXTS: Readonly<Record<Mode, Readonly<Record<Kept, string>>>> = {

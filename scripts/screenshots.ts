@@ -20,8 +20,10 @@ try {
     await page.getByRole('checkbox', { name: /^H100/ }).check()
     await page.locator('#count', { hasText: 'listings' }).waitFor()
     await page.mouse.move(0, 0)
-    if (colorScheme === 'dark')
-      await page.getByRole('link', { name: '8 × H200', exact: true }).first().click()
+    if (colorScheme === 'dark') {
+      await page.getByRole('link', { name: '8 × H100 SXM', exact: true }).first().click()
+      await page.getByText(/ open listings? since /).waitFor()
+    }
     await page.screenshot({ path: `${FOLDER}/board-${colorScheme}.png` })
     await page.close()
   }

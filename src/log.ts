@@ -1,6 +1,9 @@
 import { write } from 'node:fs'
+import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 import type { LogLevel } from './config/settings.ts'
+import { safeText } from './domain/safe-text.ts'
+import { formatJson, isJsonObject, parseObject } from './json/value.ts'
 
 export type { Logger }
 
@@ -32,6 +35,7 @@ export const createLogger = (
 /** Never throws or blocks: lines that cannot be written (full disk, closed pipe) are dropped and counted. */
 export class LogDestination {
   readonly #descriptor: number
+  readonly #isTerminal: boolean
   #waiting: string[] = []
   #length = 0
   #isWriting = false
@@ -42,6 +46,7 @@ export class LogDestination {
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor
+    this.#isTerminal = isatty(descriptor)
   }
 
   get dropped(): number {
@@ -61,7 +66,7 @@ export class LogDestination {
   #writeWaiting(): void {
     this.#isWriting = this.#waiting.length > 0
     if (!this.#isWriting) return
-    const lines = this.#waiting.join('')
+    const lines = (this.#isTerminal ? this.#waiting.map(textOf) : this.#waiting).join('')
     this.#waiting = []
     this.#length = 0
     this.#write(Buffer.from(this.#endsLine ? lines : `\n${lines}`))
@@ -92,4 +97,14 @@ export class LogDestination {
       `${JSON.stringify({ level: WARN, time: Date.now(), count, msg: 'log lines dropped' })}\n`,
     )
   }
+}
+
+/** A line for people: `13:45:02 warn   circuit breaker opened  upstream="a"  reason="timeout"`, and the stack of an error below. */
+function textOf(json: string): string {
+  const { level, time, msg, err = null, ...members } = parseObject(json)
+  const name = pino.levels.labels[Number(level)] ?? ''
+  const head = `${new Date(Number(time)).toTimeString().slice(0, 8)} ${name.padEnd(5)}  ${msg}`
+  const words = Object.entries(members).map(([key, value]) => `${key}=${formatJson(value)}`)
+  const stack = isJsonObject(err) ? String(err.stack).split('\n') : []
+  return [[head, ...words].join('  '), ...stack].map((line) => `${safeText(line)}\n`).join('')
 }

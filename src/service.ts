@@ -10,7 +10,7 @@ import { redactCredentials } from './domain/safe-text.ts'
 import { ConfigError, type Violation } from './errors.ts'
 import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
 import { createServer } from './http/node-http.ts'
-import type { Logger } from './log.ts'
+import { createLogger, type Logger } from './log.ts'
 import { stopSignal } from './stop-signal.ts'
 
 /** Idle time of kept-alive connections during a drain, in ms: longer than a client pauses. */
@@ -23,7 +23,11 @@ export async function serve(): Promise<number> {
   const started = Promise.withResolvers<Context>()
   // Handled from the start: without a listener, SIGHUP would end the process.
   process.on('SIGHUP', () => void started.promise.then((context) => context.reloadBySignal()))
-  const opening = createContext(loadConfig())
+  const config = loadConfig()
+  const log = createLogger(config.logLevel)
+  // The client of Redis prints what its user has no right to.
+  console.warn = console.error = (text) => log.warn({ detail: String(text) }, 'printed by a library')
+  const opening = createContext(config)
   const context = await Promise.race([opening, stopSignal().then(() => null)])
   if (context === null) return endEarly(opening)
   const service = await startService(context)

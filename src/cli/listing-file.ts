@@ -3,10 +3,12 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Document, Node, Scalar } from 'yaml'
 import { hasIdLength, isListingStatus, LISTING_STATUSES, MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import { suggestName } from '../domain/nearest-name.ts'
+import type { TokenTable } from '../domain/price/token.ts'
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { at, isJsonObject, type JsonObject, type JsonValue, parseJson, rawJSON } from '../json/value.ts'
 import { CliError, describeFileError, EXIT, usageError } from './exit-codes.ts'
+import { pricedEscrows } from './listing-price.ts'
 import type { Terminal } from './output/terminal.ts'
 
 const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
@@ -68,10 +70,14 @@ const READ_ONLY = new Set([
 ])
 
 /**
- * Reads one listing or several, as a JSON array, NDJSON or YAML. Numbers keep their digits.
+ * Reads one listing or several, as a JSON array, NDJSON or YAML. Numbers keep their digits; a `price` becomes the value of an escrow.
  * @throws CliError 65, with the place, for anything that cannot be published unchanged
  */
-export async function readListingFile(terminal: Terminal, file: string): Promise<DraftListing[]> {
+export async function readListingFile(
+  terminal: Terminal,
+  file: string,
+  tokens: TokenTable,
+): Promise<DraftListing[]> {
   const name = file === '-' ? 'stdin' : file
   const text = decode(file === '-' ? await readStdin(terminal.stdin) : readFileBytes(file), name)
   const isYaml = /\.ya?ml$/i.test(file) || !/^\s*[[{]/.test(text)
@@ -86,7 +92,7 @@ export async function readListingFile(terminal: Terminal, file: string): Promise
       const found = lines.findIndex((one, at) => at >= line && holdsText(one, wanted.toLowerCase()))
       return `${name}:${(found < 0 ? line : found) + 1}`
     }
-    return readDraft(bytes, `${name}[${n}]`, placeOf)
+    return readDraft(bytes, `${name}[${n}]`, { placeOf, tokens })
   })
   const ids = new Set<string>()
   for (const { listingId } of drafts) {
@@ -264,17 +270,21 @@ function splitListings(json: string, file: string): FoundListing[] {
 const NEWLINE = 0x0a
 const NO_LISTING = 'contains no listing; entrepot close --all closes all of yours'
 
-function readDraft(bytes: Buffer, place: string, placeOf: DraftListing['placeOf']): DraftListing {
+type Reading = Pick<DraftListing, 'placeOf'> & { tokens: TokenTable }
+
+function readDraft(bytes: Buffer, place: string, { placeOf, tokens }: Reading): DraftListing {
   const value = parseJson(bytes.toString('utf8'))
   if (!isJsonObject(value)) throw badData(`${place}: a listing must be an object`)
   const listingId = readListingId(value, place)
-  requireStatus(value.status ?? null, `${place} (${listingId})`)
+  const lineOf = (name: string) => `${placeOf(name)}: ${listingId}`
+  requireStatus(value.status ?? null, lineOf('status'))
   const storefrontUrl = value.storefront_url ?? null
   if (storefrontUrl !== null && typeof storefrontUrl !== 'string')
-    throw badData(`${place} (${listingId}): storefront_url must be a string`)
+    throw badData(`${lineOf('storefront_url')}: storefront_url must be a string`)
   const members = new Map(
     objectMembers(bytes).map(({ name, value: { start, end } }) => [name, bytes.toString('utf8', start, end)]),
   )
+  if (members.delete('price')) members.set('accepted_escrows', pricedEscrows(value, tokens, lineOf('price')))
   const ignored = [...members.keys()].filter((name) => !PUBLISHED.has(name) && !READ_ONLY.has(name))
   for (const name of members.keys()) if (!PUBLISHED.has(name)) members.delete(name)
   return { listingId, storefrontUrl, members, ignored, placeOf }

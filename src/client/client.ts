@@ -17,6 +17,7 @@ import {
   connect,
   type RawAnswer,
   type RequestOptions,
+  type Signer,
   sendRequest,
 } from './request.ts'
 import {
@@ -27,7 +28,6 @@ import {
   notReceipt,
   nowSeconds,
   publishWrite,
-  type Signer,
   updateWrite,
 } from './signed-write.ts'
 
@@ -35,8 +35,8 @@ export type { SourceReport } from '../wire/source.ts'
 export type { Change, FollowOptions } from './follow-changes.ts'
 export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft, SettlementOption } from './listing.ts'
 export { IncompleteError, ProblemError } from './problem-error.ts'
-export type { CallOptions, ConnectOptions, Pin, RequestSigner } from './request.ts'
-export type { ListingChanges, Signer } from './signed-write.ts'
+export type { CallOptions, ConnectOptions, Pin, RequestSigner, Signer } from './request.ts'
+export type { ListingChanges } from './signed-write.ts'
 
 /** Filters and parameters of `GET /listings` (docs/contract.md#3-merged-answers), without paging. Any filter's name is one. */
 type ListingsQuery = {
@@ -72,11 +72,11 @@ const MAX_SECONDS_AHEAD = 3
  */
 export function createClient(options: ConnectOptions) {
   const connection = connect(options)
-  const isPlain = connection.line === null
-  /** On the signed line the signer of the client signs. */
-  const accountOf = (account: Signer | null): Signer | null => {
-    if (isPlain && account === null) throw new TypeError('account: expected one that signs the write')
-    return isPlain ? account : null
+  const contentSigner = (): Signer | null => {
+    const { line, account } = connection
+    if (line === null && account === null)
+      throw new TypeError('createClient: give an account, which signs writes')
+    return account
   }
 
   function pages<L = Listing>(query: ListingsQuery = {}, call: CallOptions = {}) {
@@ -125,19 +125,19 @@ export function createClient(options: ConnectOptions) {
 
     filterSpec: (call: CallOptions = {}) => readJson<FilterSpecJson>(connection, 'filter-spec', call),
 
-    /** `account` is one of viem, or anything with its `address` and `signMessage`; `null` on the signed line. */
-    publish: async <Offer>(listing: ListingDraft<Offer>, account: Signer | null, call: CallOptions = {}) =>
+    /** Writes are signed by the `account` or the `signer` of the client. @throws TypeError if it has neither */
+    publish: async <Offer>(listing: ListingDraft<Offer>, call: CallOptions = {}) =>
       sendWrite<PublishReceiptJson>(
         connection,
-        publishWrite(accountOf(account), listing.listing_id, JSON.stringify(listing)),
+        publishWrite(contentSigner(), listing.listing_id, JSON.stringify(listing)),
         call,
       ),
 
-    update: async (id: string, changes: ListingChanges, account: Signer | null, call: CallOptions = {}) =>
-      sendWrite<UpdateReceiptJson>(connection, updateWrite(accountOf(account), id, changes), call),
+    update: async (id: string, changes: ListingChanges, call: CallOptions = {}) =>
+      sendWrite<UpdateReceiptJson>(connection, updateWrite(contentSigner(), id, changes), call),
 
-    delete: async (id: string, account: Signer | null, call: CallOptions = {}) =>
-      sendWrite<void>(connection, deleteWrite(accountOf(account), id), call),
+    delete: async (id: string, call: CallOptions = {}) =>
+      sendWrite<void>(connection, deleteWrite(contentSigner(), id), call),
   }
 }
 

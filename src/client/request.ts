@@ -10,6 +10,8 @@ export type Connection = {
   deadlineMs: number
   /** `null` for the plain line. */
   line: Line | null
+  /** Signs writes; `null` on the signed line, where each request is signed. */
+  account: Signer | null
 }
 
 /** Puts a request in the form of a line, and says what is wrong with its answer; `null` for a good one. */
@@ -31,6 +33,13 @@ export type RequestSigner = {
   line: (pin: Pin) => Line
 }
 
+/** A viem account is one. */
+export type Signer = {
+  address: string
+  /** As an EIP-191 personal message. */
+  signMessage: (parameters: { message: string }) => Promise<string>
+}
+
 export type ConnectOptions = {
   /** Of a gateway or a Registry; may have a path. */
   url: string | URL
@@ -42,6 +51,8 @@ export type ConnectOptions = {
   pin?: Pin | undefined
   /** Signs every request on the signed line. */
   signer?: RequestSigner | undefined
+  /** Signs writes on the plain line: any `LocalAccount` of viem. */
+  account?: Signer | null | undefined
 }
 
 /** @throws TypeError for a URL or a key that cannot be sent; its message repeats neither */
@@ -52,6 +63,7 @@ export function connect({
   deadlineMs = 15_000,
   pin,
   signer,
+  account = null,
 }: ConnectOptions): Connection {
   const base = URL.canParse(url) ? new URL(url) : null
   if (base === null || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
@@ -61,7 +73,8 @@ export function connect({
   if ((pin === undefined) !== (signer === undefined))
     throw new TypeError('pin and signer: give both, or neither')
   base.pathname = base.pathname.replace(/\/*$/, '/')
-  return { base, key: apiKey ?? null, fetch, deadlineMs, line: signer && pin ? signer.line(pin) : null }
+  const line = signer && pin ? signer.line(pin) : null
+  return { base, key: apiKey ?? null, fetch, deadlineMs, line, account: line ? null : account }
 }
 
 /** Header values take only printable ASCII (Fetch standard, header value). */

@@ -1,13 +1,6 @@
 import { type ClaimOperation, signedMessage } from '../domain/listing.ts'
 import { parseObject } from '../json/value.ts'
-import type { RawAnswer } from './request.ts'
-
-/** A viem account is one. */
-export type Signer = {
-  address: string
-  /** As an EIP-191 personal message. */
-  signMessage: (parameters: { message: string }) => Promise<string>
-}
+import type { RawAnswer, Signer } from './request.ts'
 
 export type ListingChanges = {
   status?: 'open' | 'closed' | 'expired' | undefined

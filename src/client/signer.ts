@@ -1,8 +1,9 @@
+import { privateKeyToAccount } from 'viem/accounts'
 import { draftRequest } from '../signing/exchange.ts'
 import { type Principal, readPrincipal } from '../signing/principal.ts'
 import { openSigner } from '../signing/proof.ts'
 import { describeFault, toQuestion } from '../signing/question.ts'
-import { readSecret } from '../signing/secret.ts'
+import { readSecret, type Secret } from '../signing/secret.ts'
 import { ProblemError } from './problem-error.ts'
 import type { Line, Pin, RequestSigner } from './request.ts'
 
@@ -27,8 +28,13 @@ function openKey(text: string): Key {
   const secret = readSecret(text)
   const signer = secret && openSigner(secret)
   if (signer === null) throw new TypeError('expected a private key in hex, or a seed of Ed25519 in base64url')
-  return signer
+  const account = walletOf(secret!)
+  return account === null ? signer : openAccount(account)
 }
+
+/** The account of viem that a good private key is; `null` for one of ed25519. */
+export const walletOf = ({ scheme, key }: Secret) =>
+  scheme === 'eip191' ? privateKeyToAccount(`0x${key.toString('hex')}`) : null
 
 function openAccount({ address, signMessage }: Account): Key {
   const principal = readPrincipal('eip191', address)

@@ -36,7 +36,7 @@ export const serviceUrl = (host: string, port: number | string): string =>
 /** The file of a store in SQLite, which may be `:memory:`; `null` for Redis. */
 export const sqlitePath = (storeUrl: string): string | null => /^sqlite:(.+)$/.exec(storeUrl)?.[1] ?? null
 
-const STORE_URL = /^(sqlite:.+|rediss?:\/\/.+|redis\+cluster:\/\/.+)$/
+const STORE_URL = /^(sqlite:.+|rediss?(\+sentinel)?:\/\/.+|redis\+cluster:\/\/.+)$/
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],
@@ -72,7 +72,7 @@ export function readEnvironment(environment: Environment, problems: Violation[])
     if (!STORE_URL.test(value))
       complain(
         'STORE_URL',
-        'expected sqlite:PATH, sqlite::memory:, redis://…, rediss://… or redis+cluster://…',
+        'expected sqlite:PATH, sqlite::memory:, redis://…, rediss://…, redis+cluster://… or redis+sentinel://…',
       )
     return value
   }

@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import type { ChangeFeed } from '../gateway/changes/change-feed.ts'
@@ -31,7 +30,7 @@ export function createLocal(
     replica,
     filters,
   }: { config: Config; spec: FilterSpec; replica: Replica; filters: readonly Filter[] },
-  now: () => number,
+  clock: Clock,
 ): LocalRegistry {
   const { name, enabled } = config.registry
   if (!enabled) return null
@@ -40,7 +39,7 @@ export function createLocal(
     visibility: 'public',
     mode: 'local',
     priority: 0,
-    ...localSource({ name, now }, replica, filters),
+    ...localSource({ name, clock }, replica, filters),
     storefrontOf: (publisher, within) => storefrontInView(replica.projection, publisher, { name, ...within }),
   }
   return { source, status: localStatus(name, spec, replica) }
@@ -117,17 +116,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-function specSource({ spec, status }: Upstream): SpecSource {
+function specSource({ spec }: Upstream): SpecSource {
   let isLoaded = false
   void spec.loaded.then(() => {
     isLoaded = true
   })
-  return {
-    ...spec,
-    load: () => (isLoaded ? null : spec.loaded),
-    failure: () => {
-      const { lastError } = status()
-      return lastError && new SourceError(lastError.reason, `${spec.name}: its filter spec is not known`)
-    },
-  }
+  return { ...spec, load: () => (isLoaded ? null : spec.loaded) }
 }

@@ -120,7 +120,7 @@ async function openStorage({ config: { storeUrl }, overrides, log, clock, metric
     id: `${hostname()}-${randomBytes(3).toString('hex')}`,
     version: version(),
     startedAt: clock.now(),
-    storage: shared?.reports ?? (redisUrl === null ? NOT_SHARED : NO_CLUSTER),
+    storage: shared?.reports ?? NOT_SHARED,
     describe: detailsToJson,
     clock,
     saveEveryMs: overrides.saveReportEveryMs,
@@ -198,9 +198,9 @@ async function openCounters(redisUrl: string | null): Promise<RedisCounters | nu
   return openRedisCounters(redisUrl)
 }
 
-/** `null` without Redis, and on a Cluster (decision 5). */
+/** `null` without Redis, on a Cluster, and behind Sentinel (decision 5). */
 async function openFleetStorage(redisUrl: string | null) {
-  if (redisUrl === null || redisUrl.startsWith(CLUSTER)) return null
+  if (redisUrl === null || !SINGLE_REDIS.test(redisUrl)) return null
   const [{ redisLink }, { redisReports }, { redisKeyUses }, { KEY_PREFIX }] = await Promise.all([
     import('../fleet/redis-link.ts'),
     import('../fleet/redis-reports.ts'),
@@ -211,9 +211,8 @@ async function openFleetStorage(redisUrl: string | null) {
   return { reports: redisReports(link), keyUses: redisKeyUses(link), close: link.close }
 }
 
-const CLUSTER = 'redis+cluster:'
-const NOT_SHARED = 'Replicas are shown together where the store is Redis.'
-const NO_CLUSTER = 'The store is a Redis Cluster, where replicas are not shown together.'
+const SINGLE_REDIS = /^rediss?:/
+const NOT_SHARED = 'Replicas are shown together where the store is a single Redis.'
 
 /** `null`: snapshots are saved in Redis, or not at all. */
 function folderBeside(url: string): string | null {

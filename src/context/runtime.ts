@@ -57,7 +57,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       scope.log.warn({ setting: path, problem: message }, 'configuration warning')
     const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, filters })
     cleanup.add(lifecycle.close)
-    const local = createLocal({ config, spec, replica, filters }, clock.monotonic)
+    const local = createLocal({ config, spec, replica, filters }, clock)
     const { all, gateway, signedGateway, signed } = createGateways(options, {
       spec,
       replica,

@@ -51,12 +51,12 @@ export class BlockedSubjects {
       publisher === null
         ? this.#publishers.size > 0 || this.#listingIds.has(listingId)
         : this.#publishers.has(publisher) || this.#listings.has(`${publisher}/${listingId}`)
-    return isListed || this.#hasStorefront(storefrontUrl)
+    return isListed || this.hasStorefront(storefrontUrl)
   }
 
   /** Whether it is among them for no other reason than that its publisher is not known. */
   mayHave(copy: Copy): boolean {
-    return copy.publisher === null && this.has(copy) && !this.#hasStorefront(copy.storefrontUrl)
+    return copy.publisher === null && this.has(copy) && !this.hasStorefront(copy.storefrontUrl)
   }
 
   hasPublisher(publisher: string): boolean {
@@ -82,7 +82,7 @@ export class BlockedSubjects {
   }
 
   /** By scheme, host and whole segments of the path, whatever their spelling. */
-  #hasStorefront(storefrontUrl: string | null): boolean {
+  hasStorefront(storefrontUrl: string | null): boolean {
     if (this.#storefronts.size === 0 || storefrontUrl === null) return false
     const place = placeOf(storefrontUrl)
     if (place === null) return false

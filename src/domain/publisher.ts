@@ -44,6 +44,12 @@ export const activeUntil = (rotation: Rotation): Micros => rotation.retiredAt ??
 
 export const isRetired = (rotation: Rotation, now: Micros): boolean => activeUntil(rotation) <= now
 
+/** The primary one first, replaced ones included. */
+export const identitiesOf = (publisher: Publisher): PublisherIdentity[] => [
+  publisher,
+  ...publisher.rotations.map(({ current }) => current),
+]
+
 /** The primary one first; at most two, since a rotation waits for the end of the overlap before. */
 export function activeIdentities(publisher: Publisher, now: Micros): PublisherIdentity[] {
   const { scheme, identifier, rotations } = publisher

@@ -21,7 +21,8 @@ export type ListingQuery = {
   filters: readonly (readonly [name: string, value: string])[]
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
-  explain?: boolean | undefined
+  /** Rows of the own Registry have `publisher_principals` for this reader. */
+  hasPrincipals?: true
   /** Of the reader's view. Sources in memory apply it; `restrictSource` does for others. */
   standing?: StandingFilter | undefined
   /** A source in memory leaves these rows out of everything but `matched`. Live sources ignore it. */

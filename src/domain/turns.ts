@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { SourceError } from './source/source-error.ts'
 
 /** Milliseconds of one turn of the event loop. */
-const TURN_MS = 8
+export const TURN_MS = 8
 
 /** Divides long work, so that other requests are answered meanwhile. Rejects once the caller has left. */
 export async function inTurns<T>(steps: Generator<unknown, T>, caller?: AbortSignal): Promise<T> {

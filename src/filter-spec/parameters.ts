@@ -119,7 +119,6 @@ const OWN_PARAMETERS = [
   'require',
   'timeout_ms',
   'sources',
-  'explain',
   'cursor',
 ] as const
 export type OwnParameter = (typeof OWN_PARAMETERS)[number]

@@ -5,6 +5,7 @@ import { OPS } from './operations/operations.ts'
 import { OVERRIDE_PREFIX, PROTOCOL_PARAMETERS } from './parameters.ts'
 import { compilePath } from './path.ts'
 import { QUERY_NAME } from './query-names.ts'
+import { VERSIONED_SCHEMA } from './schema-id.ts'
 
 export const MAX_FILTERS = 256
 const MAX_NAME_CHARACTERS = 128
@@ -86,10 +87,17 @@ export const filterEntry = z
     when: ({ value }) => comparison.safeParse(value).success,
   })
 
-const schemaIdentity = z.strictObject({
-  id: z.string().min(1).describe('The schema of the listings, such as vms.compute'),
-  version: version.default(1).describe('The version of that schema'),
-})
+/** A text has its version in itself, and its major version as `version`, which begins with 1. */
+const schemaIdentity = z.preprocess(
+  (value) => {
+    const major = typeof value === 'string' ? VERSIONED_SCHEMA.exec(value)?.[3] : undefined
+    return major === undefined ? value : { id: value, version: Number(major) || 1 }
+  },
+  z.strictObject({
+    id: z.string().min(1).describe('The schema of the listings, such as vms.compute'),
+    version: version.default(1).describe('The version of that schema'),
+  }),
+)
 
 /** docs/protocol.md#71-the-file. Filters and the listing shape are checked separately. */
 export const specFile = z

@@ -3,6 +3,7 @@ import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { allowedValues } from './allowed-values.ts'
 import { compileFilter, type Filter } from './filter.ts'
+import { VERSIONED_SCHEMA } from './schema-id.ts'
 import { filterEntry, MAX_FILTERS, queryNames } from './spec-file.ts'
 
 export type UpstreamSpec = {
@@ -81,6 +82,7 @@ const readEtag = (value: JsonValue | undefined): string | null =>
 
 /** As the deployed protocol's buyers read it: trimmed, and a blank one is undeclared. */
 function readSchemaId(schema: JsonValue | undefined): string | null {
-  const id = isJsonObject(schema) && typeof schema.id === 'string' ? schema.id.trim() : ''
+  const text = isJsonObject(schema) ? schema.id : VERSIONED_SCHEMA.test(String(schema)) && schema
+  const id = typeof text === 'string' ? text.trim() : ''
   return id.slice(0, MAX_SCHEMA_ID_CHARACTERS).toWellFormed().replaceAll(CONTROL, '\ufffd') || null
 }

@@ -223,8 +223,7 @@ export class Deciders {
   #hiddenRows(): readonly { hidden: readonly HiddenRows[]; denied: readonly HiddenRows[] }[] {
     const ranks = this.#views.flatMap(({ kind }, rank) => (kind === 'held' ? [rank] : []))
     const held = ranks.map((rank) => this.#sources[rank] as NamedSource & HeldSource)
-    const byHeld =
-      this.#query.status === 'open' && held.length > 1 ? this.#holdings.hiddenRows(held, this.#view) : []
+    const byHeld = held.length > 1 ? this.#holdings.hiddenRows(held, this.#view, this.#query.status) : []
     const some = (rows: readonly (HiddenRows | undefined)[]) =>
       rows.filter((one): one is HiddenRows => one !== undefined && one.keys.size > 0)
     return this.#views.map((view, rank) => {

@@ -75,6 +75,7 @@ function renderMeta(merged: MergedItem): string {
   if (disputed.length > 0) meta += `,"disputed":${JSON.stringify(disputed)}`
   if (merged.unchecked.length > 0) meta += `,"unchecked":${JSON.stringify(merged.unchecked)}`
   if (merged.notIn.length > 0) meta += `,"not_in":${JSON.stringify(merged.notIn)}`
+  if (merged.via !== undefined) meta += `,"via":${JSON.stringify(merged.via)}`
   if (merged.ageSeconds !== undefined) meta += `,"age_seconds":${merged.ageSeconds}`
   const meaning = merged.meaning ?? item.meaning
   if (meaning) meta += `,${meaning}`

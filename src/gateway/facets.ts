@@ -94,11 +94,10 @@ export async function readFacets(
   const outliers = await inTurns(countOutliers(selected, { bounds, prices, tokens }), caller)
   const leastGpus = (group: string, key: PriceKey) =>
     countLeastGpus(selected, { group, key, bounds, prices, tokens })
-  const copies = new Set<string>()
-  const registries = await inTurns(countRegistries(selected, copies), caller)
+  const { registries, copies } = await inTurns(countRegistries(selected), caller)
   const total = sum(selected, (one) => one.total)
   const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
-  const reports = reportOutcomes(outcomes, new Map(), settings, query.explain)
+  const reports = reportOutcomes(outcomes, new Map(), settings)
   assertAnswerable({ ...reports, total }, request)
   const chains = countChains(selected, prices, settings)
   const ranges = rangesOf(counts, outliers, { per, tokens, chains, leastGpus })
@@ -199,9 +198,9 @@ function documentOf({ bytes: { buffer, byteOffset, byteLength } }: Item): JsonVa
 /** Listings by the qualified names of their sources: a gateway has listings of several, and may have copies of some. */
 function* countRegistries(
   selected: readonly SelectedSource[],
-  copies: Set<string>,
-): Generator<void, ReadonlyMap<string, number>> {
+): Generator<void, { registries: ReadonlyMap<string, number>; copies: ReadonlySet<string> }> {
   const registries = new Map<string, number>()
+  const copies = new Set<string>()
   for (const { source, selection, total } of selected) {
     if (selection === null) continue
     if (source.mayRepeat !== true) addTo(registries, source.name, total)
@@ -213,7 +212,7 @@ function* countRegistries(
         yield
       }
   }
-  return registries
+  return { registries, copies }
 }
 
 /** Offers by chain, of each group of prices in known tokens. */

@@ -79,7 +79,7 @@ export async function findListing(
   const reports = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), settings)
   if (merged === null && !request.isLoop) rejectUnknown(reports)
   const bounds = await settings.boundsOf(request.reader)
-  const shown = merged && describeItem(merged, { ...settings, bounds })
+  const shown = merged && describeItem(merged, { ...settings, bounds, via: query.via })
   return {
     ...reports,
     merged: shown,

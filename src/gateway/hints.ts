@@ -73,8 +73,7 @@ export async function countMatches(
 ): Promise<number> {
   const { sources, holdings, clock } = settings
   const { budgetMs: ms = settings.budgetMs } = request
-  const counted = { ...query, explain: undefined }
-  const sequence = new MergedSequence(visibleSources(sources, request), counted, {
+  const sequence = new MergedSequence(visibleSources(sources, request), query, {
     cap: endOfMs(clock.now()),
     openDeciders: decidersOf(holdings, ms),
   })

@@ -1,3 +1,4 @@
+import type { ListingStatus } from '../domain/listing.ts'
 import type { HiddenRows } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
@@ -41,12 +42,16 @@ export class Holdings {
 
   /**
    * Rows that better ones of these sources hide, source by source.
-   * @param ranked all answer open listings from memory
+   * @param ranked all answer listings of that status from memory
    * @param view what decides which listings exist for the reader
    */
-  hiddenRows(ranked: readonly HeldSource[], view: DecidingView): readonly HiddenCopies[] {
-    const name = JSON.stringify([view.key, ...ranked.map((source) => source.name)])
-    const scope = this.#scopes.get(name) ?? new Scope(ranked, this.#shared, view)
+  hiddenRows(
+    ranked: readonly HeldSource[],
+    view: DecidingView,
+    status: ListingStatus | null,
+  ): readonly HiddenCopies[] {
+    const name = JSON.stringify([view.key, status, ...ranked.map((source) => source.name)])
+    const scope = this.#scopes.get(name) ?? new Scope(ranked, this.#shared, { view, status })
     this.#scopes.delete(name)
     this.#scopes.set(name, scope)
     if (this.#scopes.size > MAX_SCOPES) this.#scopes.delete(this.#scopes.keys().next().value!)
@@ -91,6 +96,8 @@ export function heldCopies(
   return copies.map((copy) => ({ ...copy, rank, isOwn: mode === 'local' }))
 }
 
+type ScopeQuery = { view: DecidingView; status: ListingStatus | null }
+
 type HeldRow = RankedCopy & { item: Item; key: string }
 
 /** One selection of sources in memory. */
@@ -98,12 +105,12 @@ class Scope {
   /** Ids whose rows are looked at again when the next question is answered. */
   readonly changed: Set<string>
   readonly #sources: readonly HeldSource[]
-  readonly #view: DecidingView
+  readonly #asked: ScopeQuery
   readonly hidden: readonly { hidden: KeySet; outside: KeySet }[]
 
-  constructor(sources: readonly HeldSource[], shared: ReadonlySet<string>, view: DecidingView) {
+  constructor(sources: readonly HeldSource[], shared: ReadonlySet<string>, asked: ScopeQuery) {
     this.#sources = sources
-    this.#view = view
+    this.#asked = asked
     const keySet = () => new KeySet(() => this.#updateAll())
     this.hidden = sources.map(() => ({ hidden: keySet(), outside: keySet() }))
     this.changed = new Set(shared)
@@ -117,8 +124,9 @@ class Scope {
   #update(listingId: string): void {
     const rows: HeldRow[] = this.#sources.flatMap((source, rank) => heldCopies(source, rank, listingId))
     const keys = this.hidden.map(() => ({ hidden: [] as string[], outside: [] as string[] }))
-    const matches = ({ item, rank }: HeldRow) => this.#view.has(item, this.#sources[rank]!.name)
-    for (const { decider, otherCopies } of decide(rows, { status: 'open' })) {
+    const { view, status } = this.#asked
+    const matches = ({ item, rank }: HeldRow) => view.has(item, this.#sources[rank]!.name)
+    for (const { decider, otherCopies } of decide(rows, { status })) {
       const kind = otherCopies.length === 0 || matches(decider) ? 'hidden' : 'outside'
       for (const { rank, key } of otherCopies) keys[rank]![kind].push(key)
     }

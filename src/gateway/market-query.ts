@@ -3,7 +3,7 @@ import type { PriceQuestion } from '../domain/price/price-parameters.ts'
 import type { Caching, ListingQuery } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
-import type { Violation } from '../errors.ts'
+import { EntrepotError, type Violation } from '../errors.ts'
 import { requireEtag } from '../filter-spec/etag.ts'
 import { EMPTY_SPEC } from '../filter-spec/filter.ts'
 import { joinRepeats, parseCriteria, repeatWarnings } from '../filter-spec/parameters.ts'
@@ -37,7 +37,6 @@ export type MarketRequest = {
   budgetMs?: number | undefined
   /** Every source has to have a current answer. */
   requireAll?: boolean | undefined
-  explain?: boolean | undefined
   /** Etag of the filter spec that the filters were written for. */
   ifMatch?: string | undefined
 }
@@ -103,10 +102,11 @@ export function createQueryReader(parts: MarketParts): QueryReader {
     query: async ({ filters: pairs, prices, sources: named, ...asked }, request, names = []) => {
       const started = performance.now()
       const { isLoop, ...trail } = path(request)
-      const { reader, signal, explain, requireAll, budgetMs: ms = budgetMs } = request
+      const { reader, signal, requireAll, budgetMs: ms = budgetMs } = request
       const awaited = names === null ? undefined : [...pairs, ...names.map((name) => [name, ''] as const)]
       const current = await spec(request, awaited)
       if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
+      refuseClosed(parts, { status: asked.status, named }, request)
       const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
       const isDivided = prices.per === 'gb' || prices.per === 'tflop'
       const sizesOf = isDivided ? parts.vocabulary.sizesOf : undefined
@@ -122,7 +122,6 @@ export function createQueryReader(parts: MarketParts): QueryReader {
           standing: reader.filter,
           priceLimit: prices.limit,
           sizesOf,
-          explain,
           ...trail,
         },
         merge: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
@@ -131,6 +130,23 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       }
     },
   }
+}
+
+/** A gateway holds open listings of other Registries, and has the others of its own alone. */
+function refuseClosed(
+  { sources, gatewayId }: MarketParts,
+  { status, named }: Pick<MarketQuery, 'status'> & Pick<MergeRequest, 'named'>,
+  { reader }: MarketRequest,
+): void {
+  if (gatewayId === undefined || status === null || status === 'open') return
+  const asked = sources.filter(
+    ({ source }) => maySee(reader, source) && named?.includes(source.name) !== false,
+  )
+  if (asked.length === 0 || asked.some(({ source }) => source.mode === 'local')) return
+  throw new EntrepotError(
+    'bad_request',
+    `A gateway lists only open listings of other Registries: ask those for ${status} ones, or GET /listings/{id} for one`,
+  )
 }
 
 /** A buyer's filters mean nothing while no Registry has answered what it filters by. */

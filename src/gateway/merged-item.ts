@@ -1,7 +1,7 @@
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Item } from '../domain/source/reading.ts'
+import { type Item, MAX_VIA } from '../domain/source/reading.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
@@ -34,6 +34,8 @@ export type MergedItem = {
   /** Of the answer for this id; absent in lists, where each source has one age. */
   ageSeconds?: number | undefined
   price?: ItemPrice | undefined
+  /** Ids of the gateways that it came through, this one included; only for a gateway, which leaves out what came through itself. */
+  via?: readonly string[] | undefined
   /** JSON members of `_meta`: what the listing means. Absent where the item of its source has it. */
   meaning?: string
 }
@@ -41,13 +43,19 @@ export type MergedItem = {
 /** With what it means, and what it costs. */
 export function describeItem(
   merged: MergedItem,
-  { bounds, ...settings }: Described,
+  { bounds, via: asked = [], ...settings }: Described,
   comparison?: Comparison,
 ): MergedItem {
   const { item, registry } = merged
+  const via = asked.length > 1 ? [...(item.origin?.via ?? []), asked.at(-1)!].slice(0, MAX_VIA) : undefined
   const price = shownPrice(item, registry, comparison, { ...settings, outliersOf: bounds.outliersOf })
-  if (item.meaning !== undefined) return { ...merged, price }
-  return { ...merged, price, meaning: settings.vocabulary.describe(item, () => readListing(item), registry) }
+  if (item.meaning !== undefined) return { ...merged, price, via }
+  return {
+    ...merged,
+    price,
+    via,
+    meaning: settings.vocabulary.describe(item, () => readListing(item), registry),
+  }
 }
 
 export type Described = {
@@ -55,6 +63,8 @@ export type Described = {
   itemPrices: ItemPrices
   tokens: TokenTable
   bounds: PriceBounds
+  /** The gateways that the query has passed, this one last. */
+  via?: readonly string[] | undefined
 }
 
 /**

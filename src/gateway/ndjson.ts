@@ -59,7 +59,7 @@ export async function streamListings(
   const bounds = await boundsFor(sequence, settings, request.reader)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versions !== null && versionsOf(visible, query) === versions
-  const contents = isSame ? JSON.stringify([versions, bounds.id, states]) : null
+  const contents = isSame ? JSON.stringify([versions, bounds.id, states, query.via]) : null
   return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
@@ -75,7 +75,7 @@ export async function streamListings(
       const described = describeItems(items, sequence, query, { ...settings, bounds })
       yield* renderChunks(described.values().filter(isStillShown).map(count))
     }
-    const end = reportOutcomes(sequence.outcomes, returned, settings, query.explain)
+    const end = reportOutcomes(sequence.outcomes, returned, settings)
     const unplaced = await countUnplaced(settings, { query, spec }, request)
     const rules_changed = rulesOf(visible) !== rules || undefined
     const _meta = {

@@ -5,7 +5,9 @@ import { type Criterion, criteriaIn, type FilterSpec } from '../filter-spec/filt
 import { filterNameOf, parseCriteria } from '../filter-spec/parameters.ts'
 import { resolvePath } from '../filter-spec/path.ts'
 import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
+import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
+import { continentOfCountry } from '../vocabulary/places/place-table.ts'
 import { readFacets } from './facets.ts'
 import { type MergedItem, readListing } from './merged-item.ts'
 import { readPage } from './pages.ts'
@@ -29,7 +31,10 @@ const MAX_MISSES = 3
 const MAX_TRIED = 6
 /** Listings that are looked at for each: the cheapest may be outliers. */
 const CANDIDATES = 20
+/** Of one condition, one after the other. */
+const MAX_READS = 3
 
+type Filters = ListingQuery['filters']
 type Asked = { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> }
 
 /** `distance`: relative, and 1 where values do not order. */
@@ -60,63 +65,104 @@ async function missOf(
   criterion: Criterion,
   request: MergeRequest,
 ): Promise<Found | null> {
-  const { name, op, value_type } = criterion.filter
+  const { name } = criterion.filter
   const wanted = query.filters.findLast(([one]) => one === name)![1]
   const others = query.filters.filter(([parameter]) => filterNameOf(parameter) !== name)
-  const relaxed = { ...query, filters: others, criteria: parseCriteria(spec, others) }
-  const isNumber = op === 'range' || (value_type === 'number' && Number.isFinite(Number(wanted)))
-  const each = isNumber ? withHalfTheTime(request) : request
-  const near = isNumber ? await nearestNumber(settings, { relaxed, criterion, wanted }, each) : null
-  const only =
-    near === null
-      ? []
-      : [[name, op === 'range' ? `range:[${near.value},${near.value}]` : String(near.value)] as const]
-  const filters = [...others, ...only]
-  const narrowed = near === null ? relaxed : { ...query, filters, criteria: parseCriteria(spec, filters) }
-  for (const merged of await readCheapest(settings, narrowed, each)) {
-    const own = criteriaIn([criterion], merged.registry)
-    const document = readListing(merged.item)
-    if (merged.price?.outlier === true || matchesAll(own, document)) continue
-    const [value = null] = resolvePath(own[0]!.filter.compiled, document).map(toScalar)
-    return {
-      differs: { filter: name, wanted, has: shownValue(value) },
-      merged,
-      distance: near?.distance ?? 1,
+  const asking = (more: Filters): ListingQuery => {
+    const filters = [...others, ...more]
+    return { ...query, filters, criteria: parseCriteria(spec, filters) }
+  }
+  const each =
+    request.budgetMs === undefined ? request : { ...request, budgetMs: request.budgetMs / MAX_READS }
+  const nearest = await nearestNumber(settings, { relaxed: asking([]), criterion, wanted }, each)
+  const near = nearest?.filters ?? nearTo(settings, criterion, wanted)
+  const isUnused = (parameter: string): boolean =>
+    parameter === name || (spec.filters.has(parameter) && !others.some(([one]) => one === parameter))
+  const tries: Filters[] = near.filter(([parameter]) => isUnused(parameter)).map((filter) => [filter])
+  // Without another condition, any listing of the market would do.
+  const isAlone = query.criteria.length === 1 && query.priceLimit === undefined && query.publisher === null
+  if (nearest === null && !isAlone) tries.push([])
+  for (const filters of tries) {
+    for (const merged of await readCheapest(settings, asking(filters), each)) {
+      const own = criteriaIn([criterion], merged.registry)
+      const document = readListing(merged.item)
+      if (merged.price?.outlier === true || matchesAll(own, document)) continue
+      const [value = null] = resolvePath(own[0]!.filter.compiled, document).map(toScalar)
+      return {
+        differs: { filter: name, wanted, has: shownValue(value) },
+        merged,
+        distance: nearest?.distance ?? 1,
+      }
     }
   }
   return null
 }
 
-/** Of two reads, one after the other. */
-const withHalfTheTime = (request: MergeRequest): MergeRequest =>
-  request.budgetMs === undefined ? request : { ...request, budgetMs: request.budgetMs / 2 }
+/** What is near to a model or a place, the nearest first: the model, then its memory; the country, then its continent. */
+function nearTo(
+  { vocabulary }: MergeSettings,
+  { filter: { name, path, parseDerived }, test }: Criterion,
+  wanted: string,
+): Filters {
+  const meant = parseDerived?.(wanted).meant
+  const values = meant?.form === 'in' ? meant.values : test.op === 'in' ? [...test.values].map(String) : []
+  if (name === 'gpu' || path === MODEL_PATH) {
+    const gpus = values.map((gpu_model) => vocabulary.read({ offer_resource: { gpu_model } }, '').gpu)
+    const sizes = gpus.flatMap(({ memoryGb }) => memoryGb)
+    const memory = sizes.length === 0 ? null : `range:[${Math.min(...sizes)},${Math.max(...sizes)}]`
+    return withValues([
+      ['gpu', setOf(gpus.map(({ model }) => model))],
+      ['gpu_memory_gb_min', memory],
+    ])
+  }
+  if (name !== 'country' && path !== REGION_PATH) return []
+  const places = values.map((region) =>
+    name === 'country'
+      ? { country: region, continent: continentOfCountry(vocabulary.tables.places, region) }
+      : vocabulary.read({ offer_resource: { region } }, '').place,
+  )
+  return withValues([
+    ['country', setOf(places.map(({ country }) => country))],
+    ['continent', setOf(places.map(({ continent }) => continent))],
+  ])
+}
+
+function setOf(values: readonly (string | null)[]): string | null {
+  const known = new Set(values.flatMap((value) => value ?? []))
+  return known.size === 0 ? null : `in:[${[...known].join(',')}]`
+}
+
+const withValues = (filters: readonly (readonly [name: string, value: string | null])[]): Filters =>
+  filters.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
 
 function shownValue(value: Scalar | null): string | number | null {
   if (value === null || isOpen(value)) return null
   return typeof value === 'bigint' ? String(value) : value
 }
 
-type Nearest = { relaxed: ListingQuery; criterion: Criterion; wanted: string }
+type Wanted = { relaxed: ListingQuery; criterion: Criterion; wanted: string }
 
-/** The value of a listing that is nearest to a range; `null` where none is a number. */
+/** The value of a listing that is nearest to a number or a range; `null` where none is a number. */
 async function nearestNumber(
   settings: MergeSettings,
-  { relaxed, criterion: { filter, test }, wanted }: Nearest,
+  { relaxed, criterion: { filter, test }, wanted }: Wanted,
   request: MergeRequest,
-): Promise<{ value: number; distance: number } | null> {
+): Promise<{ filters: Filters; distance: number } | null> {
+  const isRange = filter.op === 'range'
+  if (!isRange && (filter.value_type !== 'number' || !Number.isFinite(Number(wanted)))) return null
   const { facets } = await readFacets(settings, { ...relaxed, by: [filter], per: 'gpu' }, request)
   const ends = test.op === 'range' ? [test.low, test.high].flatMap((end) => end?.value ?? []) : [wanted]
   const distanceFrom = (value: number): number =>
     Math.min(...ends.map((end) => Math.abs(Number(end) - value) / Math.max(Math.abs(Number(end)), 1)))
-  return facets[filter.name]!.values.map(({ value }) => ({
+  const [nearest] = facets[filter.name]!.values.map(({ value }) => ({
     value: Number(value),
     distance: distanceFrom(Number(value)),
   }))
     .filter(({ distance }) => Number.isFinite(distance))
-    .reduce<{ value: number; distance: number } | null>(
-      (best, one) => (best === null || one.distance < best.distance ? one : best),
-      null,
-    )
+    .toSorted((a, b) => a.distance - b.distance)
+  if (nearest === undefined) return null
+  const { value, distance } = nearest
+  return { filters: [[filter.name, isRange ? `range:[${value},${value}]` : String(value)]], distance }
 }
 
 async function missOfPrice(

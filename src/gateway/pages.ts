@@ -79,7 +79,7 @@ export async function readPage(
   const items = describeItems(page, sequence, query, { ...settings, bounds })
   const needsCursor = cursor !== undefined && cursors !== null && !isLoop
   const hasMore = needsCursor && items.length > 0 && sequence.hasMore()
-  const reports = reportOutcomes(sequence.outcomes, countReturned(items), settings, query.explain)
+  const reports = reportOutcomes(sequence.outcomes, countReturned(items), settings)
   assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
   const nextCursor =
     hasMore && resumePoint !== null

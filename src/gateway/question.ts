@@ -4,6 +4,7 @@ import type { TokenTable } from '../domain/price/token.ts'
 import { EntrepotError } from '../errors.ts'
 import { quote } from '../filter-spec/literals.ts'
 import { publisherNamed } from '../signing/principal.ts'
+import { comparesPrices } from '../vocabulary/names.ts'
 import type { MarketQuery } from './market-query.ts'
 
 /** As in the query string of `GET /listings`. Empty texts count as absent, but for `status`: every status. */
@@ -17,6 +18,8 @@ type Door = Pick<MarketQuery, 'filters'> & {
   nameOf?: (parameter: keyof QuestionTexts) => string
   /** Whether `price_per` has a meaning of its own, without an order or a ceiling. */
   countsPrices?: boolean
+  /** Whether a question that compares prices is answered cheapest first, where it names no order. */
+  prefersCheapest?: boolean
   /** Whether a text that names no publisher is one without listings, as in the protocol. */
   takesAnyPublisher?: boolean
 }
@@ -26,8 +29,10 @@ export function readQuestion(
   texts: QuestionTexts,
   { filters, sources = null, tokens, nameOf = (parameter) => parameter, ...door }: Door,
 ): MarketQuery {
-  const { countsPrices = false, takesAnyPublisher = false } = door
-  const prices = parsePriceQuestion(tokens, texts, { nameOf, countsPrices })
+  const { countsPrices = false, prefersCheapest = false, takesAnyPublisher = false } = door
+  const isByPrice = prefersCheapest && comparesPrices([...filters, ['price_max', texts.price_max ?? '']])
+  const sort = texts.sort ?? (isByPrice ? 'price' : undefined)
+  const prices = parsePriceQuestion(tokens, { ...texts, sort }, { nameOf, countsPrices })
   const status = readStatus(texts.status ?? 'open')
   const text = texts.publisher?.replace(/^0X/, '0x') || null
   const publisher =

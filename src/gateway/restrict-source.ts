@@ -197,7 +197,7 @@ async function readRestricted(
   const asked = { ...query, standing: undefined, madeOf: query.madeOf ?? query }
   try {
     const reading = await source.read(asked, FULL_RANGE, signal)
-    return await inTurns(cutOut(withoutExplanation(reading), range, denials))
+    return await inTurns(cutOut(reading, range, denials))
   } catch (error) {
     if (!(error instanceof SourceError) || !TOO_LARGE.includes(error.reason)) throw error
     const kept = bothFilters(standing, denials?.only ?? NO_FILTER)
@@ -225,8 +225,7 @@ async function readMatching(
   const criteria = [...query.criteria, ...standing.criteria]
   const filters = [...query.filters, ...standing.filters]
   try {
-    const { explanation: _, ...reading } = await source.read({ ...query, criteria, filters }, range, signal)
-    return reading
+    return await source.read({ ...query, criteria, filters }, range, signal)
   } catch (error) {
     if (!(error instanceof SourceError) || error.filters.length === 0) throw error
     const asked = error.filters.filter((name) => query.criteria.some(({ filter }) => filter.name === name))
@@ -236,12 +235,6 @@ async function readMatching(
       `${source.name}: has too many listings to read all of them for the filters of the view or the rules`,
     )
   }
-}
-
-/** What filters exclude is of listings outside the view, too. */
-function withoutExplanation(reading: Reading): Reading {
-  const { explanation } = reading
-  return explanation === undefined ? reading : { ...reading, explanation: { ...explanation, excluded: [] } }
 }
 
 /** In steps of one listing: the range of what is not left out. Unreadable copies stay, and are counted later. */

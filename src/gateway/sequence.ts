@@ -60,10 +60,10 @@ export const boundsFor = async (
 export function describeItems(
   items: readonly MergedItem[],
   sequence: MergedSequence | PriceSequence,
-  { priceLimit }: ListingQuery,
+  { priceLimit, via }: ListingQuery,
   settings: Described,
 ): readonly MergedItem[] {
   const limit = priceLimit && comparisonWith(priceLimit)
   const comparison = sequence instanceof PriceSequence ? comparisonIn(sequence.order) : limit
-  return items.map((item) => describeItem(item, settings, comparison))
+  return items.map((item) => describeItem(item, { ...settings, via }, comparison))
 }

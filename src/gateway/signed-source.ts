@@ -1,4 +1,4 @@
-import type { HiddenRows } from '../domain/query.ts'
+import type { HiddenRows, ListingQuery } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
@@ -28,7 +28,9 @@ export function signedSources(sources: readonly NamedSource[]): SignedSources {
 }
 
 function signedSource(source: NamedSource, denied: HiddenRows | undefined): NamedSource {
-  const { read, held, readWhole, lookUp, select } = source
+  const { mode, read, held, readWhole, lookUp, select } = source
+  const signed = (query: ListingQuery): ListingQuery =>
+    mode === 'local' ? { ...query, hasPrincipals: true } : query
   return {
     ...source,
     // It changes between memory and live.
@@ -36,11 +38,11 @@ function signedSource(source: NamedSource, denied: HiddenRows | undefined): Name
       return source.mode
     },
     read: async (query, range, signal) => {
-      const { listings, all, ...reading } = withDirectory(await read(query, range, signal))
+      const { listings, all, ...reading } = withDirectory(await read(signed(query), range, signal))
       // The question is whether the listing is there.
       if (query.listingId !== undefined) {
-        const signed = listings.filter((item) => !isReadable(item) || isSigned(item)).map(toSigned)
-        return { ...reading, listings: signed, total: reading.total - (listings.length - signed.length) }
+        const copies = listings.filter((item) => !isReadable(item) || isSigned(item)).map(toSigned)
+        return { ...reading, listings: copies, total: reading.total - (listings.length - copies.length) }
       }
       return { ...reading, listings: listings.map(toSigned), ...(all && { all: all.map(toSigned) }) }
     },
@@ -59,7 +61,7 @@ function signedSource(source: NamedSource, denied: HiddenRows | undefined): Name
     }),
     ...(select && {
       select: async (query, signal) => {
-        const selection = withDirectory(await select(query, signal))
+        const selection = withDirectory(await select(signed(query), signal))
         return {
           ...selection,
           byPrice: (order, after) =>

@@ -22,14 +22,12 @@ export function reportOutcomes(
   outcomes: readonly Outcome[],
   returned: ReadonlyMap<string, number>,
   { clock, describeFailure }: Pick<MergeSettings, 'clock' | 'describeFailure'>,
-  explain = false,
 ): Reports {
   const now = clock.monotonic()
   const sources = outcomes.flatMap((outcome): Report[] => {
     const { source, result } = outcome
     const { name } = source
-    const answer = reportOutcome(outcome, returned.get(name) ?? 0, now)
-    const report = explain ? { ...answer, explain: explainOutcome(outcome) } : answer
+    const report = reportOutcome(outcome, returned.get(name) ?? 0, now)
     const failure =
       describeFailure && result instanceof SourceError ? describeFailure(result, name) : undefined
     const { missing = [] } = result
@@ -79,19 +77,6 @@ function reportOutcome(
   if (state === 'skipped') return { ...named, state, reason, filters, returned: returned || undefined }
   const why = state === 'unavailable' ? { reason } : {}
   return { ...named, state, ...why, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
-}
-
-function explainOutcome({ source, result }: Outcome): SourceReport['explain'] & object {
-  const { explanation, cache } = result instanceof SourceError ? {} : result
-  const excluded = explanation?.excluded.map(
-    ({ filter, byValue, missing }) => [filter, { by_value: byValue, missing }] as const,
-  )
-  return {
-    query: explanation?.sent,
-    cache: cache?.outcome ?? 'none',
-    breaker: source.breaker?.(),
-    excluded: Object.fromEntries(excluded ?? []),
-  }
 }
 
 function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource) {
@@ -164,11 +149,13 @@ export function assertAnswerable(
   if (!outcomes.some(hasAnswered)) throw noSourceError(outcomes, sources, isLoop)
   // The gateway where the question began reads the sources itself that were skipped as a loop.
   const upstreams = outcomes.filter(
-    (outcome) => outcome.source.mode !== 'local' && failureOf(outcome) !== 'loop',
+    (outcome) => outcome.source.mode !== 'local' && !NOT_ASKED.includes(failureOf(outcome)),
   )
   if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
     throw noSourceError(upstreams, sources, isLoop)
 }
+
+const NOT_ASKED: readonly (SourceReason | null)[] = ['loop', 'open_only']
 
 export function incompleteError(message: string, sources: readonly SourceReport[]): EntrepotError {
   return new EntrepotError('source_incomplete', message, { members: { sources } })

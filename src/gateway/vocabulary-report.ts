@@ -15,6 +15,8 @@ import { whileHeld } from './validity.ts'
 const MAX_TEXTS = 2000
 /** A report is given again for so long, unless what is held changes. */
 const KEPT_MS = 5000
+/** Of readers who see different sources or listings. */
+const MAX_KEPT = 16
 
 /** Texts that are not recognised, of all sources: sellers choose them. */
 const MAX_UNKNOWN = 500
@@ -51,8 +53,11 @@ export function createVocabularyReport(settings: MergeSettings): (request: Merge
     const isHeld = whileHeld(visibleSources(settings.sources, request))
     const until = settings.clock.monotonic() + KEPT_MS
     const report = readReport(settings, { ...request, signal: new AbortController().signal })
-    kept.set(digest, { report, isCurrent: () => isHeld() && settings.clock.monotonic() < until })
-    report.catch(() => kept.delete(digest))
+    const entry = { report, isCurrent: () => isHeld() && settings.clock.monotonic() < until }
+    kept.delete(digest)
+    kept.set(digest, entry)
+    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
+    report.catch(() => kept.get(digest) === entry && kept.delete(digest))
     return report
   }
 }

@@ -4,7 +4,6 @@ import { SORTS } from '../domain/price/price-parameters.ts'
 import { type Caching, DEFAULT_LIMIT, MAX_LIMIT } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
-import { readBoolean } from '../filter-spec/literals.ts'
 import { OPERATIONS } from '../filter-spec/operations/operations.ts'
 import { decodeQuery, describeFilter, isOwnParameter, type OwnParameter } from '../filter-spec/parameters.ts'
 import { isCursorText } from '../gateway/cursor.ts'
@@ -27,10 +26,15 @@ export const LIMIT = integerParameter('query', 'limit', 'Page size', {
   default: DEFAULT_LIMIT,
 })
 export const OFFSET = integerParameter('query', 'offset', 'Matches to skip', { minimum: 0, default: 0 })
-export const STATUS = parameter('query', 'status', 'Empty: every status', {
-  enum: [...LISTING_STATUSES, ''],
-  default: 'open',
-})
+export const STATUS = parameter(
+  'query',
+  'status',
+  'Empty: every status. A gateway lists only open listings of other Registries; `GET /listings/{id}` finds any',
+  {
+    enum: [...LISTING_STATUSES, ''],
+    default: 'open',
+  },
+)
 export const PUBLISHER = parameter(
   'query',
   'publisher',
@@ -83,11 +87,6 @@ export const SOURCES = ownParameter(
   'Comma-separated names of the sources to request; default: all visible sources. A gateway that reads this one, too, ' +
     'is shown without what it has from here',
 )
-const EXPLAIN = ownParameter(
-  'explain',
-  'Adds to the report of each source the query that it got, and what excluded its listings',
-  { type: 'boolean', default: false },
-)
 const CURSOR = ownParameter(
   'cursor',
   '`next_cursor` of an earlier response to the same query: continues after that page',
@@ -123,7 +122,6 @@ export const GATEWAY_PARAMETERS: readonly RouteParameter[] = [
   REQUIRE,
   TIMEOUT_MS,
   SOURCES,
-  EXPLAIN,
   CURSOR,
 ]
 
@@ -221,7 +219,6 @@ export type GatewayParameters = ListingParameters & {
   requireAll: boolean
   budgetMs: number | undefined
   named: readonly string[] | null
-  explain: boolean
   cursor: string | null
 }
 
@@ -237,14 +234,11 @@ export function readGatewayParameters(queryString: string, isParameter: IsParame
     )
   if (texts.require && texts.require !== 'all') throw wrong(REQUIRE, "Input should be 'all'")
   const budgetMs = readIntegerParameter(TIMEOUT_MS, texts.timeout_ms)
-  const explain = texts.explain ? readBoolean(texts.explain) : false
-  if (explain === null) throw wrong(EXPLAIN, 'Input should be a valid boolean')
   return {
     ...parameters,
     requireAll: texts.require === 'all',
     budgetMs,
     named: readNames(texts.sources),
-    explain,
     cursor,
   }
 }
@@ -285,12 +279,12 @@ export async function readMarketQuery(
 /** What a gateway reads of a request besides the question. */
 export function marketRequestOf(
   { reader, signal, trace, header, listHeader }: RequestContext,
-  { budgetMs, requireAll, explain }: Partial<GatewayParameters> = {},
+  { budgetMs, requireAll }: Partial<GatewayParameters> = {},
 ): MarketRequest {
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
   const cdnLoop = listHeader('cdn-loop')
   const ifMatch = header('if-match')
-  return { reader, signal, trace, cdnLoop, caching, ifMatch, budgetMs, requireAll, explain }
+  return { reader, signal, trace, cdnLoop, caching, ifMatch, budgetMs, requireAll }
 }
 
 /** The supported directives of `Cache-Control` (RFC 9111 section 5.2.1), or else of `Pragma`. */

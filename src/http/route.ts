@@ -4,6 +4,7 @@ import type { Caller } from '../domain/api-key.ts'
 import type { Act } from '../domain/audit.ts'
 import type { Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
+import { EntrepotError } from '../errors.ts'
 import type { JsonValue } from '../json/value.ts'
 import type { SignedWriter } from '../registry/write/signed-write.ts'
 import type { SignedRequest } from '../signing/exchange.ts'
@@ -90,6 +91,11 @@ export type SignedCall = {
   request: SignedRequest
   /** Of a write that was begun. */
   writer: SignedWriter | null
+}
+
+export function writerOf(signed: SignedCall | undefined): SignedWriter {
+  if (signed?.writer) return signed.writer
+  throw new EntrepotError('internal', 'A write of the signed line was not begun')
 }
 
 export type LogMembers = Readonly<Record<string, string | number | object>>

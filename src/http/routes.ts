@@ -1,7 +1,7 @@
 import { lazy } from '../domain/lazy.ts'
 import type { Audit } from '../registry/audit.ts'
 import type { Blocks } from '../registry/blocks.ts'
-import type { WriteContext } from '../registry/write/checked-write.ts'
+import type { WriteContext } from '../registry/write/lines.ts'
 import { DOCS } from './docs/page.ts'
 import { docsRoutes } from './docs/routes.ts'
 import type { Route } from './route.ts'

@@ -1,14 +1,13 @@
 import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
-import { type ListingQuery, NO_FILTER, type PriceLimit } from '../domain/query.ts'
+import { type ListingQuery, NO_FILTER } from '../domain/query.ts'
 import { isAfter, type Position } from '../domain/source/position.ts'
-import type { Exclusion, Explanation, Item, Range, Reading } from '../domain/source/reading.ts'
+import type { Item, Range, Reading } from '../domain/source/reading.ts'
 import type { Matches } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
-import { Exclusions, matchesAll } from '../filter-spec/evaluate.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
-import { derivedTest } from '../filter-spec/operations/derived.ts'
 import { pathKey } from '../filter-spec/path.ts'
 import { documentOf } from './document-reader.ts'
 import type { IndexMatches } from './index-matches.ts'
@@ -47,16 +46,14 @@ type IndexedMatches = {
   publisherOf: (publisherId: number) => ListingIdentity
 }
 
-export type IndexReading = Pick<Reading, 'listings' | 'hasMore' | 'total' | 'hidden'> & {
-  explanation?: Explanation
-}
+export type IndexReading = Pick<Reading, 'listings' | 'hasMore' | 'total' | 'hidden'>
 
 /** Evaluates criteria without an index on at most `MEMORY_SCAN_LIMIT` listings that match the others. */
 export class IndexSource {
   readonly #name: string
   readonly #paths: ReadonlySet<string>
   /** Scan results of queries that are read in several ranges. */
-  readonly #scans = new WeakMap<ListingQuery, Promise<Scan>>()
+  readonly #scans = new WeakMap<ListingQuery, Promise<readonly Item[]>>()
 
   constructor(name: string, indexed: Iterable<Filter>) {
     this.#name = name
@@ -73,24 +70,17 @@ export class IndexSource {
       return { listings: copies, hasMore: false, total: copies.length }
     }
     const { indexed, unindexed, outside } = this.#split(query)
-    const scan = unindexed.length + outside.length === 0 ? null : await this.#scan(listings, query)
+    const scanned = unindexed.length + outside.length === 0 ? null : await this.#scan(listings, query)
     const offset = after === null ? offsetHint : 0
     const { items, total, hidden } =
-      scan === null
+      scanned === null
         ? listings.page(indexed, { after: placeBehind(after), limit: count + 1, offset })
         : {
-            items: scan.items.filter((item) => isAfter(item, after)).slice(offset),
-            total: scan.items.length,
+            items: scanned.filter((item) => isAfter(item, after)).slice(offset),
+            total: scanned.length,
             hidden: undefined,
           }
-    const reading = { listings: items.slice(0, count), hasMore: items.length > count, total, hidden }
-    if (!query.explain) return reading
-    return {
-      ...reading,
-      explanation: {
-        excluded: [...explain(listings, indexed), ...(scan?.excluded ?? [])],
-      },
-    }
+    return { listings: items.slice(0, count), hasMore: items.length > count, total, hidden }
   }
 
   async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & IndexCounts> {
@@ -99,7 +89,7 @@ export class IndexSource {
       const selected = listings.select(indexed)
       return selected === null ? { ...selectItems(NONE), total: 0 } : this.#selectIndexed(selected)
     }
-    const { items } = await this.#scan(listings, query)
+    const items = await this.#scan(listings, query)
     return { ...(await selectInTurns(items)), total: items.length }
   }
 
@@ -157,7 +147,7 @@ export class IndexSource {
     }
   }
 
-  #scan(listings: IndexedListings, query: ListingQuery): Promise<Scan> {
+  #scan(listings: IndexedListings, query: ListingQuery): Promise<readonly Item[]> {
     const earlier = this.#scans.get(query)
     if (earlier !== undefined) return earlier
     const scan = inTurns(this.#scanAll(listings, query))
@@ -165,18 +155,17 @@ export class IndexSource {
     return scan
   }
 
-  *#scanAll(listings: IndexedListings, query: ListingQuery): Generator<void, Scan> {
+  *#scanAll(listings: IndexedListings, query: ListingQuery): Generator<void, readonly Item[]> {
     const { indexed, unindexed, outside } = this.#split(query)
     const all = listings.page(indexed, { after: null, limit: MEMORY_SCAN_LIMIT, offset: 0 })
     if (all.total > MEMORY_SCAN_LIMIT) throw this.#withoutIndex(unindexed.map(({ filter }) => filter))
-    const exclusions = new Exclusions(unindexed)
+    const criteria = [...outside, ...unindexed]
     const items: Item[] = []
     for (const item of all.items) {
-      const document = documentOf(item.bytes)
-      if (matchesAll(outside, document) && exclusions.add(document)) items.push(item)
+      if (matchesAll(criteria, documentOf(item.bytes))) items.push(item)
       yield
     }
-    return { items, excluded: exclusions.counts }
+    return items
   }
 
   #withoutIndex(fields: readonly Filter[]): SourceError {
@@ -193,7 +182,6 @@ export class IndexSource {
   }
 }
 
-type Scan = { items: readonly Item[]; excluded: readonly Exclusion[] }
 /** Behind all copies of a listing. Ids in an index may have a line feed and more behind those of their listings. */
 function placeBehind(after: Position | null): Place | null {
   if (after === null) return null
@@ -213,31 +201,8 @@ function findMatching(
     const copies = listings.find(query, listingId)
     // The usual case, a thousand times a page.
     if (copies.length === 0 || (query.criteria.length === 0 && query.priceLimit === undefined)) return copies
-    const conditions = new Exclusions(query.criteria, query.priceLimit)
-    const matching = copies.filter(({ bytes }) => conditions.add(documentOf(bytes)))
+    const { criteria, priceLimit } = query
+    const matching = copies.filter(({ bytes }) => matchesAll(criteria, documentOf(bytes), priceLimit))
     return matching.length === 0 ? NONE : matching
   }
-}
-
-/** By counting what each criterion alone excludes. */
-function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
-  const { priceLimit } = query
-  const count = (criteria: readonly Criterion[], limit?: PriceLimit): number =>
-    listings.page({ ...query, criteria, priceLimit: limit }, { after: null, limit: 1, offset: 0 }).total
-  const all = count([])
-  const excluded = query.criteria.map((criterion) => {
-    const failing = all - count([criterion])
-    const missing = criterion.onMissing === 'pass' ? 0 : all - count([presence(criterion)])
-    return { filter: criterion.filter.name, byValue: failing - missing, missing }
-  })
-  if (priceLimit === undefined) return excluded
-  const priced = count([], { ...priceLimit, max: Number.POSITIVE_INFINITY })
-  const byValue = priced - count([], priceLimit)
-  return [...excluded, { filter: 'price_max', byValue, missing: all - priced }]
-}
-
-/** Matches every listing that has the field, or a derived value that can be judged. */
-function presence({ filter, unplaced }: Criterion): Criterion {
-  const test = unplaced && derivedTest((value) => !unplaced.accepts(value))
-  return { filter, onMissing: 'fail', test: test ?? { op: 'not_in', values: new Set() } }
 }

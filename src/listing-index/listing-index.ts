@@ -23,8 +23,8 @@ export type IndexRow = Readonly<IndexEntry>
 export type IndexConditions = {
   /** `null`: every status. */
   status: ListingStatus | null
-  /** `null`: every publisher. */
-  publisherId: number | null
+  /** One, or any of several; `null`: every publisher. */
+  publisherId: number | ReadonlySet<number> | null
   criteria: readonly Criterion[]
   priceLimit?: PriceLimit | undefined
   /** Criteria of the view, which hidden rows need not match. */

@@ -9,7 +9,7 @@ import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 
 export type Conditions = {
   status: ListingStatus | null
-  publisherId: number | null
+  publisherId: number | ReadonlySet<number> | null
   criteria: readonly { column: number; criterion: Criterion }[]
   priceLimit?: PriceLimit | undefined
   /** Of the view: applied to what is not hidden, since a hidden copy is of a listing whose best copy decides. */
@@ -30,7 +30,8 @@ export function matchSegment(
     passing(segment.columns[column]!, criterion, spare(n, words)),
   )
   const { length } = sets
-  if (publisherId !== null) sets.push(segment.publishers.having(new Set([publisherId]), spare(length, words)))
+  const publishers = typeof publisherId === 'number' ? new Set([publisherId]) : publisherId
+  if (publishers !== null) sets.push(segment.publishers.having(publishers, spare(length, words)))
   if (priceLimit !== undefined) sets.push(segment.prices.within(priceLimit, spare(length + 1, words)))
   const slots = segment.matches
   const live = status === null ? segment.live : segment.liveByStatus[status]

@@ -58,11 +58,11 @@ export const MARKET_INPUT = {
 
 type MarketInput = z.output<z.ZodObject<typeof MARKET_INPUT>>
 
-/** @param sort absent: the answer counts prices. @throws EntrepotError `bad_request` */
+/** @throws EntrepotError `bad_request` */
 export function marketQuery(
   { tokens }: Market,
   { filters, status, sources = [], testnet, price_max, ...texts }: MarketInput,
-  sort?: Sort,
+  { sort, ...door }: { sort?: Sort | undefined; countsPrices?: boolean; prefersCheapest?: boolean } = {},
 ): MarketQuery {
   return readQuestion(
     {
@@ -76,7 +76,7 @@ export function marketQuery(
       filters: readFilters(filters),
       sources: sources.length === 0 ? null : sources,
       tokens,
-      countsPrices: sort === undefined,
+      ...door,
     },
   )
 }

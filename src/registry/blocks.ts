@@ -1,5 +1,5 @@
 import { type Block, BlockedSubjects, type BlockSubject, type NewBlock } from '../domain/block.ts'
-import { activeIdentities, type PublisherIdentity } from '../domain/publisher.ts'
+import { identitiesOf, type PublisherIdentity } from '../domain/publisher.ts'
 import { EntrepotError } from '../errors.ts'
 import { publisherOf } from '../signing/principal.ts'
 import type { Store } from '../store/store.ts'
@@ -59,8 +59,7 @@ export function subjectsOf(subject: BlockSubject, projection: Projection): Block
   if (subject.kind === 'storefront') return [subject]
   const known = projection.publisherNamed(subject.publisher)
   if (known === null || known.rotations.length === 0) return [subject]
-  const identities = [known, ...known.rotations.map(({ current }) => current)]
-  return identities.map((identity) => ({ ...subject, publisher: publisherOf(identity) }))
+  return identitiesOf(known).map((identity) => ({ ...subject, publisher: publisherOf(identity) }))
 }
 
 type Write = { identity: PublisherIdentity; listingId: string; storefrontUrl: string | null }
@@ -78,18 +77,15 @@ export function refuseBlocked(
   { name, denied }: LocalRules,
 ): void {
   const active = activeBlocks(projection).filter(({ source }) => source === null || source === name)
-  const blocks = [...denied, ...active]
-  if (blocks.length === 0) return
   const publisher = projection.publisherOf(identity)
-  const rotated = publisher?.rotations.map(({ current }) => current) ?? []
-  const identities = [identity, ...(publisher === null ? [] : activeIdentities(publisher, 0)), ...rotated]
+  const identities = [identity, ...(publisher === null ? [] : identitiesOf(publisher))]
+  const names = new Set(identities.map(publisherOf))
   const storefronts = [storefrontUrl, publisher?.storefrontUrl ?? null]
-  const copies = identities.flatMap((one) =>
-    storefronts.map((url) => ({ listingId, publisher: publisherOf(one), storefrontUrl: url })),
-  )
-  const isAbout = (subjects: BlockedSubjects): boolean => copies.some((copy) => subjects.has(copy))
-  if (!isAbout(new BlockedSubjects(blocks.map(({ subject }) => subject)))) return
-  const blocking = blocks.find(({ subject }) => isAbout(new BlockedSubjects([subject])))
+  const isAbout = (subject: BlockSubject): boolean =>
+    subject.kind === 'storefront'
+      ? storefronts.some((url) => new BlockedSubjects([subject]).hasStorefront(url))
+      : names.has(subject.publisher) && (subject.kind === 'publisher' || subject.listingId === listingId)
+  const blocking = [...denied, ...active].find(({ subject }) => isAbout(subject))
   if (blocking !== undefined)
     throw new EntrepotError('forbidden', `The operator of this Registry has blocked this: ${blocking.reason}`)
 }

@@ -52,8 +52,8 @@ export function invalid(
   return new EntrepotError('invalid', detail, { errors: violations, ...extras })
 }
 
-/** Of which the answer has so many. */
-const MAX_VIOLATIONS = 1000
+/** An answer describes at most so many, and counts the rest. */
+export const MAX_VIOLATIONS = 1000
 
 export function invalidBody({ issues }: z.ZodError): EntrepotError {
   const listed = issues.slice(0, MAX_VIOLATIONS).map(({ path, message }) => ({

@@ -1,29 +1,32 @@
+import type { Clock } from '../domain/clock.ts'
+import { activeIdentities } from '../domain/publisher.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { Item, Source } from '../domain/source/reading.ts'
 import type { Select } from '../domain/source/selection.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
-import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
+import type { Criterion, Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
 import type { Projection } from './projection.ts'
 import type { Replica } from './replica.ts'
 
 export function localSource(
-  { name, now }: { name: string; now: () => number },
+  { name, clock }: { name: string; clock: Clock },
   replica: Replica,
   filters: Iterable<Filter>,
 ): { read: Source; select: Select; held: Held } {
   const index = new IndexSource(name, filters)
   /** Of the moment when a read begins: a scan takes several turns of the event loop. */
-  const info = () => ({ asOf: now(), stale: false, isCurrent: unchanged(replica) })
+  const info = () => ({ asOf: clock.monotonic(), stale: false, isCurrent: unchanged(replica) })
   return {
     read: async (query, range) => {
       const about = info()
-      return { ...(await index.read(indexed(replica.projection), query, range)), ...about }
+      return { ...(await index.read(indexed(replica.projection, clock), query, range)), ...about }
     },
     select: async (query) => {
       const about = info()
-      return { ...(await index.select(indexed(replica.projection), query)), ...about }
+      return { ...(await index.select(indexed(replica.projection, clock), query)), ...about }
     },
     held: {
       answers: () => true,
@@ -50,24 +53,38 @@ function publisherIdOf(projection: Projection, publisher: string | null): number
   return publisher === null ? null : projection.publisherNamed(publisher)?.publisherId
 }
 
-function indexed(projection: Projection): IndexedListings {
+/** `undefined` for an unknown publisher. Filters of `publisher_principals` test publishers, since rows of the index lack the member. */
+function conditionsOf(projection: Projection, query: ListingQuery, clock: Clock) {
+  const publisherId = publisherIdOf(projection, query.publisher)
+  if (publisherId === undefined) return undefined
+  const tests = query.hasPrincipals ? query.criteria.filter(isOfPrincipals) : []
+  if (tests.length === 0) return { ...query, publisherId }
+  const criteria = query.criteria.filter((one) => !tests.includes(one))
+  const now = clock.now() * 1000
+  const ids = projection.publishers
+    .values()
+    .filter((one) => publisherId === null || one.publisherId === publisherId)
+    .filter((one) => matchesAll(tests, { publisher_principals: { identities: activeIdentities(one, now) } }))
+  return { ...query, criteria, publisherId: new Set(ids.map((one) => one.publisherId)) }
+}
+
+function isOfPrincipals({ filter: { compiled } }: Criterion): boolean {
+  const [first] = compiled
+  return first?.kind === 'member' && first.name === 'publisher_principals'
+}
+
+function indexed(projection: Projection, clock: Clock): IndexedListings {
   return {
     page: (query, { after, limit, offset }) => {
-      const publisherId = publisherIdOf(projection, query.publisher)
-      if (publisherId === undefined) return { items: NONE, total: 0 }
-      const { rows, total, hidden } = projection.listings.query({
-        ...query,
-        publisherId,
-        after,
-        limit,
-        offset,
-      })
+      const conditions = conditionsOf(projection, query, clock)
+      if (conditions === undefined) return { items: NONE, total: 0 }
+      const { rows, total, hidden } = projection.listings.query({ ...conditions, after, limit, offset })
       return { items: rows.map((row) => projection.itemOf(row)), total, hidden }
     },
-    select: ({ publisher, ...query }) => {
-      const publisherId = publisherIdOf(projection, publisher)
-      if (publisherId === undefined) return null
-      const matches = projection.listings.matches({ ...query, publisherId })
+    select: (query) => {
+      const conditions = conditionsOf(projection, query, clock)
+      if (conditions === undefined) return null
+      const matches = projection.listings.matches(conditions)
       const of = (id: number) => projection.identityOf(id)
       return { matches, itemOf: (row) => projection.itemOf(row), publisherOf: of }
     },

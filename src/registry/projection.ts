@@ -1,12 +1,14 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Block } from '../domain/block.ts'
+import { Emitter } from '../domain/emitter.ts'
 import { type ListingRecord, renderListing, rowHead } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
-import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
+import { identitiesOf, type Publisher, type PublisherIdentity } from '../domain/publisher.ts'
 import { randomId } from '../domain/random-id.ts'
 import type { HeldCopy } from '../domain/source/held.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Item } from '../domain/source/reading.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
@@ -26,7 +28,9 @@ export class Projection {
   readonly #publisherIds = new Map<string, Map<string, number>>()
   readonly #keys = new Map<string, ApiKey>()
   readonly #blocks = new Map<number, Block>()
-  readonly #blockListeners = new Set<() => void>()
+  readonly #blockChanges = new Emitter<void>()
+  /** Calls back in the turn in which a block begins or ends. */
+  readonly onBlock = this.#blockChanges.listen
   readonly #storefrontUpdates = new Map<number, Promise<void>>()
 
   readonly tables: Tables
@@ -98,11 +102,6 @@ export class Projection {
     return [...this.#blocks.values()].sort((a, b) => b.id - a.id)
   }
 
-  /** Calls back in the turn in which a block begins or ends. */
-  onBlock(listener: () => void): void {
-    this.#blockListeners.add(listener)
-  }
-
   get segmentSettings(): SegmentSettings {
     const storefronts = new Map(
       Array.from(this.#publishers, ([id, { storefrontUrl }]) => [id, storefrontUrl]),
@@ -132,7 +131,7 @@ export class Projection {
         break
       case 'block':
         this.#blocks.set(change.block.id, change.block)
-        for (const listener of this.#blockListeners) listener()
+        this.#blockChanges.emit()
     }
   }
 
@@ -156,10 +155,10 @@ export class Projection {
   }
 
   #setPublisher(publisher: Publisher): void {
-    const { publisherId, storefrontUrl, rotations } = publisher
+    const { publisherId, storefrontUrl } = publisher
     const before = this.publisher(publisherId)
     this.#publishers.set(publisherId, publisher)
-    for (const { scheme, identifier } of [publisher, ...rotations.map(({ current }) => current)]) {
+    for (const { scheme, identifier } of identitiesOf(publisher)) {
       const ids = this.#publisherIds.get(scheme) ?? new Map<string, number>()
       this.#publisherIds.set(scheme, ids.set(identifier, publisherId))
     }
@@ -172,9 +171,12 @@ export class Projection {
     if (isRenamed || before?.storefrontUrl !== storefrontUrl)
       this.changes.emit(() => this.listings.entriesOf(publisherId).map(({ listingId }) => listingId))
     if (before === null || before.storefrontUrl === storefrontUrl) return
-    const move = this.#rewriteRows(publisherId, this.#storefrontUpdates.get(publisherId)).finally(() => {
-      if (this.#storefrontUpdates.get(publisherId) === move) this.#storefrontUpdates.delete(publisherId)
-    })
+    const previous = this.#storefrontUpdates.get(publisherId) ?? Promise.resolve()
+    const move = previous
+      .then(() => inTurns(this.#rewriteRows(publisherId)))
+      .finally(() => {
+        if (this.#storefrontUpdates.get(publisherId) === move) this.#storefrontUpdates.delete(publisherId)
+      })
     this.#storefrontUpdates.set(publisherId, move)
   }
 
@@ -189,13 +191,13 @@ export class Projection {
   }
 
   /** Looks up each row and the URL again: other changes arrive between turns. */
-  async #rewriteRows(publisherId: number, previous: Promise<void> | undefined): Promise<void> {
-    await previous
-    for await (const { listingId } of interruptible(this.listings.entriesOf(publisherId))) {
+  *#rewriteRows(publisherId: number): Generator<void, void> {
+    for (const { listingId } of this.listings.entriesOf(publisherId)) {
       const row = this.listings.get(listingId)
       if (row?.publisherId !== publisherId) continue
       const bytes = withStorefrontUrl(row, this.publisher(publisherId)?.storefrontUrl ?? null)
       if (bytes !== null) this.#change(listingId, () => this.listings.put({ ...row, bytes }))
+      yield
     }
   }
 }
@@ -210,16 +212,4 @@ function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Ar
   return url.equals(bytes.subarray(start, end))
     ? null
     : Buffer.concat([bytes.subarray(0, start), url, bytes.subarray(end)])
-}
-
-/** About a millisecond of work on listings. */
-export const ROWS_PER_TURN = 64
-
-/** Yields to the event loop after every `ROWS_PER_TURN` values. */
-export async function* interruptible<T>(values: Iterable<T>): AsyncGenerator<T> {
-  let count = 0
-  for (const value of values) {
-    if (++count % ROWS_PER_TURN === 0) await new Promise(setImmediate)
-    yield value
-  }
 }

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../domain/clock.ts'
+import { Emitter } from '../domain/emitter.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
@@ -35,7 +36,9 @@ export class Replica {
   projection: Projection
   /** Of the listings in `projection`, whichever that is. */
   readonly changes = new HeldChanges()
-  readonly #blockListeners = new Set<() => void>()
+  readonly #blockChanges = new Emitter<void>()
+  /** Calls back in the turn in which a block begins or ends. Returns how to stop. */
+  readonly onBlock = this.#blockChanges.listen
   readonly #store: Store
   readonly #options: ReplicaOptions
   readonly #clock: Clock
@@ -131,7 +134,7 @@ export class Replica {
       const { projection, position } = await loadProjection(this.#store, this.#options)
       this.projection = projection
       this.#passChangesOn()
-      this.#emitBlocks()
+      this.#blockChanges.emit()
       const listingIds = [...new Set([...before.listings.ids, ...projection.listings.ids])]
       this.changes.emit(() => listingIds)
       this.changes.emitChange({
@@ -151,19 +154,8 @@ export class Replica {
     return true
   }
 
-  /** Calls back in the turn in which a block begins or ends. Returns how to stop. */
-  onBlock(listener: () => void): () => void {
-    const wrapper = () => listener()
-    this.#blockListeners.add(wrapper)
-    return () => void this.#blockListeners.delete(wrapper)
-  }
-
-  #emitBlocks(): void {
-    for (const listener of this.#blockListeners) listener()
-  }
-
   #passChangesOn(): void {
-    this.projection.onBlock(() => this.#emitBlocks())
+    this.projection.onBlock(() => this.#blockChanges.emit())
     this.projection.changes.listen((listingIds) => this.changes.emit(() => listingIds))
     this.projection.changes.follow((change) => this.changes.emitChange(change))
   }

@@ -13,18 +13,15 @@ import { fingerprint, readSignature, recoverAddress } from '../signing/eip191.ts
 import { publisherOf } from '../signing/principal.ts'
 import type { UsedSignature } from '../store/store.ts'
 import { rateLimited } from './errors.ts'
+import type { JsonBody } from './write/request.ts'
 
-export type Claim = {
+type Claim = {
   operation: ClaimOperation
   /** The publisher's identifier when publishing, which may be signed in lower case, too; else the listing id. */
   subject: string
   /** Lower-cased address that must have signed; `null` accepts any. */
   signer: string | null
   scheme: string
-  signature: JsonValue | undefined
-  timestamp: JsonValue | undefined
-  /** Equal bytes are the same request. */
-  body: Uint8Array
 }
 
 export type Verifier = {
@@ -36,18 +33,21 @@ export type Verifier = {
 
 export type Verified = { identity: PublisherIdentity; use: UsedSignature }
 
-/** @throws EntrepotError `unauthorized` in the deployed protocol's words; `invalid` where that crashes */
+/**
+ * Equal bytes are the same request.
+ * @throws EntrepotError `unauthorized` in the deployed protocol's words; `invalid` where that crashes
+ */
 export function verifyClaim(
-  claim: Claim,
+  { operation, subject, signer, scheme }: Claim,
+  { value: signed, bytes }: JsonBody,
   { nowSeconds, onSigned }: Pick<Verifier, 'nowSeconds' | 'onSigned'>,
 ): Verified {
-  const { operation, subject, signer, scheme } = claim
-  if (!claim.signature || claim.timestamp === undefined || claim.timestamp === null)
+  if (!signed.signature || signed.timestamp === undefined || signed.timestamp === null)
     throw unauthorized(MISSING[operation])
   const now = nowSeconds()
-  const timestamp = readTimestamp(claim.timestamp, now)
-  if (typeof claim.signature !== 'string') throw wrongType('signature', 'a string of 65 bytes in hex')
-  const signature = readSignature(claim.signature)
+  const timestamp = readTimestamp(signed.timestamp, now)
+  if (typeof signed.signature !== 'string') throw wrongType('signature', 'a string of 65 bytes in hex')
+  const signature = readSignature(signed.signature)
   if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
   const recover = (text: string) => recoverAddress(signedMessage(operation, text, timestamp), signature)
   const lower = recover(signer ?? subject)
@@ -56,7 +56,7 @@ export function verifyClaim(
   onSigned?.(recovered)
   const use: UsedSignature = {
     signature: fingerprint(signature),
-    body: hash('sha256', claim.body),
+    body: hash('sha256', bytes),
     expiresAt: (timestamp + USE_SECONDS) * MICROS_PER_SECOND,
     now: now * MICROS_PER_SECOND,
   }

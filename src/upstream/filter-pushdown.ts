@@ -6,6 +6,7 @@ import { isSameFilter } from '../filter-spec/filter.ts'
 import { readJsonSet, trim } from '../filter-spec/literals.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
+import { isSameSchema } from '../filter-spec/schema-id.ts'
 import type { KnownSpec, UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { UpstreamSource } from './live-source.ts'
 import type { UpstreamQuery } from './upstream-query.ts'
@@ -65,7 +66,7 @@ export function pushDownFilters(
 /** @throws SourceError `schema_mismatch`; an upstream may declare no schema */
 export function requireSchema(name: string, spec: UpstreamSpec | null, schema: string | null): void {
   const declared = spec?.schemaId ?? null
-  if (schema === null || declared === null || declared === schema) return
+  if (schema === null || declared === null || isSameSchema(declared, schema)) return
   throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
 }
 

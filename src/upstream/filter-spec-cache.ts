@@ -13,6 +13,8 @@ export class FilterSpecState {
   spec: UpstreamSpec | null = null
   /** In ms since the Unix epoch; 0 before the first fetch. */
   freshUntil = 0
+  /** Of the latest fetch. */
+  failure: SourceError | null = null
 }
 
 /** Fetched again on use when old. A failure keeps the last spec. */
@@ -37,6 +39,10 @@ export class FilterSpecCache {
     return this.#state.spec
   }
 
+  get failure(): SourceError | null {
+    return this.#state.failure
+  }
+
   /** For an answer that contradicts `doubted`. Never rejects. */
   async recheck(doubted: UpstreamSpec | null): Promise<UpstreamSpec | null> {
     if (this.#state.spec === doubted) await this.refresh()
@@ -52,8 +58,11 @@ export class FilterSpecCache {
     let freshMs = SPEC_FRESH_MS
     try {
       this.#state.spec = await fetchFilterSpec(this.#get, this.#state.spec)
-    } catch {
+      this.#state.failure = null
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
       // Listings are read all the same.
+      this.#state.failure = error
       freshMs = SPEC_RETRY_MS
     }
     this.#state.freshUntil = this.#clock.monotonic() + freshMs

@@ -1,6 +1,5 @@
 import { isAfter } from '../domain/source/position.ts'
 import {
-  type Explanation,
   FULL_RANGE,
   type Item,
   type Range,
@@ -10,10 +9,9 @@ import {
 import { SourceError } from '../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { inTurns } from '../domain/turns.ts'
-import { Exclusions } from '../filter-spec/evaluate.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
 import type { Criterion } from '../filter-spec/filter.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
-import { queryParameters } from './page/fetch-page.ts'
 import type { PageItem } from './page/listing-page.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
 import { firstAfter, type Run } from './reading/run.ts'
@@ -49,11 +47,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): U
   return async (query, range, signal) => {
     const unsent = unsentFilters(query)
     if (unsent.length > 0 || query.priceLimit !== undefined) return readFiltered(unsent, query, range, signal)
-    const reading = await describeRead(await runs.read(query, range, signal), publishers, {
-      query,
-      range,
-      signal,
-    })
+    const reading = await describeRead(await runs.read(query, range, signal), publishers, range)
     if (reading.listings.some((item) => !isPublishers(item, query)))
       return readFiltered(['publisher'], query, range, signal)
     return reading
@@ -86,7 +80,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): U
 async function describeRead(
   served: ServedRun,
   publishers: PublisherDirectory,
-  { query, range, signal }: RunQuestion,
+  range: Range,
 ): Promise<Reading> {
   const { run } = served
   const { listings, hasMore, invalid } = run.select(range)
@@ -98,7 +92,6 @@ async function describeRead(
     hasMore,
     total: run.total,
     ...(run.isComplete && { all: run.listings }),
-    explanation: query.explain ? await inTurns(explain(run, query, signal)) : undefined,
   }
 }
 
@@ -112,20 +105,14 @@ type EvaluatedRun = { served: ServedRun; publishers: PublisherDirectory; lacking
  */
 export async function evaluateRun(
   { served, publishers, lacking }: EvaluatedRun,
-  question: RunQuestion,
+  { query, range, signal }: RunQuestion,
 ): Promise<Reading | null> {
-  const { query, range, signal } = question
   const isPlain = lacking.length === 0 && query.priceLimit === undefined && query.publisher === null
-  if (isPlain) return describeRead(served, publishers, question)
+  if (isPlain) return describeRead(served, publishers, range)
   const { run } = served
   const directory = await readDirectory(publishers, run.listings)
   const criteria = query.criteria.filter(({ filter }) => lacking.includes(filter.name))
-  const {
-    passing: matches,
-    unreadable,
-    hasUnknown,
-    exclusions,
-  } = await inTurns(scan(run, criteria, query, signal))
+  const { passing: matches, unreadable, hasUnknown } = await inTurns(scan(run, criteria, query, signal))
   if (hasUnknown) return null
   const start = firstAfter(matches, range.after)
   const listings = matches.slice(start, start + range.count)
@@ -140,7 +127,6 @@ export async function evaluateRun(
     hasMore,
     total: matches.length,
     ...(run.isComplete && { all: matches }),
-    explanation: query.explain ? await inTurns(explain(run, query, signal, exclusions)) : undefined,
   }
 }
 
@@ -157,7 +143,6 @@ type Scanned = {
   passing: PageItem[]
   unreadable: PageItem[]
   hasUnknown: boolean
-  exclusions: Exclusions
 }
 
 /** In steps of one listing. Ends with the query, since no reader is left for the result. */
@@ -167,20 +152,19 @@ function* scan(
   query: UpstreamQuery,
   signal: AbortSignal,
 ): Generator<void, Scanned> {
-  const exclusions = new Exclusions(criteria, query.priceLimit)
   const passing: PageItem[] = []
   const unreadable: PageItem[] = []
   let hasUnknown = false
   for (const item of listings) {
     if (!item.isReadable) unreadable.push(item)
-    else if (exclusions.add(item.value)) {
+    else if (matchesAll(criteria, item.value, query.priceLimit)) {
       if (isPublishers(item, query)) passing.push(item)
       else hasUnknown ||= item.publisher === null
     }
     yield
     signal.throwIfAborted()
   }
-  return { passing, unreadable, hasUnknown, exclusions }
+  return { passing, unreadable, hasUnknown }
 }
 
 type DirectoryRead = { hasEnded: boolean; isAttributed: boolean }
@@ -211,21 +195,4 @@ function describeRun(
     invalid: invalid || undefined,
     missing,
   }
-}
-
-/** In steps of one listing. */
-function* explain(
-  run: Run,
-  query: UpstreamQuery,
-  signal: AbortSignal,
-  unsent?: Exclusions,
-): Generator<void, Explanation> {
-  const lacking = new Set(unsentFilters(query))
-  const sent = new Exclusions(query.criteria.filter(({ filter }) => !lacking.has(filter.name)))
-  for (const item of run.items) {
-    if (!item.isMatch && item.isReadable) sent.add(item.value)
-    yield
-    signal.throwIfAborted()
-  }
-  return { sent: queryParameters(query), excluded: [...sent.counts, ...(unsent?.counts ?? [])] }
 }

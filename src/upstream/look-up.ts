@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, raceAbort } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { Reading } from '../domain/source/reading.ts'
+import { hasPassed, type Reading } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { FetchPage } from './page/fetch-page.ts'
 import type { ListingPage } from './page/listing-page.ts'
@@ -55,7 +55,7 @@ export function createLookUp({
     // RFC 9111 section 5.2.1.7: answered with 504 (Gateway Timeout).
     if (hit === null && caching === 'only-if-cached')
       throw new SourceError('timeout', `${name}: nothing is cached`)
-    return describe(hit ?? (await raceAbort(ask(key, query), signal)), hit !== null)
+    return describe(hit ?? (await raceAbort(ask(key, query), signal)), hit !== null, via)
   }
 
   function ask(key: string, { listingId, via, trace }: ListingQuery): Promise<Answer> {
@@ -79,9 +79,10 @@ export function createLookUp({
     }
   }
 
-  async function describe(answer: Answer, isHit: boolean): Promise<Reading> {
+  async function describe(answer: Answer, isHit: boolean, via: readonly string[]): Promise<Reading> {
     const { page, askedAt } = answer
-    const { items, missing, ageSeconds } = page
+    const { missing, ageSeconds } = page
+    const items = page.items.filter((item) => !hasPassed(item, via))
     const hasEnded = await publishers.attribute(items)
     const isDoubted = !hasEnded || publishers.isBehind
     return {

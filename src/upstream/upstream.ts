@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../domain/clock.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
+import type { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
@@ -33,6 +34,8 @@ export type Upstream = {
   source: NamedSource
   spec: Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
     spec: () => UpstreamSpec | null
+    /** Why the latest request for it failed. */
+    failure: () => SourceError | null
     /** Settles after the first request for it. Never rejects. */
     loaded: Promise<unknown>
   }
@@ -108,11 +111,18 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       select: snapshot.select,
       held: snapshot.held,
       readWhole: snapshot.readWhole,
-      breaker: () => breaker.state.state,
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
       mayRepeat: kind === 'gateway',
     },
-    spec: { name, kind, visibility, priority, spec: () => spec.current, loaded: spec.loaded },
+    spec: {
+      name,
+      kind,
+      visibility,
+      priority,
+      spec: () => spec.current,
+      failure: () => spec.failure,
+      loaded: spec.loaded,
+    },
     status: () => ({ ...describeRequests(parts, breaker, spec), ...snapshot.status() }),
     ...lifecycle(parts, { breaker, spec, puller }),
   }

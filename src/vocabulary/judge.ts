@@ -23,7 +23,7 @@ export function parseTexts(raw: string, field: TextField): Judgement {
   const payload = form === null ? '' : trim(raw.slice(form.length + 1))
   switch (form) {
     case null:
-      return setOf('in', valuesIn(raw, field), field)
+      return setOf('in', [raw], field)
     case 'in':
       return setOf(form, inOperation.parseSet(operand, payload).values, field)
     case 'not_in':
@@ -47,8 +47,9 @@ function valuesIn(raw: string, { read }: TextField): readonly string[] {
   }
 }
 
-function setOf(form: 'in' | 'not_in', values: Iterable<Scalar>, { read, mayBe }: TextField): Judgement {
-  const meant = new Set(Array.from(values, (value) => read(String(value))))
+function setOf(form: 'in' | 'not_in', values: Iterable<Scalar>, field: TextField): Judgement {
+  const { read, mayBe } = field
+  const meant = new Set([...values].flatMap((value) => valuesIn(String(value), field)).map(read))
   const isIn = (value: Scalar): boolean | null => {
     if (!isOpen(value)) return meant.has(String(value))
     return meant.values().some((one) => mayBe(String(value), one)) ? null : false

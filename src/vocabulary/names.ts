@@ -1,3 +1,4 @@
+import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { compilePath, type Path } from '../filter-spec/path.ts'
 
 /** Parameters for derived values: what a listing means by its members, whatever the spelling or unit. */
@@ -25,6 +26,15 @@ export type DerivedName = (typeof DERIVED_NAMES)[number]
 export function isDerivedName(name: string): name is DerivedName {
   return DERIVED_NAMES.some((one) => one === name)
 }
+
+/** Whether a question compares prices: it names models or a ceiling. */
+export function comparesPrices(parameters: readonly (readonly [name: string, value: string])[]): boolean {
+  return parameters.some(
+    ([name, value]) => COMPARED.has(name) && value !== '' && [null, 'in'].includes(setFormOf(value)),
+  )
+}
+
+const COMPARED: ReadonlySet<string> = new Set(['gpu', 'gpu_model', 'price_max'])
 
 /** What a value is derived from: a filter spec without a filter over one of these has no such parameter. Empty: every spec has it. */
 const DERIVED_FROM: Readonly<Record<DerivedName, readonly string[]>> = {

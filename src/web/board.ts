@@ -205,7 +205,7 @@ function OpenListing({
   }
   return html`<${Sheet}
     key=${`${row.registry} ${row.id}`}
-    ...${{ row, tokens, navigation }}
+    ...${{ row, tokens, navigation, apiKey }}
     asOf=${row.asOf ?? readAt(row, listings)}
     onBlocked=${leave}
     review=${listingCommandLine(BASE, row, 'review')}

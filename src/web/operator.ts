@@ -61,7 +61,8 @@ type SignInProps = { onEnter: (key: string) => Promise<void>; problem: string }
 
 const SignIn = ({ onEnter, problem }: SignInProps) =>
   html`<${Section} id="locked" title="Operator sign-in">
-    <p>Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>), or an admin key of your own. It is kept in this tab only.</p>
+    <p>Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>), or an admin key of your own. It is kept in this tab only.
+      Where the service was started without that setting, set it and start again: nothing opens this page before.</p>
     <${KeyForm} label="Admin key" isSet=${false} onChange=${onEnter} />
     <p class="fault" role="alert">${problem}</p>
   <//>`

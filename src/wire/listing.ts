@@ -108,6 +108,12 @@ const provenance = z
       .array(z.string())
       .optional()
       .describe('Better sources that know the publisher and do not have the listing'),
+    via: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Ids of the gateways that it came through, at most three; only for a request with `CDN-Loop`',
+      ),
     gpu: z
       .object({
         model: z.string().optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { VERSIONED_SCHEMA } from '../filter-spec/schema-id.ts'
 
 /** `null` where neither the listing nor its storefront states it. */
 const text = z.string().min(1).nullable()
@@ -41,7 +42,7 @@ const recordOf = <Kind extends string, Resource extends z.ZodType>(kind: Kind, r
     kind: z.literal(kind),
     published_at: z.iso.datetime().nullable(),
     domain: z.literal(kind),
-    schema: z.string().regex(/^[\w-]+\.compute\.[\w-]+@\d+\.\d+\.\d+$/),
+    schema: z.string().regex(VERSIONED_SCHEMA),
     location: text.describe('The region of a machine, the base URL of an API'),
     availability: z.object({
       asserted_by: z.literal('seller'),

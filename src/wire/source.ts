@@ -4,24 +4,6 @@ import { trafficSchema } from './traffic.ts'
 
 const SOURCE_STATES = ['loaded', 'stale', 'loading', 'partial', 'unavailable', 'not_yet_loaded'] as const
 
-const leftOut = z
-  .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
-  .optional()
-  .describe(
-    'Open listings that each rule of [curation] and each block leaves out; null while nothing of the source is held',
-  )
-
-const explanation = z.looseObject({
-  query: z.string().optional().describe('The query string that the source received, without paging'),
-  cache: z.string().describe('Cache outcome'),
-  breaker: z.string().optional().describe('State of its circuit breaker'),
-  excluded: z.record(
-    z.string(),
-    z.object({ by_value: z.int(), missing: z.int() }).describe('Listings that one filter excluded'),
-  ),
-  left_out: leftOut,
-})
-
 export const sourceReportSchema = z
   .looseObject({
     registry: z.string().describe("A source's name; eu/curated for what the gateway eu reports as missing"),
@@ -41,7 +23,6 @@ export const sourceReportSchema = z
     elapsed_ms: z.int().optional(),
     invalid: z.int().optional(),
     via: z.array(z.string()).optional().describe('Gateways that reported it as missing'),
-    explain: explanation.optional(),
   })
   .meta({ id: 'SourceReport', description: 'How one source answered this query' })
 
@@ -123,7 +104,12 @@ export const sourceDetailsSchema = sourceStatusSchema
       .optional()
       .describe('In effect, by their names in the gateway file; the key only as whether there is one'),
     traffic: trafficSchema.optional(),
-    left_out: leftOut,
+    left_out: z
+      .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
+      .optional()
+      .describe(
+        'Open listings that each rule of [curation] and each block leaves out; null for a source that is read live and was not read whole lately',
+      ),
   })
   .meta({ id: 'SourceDetails' })
 

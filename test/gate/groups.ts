@@ -43,6 +43,7 @@ const ALONE: readonly string[] = [
   'test/unit/listing-index/memory.test.ts',
   'test/unit/signing/eip191.test.ts',
   'test/unit/layers.test.ts',
+  'test/integration/client/answers.test.ts',
   'test/integration/context/reload-memory.test.ts',
   'test/integration/http/connections.test.ts',
   'test/integration/http/stalled-readers.test.ts',

@@ -16,7 +16,8 @@ export function announcedBy(document: OpenApiDocument) {
     validators.set(pointer, known)
     return known
   }
-  return (method: string, path: string, { status, type, text }: AnnouncedAnswer): string | null => {
+  return (method: string, asked: string, { status, type, text }: AnnouncedAnswer): string | null => {
+    const path = templateOf(document, method.toLowerCase(), asked)
     const operation = document.paths[path]?.[method.toLowerCase()] as OpenApiOperation | undefined
     if (operation === undefined) return `${method} ${path} is not in the document`
     const response = operation.responses[status]
@@ -32,6 +33,14 @@ export function announcedBy(document: OpenApiDocument) {
       ? null
       : `${method} ${path} ${status}: ${ajv.errorsText(validate.errors)}`
   }
+}
+
+/** `DELETE /keys/rotate` is `DELETE /keys/{id}` where `/keys/rotate` has no DELETE. */
+function templateOf({ paths }: OpenApiDocument, method: string, path: string): string {
+  if (paths[path]?.[method] !== undefined) return path
+  const fits = (template: string) =>
+    new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`).test(path) && method in paths[template]!
+  return Object.keys(paths).find(fits) ?? path
 }
 
 /** A Registry that only warns of the listing shape serves other values than the document announces. */

@@ -8,7 +8,7 @@ import type { Item, Range, Reading } from '../../src/domain/source/reading.ts'
 import type { SourceReason } from '../../src/domain/source/reasons.ts'
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import type { Micros } from '../../src/domain/timestamp.ts'
-import { Exclusions } from '../../src/filter-spec/evaluate.ts'
+import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { documentOf } from '../../src/listing-index/document-reader.ts'
 
 /** Default status: open. */
@@ -200,12 +200,11 @@ function requireAnswer({ name, failure }: FakeSource): void {
 function listed({ items }: FakeSource, query: ListingQuery): FakeItem[] {
   const { status, listingId, publisher, criteria, priceLimit } = query
   const isAll = criteria.length === 0 && priceLimit === undefined
-  const conditions = isAll ? null : new Exclusions(criteria, priceLimit)
   return items
     .filter((item) => listingId === undefined || item.listingId === listingId)
     .filter((item) => hasStatus(item, status))
     .filter((item) => publisher === null || item.publisher === publisher)
-    .filter((item) => conditions === null || conditions.add(documentOf(item.bytes)))
+    .filter((item) => isAll || matchesAll(criteria, documentOf(item.bytes), priceLimit))
     .toSorted(comparePositions)
 }
 

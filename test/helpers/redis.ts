@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -50,12 +50,14 @@ export async function startRedis(settings: Settings | ((port: number) => Setting
     child.kill(signal)
     await gone
   }
+  // Stops the server when a test run ends before its teardown.
+  const kill = () => child?.kill('SIGKILL')
+  process.once('exit', kill)
   const dispose = async (): Promise<void> => {
+    process.off('exit', kill)
     await end('SIGKILL')
     rmSync(directory, { recursive: true, force: true })
   }
-  // Stops the server when a test run ends before its teardown.
-  process.once('exit', () => child?.kill('SIGKILL'))
   await start()
   return { url: `redis://127.0.0.1:${port}`, start, end, signal: (name) => child?.kill(name), dispose }
 }
@@ -68,16 +70,55 @@ export async function ownRedis(t: Teardown, settings?: Parameters<typeof startRe
 }
 
 /** A Redis that speaks TLS only, with a certificate of `certificates.ts`. */
-export async function startRedisTls(certificate: 'registry' | 'stranger'): Promise<OwnRedis> {
+export async function startRedisTls(
+  certificate: 'registry' | 'stranger',
+  further: Settings = {},
+): Promise<OwnRedis> {
+  const redis = await startRedis((port) => ({ ...tlsOnly(port, certificate), ...further }))
+  return { ...redis, url: redis.url.replace('redis:', 'rediss:') }
+}
+
+/** Of a Redis or a Sentinel. */
+export function tlsOnly(port: number, certificate: 'registry' | 'stranger'): Settings {
   const file = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url))
-  const redis = await startRedis((port) => ({
+  return {
     port: '0',
     'tls-port': String(port),
     'tls-cert-file': file(certificate),
     'tls-key-file': file('registry-key'),
+    'tls-ca-cert-file': file('ca'),
     'tls-auth-clients': 'no',
-  }))
-  return { ...redis, url: redis.url.replace('redis:', 'rediss:') }
+    'tls-replication': 'yes',
+  }
+}
+
+/** A Sentinel that watches the Redis at a port as `market`. */
+export async function startSentinel(
+  masterPort: number,
+  settings: (port: number) => Settings = (port) => ({ port: String(port) }),
+): Promise<{ port: number; dispose: () => Promise<void> }> {
+  const port = await freePort()
+  const directory = mkdtempSync(join(tmpdir(), 'entrepot-sentinel-'))
+  const file = join(directory, 'sentinel.conf')
+  const lines = Object.entries({
+    ...{ bind: '127.0.0.1', dir: directory },
+    'sentinel monitor': `market 127.0.0.1 ${masterPort} 1`,
+    'sentinel down-after-milliseconds': 'market 500',
+    ...settings(port),
+  }).map((setting) => setting.join(' '))
+  writeFileSync(file, lines.join('\n'))
+  const child = spawn(programPath('redis'), [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  await ready(child, '+monitor master market')
+  const dispose = async () => {
+    process.off('exit', kill)
+    const gone = once(child, 'exit')
+    kill()
+    await gone
+    rmSync(directory, { recursive: true, force: true })
+  }
+  return { port, dispose }
 }
 
 /** A Cluster of one node: it checks slots like a large one, and can be restarted. */
@@ -125,11 +166,11 @@ const CLUSTER_SLOTS = 16_384
 /** A killed Redis has what it answered: it writes before each answer. Only a loss of power would need `appendfsync`. */
 const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'no', save: '' }
 
-async function ready(child: ChildProcess): Promise<void> {
+async function ready(child: ChildProcess, sign = 'Ready to accept connections'): Promise<void> {
   let output = ''
   for await (const chunk of child.stdout!) {
     output += chunk
-    if (output.includes('Ready to accept connections')) {
+    if (output.includes(sign)) {
       child.stdout!.resume()
       return
     }

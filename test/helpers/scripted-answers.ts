@@ -27,14 +27,16 @@ export function scriptAnswers(
   const agent = createAgent(upstreamOptions({ url }), lookup as LookupFunction)
   t.teardown(() => agent.destroy())
   const seen: ScriptedAnswers['seen'] = []
-  nock(url)
-    .persist()
-    .get(() => true)
-    .reply((request: Request) => {
-      seen.push({ url: new URL(request.url), headers: Object.fromEntries(request.headers) })
-      const reply = answer(new URL(request.url), seen.length)
-      if (reply instanceof Error) throw reply
-      return reply
-    })
+  const reply = (request: Request) => {
+    seen.push({ url: new URL(request.url), headers: Object.fromEntries(request.headers) })
+    const answered = answer(new URL(request.url), seen.length)
+    if (answered instanceof Error) throw answered
+    return answered
+  }
+  for (const method of ['get', 'delete'] as const)
+    nock(url)
+      .persist()
+      [method](() => true)
+      .reply(reply)
   return { url, agent, seen }
 }

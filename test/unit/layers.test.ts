@@ -25,7 +25,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 
 /** Browsers run these as they are: no Node in them, and no package. */
 const PURE =
-  /^src\/((web|client|domain|json|wire|filter-spec\/operations)\/|filter-spec\/(allowed-values|literals|path)\.|vocabulary\/names\.)/
+  /^src\/((web|client|domain|json|wire|filter-spec\/operations)\/|filter-spec\/(allowed-values|literals|path|schema-id)\.|vocabulary\/names\.)/
 
 const IMPORT =
   /^\s*(?:import|export)\s+(type\s+)?(?:[^'"]*?from\s+)?['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/gm

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { plural } from '../../domain/plural.ts'
-import { readableAmount } from '../../domain/price/price-key.ts'
+import { readableAmount, shortenAmount } from '../../domain/price/price-key.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import { describeSummary } from '../../wire/describe-summary.ts'
@@ -77,7 +77,7 @@ function priceTable(terminal: Terminal, prices: readonly PriceRangeJson[]): Prom
   const right = (title: string, cell: (price: PriceRangeJson) => string) =>
     ({ title, align: 'right', minWidth: 10, cell }) as const
   const amount = (title: string, name: 'least' | 'median' | 'most') =>
-    right(title, (price) => readableAmount(price[name], price.symbol !== undefined))
+    right(title, (price) => shortenAmount(readableAmount(price[name], price.symbol !== undefined)))
   return tableText(terminal, prices, [
     {
       title: 'PRICES IN',

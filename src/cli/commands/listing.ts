@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import { renderItem } from '../../gateway/envelope.ts'
+import { describeSeller } from '../../wire/describe-seller.ts'
 import {
   addReading,
   type CommandDefinition,
@@ -8,8 +9,15 @@ import {
   TABLE_OPTION,
 } from '../command.ts'
 import { listingSheet } from '../output/print-listings.ts'
-import { escapeForTerminal, isHumanOutput, type OutputOptions, print, printText } from '../output/terminal.ts'
-import { lookUpListing } from '../registries/look-up-listing.ts'
+import {
+  escapeForTerminal,
+  isHumanOutput,
+  type OutputOptions,
+  print,
+  printReport,
+  printText,
+} from '../output/terminal.ts'
+import { lookUpListing, sellerOffers } from '../registries/look-up-listing.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 type ListingOptions = RegistryOptions & OutputOptions
@@ -25,11 +33,14 @@ export const listingCommand: CommandDefinition<ListingOptions> = {
   async run(context, options, [id = '']) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)
-    const { lookup, exitCode } = await lookUpListing(context, selected, id)
+    const { client, lookup, exitCode } = await lookUpListing(context, selected, id)
     if (lookup === null) return exitCode
     const row = renderItem(lookup.item).toString()
-    if (isHumanOutput(terminal, options)) await printText(terminal, await listingSheet(row, selected.tokens))
-    else await print(terminal, `${escapeForTerminal(terminal, row)}\n`)
+    if (isHumanOutput(terminal, options)) {
+      const offers = await sellerOffers(client, selected, lookup.item.item.publisher)
+      if (offers !== null) printReport(terminal, `[seller] ${describeSeller(offers)}`)
+      await printText(terminal, await listingSheet(row, selected.tokens))
+    } else await print(terminal, `${escapeForTerminal(terminal, row)}\n`)
     return exitCode
   },
 }

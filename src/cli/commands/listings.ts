@@ -34,7 +34,7 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
       .addOption(
         new Option(
           '--sort <order>',
-          'newest first, or cheapest first over every listing that matches (default: newest)',
+          'newest first, or cheapest first over every listing that matches (default: price where a model or a ceiling is given, else newest)',
         ).choices(SORTS),
       )
       .option(
@@ -62,9 +62,10 @@ export const listingsCommand: CommandDefinition<ListingsOptions> = {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)
     const { discoveryTimeoutMs, tokens } = selected
-    const query = readMarketQuery(terminal, options, tokens, { sort: policySort(options) ?? options.sort })
-    const { sort, limit: ceiling } = query.prices
-    const readsAll = options.all === true || sort === 'price' || ceiling !== undefined
+    const sort = policySort(options) ?? options.sort
+    const hasPolicy = options.policy !== undefined || options.policyCmd !== undefined
+    const query = readMarketQuery(terminal, options, tokens, { sort, prefersCheapest: !hasPolicy })
+    const readsAll = options.all === true || sort === 'price' || query.prices.limit !== undefined
     const deadlines = marketDeadlines(discoveryTimeoutMs, options, readsAll)
     const paging = readPaging(options)
     const { answer, exitCode } = await askMarket(context, selected, deadlines, query, (market) =>

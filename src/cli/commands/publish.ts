@@ -33,7 +33,7 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options, [file = '']) {
     const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options, 'write')
-    const drafts = await readListingFile(terminal, file)
+    const drafts = await readListingFile(terminal, file, tokens)
     warnOfStorefronts(terminal, file, drafts)
     const { onlyFailed } = options
     const isDone = onlyFailed === undefined ? () => false : readAcceptedResults(onlyFailed)

@@ -22,6 +22,7 @@ import {
   type RegistryClient,
   readJson,
 } from '../registries/registry-client.ts'
+import { RegistrySpec } from '../registries/registry-spec.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> = {
@@ -44,11 +45,14 @@ export const reviewCommand: CommandDefinition<RegistryOptions & OutputOptions> =
     const listingId = textAt(listing, 'listing_id') ?? id
     const referredBy = { url: registry.url, fronts: textAt(listing, '_meta', 'registry') !== registry.url }
     const visited = { storefront, id: listingId, referredBy, timeoutMs: selected.discoveryTimeoutMs }
-    const view = await visit(terminal, client, visited)
+    const spec = new RegistrySpec(client, registry, selected.discoveryTimeoutMs)
+    const [view] = await Promise.all([visit(terminal, client, visited), spec.load()])
     const publisher = textAt(listing, '_meta', 'publisher')
     const word = { is_free: isFree(listing, view), ...termsOf(view) }
     const record = presentationOf(listing, {
       registry: textAt(listing, '_meta', 'registry') ?? registry.url,
+      // A gateway's filter spec is of its own Registry alone.
+      schema: referredBy.fronts ? null : (spec.current?.schemaId ?? null),
       publisher,
       storefront: { ...word, seller: textAt(view.status, 'agent_id') },
       tokens: selected.tokens,

@@ -17,7 +17,7 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
   async run(context, options, [file = '']) {
     const { terminal } = context
     const selected = selectRegistries(terminal, options, 'write')
-    const drafts = await readListingFile(terminal, file)
+    const drafts = await readListingFile(terminal, file, selected.tokens)
     return syncListings(context, options, { selected, drafts, few: FEW, isStdinTaken: file === '-' })
   },
 }

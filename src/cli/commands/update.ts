@@ -1,5 +1,6 @@
 import { Option } from 'commander'
-import { deleteWrite, type Signer, updateWrite } from '../../client/signed-write.ts'
+import type { Signer } from '../../client/request.ts'
+import { deleteWrite, updateWrite } from '../../client/signed-write.ts'
 import { LISTING_STATUSES } from '../../domain/listing.ts'
 import { addSigning, type CommandContext, type CommandDefinition, OWN_LISTING_ARGUMENT } from '../command.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'

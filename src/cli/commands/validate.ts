@@ -32,7 +32,7 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
   example: 'entrepot validate listings.yaml -r https://curated.example',
   async run({ terminal, openClient }, options, [file = '']) {
     const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options)
-    const drafts = await readListingFile(terminal, file)
+    const drafts = await readListingFile(terminal, file, tokens)
     const client = await openClient()
     const facts = await factsOf(client, registries, tokens, discoveryTimeoutMs)
     const prices = printBuyersReading(terminal, drafts, facts)

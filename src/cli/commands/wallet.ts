@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { KEY_BYTES } from '../../signing/principal.ts'
+import { readSecret } from '../../signing/secret.ts'
 import { type CommandDefinition, type CommandGroup, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
 import { EXIT, usageError } from '../exit-codes.ts'
 import { printReport, printValue } from '../output/terminal.ts'
 import { writeNewKeyFile } from '../signing/new-key-file.ts'
-import { readPublisher } from '../signing/wallet.ts'
+import { readPublisher, signerOf } from '../signing/wallet.ts'
 
 type WalletOptions = { json?: boolean; keyFile?: string }
 
@@ -16,19 +19,17 @@ const newCommand: CommandDefinition<WalletOptions> = {
   example: 'entrepot wallet new seller.json',
   async run({ terminal }, options, [file = '']) {
     if (existsSync(file)) throw usageError(`${file} exists, and is not overwritten: name another file`)
-    const [{ generatePrivateKey, privateKeyToAddress }, { encryptKeystore }, { readPassphrase }] =
-      await Promise.all([
-        import('viem/accounts'),
-        import('../signing/keystore.ts'),
-        import('../signing/passphrase.ts'),
-      ])
+    const [{ encryptKeystore }, { readPassphrase }] = await Promise.all([
+      import('../signing/keystore.ts'),
+      import('../signing/passphrase.ts'),
+    ])
     const passphrase = await readPassphrase(terminal, {
       question: `New passphrase of ${file}: `,
       repetition: 'Again: ',
     })
     if (passphrase === '') throw usageError('the passphrase is empty: a keystore needs one')
-    const key = generatePrivateKey()
-    const address = privateKeyToAddress(key).toLowerCase()
+    const key = `0x${randomBytes(KEY_BYTES).toString('hex')}` as const
+    const address = (await signerOf(readSecret(key), file)).principal.identifier
     writeNewKeyFile(file, encryptKeystore(key, address, passphrase))
     printReport(
       terminal,

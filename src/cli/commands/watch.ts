@@ -1,16 +1,21 @@
 import { spawn } from 'node:child_process'
 import type { Change } from '../../client/follow-changes.ts'
 import { ProblemError } from '../../client/problem-error.ts'
+import { plural } from '../../domain/plural.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
+import { renderItem } from '../../gateway/envelope.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
-import { formatJson, type JsonObject, textAt } from '../../json/value.ts'
+import { at, formatJson, type JsonObject, parseObject, textAt } from '../../json/value.ts'
+import { describeAnswered } from '../../wire/describe-answered.ts'
 import { describeOutliers } from '../../wire/describe-hints.ts'
 import { describeMissing } from '../../wire/describe-missing.ts'
+import type { SourceReport } from '../../wire/source.ts'
 import { childEnvironment } from '../child-environment.ts'
 import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
 import { isOutlier, priceText, shownPrice } from '../output/price-text.ts'
+import { printFailures } from '../output/source-reports.ts'
 import {
   escapeForTerminal,
   isHumanOutput,
@@ -20,8 +25,8 @@ import {
   printWarning,
   type Terminal,
 } from '../output/terminal.ts'
-import { openBuyerMarket } from '../registries/buyer-market.ts'
-import { followRegistry } from '../registries/follow-registry.ts'
+import { openBuyerMarket, settle } from '../registries/buyer-market.ts'
+import { followRegistry, readMatches } from '../registries/follow-registry.ts'
 import {
   addMarketOptions,
   type MarketOptions,
@@ -46,19 +51,47 @@ export const watchCommand: CommandDefinition<WatchOptions> = {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)
     const query = readMarketQuery(terminal, options, selected.tokens)
-    const show = printer(terminal, selected, options)
-    const codes = await Promise.all(
-      selected.registries.map((registry) => watch(context, { ...selected, registry, query, options, show })),
-    )
+    const start = printStart(context, selected, query, options)
+    const watched = { ...selected, query, options, show: printer(terminal, selected, options, start) }
+    const watches = selected.registries.map((registry) => watch(context, { ...watched, registry }))
+    const [, ...codes] = await Promise.all([start, ...watches])
     return codes.find((code) => code === EXIT.notAuthorized) ?? codes[0] ?? EXIT.ok
   },
 }
+
+/** Says how many listings match, and which is the cheapest. @returns prices by `identityOf` */
+async function printStart(
+  { terminal, openClient }: CommandContext,
+  { discoveryTimeoutMs, ...selected }: SelectedRegistries,
+  query: MarketQuery,
+  options: WatchOptions,
+): Promise<Map<string, string>> {
+  const deadlines = marketDeadlines(discoveryTimeoutMs, options, false)
+  const market = openBuyerMarket(await openClient(), selected, { deadlines })
+  const { answer, reports } = await settle(readMatches(market, query))
+  printFailures(terminal, reports)
+  const items = answer?.items ?? []
+  const listings = items.map((merged) => parseObject(renderItem(merged).toString()))
+  const prices = listings.map((listing) => priceOf(listing, selected.tokens))
+  const outliers = listings.filter(isOutlier).length
+  const first = listings.findIndex((one) => at(one, '_meta', 'price') !== null && !isOutlier(one))
+  const facts = [
+    `${describeAnswered(reports)}: ${plural(items.length, 'listing matches', 'listings match')}`,
+    first >= 0 && `the cheapest ${offerOf(listings[first]!, prices[first]!)}`,
+    outliers > 0 && `left out: ${describeOutliers(outliers)}`,
+  ]
+  if (answer !== null) printStatus(terminal, `[registry] ${facts.filter(Boolean).join('; ')}`)
+  return new Map(items.map(({ item }, n) => [identityOf(item.listingId, item.publisher), prices[n]!]))
+}
+
+/** Of a listing, whichever Registry has it. */
+const identityOf = (listingId: string, publisher: string | null): string => `${publisher} ${listingId}`
 
 type Watched = SelectedRegistries & {
   registry: Registry
   query: MarketQuery
   options: WatchOptions
-  show: (registry: Registry, change: ListingChange) => Promise<void>
+  show: (registry: Registry, change: ListingChange) => Promise<unknown>
 }
 
 /** Ends only where the Registry refuses the request. */
@@ -73,8 +106,7 @@ async function watch(context: CommandContext, watched: Watched): Promise<ExitCod
   const followed = { client, registry, timeoutMs: discoveryTimeoutMs, market, onNote }
   try {
     for await (const change of followRegistry(followed, query, searchOf(query, options))) {
-      if (change.type === 'source')
-        onNote(describeMissing(change.source) ?? `${change.source.registry} answers.`)
+      if (change.type === 'source') onNote(describeState(change.source))
       else if (change.type === 'reset')
         onNote('The position is not good any more, so all listings are read again.')
       else if (change.type === 'listing' && isOutlier(change.listing))
@@ -87,6 +119,11 @@ async function watch(context: CommandContext, watched: Watched): Promise<ExitCod
     onNote(failure.detail)
     return exitCodeOfStatus(failure.status)
   }
+}
+
+function describeState(source: SourceReport): string {
+  const state = source.state === 'stale' ? 'unavailable' : source.state
+  return describeMissing({ ...source, state }) ?? `${source.registry} answers.`
 }
 
 /** The query as parameters of `GET /changes`. */
@@ -110,18 +147,19 @@ function printer(
   terminal: Terminal,
   { registries, tokens }: SelectedRegistries,
   { exec, json }: WatchOptions,
+  start: Promise<Map<string, string>>,
 ): Watched['show'] {
-  const prices = new Map<string, string>()
-  let last: Promise<void> = Promise.resolve()
-  const show = async ({ url }: Registry, change: ListingChange): Promise<void> => {
+  let last = start
+  const show = async (prices: Map<string, string>, { url }: Registry, change: ListingChange) => {
     const { position: _, ...shown } = change
     const text = formatJson(registries.length > 1 ? { url, ...shown } : shown)
     if (isHumanOutput(terminal, { json })) await printText(terminal, `${lineOf(change, tokens, prices)}\n`)
     else await print(terminal, `${escapeForTerminal(terminal, text)}\n`)
     if (exec !== undefined) await runCommand(terminal, exec, text)
+    return prices
   }
   return (registry, change) => {
-    last = last.then(() => show(registry, change))
+    last = last.then((prices) => show(prices, registry, change))
     return last
   }
 }
@@ -129,30 +167,33 @@ function printer(
 /** `21:35:10  new      1.75 USDC/GPU·h  8 × H200  California, US  curated  7f0c1c1e`. */
 function lineOf(change: ListingChange, tokens: TokenTable, prices: Map<string, string>): string {
   const time = new Date().toTimeString().slice(0, 8)
-  const before = prices.get(change.key)
+  const id = identityOf(change.listing_id, change.publisher)
+  const before = prices.get(id)
   if (change.type === 'removed') {
-    prices.delete(change.key)
+    prices.delete(id)
     const { unchecked = [] } = change
     const rest = unchecked.length > 0 ? `unchecked in ${unchecked.join(', ')}` : ''
     return safeText([time, 'gone   ', before ?? '', change.listing_id, rest].filter(Boolean).join('  '))
   }
   const { listing } = change
-  const price = shownPrice(listing, tokens)
-  const now = price === null ? 'no price' : priceText(price)
-  prices.set(change.key, now)
-  const offer = (name: string) => textAt(listing, 'offer_resource', name)
+  const now = priceOf(listing, tokens)
+  prices.set(id, now)
   const isNew = before === undefined && textAt(listing, 'created_at') === textAt(listing, 'updated_at')
+  const price = before === undefined || before === now ? now : `${now} (was ${before})`
+  return safeText([time, isNew ? 'new    ' : 'changed', offerOf(listing, price)].join('  '))
+}
+
+/** What identifies an offer. */
+function offerOf(listing: JsonObject, price: string): string {
+  const offer = (name: string) => textAt(listing, 'offer_resource', name)
   const gpus = [offer('gpu_count'), offer('gpu_model') ?? offer('service_name')].filter(Boolean).join(' × ')
-  const parts = [
-    time,
-    isNew ? 'new    ' : 'changed',
-    before === undefined || before === now ? now : `${now} (was ${before})`,
-    gpus,
-    offer('region'),
-    textAt(listing, '_meta', 'registry'),
-    change.listing_id,
-  ]
-  return safeText(parts.filter(Boolean).join('  '))
+  const registry = textAt(listing, '_meta', 'registry')
+  return [price, gpus, offer('region'), registry, textAt(listing, 'listing_id')].filter(Boolean).join('  ')
+}
+
+function priceOf(listing: JsonObject, tokens: TokenTable): string {
+  const price = shownPrice(listing, tokens)
+  return price === null ? 'no price' : priceText(price)
 }
 
 /** A command that fails, or that cannot be started, ends nothing. */

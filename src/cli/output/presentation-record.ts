@@ -3,6 +3,7 @@ import { gpuCount, paymentTerms } from '../../domain/price/payment-option.ts'
 import { readableAmount, unitName } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { formatTimestamp, parseTimestamp } from '../../domain/timestamp.ts'
+import { VERSIONED_SCHEMA } from '../../filter-spec/schema-id.ts'
 import { at, type JsonObject, textAt } from '../../json/value.ts'
 import type { PresentationRecord, PresentedQuantity, PresentedStep } from '../../wire/presentation.ts'
 import { shownPrice } from './price-text.ts'
@@ -10,13 +11,15 @@ import { shownPrice } from './price-text.ts'
 /** `storefront`: what it answered; `null` where it does not state it. */
 type Presented = Pick<PresentationRecord, 'registry' | 'publisher'> & {
   storefront: { seller: string | null; is_free: boolean | null; negotiates: boolean | null }
+  /** Of the filter spec; `null` where it names none. */
+  schema: string | null
   tokens: TokenTable
 }
 
 /** The record of what is stated. Steps that discovery cannot see have not started. */
 export function presentationOf(
   listing: JsonObject,
-  { registry, publisher, storefront, tokens }: Presented,
+  { registry, publisher, storefront, schema, tokens }: Presented,
 ): PresentationRecord {
   const offer: Offer = (name, unit = '') => {
     const text = textAt(listing, 'offer_resource', name)
@@ -75,6 +78,7 @@ export function presentationOf(
       resolved: UNSEEN,
     },
     ...(offer('service_name') !== null ? apiCredits(offer, rate) : virtualMachine(offer, gpuCount(listing))),
+    ...(schema !== null && VERSIONED_SCHEMA.test(schema) && { schema }),
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type PriceKey,
   type PricePer,
   readableAmount,
+  shortenAmount,
   unitName,
 } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
@@ -27,6 +28,19 @@ type ShownPrice = {
 export function priceText(price: ShownPrice): string {
   const basis = price.amount === '1' ? priceBasis(price).replace(/^units/, 'unit') : priceBasis(price)
   return `${readableAmount(price.amount, price.symbol !== null)} ${basis}`
+}
+
+/** For a column whose head says the basis of most prices. */
+export const priceCell = (price: ShownPrice, basisOfMost: string | null): string =>
+  `${shortenAmount(readableAmount(price.amount, price.symbol !== null))}${priceBasis(price) === basisOfMost ? '' : ` ${priceBasis(price)}`}`
+
+/** Of prices in a known token; `null` without any. */
+export function basisOfMost(prices: readonly (ShownPrice | null)[]): string | null {
+  const known = prices.flatMap((price) => (price === null || price.symbol === null ? [] : priceBasis(price)))
+  const [most = [null]] = [...Map.groupBy(known, (basis) => basis)].sort(
+    ([, a], [, b]) => b.length - a.length,
+  )
+  return most[0]
 }
 
 /** `USDC/GPU·h`, `test USDC/GPU·h`. */

@@ -4,7 +4,15 @@ import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
 import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
-import { abbreviateAddress, allPrices, isOutlier, priceText, shownPrice } from './price-text.ts'
+import {
+  abbreviateAddress,
+  allPrices,
+  basisOfMost,
+  isOutlier,
+  priceCell,
+  priceText,
+  shownPrice,
+} from './price-text.ts'
 import { type ColumnOf, tableText } from './table.ts'
 import {
   bold,
@@ -39,7 +47,8 @@ async function printTable(terminal: Terminal, rows: readonly string[], tokens: T
     await print(terminal, 'no listings match\n')
     return
   }
-  const table = await tableText(terminal, rows.map(parseObject), columnsOf(tokens))
+  const listings = rows.map(parseObject)
+  const table = await tableText(terminal, listings, columnsOf(listings, tokens))
   await printText(terminal, isInteractive(terminal, terminal.stdout) ? table.replace(/^.*/, bold) : table)
 }
 
@@ -49,45 +58,48 @@ const offer =
     names.map((name) => textAt(listing, 'offer_resource', name)).find((text) => text !== null) ?? null
 
 /** Whole: a UUID can be copied, and a price in units has the beginning of its token. */
-const columnsOf = (tokens: TokenTable): readonly ColumnOf<JsonObject>[] => [
-  { title: 'ID', minWidth: 9, wholeWidth: 36, cell: (listing) => textAt(listing, 'listing_id') },
-  {
-    title: 'PRICE',
-    align: 'right',
-    minWidth: 9,
-    wholeWidth: 27,
-    cell: (listing) => {
-      const price = shownPrice(listing, tokens)
-      if (price === null) return hasRates(listing) ? 'not readable' : null
-      return `${priceText(price)}${isOutlier(listing) ? ' (bait?)' : ''}`
+function columnsOf(listings: readonly JsonObject[], tokens: TokenTable): readonly ColumnOf<JsonObject>[] {
+  const basis = basisOfMost(listings.map((listing) => shownPrice(listing, tokens)))
+  return [
+    { title: 'ID', minWidth: 9, wholeWidth: 36, cell: (listing) => textAt(listing, 'listing_id') },
+    {
+      title: basis ?? 'PRICE',
+      align: 'right',
+      minWidth: 9,
+      wholeWidth: 27,
+      cell: (listing) => {
+        const price = shownPrice(listing, tokens)
+        if (price === null) return hasRates(listing) ? 'not readable' : null
+        return `${priceCell(price, basis)}${isOutlier(listing) ? ' (bait?)' : ''}`
+      },
     },
-  },
-  { title: 'GPU/SERVICE', minWidth: 6, cell: offer('gpu_model', 'service_name') },
-  { title: 'COUNT', align: 'right', minWidth: 5, cell: offer('gpu_count') },
-  { title: 'REGION', minWidth: 6, dropOrder: 4, cell: offer('region') },
-  {
-    title: 'REGISTRY',
-    minWidth: 12,
-    keepsEnd: true,
-    dropOrder: 2,
-    cell: (listing) => textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
-  },
-  {
-    title: 'PUBLISHER',
-    minWidth: 8,
-    dropOrder: 1,
-    cell: (listing) =>
-      abbreviateAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id') ?? '') ||
-      null,
-  },
-  {
-    title: 'AGE',
-    align: 'right',
-    minWidth: 3,
-    dropOrder: 3,
-    cell: (listing) => formatAgeSince(textAt(listing, 'created_at')),
-  },
-]
+    { title: 'GPU/SERVICE', minWidth: 6, cell: offer('gpu_model', 'service_name') },
+    { title: 'COUNT', align: 'right', minWidth: 5, cell: offer('gpu_count') },
+    { title: 'REGION', minWidth: 6, dropOrder: 4, cell: offer('region') },
+    {
+      title: 'REGISTRY',
+      minWidth: 12,
+      keepsEnd: true,
+      dropOrder: 2,
+      cell: (listing) => textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
+    },
+    {
+      title: 'PUBLISHER',
+      minWidth: 8,
+      dropOrder: 1,
+      cell: (listing) =>
+        abbreviateAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id') ?? '') ||
+        null,
+    },
+    {
+      title: 'AGE',
+      align: 'right',
+      minWidth: 3,
+      dropOrder: 3,
+      cell: (listing) => formatAgeSince(textAt(listing, 'created_at')),
+    },
+  ]
+}
 
 /** All prices, since a listing may accept several tokens, and the longest rent; then the members as YAML. */
 export async function listingSheet(row: string, tokens: TokenTable): Promise<string> {

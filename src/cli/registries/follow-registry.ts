@@ -9,8 +9,10 @@ import { renderItem } from '../../gateway/envelope.ts'
 import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
+import type { MergedPage } from '../../gateway/pages.ts'
 import { type JsonObject, parseObject } from '../../json/value.ts'
-import { COMMAND } from './buyer-market.ts'
+import { describeMissing, describeReason } from '../../wire/describe-missing.ts'
+import { COMMAND, settle } from './buyer-market.ts'
 import { endpointUrl, type RegistryClient, readJson } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 
@@ -35,10 +37,16 @@ export async function* followRegistry(
   search: string,
 ): AsyncGenerator<Change<JsonObject>, void> {
   const { onNote } = followed
+  const noteTrouble = troubleNotes(onNote)
   const onRetry = ({ detail }: ProblemError, afterMs: number): void =>
-    onNote(`${detail} Trying again in ${Math.ceil(afterMs / 1000)} s.`)
+    noteTrouble(`${detail} Trying again in ${Math.ceil(afterMs / 1000)} s.`)
+  const ask: Ask = async (...asked) => {
+    const answer = await askThrough(followed)(...asked)
+    noteTrouble('')
+    return answer
+  }
   try {
-    yield* followChanges<JsonObject>(askThrough(followed), search, { onRetry })
+    yield* followChanges<JsonObject>(ask, search, { onRetry })
   } catch (failure) {
     if (!(failure instanceof ProblemError) || failure.status !== 404) throw failure
     onNote(`It has no GET /changes, so its listings are read every ${POLL_SECONDS} s.`)
@@ -53,7 +61,8 @@ const askThrough =
     const answer = await client
       .send({ method: 'GET', ...request, waitSeconds })
       .catch((failure: unknown): never => {
-        if (failure instanceof SourceError) throw new ProblemError(0, { detail: `${failure.message}.` })
+        if (failure instanceof SourceError)
+          throw new ProblemError(0, { detail: `It ${describeReason(failure.reason)} (${failure.reason}).` })
         throw failure
       })
     if (answer.status === 200) return readJson(answer)
@@ -70,25 +79,11 @@ async function* pollListings(
   query: MarketQuery,
 ): AsyncGenerator<Change<JsonObject>, void> {
   let before: Map<string, MergedItem> | null = null
-  const read = (sort: Sort) =>
-    market.page(
-      {
-        ...query,
-        prices: { ...query.prices, sort },
-        limit: Number.MAX_SAFE_INTEGER,
-        offset: 0,
-        suggests: false,
-      },
-      COMMAND,
-    )
+  const noteTrouble = troubleNotes(onNote)
   for (;;) {
-    // An order by price marks outliers, and a Registry may be too large for it.
-    const page = await read('price')
-      .catch(() => read('newest'))
-      .catch((failure: Error): null => {
-        onNote(`${failure.message} Trying again in ${POLL_SECONDS} s.`)
-        return null
-      })
+    const { answer: page, reports } = await settle(readMatches(market, query))
+    const missing = reports.flatMap((report) => describeMissing(report) ?? []).join('; ')
+    noteTrouble(missing && `${missing}; it is asked every ${POLL_SECONDS} s.`)
     if (page !== null) {
       const now = new Map(page.items.map((merged) => [keyOf(merged), merged]))
       if (before !== null) yield* changesBetween(before, now, page.complete)
@@ -96,6 +91,24 @@ async function* pollListings(
     }
     await pause(POLL_SECONDS * 1000)
   }
+}
+
+/** Notes a trouble once, and its end, which is an empty text. */
+function troubleNotes(onNote: Followed['onNote']): (trouble: string) => void {
+  let before = ''
+  return (trouble) => {
+    if (trouble !== before) onNote(trouble || 'It answers again.')
+    before = trouble
+  }
+}
+
+/** All listings that match. An order by price marks outliers, and a Registry may be too large for it. */
+export function readMatches(market: Market, query: MarketQuery): Promise<MergedPage> {
+  const read = (sort: Sort) => {
+    const paging = { limit: Number.MAX_SAFE_INTEGER, offset: 0, suggests: false }
+    return market.page({ ...query, prices: { ...query.prices, sort }, ...paging }, COMMAND)
+  }
+  return read('price').catch(() => read('newest'))
 }
 
 function* changesBetween(

@@ -1,7 +1,10 @@
 import { EntrepotError } from '../../errors.ts'
 import { idsBeginning } from '../../gateway/ids-beginning.ts'
-import type { MergedItem } from '../../gateway/merged-item.ts'
+import { type MergedItem, readListing } from '../../gateway/merged-item.ts'
+import { readQuestion } from '../../gateway/question.ts'
+import { textAt } from '../../json/value.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
+import { MAX_SELLER_DEPTH, type SellerOffers } from '../../wire/describe-seller.ts'
 import type { CommandContext } from '../command.ts'
 import { EXIT, type ExitCode, usageError } from '../exit-codes.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
@@ -46,6 +49,26 @@ export async function lookUpListing(
   const where = reports.length === 1 ? 'that Registry' : `any of ${reports.length} Registries`
   printStatus(terminal, `entrepot: listing '${text}' is not in ${where}`)
   return { client, lookup: null, exitCode: EXIT.failure }
+}
+
+/** What is open of a publisher; `null` where it is not known, or no Registry answered. */
+export async function sellerOffers(
+  client: RegistryClient,
+  selected: SelectedRegistries,
+  publisher: string | null,
+): Promise<SellerOffers | null> {
+  if (publisher === null) return null
+  const { discoveryTimeoutMs: ms, tokens } = selected
+  const market = openBuyerMarket(client, selected, { deadlines: { registryMs: ms, overallMs: ms } })
+  const query = { ...readQuestion({}, { filters: [], tokens }), publisher }
+  const askAt = (offset: number) =>
+    settle(market.page({ ...query, limit: 1, offset, suggests: false }, COMMAND))
+  const { answer } = await askAt(0)
+  if (answer === null) return null
+  const { total, isTotalExact: isExact, complete, sources } = answer
+  const [last] = total > MAX_SELLER_DEPTH ? [] : ((await askAt(Math.max(0, total - 1))).answer?.items ?? [])
+  const oldest = last === undefined ? null : textAt(readListing(last.item), 'created_at')
+  return { total, isExact, complete, sources, oldest }
 }
 
 const SEARCH_MS = 10_000

@@ -64,10 +64,10 @@ export const addMarketOptions = (command: Command): Command =>
       collect,
     )
     .addOption(
-      new Option('--status <status>', 'status of the listings (default: open)').choices([
-        ...LISTING_STATUSES,
-        'all',
-      ]),
+      new Option(
+        '--status <status>',
+        'status of the listings (default: open); a gateway has open ones of other Registries alone',
+      ).choices([...LISTING_STATUSES, 'all']),
     )
     .option(
       '--gpu <model>',
@@ -107,7 +107,7 @@ export function readMarketQuery(
   terminal: Terminal,
   options: MarketOptions,
   tokens: TokenTable,
-  { sort, countsPrices = false }: { sort?: string | undefined; countsPrices?: boolean } = {},
+  { sort, ...door }: { sort?: string | undefined; countsPrices?: boolean; prefersCheapest?: boolean } = {},
 ): MarketQuery {
   const filters = [...(options.filter ?? []).map(readFilter), ...derivedFilters(options)]
   const named = new Map(filters)
@@ -130,7 +130,7 @@ export function readMarketQuery(
     filters: filters.filter(([name]) => name !== 'status' && name !== 'publisher'),
     tokens,
     nameOf: (parameter) => OPTIONS[parameter],
-    countsPrices,
+    ...door,
   })
 }
 

@@ -1,6 +1,5 @@
-import type { Signer as Account } from '../../client/signed-write.ts'
+import type { Signer as Account } from '../../client/request.ts'
 import { publisherOf } from '../../signing/principal.ts'
-import type { Signer } from '../../signing/proof.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { Registry } from '../registries/select-registries.ts'
@@ -31,7 +30,7 @@ export async function openSellers(
   const isWalletUsed = identity === undefined || registries.some(({ signed }) => signed === undefined)
   const wallet = isWalletUsed ? await openWallet(terminal, options) : null
   const signer = identity === undefined ? wallet! : await openWallet(terminal, { keyFile: identity })
-  const account = wallet && accountOf(wallet)
+  const account = wallet && (await wallet.account())
   return registries.map((registry) => {
     const { signed } = registry
     if (signed !== undefined) {
@@ -43,18 +42,12 @@ export async function openSellers(
       }
     }
     if (account === null) throw new CliError(EXIT.badConfig, `${registry.url} ${TAKES_WALLETS}`)
-    return { registry, publisher: account.address, account }
+    return { registry, publisher: publisherOf(wallet!.principal), account }
   })
 }
 
 const TAKES_WALLETS =
   'speaks the plain line, which takes wallets and no key of ed25519: name a wallet with --key-file, or pin the Registry under [registry.authorities] if it speaks the signed line'
-
-/** `null` for a key that no Registry of the plain line takes. */
-function accountOf({ principal, sign }: Signer): Account | null {
-  if (principal.scheme !== 'eip191') return null
-  return { address: principal.identifier, signMessage: async ({ message }) => sign(Buffer.from(message)) }
-}
 
 /** Whose listings each Registry is asked for. A keystore that states its address stays closed. */
 export async function namePublishers(

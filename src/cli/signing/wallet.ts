@@ -1,3 +1,4 @@
+import type { Signer as Account } from '../../client/request.ts'
 import { type JsonValue, textAt } from '../../json/value.ts'
 import { publisherOf } from '../../signing/principal.ts'
 import type { Signer } from '../../signing/proof.ts'
@@ -13,8 +14,11 @@ export type WalletOptions = {
   isStdinTaken?: boolean
 }
 
+/** `account`: of viem, which signs what requests of the plain line say; `null` for a key that no Registry there takes. */
+export type Wallet = Signer & { account: () => Promise<Account | null> }
+
 /** The private key never leaves the signer. @throws CliError; its message never repeats what was read */
-export async function openWallet(terminal: Terminal, options: WalletOptions): Promise<Signer> {
+export async function openWallet(terminal: Terminal, options: WalletOptions): Promise<Wallet> {
   const { keyFile } = options
   if (keyFile !== undefined) {
     const text = readKeyFile(keyFile, 'key file', isBareKey)
@@ -42,10 +46,11 @@ export async function readPublisher(terminal: Terminal, options: WalletOptions):
 const isBareKey = (text: string): boolean => !text.startsWith('{')
 
 /** The signer of a key that `source` holds. @throws CliError 78 */
-export async function signerOf(secret: Secret | null, source: string): Promise<Signer> {
+export async function signerOf(secret: Secret | null, source: string): Promise<Wallet> {
   const { openSigner } = await import('../../signing/proof.ts')
   const signer = secret && openSigner(secret)
-  if (signer !== null) return signer
+  if (signer !== null)
+    return { ...signer, account: async () => (await import('../../client/signer.ts')).walletOf(secret!) }
   throw new CliError(
     EXIT.badConfig,
     `${source} is not a private key: expected 32 bytes in hex, or a seed of Ed25519 in base64url`,
@@ -56,7 +61,7 @@ async function openKeystore(
   terminal: Terminal,
   text: string,
   { keyFile, isStdinTaken }: WalletOptions & { keyFile: string },
-): Promise<Signer> {
+): Promise<Wallet> {
   const { decryptKeystore, parseKeystore } = await import('./keystore.ts')
   const keystore = parseKeystore(parseJsonFile(text, keyFile), keyFile)
   const { readPassphrase } = await import('./passphrase.ts')

@@ -2,7 +2,8 @@ import { shippedVocabulary } from '../../config/vocabulary.ts'
 import { suggestName } from '../../domain/nearest-name.ts'
 import { type ListingProblem, paymentProblems } from '../../domain/price/payment-problems.ts'
 import { countedSizes, formatAmount, lowestPrices } from '../../domain/price/price-key.ts'
-import { type JsonValue, parseJson, textAt } from '../../json/value.ts'
+import { LEAST_PUBLISHERS, OUTLIER_PART } from '../../gateway/by-price/price-bounds.ts'
+import { type JsonValue, listAt, parseJson, textAt } from '../../json/value.ts'
 import { misspeltModel } from '../../vocabulary/gpus/read-gpu-value.ts'
 import type { Meaning, Tables } from '../../vocabulary/meaning.ts'
 import { nearPlace } from '../../vocabulary/places/read-place-value.ts'
@@ -33,6 +34,7 @@ export function printProblems(
         ...unknownMembers(draft, facts),
         ...notFound(listing, meaning, vocabulary.tables),
         ...paymentProblems(listing, facts),
+        ...badAddresses(listing),
         ...tooCheap(listing, meaning, facts),
       ]
       for (const problem of problems) {
@@ -73,6 +75,15 @@ const misfitsOf = ({ facts: { url, shape }, due }: Target): string[] =>
     return errors.length === 0 ? [] : [`[registry] ${url}: ${draft.listingId}: ${errors.join('; ')}`]
   })
 
+/** Of a contract or an oracle that nothing can be sent to. */
+function badAddresses(listing: JsonValue): ListingProblem[] {
+  const escrows = listAt(listing, 'accepted_escrows').map((escrow) => textAt(escrow, 'escrow_address'))
+  return [...escrows, textAt(listing, 'oracle_address')]
+    .filter((text) => text !== null)
+    .filter((text) => !/^0x[0-9a-f]{40}$/i.test(text))
+    .map((text) => ({ message: `'${text}' is not 0x and 40 hexadecimal digits`, text, isMistake: true }))
+}
+
 function unknownMembers(draft: DraftListing, { shape }: RegistryFacts): ListingProblem[] {
   const ignored = draft.ignored.map((name) => {
     const suggestion = suggestName(name, PUBLISHED)
@@ -100,10 +111,7 @@ function notFound(listing: JsonValue, { gpu, place }: Meaning, { gpus, places }:
   return problems
 }
 
-/** A price below one in so many of the median is hardly meant, where there are some offers: docs/contract.md#34-prices */
-const PART = 100
-const LEAST_OFFERS = 5
-
+/** What a gateway marks as an outlier (docs/contract.md#34-prices), of offers in place of publishers, which counts do not have. */
 function tooCheap(listing: JsonValue, { gpu }: Meaning, { tokens, prices }: RegistryFacts): ListingProblem[] {
   const ranges = prices.get(gpu.model ?? '') ?? []
   return [...lowestPrices(listing, 'gpu', countedSizes(listing, '')).values()].flatMap(
@@ -115,11 +123,11 @@ function tooCheap(listing: JsonValue, { gpu }: Meaning, { tokens, prices }: Regi
           unit === option.unit &&
           price_per === per &&
           (testnet ?? false) === (token?.testnet ?? false) &&
-          offers >= LEAST_OFFERS,
+          offers >= LEAST_PUBLISHERS,
       )
       if (token === null || range === undefined) return []
       const amount = formatAmount(key, token.decimals)
-      if (Number(amount) * PART >= Number(range.median)) return []
+      if (Number(amount) * Number(OUTLIER_PART) >= Number(range.median)) return []
       const message = `its price of ${amount} ${token.symbol} is below 1 % of the median of ${gpu.model}, ${range.median}: a value counts base units, of which one ${token.symbol} has 10^${token.decimals}`
       return [{ message, text: String(option.value), isMistake: true }]
     },

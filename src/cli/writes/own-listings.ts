@@ -1,6 +1,8 @@
+import { coversRegistry } from '../../domain/source/missing-source.ts'
 import { EVERYTHING } from '../../gateway/ids-beginning.ts'
 import { qualifiedName } from '../../gateway/merged-item.ts'
 import { type JsonObject, parseObject, textAt } from '../../json/value.ts'
+import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { printSourceReports } from '../output/source-reports.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -24,7 +26,7 @@ export type OwnListing = {
 type OwnListings = {
   listings: readonly OwnListing[]
   reports: readonly SourceReport[]
-  /** Whether no listing can be missing. */
+  /** Whether no listing of the Registry that was asked can be missing, whatever is away behind it. */
   isComplete: boolean
 }
 
@@ -43,11 +45,17 @@ export async function readOwnListings(
   const deadlines = { registryMs: timeoutMs, overallMs: timeoutMs }
   const market = openBuyerMarket(client, { registries: [registry], tokens: NO_TOKENS }, { deadlines })
   const query = { ...EVERYTHING, publisher: address, limit: Number.MAX_SAFE_INTEGER, offset: 0 }
-  const { answer, reports } = await settle(market.page(query, COMMAND))
+  const { answer, reports: all } = await settle(market.page(query, COMMAND))
+  // A gateway holds no other listings of the Registries behind it.
+  const reports = all.filter(({ reason }) => reason !== 'open_only')
   printSourceReports(terminal, reports)
   const items = answer?.items ?? []
-  const isGateway = items.some(({ item }) => item.origin !== undefined)
+  const isGateway = answer?.complete === false || items.some(({ item }) => item.origin !== undefined)
   const localName = isGateway ? await nameOfLocalSource(client, registry, timeoutMs) : null
+  const local = `${registry.url}/${localName}`
+  const missing = reports.filter(({ state }) => !hasAnswered(state))
+  const isComplete =
+    localName === null ? answer?.complete === true : !missing.some((one) => coversRegistry(one, local))
   const listings = items.map(({ item, bytes }) => {
     const text = Buffer.from(bytes)
     const listing = parseObject(text.toString('utf8'))
@@ -60,7 +68,7 @@ export async function readOwnListings(
       isLocal: item.origin === undefined || item.origin.registry === localName,
     }
   })
-  return { listings, reports, isComplete: answer?.complete === true }
+  return { listings, reports, isComplete }
 }
 
 /** `null` for a gateway without a Registry of its own. */

@@ -99,14 +99,31 @@ const PLACES_BELOW_ONE = 6
 
 /** `2.1` tokens are `2.10`; more than 4 decimal places are rounded up, more than 6 below 1. Base units have none. */
 export function readableAmount(amount: string, isWholeTokens: boolean): string {
-  const [whole = '0', fraction = ''] = amount.split('.')
+  const [whole = '0'] = amount.split('.')
   if (!isWholeTokens) return groupDigits(BigInt(whole))
-  const places = whole === '0' ? PLACES_BELOW_ONE : PLACES
+  return roundUp(amount, whole === '0' ? PLACES_BELOW_ONE : PLACES)
+}
+
+const TABLE_DIGITS = 4
+
+/** Of a readable amount, for tables: four digits are enough to compare by, so `1.8025` is `1.803`. Whole tokens keep all of theirs. */
+export function shortenAmount(readable: string): string {
+  const [whole = '0', fraction] = readable.replaceAll(',', '').split('.')
+  if (fraction === undefined) return readable
+  const digits = whole === '0' ? -/^0*/.exec(fraction)![0].length : whole.length
+  const rounded = roundUp(`${whole}.${fraction}`, Math.max(0, TABLE_DIGITS - digits))
+  // 99.995 has a digit more when it is rounded.
+  return rounded === readable ? rounded : shortenAmount(rounded)
+}
+
+function roundUp(amount: string, places: number): string {
+  const [whole = '0', fraction = ''] = amount.split('.')
   const cut = fraction.slice(0, places).padEnd(places, '0')
   const isRounded = /[1-9]/.test(fraction.slice(places))
   const digits = String(BigInt(whole + cut) + (isRounded ? 1n : 0n)).padStart(places + 1, '0')
-  const decimals = digits.slice(-places).replace(/0+$/, '').padEnd(2, '0')
-  return `${groupDigits(BigInt(digits.slice(0, -places)))}.${decimals}`
+  const end = digits.length - places
+  const decimals = digits.slice(end).replace(/0+$/, '').padEnd(Math.min(2, places), '0')
+  return `${groupDigits(BigInt(digits.slice(0, end)))}${decimals && `.${decimals}`}`
 }
 
 const UNIT_NAMES = { gpu: 'GPU', gb: 'GB', tflop: 'TFLOP' } as const

@@ -32,6 +32,11 @@ export const DIRECTORY: readonly MissingSource[] = [
   { registry: 'publishers', state: 'unavailable', reason: 'publishers_unknown' },
 ]
 
+/** Of an upstream that is asked for every status. */
+export const NOT_OPEN: readonly MissingSource[] = [
+  { registry: 'closed', state: 'skipped', reason: 'open_only' },
+]
+
 export type MissingOptions = {
   /** Whether to drop sources skipped as `loop`: the query has visited those already. */
   ignoreLoops: boolean

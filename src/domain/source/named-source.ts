@@ -1,5 +1,4 @@
 import type { HiddenRows, ListingQuery } from '../query.ts'
-import type { Breaker } from './breaker.ts'
 import type { Held, LookUpCopies, ReadWhole } from './held.ts'
 import type { Item, Source, SourceMode, Visibility } from './reading.ts'
 import type { Select } from './selection.ts'
@@ -26,7 +25,6 @@ export type NamedSource = {
   rules?: SourceRules
   /** `_meta.label` of what is shown of it. */
   label?: string
-  breaker?: () => Breaker['state']
   /**
    * The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. The own Registry knows
    * those with a listing within `within`.

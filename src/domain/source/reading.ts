@@ -29,6 +29,9 @@ export type Item = {
   resume?: string | undefined
 }
 
+/** Gateways of a path. The first ones are kept, so that in a ring of any length the first one knows what it has sent. */
+export const MAX_VIA = 3
+
 /** The `_meta` of a gateway's item, with the gateway's names. */
 export type Origin = {
   registry: string
@@ -36,9 +39,15 @@ export type Origin = {
   disputed?: readonly string[]
   unchecked?: readonly string[]
   notIn?: readonly string[]
+  /** Ids of the gateways that it came through, the first ones first. */
+  via?: readonly string[]
   stale: boolean
   differs: boolean
 }
+
+/** Whether it came through one of these gateways. */
+export const hasPassed = ({ origin }: Pick<Item, 'origin'>, via: readonly string[] = []): boolean =>
+  origin?.via?.some((id) => via.includes(id)) === true
 
 export type Range = {
   /** Exclusive. `null`: from the first. */
@@ -49,15 +58,6 @@ export type Range = {
   resume?: string | undefined
   /** `Infinity` for all. */
   count: number
-}
-
-export type Exclusion = { filter: string; byValue: number; missing: number }
-
-export type Explanation = {
-  /** The query string that was sent, without paging; absent for a source in memory. */
-  sent?: string | undefined
-  /** Per criterion; a listing that fails two counts in both. */
-  excluded: readonly Exclusion[]
 }
 
 /** What is held of a source whose other listings are not: what has arrived so far, or the newest that fit. */
@@ -88,7 +88,6 @@ export type ReadingInfo = {
   invalid?: number | undefined
   /** Sources that a gateway reports as missing from its answer. */
   missing?: readonly MissingSource[] | undefined
-  explanation?: Explanation | undefined
 }
 
 /** A contiguous run of one source's answer, newest first, from the start of the range. */

@@ -100,6 +100,7 @@ const REASONS = {
     ...SKIPPED,
     words: 'has too many listings to read for this query; narrower filters include it',
   },
+  open_only: { ...SKIPPED, words: 'lists its closed listings itself; only open ones are held here' },
   not_followed: { ...SKIPPED, words: 'is not in memory for this query, so its changes are not followed' },
   loop: { ...SKIPPED, words: 'would request this gateway in turn' },
   unauthorized: { ...REFUSAL, words: 'requires a valid API key' },

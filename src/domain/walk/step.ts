@@ -137,9 +137,9 @@ function stepBack<Page extends WalkPage>(walk: Walk<Page>, page: Page): Step<Pag
 }
 
 function restart<Page extends WalkPage>(walk: Walk<Page>): Step<Page> {
-  const { rules, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips } = walk
+  const { rules, lastOffset, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips } = walk
   const top = beginWalk<Page>(rules, { offset: 0, isFromTop: true })
-  const kept = { maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips }
+  const kept = { lastOffset, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips }
   return { ...goOn({ ...top, ...kept }), isRestart: true }
 }
 

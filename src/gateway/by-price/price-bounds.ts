@@ -5,9 +5,9 @@ import type { Item } from '../../domain/source/reading.ts'
 import type { Matches } from '../../domain/source/selection.ts'
 
 /** One in so many of the lower median is the least price that is no outlier. */
-const PART = 100n
+export const OUTLIER_PART = 100n
 /** Of a model, so that its median says something: each of them counts once. */
-const LEAST_PUBLISHERS = 5
+export const LEAST_PUBLISHERS = 5
 /** Groups of prices that have bounds, those of most offers: sellers choose units. */
 const MAX_GROUPS = 32
 /** Below which prices are too low to be meant: by model and by group of prices, over what a reader may see. */
@@ -80,11 +80,11 @@ export class BoundsCounter {
   }
 }
 
-/** The least key of which `PART` times are the lower median of the publishers' own lower medians, or more. */
+/** The least key of which `OUTLIER_PART` times are the lower median of the publishers' own lower medians, or more. */
 function boundOf(bySeller: ReadonlyMap<string, Counts>): PriceKey {
   const medians: Counts = new Map()
   for (const counts of bySeller.values()) addTo(medians, lowerMedian(counts))
-  return toPriceKey((BigInt(lowerMedian(medians)) + PART - 1n) / PART)
+  return toPriceKey((BigInt(lowerMedian(medians)) + OUTLIER_PART - 1n) / OUTLIER_PART)
 }
 
 function lowerMedian(counts: Counts): PriceKey {

@@ -2,6 +2,7 @@ import { raceAbort, withDeadline } from '../../domain/clock.ts'
 import { GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
+import { NOT_OPEN } from '../../domain/source/missing-source.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
 import { nextTurn } from '../../domain/turns.ts'
@@ -250,8 +251,8 @@ function changeOf(
   const { key, listingId, publisher, source, state } = entry
   const merged = shownListings(view, listingId).get(key)
   if (merged !== undefined) {
-    const { priceLimit } = view.query
-    const shown = describeItem(merged, settings, priceLimit && comparisonWith(priceLimit))
+    const { priceLimit, via } = view.query
+    const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
     return { kind: 'listing', key, listingId, publisher, merged: shown }
   }
   // What a source without an answer had is not removed, unless it was gone before.
@@ -294,10 +295,16 @@ function describeSources(
     .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
     .flatMap(({ source: { name }, health }) => {
       const [note, ...gaps] = currentNotes(health)
-      const about = describe(note, isFollowed(asked.get(name)!, query))
-      return [about, ...gaps]
+      const source = asked.get(name)!
+      const about = describe(note, isFollowed(source, query))
+      return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
     })
   return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
+}
+
+function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
+  if (mode === 'local') return []
+  return NOT_OPEN.map(({ registry, state, reason }) => ({ registry: `${name}/${registry}`, state, reason }))
 }
 
 function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {

@@ -2,8 +2,8 @@ import type { ListingQuery } from '../../domain/query.ts'
 import type { Reader } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
-import type { Item } from '../../domain/source/reading.ts'
-import { Exclusions } from '../../filter-spec/evaluate.ts'
+import { hasPassed, type Item } from '../../domain/source/reading.ts'
+import { matchesAll } from '../../filter-spec/evaluate.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { decide } from '../authority.ts'
 import { CopiesOfId } from '../copies-of-id.ts'
@@ -42,7 +42,9 @@ export function shownListings(view: ChangesView, listingId: string): Map<string,
   if (copies.length === 0) return new Map()
   const { has } = decidingView(query.standing)
   const ofId = new CopiesOfId(copies, query.status, ({ item, rank }) => has(item, ranked[rank]!.name))
-  const shown = decideIn(view, copies).filter(({ isShown }) => isShown)
+  const shown = decideIn(view, copies).filter(
+    ({ isShown, decider }) => isShown && !hasPassed(decider.item, query.via),
+  )
   return new Map(
     shown.map(({ decider: { item, rank } }) => {
       const verdict = {
@@ -96,5 +98,5 @@ function matches(
   { criteria, priceLimit }: Pick<ListingQuery, 'criteria' | 'priceLimit'>,
 ): boolean {
   if (criteria.length === 0 && priceLimit === undefined) return true
-  return new Exclusions(criteria, priceLimit).add(documentOf(bytes))
+  return matchesAll(criteria, documentOf(bytes), priceLimit)
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
 import { renderItem, renderMerged } from '../../gateway/envelope.ts'
-import type { Market, Page } from '../../gateway/market.ts'
+import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import type { Readers } from '../../gateway/readers.ts'
@@ -76,16 +76,17 @@ const listPlain = (
   parameters: [...all, IF_MATCH],
   responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
   problems: [400, 412, 422],
-  handle: async ({ queryString, reader, signal, trace, header }) => {
+  handle: async ({ queryString, reader, signal, trace, header, signed }) => {
     const { market } = gateway
     const parameters = readListingParameters(queryString, isParameter)
     const { limit, offset } = parameters
     const request = { reader, signal, trace, ifMatch: header('if-match') }
     const query = await readMarketQuery(market, parameters, request)
     const { publisher } = query
-    // In the protocol, an unknown publisher is answered before the filters are checked.
+    // On the plain line, an unknown publisher is answered before the filters are checked.
     const local = { reader, name, denials: market.denialsOf(name) }
-    const isUnknown = publisher !== null && !knowsPublisher(replica.projection, publisher, local)
+    const isUnknown =
+      signed === undefined && publisher !== null && !knowsPublisher(replica.projection, publisher, local)
     const { items, total, unplaced, isCurrent, changesPosition } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,
@@ -158,6 +159,7 @@ const listMerged = (
     const query = await readMarketQuery(gateway.market, parameters, request)
     const answer = prefersToJson(NDJSON_TYPE, context.listHeader('accept')) ? streamMerged : pageMerged
     const asked = { query, parameters, request }
+    if (context.signed !== undefined) return answer(gateway, asked, context)
     return withUsableFilters(gateway.market, asked, (usable) => answer(gateway, usable, context))
   },
 })
@@ -170,25 +172,10 @@ async function pageMerged(
   { caller }: RequestContext,
 ): Promise<HandlerResponse> {
   const { limit, offset, cursor } = parameters
-  const answered = await gateway.market.page({ ...query, limit, offset, cursor }, request)
-  const namesRules = parameters.explain && caller.kind === 'operator'
-  const page = namesRules ? await withRules(answered, gateway.market, request.signal) : answered
+  const page = await gateway.market.page({ ...query, limit, offset, cursor }, request)
   const { body, rows } = renderMerged(page)
   const headers = { ...mergedHeaders(page, rows, caller, gateway), ...positionHeader(page.changesPosition) }
   return { body, headers, isCurrent: page.isCurrent }
-}
-
-/** With what each rule and block leaves out of the sources, for the operator. */
-async function withRules(page: Page, market: Market, signal: AbortSignal): Promise<Page> {
-  const counts = await market.ruleCounts(signal)
-  const sources = page.sources.map((source) => {
-    const { explain, registry } = source
-    const leftOut = counts.get(registry) ?? []
-    return explain && leftOut.length > 0
-      ? { ...source, explain: { ...explain, left_out: [...leftOut] } }
-      : source
-  })
-  return { ...page, sources }
 }
 
 async function streamMerged(
@@ -209,7 +196,7 @@ async function streamMerged(
 }
 
 /**
- * In the protocol, the page of an unknown publisher is empty whatever the filters are. So wrong filters are left out where
+ * On the plain line, the page of an unknown publisher is empty whatever the filters are. So wrong filters are left out where
  * every source has answered that it has no listing of the publisher.
  */
 async function withUsableFilters(

@@ -52,7 +52,7 @@ export const streamHeaders = (
 ): Record<string, string> => ({
   'Cache-Control': 'no-store',
   'Cache-Status': cacheStatus(outcomes),
-  Vary: 'Accept, Authorization',
+  Vary: 'Accept, Authorization, CDN-Loop',
   Via: `1.1 ${gatewayId}`,
 })
 

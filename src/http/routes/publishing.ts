@@ -1,12 +1,13 @@
 import type { PublishReceipt } from '../../domain/listing.ts'
+import { activeIdentities } from '../../domain/publisher.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
-import type { WriteContext } from '../../registry/write/checked-write.ts'
-import { publishListing } from '../../registry/write/publish.ts'
-import { publishRequest } from '../../registry/write/request.ts'
-import { removeListing, updateListing, updateRequest } from '../../registry/write/update-and-remove.ts'
+import type { WriteContext } from '../../registry/write/lines.ts'
+import { plainLine, signedLine } from '../../registry/write/lines.ts'
+import { type JsonBody, publishRequest, updateRequest } from '../../registry/write/request.ts'
 import { validateListing, validateRequest, validation } from '../../registry/write/validate.ts'
+import { type Operation, PUBLISH, REMOVE, UPDATE, type Written, write } from '../../registry/write/write.ts'
 import { publishReceiptSchema, updateReceiptSchema } from '../../wire/listing.ts'
 import { objectBody } from '../middleware/body.ts'
 import { LISTING_ID, readIntegerParameter } from '../parameters.ts'
@@ -17,6 +18,7 @@ import {
   parameter,
   type RequestContext,
   type Route,
+  writerOf,
 } from '../route.ts'
 
 /** @param registry `null` for a pure gateway */
@@ -46,13 +48,19 @@ const publishRoute = (registry: WriteContext): Route => ({
   handle: async (request) => {
     const body = objectBody(request)
     request.note(listingNote(body.value))
-    const { receipt, warnings } = await publishListing(body, request.caller, noting(request, registry))
-    return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
+    const { receipt, warnings } = await writeOf(request, registry, PUBLISH, body)
+    return json(
+      {
+        ...toJson(receipt, principalsOf(request, receipt, registry)),
+        warnings: warnings.length > 0 ? warnings : undefined,
+      },
+      201,
+    )
   },
 })
 
 /** Unchecked: what the seller calls it. */
-export function listingNote(body: JsonObject): LogMembers {
+function listingNote(body: JsonObject): LogMembers {
   const id = textAt(body, 'listing_id')
   return id === null ? {} : { subject: id.slice(0, MAX_NOTE) }
 }
@@ -72,12 +80,8 @@ const updateRoute = (registry: WriteContext): Route => ({
   responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
   problems: [400, 404, 409],
   handle: async (request) => {
-    const changed = await updateListing(
-      request.params.id ?? '',
-      objectBody(request),
-      noting(request, registry),
-    )
-    const { listingId, status, updatedAt } = changed
+    const { receipt } = await writeOf(request, registry, UPDATE, objectBody(request))
+    const { listingId, status, updatedAt } = receipt
     return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
   },
 })
@@ -93,10 +97,10 @@ const removeRoute = (registry: WriteContext): Route => ({
   responses: { 204: { description: 'Deleted' } },
   problems: [404, 409, 422],
   handle: async (request) => {
-    const { params, query } = request
-    const timestamp = readIntegerParameter(TIMESTAMP, query.timestamp)
-    const signed = { signature: query.signature, timestamp }
-    await removeListing(params.id ?? '', signed, noting(request, registry))
+    await writeOf(request, registry, REMOVE, {
+      bytes: NO_BODY,
+      value: request.signed ? {} : removalOf(request),
+    })
     return { status: 204 }
   },
 })
@@ -114,18 +118,48 @@ const validateRoute = (registry: WriteContext): Route => ({
   handle: (request) => json(validateListing(objectBody(request), registry.shape.check)),
 })
 
-/** The log names the wallet that has signed, also of a request that is refused then. */
-const noting = ({ note }: RequestContext, registry: WriteContext): WriteContext => ({
-  ...registry,
-  verifier: { ...registry.verifier, onSigned: (wallet) => note({ wallet }) },
+/** On the line that the request came on. */
+function writeOf<Receipt>(
+  { signed, caller, params, note }: RequestContext,
+  registry: WriteContext,
+  operation: Operation<Receipt>,
+  body: JsonBody,
+): Promise<Written<Receipt>> {
+  const line = signed ? signedLine(writerOf(signed)) : plainLine(caller, registry)
+  // The log names the wallet that has signed, also of a request that is refused then.
+  const verifier = { ...registry.verifier, onSigned: (wallet: string) => note({ wallet }) }
+  return write(line, operation, { listingId: params.id, body }, { ...registry, verifier })
+}
+
+/** What the plain line has in the query. */
+const removalOf = ({ query }: RequestContext): JsonObject => ({
+  signature: query.signature ?? null,
+  timestamp: readIntegerParameter(TIMESTAMP, query.timestamp) ?? null,
 })
 
 const TIMESTAMP = integerParameter('query', 'timestamp', 'Unix seconds, within 300 of the server’s clock')
+const NO_BODY = new Uint8Array()
+
+/** Of a receipt of the signed line. */
+function principalsOf(
+  { signed }: RequestContext,
+  { publisherId }: PublishReceipt,
+  { replica: { projection } }: WriteContext,
+) {
+  if (!signed) return undefined
+  const { identity, use } = writerOf(signed)
+  const owner = projection.publisher(publisherId)
+  return { identities: owner === null ? [identity] : activeIdentities(owner, use.now) }
+}
 
 /** In the protocol's key order. */
-const toJson = ({ listingId, publisherId, status, createdAt, updatedAt }: PublishReceipt) => ({
+const toJson = (
+  { listingId, publisherId, status, createdAt, updatedAt }: PublishReceipt,
+  principals?: object,
+) => ({
   listing_id: listingId,
   publisher_id: publisherId,
+  publisher_principals: principals,
   status,
   created_at: formatTimestamp(createdAt),
   updated_at: formatTimestamp(updatedAt),

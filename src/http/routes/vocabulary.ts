@@ -17,7 +17,7 @@ export const vocabularyRoutes = ({ market }: Pick<Gateway, 'market'>): Route[] =
     responses: {
       200: { description: 'Models, countries and unknown texts', schema: vocabularyReportSchema },
     },
-    problems: [503, 504],
+    problems: [412, 503, 504],
     handle: async (context) => {
       const { filters, gpus, countries, not_recognised, complete, sources } = await market.vocabulary(
         marketRequestOf(context),

@@ -1,11 +1,8 @@
 import { z } from 'zod'
 import type { Rotation } from '../../domain/publisher.ts'
 import type { Reader } from '../../domain/reader.ts'
-import { formatTimestamp } from '../../domain/timestamp.ts'
-import { EntrepotError } from '../../errors.ts'
 import type { RegistryView } from '../../registry/publishers-in-view.ts'
-import type { WriteContext } from '../../registry/write/checked-write.ts'
-import { publishSigned } from '../../registry/write/publish.ts'
+import type { WriteContext } from '../../registry/write/lines.ts'
 import {
   findRotation,
   type RotationContext,
@@ -14,26 +11,24 @@ import {
   rotationNotFound,
   rotationToJson,
 } from '../../registry/write/rotate.ts'
-import type { SignedWriter } from '../../registry/write/signed-write.ts'
-import { removeSigned, updateSigned } from '../../registry/write/update-and-remove.ts'
 import { validateSigned } from '../../registry/write/validate.ts'
 import { publisherOf } from '../../signing/principal.ts'
 import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
-import { integerParameter, json, type RequestContext, type Route } from '../route.ts'
-import { listingNote } from '../routes/publishing.ts'
+import { integerParameter, json, type RequestContext, type Route, writerOf } from '../route.ts'
 
 /**
- * The routes of requests of the signed line: those of the plain line, but for writes, and those that only this line has.
+ * The routes of requests of the signed line: those of the plain line, and those that only this line has.
  * @param registry `null` for a pure gateway
  */
 export function signedRoutes(plain: readonly Route[], registry: (WriteContext & Rotations) | null): Route[] {
-  const own = registry === null ? [] : [...listingRoutes(registry), ...rotationRoutes(registry)]
+  const own = registry === null ? [] : [validateRoute(registry), ...rotationRoutes(registry)]
   const health = plain.filter(({ path }) => path === '/health')
   const all = [
     ...own,
     ...health.map((route) => ({ ...route, path: SIGNED_HEALTH, gate: 'read' as const })),
-    ...plain,
+    // Of a removal the query says nothing here.
+    ...plain.map((one) => (one.act === 'listing.delete' ? { ...one, parameters: [] } : one)),
   ]
   const names = all.map(nameOf)
   return all.filter((route, n) => names.indexOf(nameOf(route)) === n)
@@ -44,56 +39,12 @@ const nameOf = ({ method, path }: Route): string => `${method} ${path}`
 
 const BODY = z.looseObject({})
 
-const listingRoutes = (registry: WriteContext): Route[] => [
-  {
-    ...route('POST', '/listings', 'Publish or republish a listing'),
-    act: 'listing.publish',
-    body: BODY,
-    handle: async (request) => {
-      const body = objectBody(request)
-      request.note(listingNote(body.value))
-      const { receipt, principals, warnings } = await publishSigned(body, writerOf(request), registry)
-      const { listingId, publisherId, status, createdAt, updatedAt } = receipt
-      return json(
-        {
-          listing_id: listingId,
-          publisher_id: publisherId,
-          publisher_principals: { identities: principals },
-          status,
-          created_at: formatTimestamp(createdAt),
-          updated_at: formatTimestamp(updatedAt),
-          warnings: warnings.length > 0 ? warnings : undefined,
-        },
-        201,
-      )
-    },
-  },
-  {
-    ...route('PUT', '/listings/:id', 'Change the status or the oracle of a listing'),
-    act: 'listing.update',
-    body: BODY,
-    handle: async (request) => {
-      const { params } = request
-      const changed = await updateSigned(params.id ?? '', objectBody(request), writerOf(request), registry)
-      const { listingId, status, updatedAt } = changed
-      return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
-    },
-  },
-  {
-    ...route('DELETE', '/listings/:id', 'Delete a listing permanently'),
-    act: 'listing.delete',
-    handle: async (request) => {
-      await removeSigned(request.params.id ?? '', writerOf(request), registry)
-      return { status: 204 }
-    },
-  },
-  {
-    ...route('POST', '/api/v1/listings/validate-publish', 'Validate a listing against the listing shape'),
-    gate: 'read',
-    body: BODY,
-    handle: (request) => json(validateSigned(objectBody(request), registry.shape.check)),
-  },
-]
+const validateRoute = ({ shape }: WriteContext): Route => ({
+  ...route('POST', '/api/v1/listings/validate-publish', 'Validate a listing against the listing shape'),
+  gate: 'read',
+  body: BODY,
+  handle: (request) => json(validateSigned(objectBody(request), shape.check)),
+})
 
 const PUBLISHER_ID = integerParameter('path', 'publisher_id', 'The numeric id')
 const ROTATIONS = '/publishers/:publisher_id/identity-rotations'
@@ -117,7 +68,9 @@ const rotationRoutes = (registry: Rotations): Route[] => {
       handle: async (request) => {
         const id = publisherIdOf(request)
         const { value } = objectBody(request)
-        return json(rotationToJson(id, await rotateIdentity(id, value, writerOf(request), registry), now()))
+        return json(
+          rotationToJson(id, await rotateIdentity(id, value, writerOf(request.signed), registry), now()),
+        )
       },
     },
     {
@@ -136,7 +89,7 @@ const rotationRoutes = (registry: Rotations): Route[] => {
       handle: async (request) => {
         const publisherId = publisherIdOf(request)
         const { nonce = '' } = request.params
-        const rotation = await retireIdentity({ publisherId, nonce }, writerOf(request), registry)
+        const rotation = await retireIdentity({ publisherId, nonce }, writerOf(request.signed), registry)
         return json(rotationToJson(publisherId, rotation, now()))
       },
     },
@@ -165,8 +118,3 @@ const route = (method: Route['method'], path: string, summary: string) => ({
   summary,
   responses: {},
 })
-
-function writerOf({ signed }: RequestContext): SignedWriter {
-  if (signed?.writer) return signed.writer
-  throw new EntrepotError('internal', 'A write of the signed line was not begun')
-}

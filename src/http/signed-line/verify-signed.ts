@@ -52,18 +52,18 @@ export function verifySigned(options: Verification | null): Middleware {
     state.signed = { request, writer: null }
     const isOther = isReused(request)
     if (isOther) throw conflict('changed_reuse')
-    const isWrite = route.gate === 'write' && options.writes !== null
-    if (isWrite && request.role !== 'seller') throw new EntrepotError('forbidden', 'role_not_authorized')
+    if (recordsOf(route, options) !== null && request.role !== 'seller')
+      throw new EntrepotError('forbidden', 'role_not_authorized')
     await next()
   }
 }
 
 /** Reserves the request id of a write that has passed its gate: a refused one leaves nothing in the store. */
 export function beginSignedWrite(options: Verification | null): Middleware {
-  const writes = options?.writes ?? null
   return ({ state }, next) => {
     const request = state.signed?.request
-    if (request === undefined || writes === null || state.route.gate !== 'write') return next()
+    const writes = request && recordsOf(state.route, options)
+    if (!request || !writes) return next()
     return beginWrite(request, writes).then(({ writer, recorded }) => {
       state.signed = { request, writer }
       if (recorded !== null) state.recorded = recorded
@@ -71,6 +71,10 @@ export function beginSignedWrite(options: Verification | null): Middleware {
     })
   }
 }
+
+/** Where a write is recorded; `null` for a read, and at a pure gateway. */
+const recordsOf = ({ gate }: Route, options: Verification | null): WriteRecords | null =>
+  gate === 'write' ? (options?.writes ?? null) : null
 
 /** Gives the recorded answer of a write that was made before. */
 export function answerRecorded(): Middleware {

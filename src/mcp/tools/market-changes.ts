@@ -23,7 +23,7 @@ export const marketChangesTool = defineTool({
     price_max,
   },
   run: async (market, { since = null, ...input }, request) => {
-    const query = marketQuery(market, { ...input, status: 'open' }, 'newest')
+    const query = marketQuery(market, { ...input, status: 'open' })
     const following = await market.changes(query, since, request)
     const { changes, position, hasMore } = await following.read(following.position, MAX_CHANGES)
     const listed = changes.filter(({ kind }) => kind === 'listing').length

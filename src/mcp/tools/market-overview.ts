@@ -46,7 +46,7 @@ export const marketOverviewTool = defineTool({
     const { filters } = await market.filterSpec(request)
     const usual = DEFAULT_BY.filter((name) => name === REGISTRY_FACET || filters.has(name))
     const query = {
-      ...marketQuery(market, input),
+      ...marketQuery(market, input, { countsPrices: true }),
       by: by ?? (prices_by === undefined ? usual : null),
       pricesBy: prices_by ?? null,
     }

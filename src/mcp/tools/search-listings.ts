@@ -53,8 +53,8 @@ export const searchListingsTool = defineTool({
     ...DESCRIBED_INPUT,
     sort: z
       .enum(SORTS)
-      .default('newest')
-      .describe('price: cheapest first over all that match, in price_token or else token by token'),
+      .optional()
+      .describe('Default: price (cheapest first) with a model or price_max, else newest'),
     limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('Lines'),
     cursor: z
       .string()
@@ -64,7 +64,7 @@ export const searchListingsTool = defineTool({
     ...DETAIL,
   },
   run: async (market, { sort, limit, cursor = null, detail, ...input }, request) => {
-    const query = marketQuery(market, input, sort)
+    const query = marketQuery(market, input, { sort, prefersCheapest: true })
     if (detail === 'lines') return describeLines(market, query, { limit, cursor }, request)
     const page = await market.page({ ...query, limit, offset: 0, cursor }, request)
     const notice = await describePage(market, query, page, `${page.items.length}`, request)

@@ -5,9 +5,13 @@ import {
   type ListingFields,
   NEW_LISTING_FIELDS,
 } from '../../domain/listing.ts'
+import { parseTimestamp } from '../../domain/timestamp.ts'
 import type { Violation } from '../../errors.ts'
 import { compileListingShape } from '../../filter-spec/listing-shape.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import type { Expected, PublishCommand } from '../../store/store.ts'
+import { MAX_VIOLATIONS } from '../errors.ts'
+import type { Projection } from '../projection.ts'
 
 export type ShapeCheck = (candidate: Candidate) => Violation[]
 
@@ -28,8 +32,33 @@ export function createShapeCheck(shape: Readonly<Record<string, unknown>>): Shap
   }
 }
 
+type Shaped = Pick<PublishCommand, 'identity' | 'listingId' | 'storefrontUrl' | 'fields'>
+
+/**
+ * What a write makes of a listing. Ignores another publisher's: the store refuses the change unless that one is gone.
+ * @returns `expected`: the version of the listing that was checked
+ */
+export function checkChange(
+  { identity, listingId, storefrontUrl, fields }: Shaped,
+  check: ShapeCheck | null,
+  { projection, mayCreate }: { projection: Projection; mayCreate: boolean },
+): { violations: Violation[]; expected: Expected } {
+  // The shape does not cover the status: a listing that does not fit can be closed.
+  const isOutside = Object.keys(fields).length === 0 && !mayCreate
+  if (check === null || isOutside) return { violations: [], expected: undefined }
+  const row = projection.isOwnedByAnother(listingId, identity)
+    ? undefined
+    : projection.listings.get(listingId)
+  const stored = row === undefined ? null : (parseJson(Buffer.from(row.bytes).toString('utf8')) as JsonObject)
+  const expected = stored === null ? null : parseTimestamp(String(stored.updated_at))
+  if (stored === null && !mayCreate) return { violations: [], expected }
+  const publisher = projection.publisherOf(identity)
+  const url = storefrontUrl || publisher === null ? storefrontUrl : publisher.storefrontUrl
+  return { violations: check(candidateOf(listingId, url, fields, stored)), expected }
+}
+
 /** Members come from `fields`, else from the stored listing, else from a new one's defaults. */
-export function candidateOf(
+function candidateOf(
   listingId: string,
   storefrontUrl: string | null,
   fields: Partial<ListingFields>,
@@ -65,19 +94,18 @@ function withPlainNumbers(value: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withPlainNumbers(member)]))
 }
 
-const MAX_VIOLATIONS = 1000
-/** Of which those are chosen; the rest are only counted. */
+/** Of which those that are described are chosen; the rest are only counted. */
 const MAX_SORTED = 5000
 const MAX_SHOWN_CHARACTERS = 200
 
-/** In the deployed protocol's words, sorted by path (`accepted_escrows[0].escrow_address` or `<root>`). */
+/** Sorted by path (`accepted_escrows[0].escrow_address` or `<root>`). */
 function describeViolations(errors: readonly ErrorObject[], candidate: JsonObject): Violation[] {
   const findings = errors.filter(isFinding)
   const sorted = findings.slice(0, MAX_SORTED).map((error) => ({ error, steps: stepsOf(error.instancePath) }))
   sorted.sort((a, b) => compareSteps(a.steps, b.steps))
   const violations = sorted.slice(0, MAX_VIOLATIONS).map(({ error, steps }) => ({
     path: dotted(steps, candidate),
-    message: messageOf(error, steps, candidate),
+    message: messageOf(error),
   }))
   const rest = findings.length - violations.length
   return rest === 0 ? violations : [...violations, { path: '<root>', message: `and ${rest} more violations` }]
@@ -120,74 +148,10 @@ function compareSteps(a: readonly string[], b: readonly string[]): number {
   return a.length - b.length
 }
 
-type Parameters = Readonly<Record<string, unknown>>
-type Sentence = (instance: string, params: Parameters) => string
-
-function messageOf(error: ErrorObject, steps: readonly string[], candidate: JsonObject): string {
-  const sentence = SENTENCES[error.keyword]
-  if (sentence === undefined) return error.message ?? error.keyword
-  const value = steps.reduce<JsonValue | undefined>(memberOf, candidate)
-  return sentence(show(error.propertyName ?? value ?? null), error.params)
-}
-
-/** Python jsonschema's messages. `limit` and the like are ajv's names. */
-const SENTENCES: Readonly<Record<string, Sentence>> = {
-  required: (_, { missingProperty }) => `${show(missingProperty)} is a required property`,
-  type: (instance, { type }) => `${instance} is not of type ${[type].flat().map(show).join(', ')}`,
-  enum: (instance, { allowedValues }) => `${instance} is not one of ${show(allowedValues)}`,
-  const: (_, { allowedValue }) => `${show(allowedValue)} was expected`,
-  minItems: (instance, { limit }) => `${instance} ${limit === 1 ? 'should be non-empty' : 'is too short'}`,
-  minLength: (instance, { limit }) => `${instance} ${limit === 1 ? 'should be non-empty' : 'is too short'}`,
-  minProperties: (instance, { limit }) =>
-    `${instance} ${limit === 1 ? 'should be non-empty' : 'does not have enough properties'}`,
-  maxItems: (instance, { limit }) => `${instance} ${limit === 0 ? 'is expected to be empty' : 'is too long'}`,
-  maxLength: (instance, { limit }) =>
-    `${instance} ${limit === 0 ? 'is expected to be empty' : 'is too long'}`,
-  maxProperties: (instance, { limit }) =>
-    `${instance} ${limit === 0 ? 'is expected to be empty' : 'has too many properties'}`,
-  minimum: (instance, { limit }) => `${instance} is less than the minimum of ${show(limit)}`,
-  maximum: (instance, { limit }) => `${instance} is greater than the maximum of ${show(limit)}`,
-  exclusiveMinimum: (instance, { limit }) =>
-    `${instance} is less than or equal to the minimum of ${show(limit)}`,
-  exclusiveMaximum: (instance, { limit }) =>
-    `${instance} is greater than or equal to the maximum of ${show(limit)}`,
-  multipleOf: (instance, { multipleOf }) => `${instance} is not a multiple of ${show(multipleOf)}`,
-  pattern: (instance, { pattern }) => `${instance} does not match ${show(pattern)}`,
-  uniqueItems: (instance) => `${instance} has non-unique elements`,
-  contains: (instance) => `${instance} does not contain items matching the given schema`,
-  not: (instance) => `${instance} should not be valid under the given schema`,
-  anyOf: (instance) => `${instance} is not valid under any of the given schemas`,
-  oneOf: (instance, { passingSchemas }) =>
-    `${instance} is ${passingSchemas ? 'valid under more than one' : 'not valid under any'} of the given schemas`,
-  additionalProperties: (_, { additionalProperty }) =>
-    `Additional properties are not allowed (${show(additionalProperty)} was unexpected)`,
-  unevaluatedProperties: (_, { unevaluatedProperty }) =>
-    `Unevaluated properties are not allowed (${show(unevaluatedProperty)} was unexpected)`,
-  dependentRequired: (_, { missingProperty, property }) =>
-    `${show(missingProperty)} is a dependency of ${show(property)}`,
-  'false schema': (instance) => `False schema does not allow ${instance}`,
-}
-
-function show(value: unknown): string {
-  const text = render(value, MAX_SHOWN_CHARACTERS)
+/** That of ajv names neither a member that is too much nor the values that are allowed. */
+function messageOf({ message = '', propertyName, params }: ErrorObject): string {
+  const { additionalProperty, unevaluatedProperty, allowedValues, allowedValue } = params
+  const named = propertyName ?? additionalProperty ?? unevaluatedProperty ?? allowedValues ?? allowedValue
+  const text = named === undefined ? message : `${message}: ${[named].flat().join(', ')}`
   return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
-}
-
-/** Stops soon after `budget` characters: a large value costs no more than a small one. */
-function render(value: unknown, budget: number): string {
-  if (typeof value === 'string') return `'${value.slice(0, budget + 1)}'`
-  if (value === true) return 'True'
-  if (value === false) return 'False'
-  if (Array.isArray(value)) return `[${joined(value, budget, (one) => render(one, budget))}]`
-  if (!isJsonObject(value)) return value === null ? 'None' : String(value)
-  return `{${joined(Object.keys(value), budget, (name) => `${render(name, budget)}: ${render(value[name], budget)}`)}}`
-}
-
-function joined<Part>(parts: readonly Part[], budget: number, one: (part: Part) => string): string {
-  let text = ''
-  for (const [n, part] of parts.entries()) {
-    if (text.length > budget) break
-    text += n === 0 ? one(part) : `, ${one(part)}`
-  }
-  return text
 }

@@ -94,6 +94,13 @@ export const publishRequest = z
   })
   .meta({ id: 'PublishRequest', description: 'Signed over create_listing:<identifier>:<timestamp>' })
 
+export const updateRequest = z
+  .looseObject({
+    ...publishRequest.pick({ signature: true, timestamp: true, status: true }).shape,
+    oracle_address: publishRequest.shape.oracle_address.describe('Replaces the oracle; null clears it'),
+  })
+  .meta({ id: 'UpdateRequest', description: 'Signed over update_listing:<listing_id>:<timestamp>' })
+
 /** As the body has it. */
 export function readIdentifier({ identifier }: JsonObject): string {
   const { success, data } = publishRequest.shape.identifier.safeParse(identifier)
@@ -121,8 +128,10 @@ export const readStorefrontUrl = ({ storefront_url }: JsonObject): string | null
   check('storefront_url', storefront_url) ?? null
 
 /** @throws EntrepotError `invalid` for members of another JSON type, each with its path */
-export function requireTypes(value: JsonObject): void {
-  const { error } = memberTypes.safeParse(value)
+export function requireTypes(value: JsonObject, isName = isFieldName): void {
+  const { error } = memberTypes.safeParse(
+    Object.fromEntries(Object.entries(value).filter(([name]) => isName(name))),
+  )
   if (error !== undefined) throw invalidBody(error)
 }
 
@@ -173,7 +182,14 @@ export function readFields(body: Uint8Array, isName: IsFieldName): Partial<Listi
   return fields
 }
 
-type IsFieldName = (name: string) => name is FieldName
+/** Unlike on publish, `null` clears the oracle. */
+export function readOracle(body: Uint8Array): Pick<Partial<ListingFields>, 'oracleAddress'> {
+  const member = objectMembers(body).findLast(({ name }) => name === 'oracle_address')
+  if (member === undefined) return {}
+  return { oracleAddress: Buffer.from(body.subarray(member.value.start, member.value.end)).toString('utf8') }
+}
+
+export type IsFieldName = (name: string) => name is FieldName
 
 export const isFieldName: IsFieldName = (name): name is FieldName => Object.hasOwn(LISTING_FIELDS, name)
 

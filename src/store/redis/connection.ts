@@ -24,18 +24,10 @@ export const counterClient = (url: string): Client => createClient(url, COUNT_TI
 
 export const followerClient = (url: string): Client => createClient(url, undefined, {})
 
-/** Rejects with Redis's reason where there is one. */
+/** Rejects with the reason of Redis or Sentinel: `connect` only says that a connection is closed, and asks Sentinels for ever. */
 export async function connected(client: Client): Promise<void> {
-  let reason: unknown
-  client.once('error', (error: unknown) => {
-    reason = error
-  })
-  try {
-    await client.connect()
-  } catch (error) {
-    // `connect` itself only reports that the connection is closed.
-    throw reason ?? error
-  }
+  const failure = new Promise<never>((_, reject) => client.once('error', reject))
+  await Promise.race([client.connect(), failure])
 }
 
 const AT_ONCE = { enableOfflineQueue: false }
@@ -46,20 +38,31 @@ function createClient(
   commandTimeout: number | undefined,
   options: { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean },
 ): Client {
-  const { hosts, credentials, isCluster } = parseRedisUrl(url)
+  const { kind, hosts, name, isTls, redis, sentinel } = parseRedisUrl(url)
   const nodeOptions = { ...NODE_OPTIONS, ...(commandTimeout && { commandTimeout }) }
-  const client = isCluster
-    ? new Cluster(hosts, {
-        ...options,
-        lazyConnect: true,
-        // ioredis 6 sends this check through its offline queue and never gets ready without one.
-        enableReadyCheck: options.enableOfflineQueue ?? true,
-        clusterRetryStrategy: reconnectDelay,
-        // A busy node takes longer than the default of a second.
-        slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-        redisOptions: { ...nodeOptions, ...credentials },
-      })
-    : new Redis(url, { ...nodeOptions, ...options, lazyConnect: true, retryStrategy: reconnectDelay })
+  const single = { ...nodeOptions, ...options, lazyConnect: true, retryStrategy: reconnectDelay }
+  const client =
+    kind === 'cluster'
+      ? new Cluster(hosts, {
+          ...options,
+          lazyConnect: true,
+          // ioredis 6 sends this check through its offline queue and never gets ready without one.
+          enableReadyCheck: options.enableOfflineQueue ?? true,
+          clusterRetryStrategy: reconnectDelay,
+          // A busy node takes longer than the default of a second.
+          slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+          redisOptions: { ...nodeOptions, ...redis },
+        })
+      : kind === 'sentinel'
+        ? new Redis({
+            ...{ ...single, ...redis, name, sentinels: hosts },
+            sentinelUsername: sentinel?.username,
+            sentinelPassword: sentinel?.password,
+            ...(isTls && { enableTLSForSentinelMode: true, tls: {}, sentinelTLS: {} }),
+            sentinelRetryStrategy: reconnectDelay,
+            sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+          })
+        : new Redis(url, single)
   // Commands reject and the client reconnects by themselves; without a listener ioredis prints errors.
   client.on('error', () => {})
   return client
@@ -79,34 +82,43 @@ const NODE_OPTIONS = {
 
 const reconnectDelay = (times: number): number => Math.min(50 * times, MAX_RECONNECT_DELAY_MS)
 
-const REDIS_URL = /^(redis|rediss|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/\d*)?$/
-const DEFAULT_PORT = 6379
+const REDIS_URL = /^(redis|rediss|redis\+cluster|rediss?\+sentinel):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/([^/]*))?$/
+const DEFAULT_PORT = { single: 6379, cluster: 6379, sentinel: 26379 }
 
-/** @throws ConfigError that does not repeat the credentials */
+/** `name`: of the master, for Sentinel. @throws ConfigError that does not repeat the credentials */
 function parseRedisUrl(url: string) {
-  const [, scheme, userinfo, list = ''] = REDIS_URL.exec(url) ?? []
-  const isCluster = scheme === 'redis+cluster'
-  const parsed = list.split(',').map((host) => URL.parse(`redis://${userinfo ?? ''}@${host}`))
+  const [, scheme = '', userinfo = '', list = '', path = ''] = REDIS_URL.exec(url) ?? []
+  const kind = scheme.endsWith('+sentinel') ? 'sentinel' : scheme.endsWith('+cluster') ? 'cluster' : 'single'
+  const parsed = list.split(',').map((host) => URL.parse(`redis://${host}`))
   const nodes = parsed.filter((node) => node !== null).filter(({ hostname }) => hostname !== '')
-  if (nodes.length < parsed.length || (parsed.length > 1 && !isCluster)) throw malformedUrl()
-  const { username, password } = nodes[0]!
+  const isPath = kind === 'sentinel' ? path !== '' : /^\d*$/.test(path)
+  const credentials = (kind === 'sentinel' ? userinfo.split(',') : [userinfo]).map(readCredentials)
+  const isComplete = nodes.length === parsed.length && isPath && credentials.length <= 2
+  if (!isComplete || (nodes.length > 1 && kind === 'single')) throw malformedUrl()
   return {
-    isCluster,
+    kind,
+    isTls: scheme.startsWith('rediss'),
+    name: decodeURIComponent(path),
     hosts: nodes.map(({ hostname, port }) => ({
       host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port || DEFAULT_PORT),
+      port: Number(port || DEFAULT_PORT[kind]),
     })),
-    credentials: {
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-    },
+    redis: credentials[0]!,
+    sentinel: credentials[1],
   }
+}
+
+function readCredentials(userinfo: string) {
+  const [, username, password] = /^([^:]*):?(.*)$/s.exec(userinfo)!.map(decodeURIComponent)
+  return { ...(username && { username }), ...(password && { password }) }
 }
 
 const malformedUrl = (): ConfigError =>
   new ConfigError([
     {
       path: 'STORE_URL',
-      message: 'use redis://host:port, rediss://host:port or redis+cluster://host:port,host:port',
+      message:
+        'use redis://host:port, rediss://host:port, redis+cluster://host:port,host:port or ' +
+        'redis+sentinel://host:port,host:port/NAME',
     },
   ])

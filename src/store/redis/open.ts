@@ -107,7 +107,8 @@ async function durabilityWarnings(client: Client): Promise<string[]> {
 }
 
 async function warningsOf(node: Redis): Promise<string[]> {
-  const where = `Redis at ${node.options.host}:${node.options.port}`
+  const { host, port, sentinels } = node.options
+  const where = `Redis at ${sentinels ? `${node.stream.remoteAddress}:${node.stream.remotePort}` : `${host}:${port}`}`
   try {
     const replies = await Promise.all(NEEDED.map(({ setting }) => node.config('GET', setting)))
     return NEEDED.flatMap(({ setting, values, loss }, n) => {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import { isRegistryName } from '../../domain/names.ts'
+import { isPseudonym, isRegistryName } from '../../domain/names.ts'
 import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
-import type { Origin } from '../../domain/source/reading.ts'
+import { MAX_VIA, type Origin } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { CLOSE_BRACE, COMMA, JsonScanner, OPEN_BRACE, QUOTE, type Slice } from '../../json/scanner.ts'
@@ -105,7 +105,7 @@ export const NO_META: Meta = { publisher: null, position: null }
 export function readMeta(meta: JsonValue | undefined): Meta {
   if (!isJsonObject(meta) || !isRegistryName(meta.registry)) return NO_META
   const { registry, publisher, also_in: alsoIn, disputed, unchecked, not_in: notIn } = meta
-  const { stale, differs, position } = meta
+  const { stale, differs, position, via } = meta
   return {
     publisher: typeof publisher === 'string' ? publisherNamed(publisher) : null,
     position: typeof position === 'string' ? parseTimestamp(position) : null,
@@ -115,6 +115,7 @@ export function readMeta(meta: JsonValue | undefined): Meta {
       disputed: namesIn(disputed),
       ...(unchecked !== undefined && { unchecked: namesIn(unchecked) }),
       ...(notIn !== undefined && { notIn: namesIn(notIn) }),
+      ...(Array.isArray(via) && { via: via.slice(0, MAX_VIA).filter(isPseudonym) }),
       stale: stale === true,
       differs: differs === true,
     },

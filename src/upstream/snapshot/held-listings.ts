@@ -151,9 +151,9 @@ export class HeldListings {
     if (current === null || this.#isClosed) return
     const listingIds = [...new Set(items.map(({ listingId }) => listingId))]
     const before = current.snapshot.capture(listingIds)
-    current.snapshot.put(items.map((item) => item.toItem()))
+    const invalid = current.invalid + current.snapshot.put(items.map((item) => item.toItem()))
     const { partOf, copies } = this.#pushOut(current, { listingIds, before })
-    this.#hold({ ...current, totals: totals ?? current.totals, partOf }, { copies })
+    this.#hold({ ...current, invalid, totals: totals ?? current.totals, partOf }, { copies })
   }
 
   /** Applies changes of the upstream's stream, up to that position. @returns ids that they name */
@@ -164,13 +164,14 @@ export class HeldListings {
     const { snapshot } = current
     const before = snapshot.capture(listingIds)
     const { size, version } = snapshot
-    for (const change of changes) applyTo(snapshot, change)
+    const left = changes.reduce((count, change) => count + applyTo(snapshot, change), 0)
     if (position !== null) current.feedPosition = position
     if (snapshot.version === version) return listingIds
     const { totals } = current
     const total = (totals?.total ?? 0) + snapshot.size - size
     const { partOf, copies } = this.#pushOut(current, { listingIds, before })
-    const next = { ...current, partOf, totals: totals && { total, counts: null } }
+    const invalid = current.invalid + left
+    const next = { ...current, invalid, partOf, totals: totals && { total, counts: null } }
     this.#state.set({ current: next, failure }, copies)
     this.#options.onResize(snapshot.retainedBytes)
     return listingIds
@@ -321,19 +322,21 @@ function partOfAll({ size }: ReadonlyMap<string, Item>, all: number): number | u
 const listingIdOf = (change: FeedChange): string | null =>
   change.kind === 'source' ? null : change.kind === 'listing' ? change.item.listingId : change.listingId
 
-function applyTo(snapshot: Snapshot, change: FeedChange): void {
-  if (change.kind === 'source') return
+/** @returns the number of listings without room */
+function applyTo(snapshot: Snapshot, change: FeedChange): number {
+  if (change.kind === 'source') return 0
   if (change.kind === 'removed') {
     const copies = snapshot.find(change.listingId).filter(({ item }) => isRemoved(item, change))
     if (copies.length > 0) snapshot.remove(copies.map(({ key }) => key))
-    return
+    return 0
   }
   const item = change.item.toItem()
   const key = snapshotKey(item)
   const held = snapshot.find(item.listingId).find((copy) => copy.key === key)
-  if (held !== undefined && isUnchecked(held.item, item.origin?.unchecked)) return
-  if (!change.item.isMatch) snapshot.remove([key])
-  else if (!snapshot.has(key, item)) snapshot.put([item])
+  if (held !== undefined && isUnchecked(held.item, item.origin?.unchecked)) return 0
+  if (change.item.isMatch) return snapshot.has(key, item) ? 0 : snapshot.put([item])
+  snapshot.remove([key])
+  return 0
 }
 
 /** Ids whose listings have changed, and not only what a gateway says about them. */

@@ -1,13 +1,19 @@
 import type { Clock } from '../../domain/clock.ts'
 import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
 import type { Held, ReadWhole } from '../../domain/source/held.ts'
-import { DIRECTORY, joinMissing } from '../../domain/source/missing-source.ts'
-import type { Item, Reading, ReadingInfo, Source, SourcePart } from '../../domain/source/reading.ts'
+import { DIRECTORY, joinMissing, NOT_OPEN } from '../../domain/source/missing-source.ts'
+import {
+  hasPassed,
+  type Item,
+  type Reading,
+  type ReadingInfo,
+  type Source,
+  type SourcePart,
+} from '../../domain/source/reading.ts'
 import type { Select } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceDetails } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import { selectItems } from '../../listing-index/item-selection.ts'
 import type { LookUp } from '../look-up.ts'
 import type { PublisherDirectory } from '../publisher-directory.ts'
 import { askForOne, isOpen } from './ask-for-one.ts'
@@ -53,8 +59,8 @@ type Holding = Pick<
   Partial<Pick<SourceDetails, 'lastError'>>
 
 /**
- * Answers from memory, with what has arrived so far, or what fits. Only single listings are looked up at the upstream. After a 401 or
- * 403 nothing is shown.
+ * Answers from memory, with open listings alone: what has arrived so far, or what fits. Only single listings are looked up at the
+ * upstream. After a 401 or 403 nothing is shown.
  */
 export class SnapshotSource {
   readonly #options: SnapshotSourceOptions
@@ -67,15 +73,12 @@ export class SnapshotSource {
     this.#options.puller.onRead()
     if (query.listingId !== undefined) return this.#find({ ...query, listingId: query.listingId }, signal)
     const { snapshot, info } = this.#current(query)
-    if (!asksForOpen(query)) return { ...info, listings: [], hasMore: false, total: 0 }
-    const { listings, hasMore, total, hidden, explanation } = await snapshot.read(query, range)
-    return { ...info, listings, hasMore, total, hidden, explanation }
+    return { ...info, ...(await snapshot.read(query, range)) }
   }
 
   readonly select: Select = async (query) => {
     this.#options.puller.onRead()
     const { snapshot, info } = this.#current(query)
-    if (!asksForOpen(query)) return { ...selectItems([]), total: 0, ...info }
     return { ...(await snapshot.select(query)), ...info }
   }
 
@@ -159,17 +162,14 @@ export class SnapshotSource {
   /** From memory where it has the listing and is fresh; else the upstream is asked, and memory answers where that fails. */
   async #find(query: ListingQuery & { listingId: string }, signal: AbortSignal): Promise<Reading> {
     const { state, lookUp } = this.#options
-    const { listingId, ignoresHeld } = query
-    const isHeld =
-      ignoresHeld !== true &&
-      !this.#hasPassed(query) &&
-      (state.current?.snapshot.find(listingId).length ?? 0) > 0
-    if (!isHeld) return lookUp(query, signal)
-    const { snapshot, info } = this.#current(query)
+    const { listingId, ignoresHeld, via } = query
+    const copies = this.#hasPassed(query) ? [] : (state.current?.snapshot.find(listingId) ?? [])
+    const held = copies.flatMap(({ item }) => (hasPassed(item, via) ? [] : item))
+    if (ignoresHeld === true || held.length === 0) return lookUp(query, signal)
+    const { info } = this.#current(query)
     const asked = this.#mustAsk(query, info.asOf) ? await this.#askForOne(query, signal) : null
     if (asked !== null) return asked
-    const listings = snapshot.find(listingId).map(({ item }) => item)
-    return { ...info, part: undefined, listings, hasMore: false, total: listings.length }
+    return { ...info, part: undefined, listings: held, hasMore: false, total: held.length }
   }
 
   /**
@@ -215,6 +215,8 @@ export class SnapshotSource {
     }
     if (visible === null)
       return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: no listing has arrived yet`)
+    if (query.listingId === undefined && query.status !== null && query.status !== 'open')
+      return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
     return this.#hasPassed(query)
       ? new SourceError('loop', `${upstream.name}: the query has passed through it`)
       : null
@@ -246,7 +248,10 @@ export class SnapshotSource {
       part,
       isAttributed: snapshot.knowsPublishers || !publishers.isBehind,
       invalid: invalid || undefined,
-      missing: lacksPublishers ? joinMissing(missing, DIRECTORY) : missing,
+      missing: [lacksPublishers && DIRECTORY, isOfAnyStatus(query) && NOT_OPEN].reduce(
+        (before, more) => joinMissing(before, more || undefined),
+        missing,
+      ),
     }
     return { snapshot, info }
   }
@@ -286,8 +291,9 @@ export class SnapshotSource {
   }
 }
 
-/** Only open listings are held. */
-const asksForOpen = ({ status }: ListingQuery): boolean => status === null || status === 'open'
+/** A list of every status lacks those of this source that are not open. */
+const isOfAnyStatus = ({ status, listingId }: ListingQuery): boolean =>
+  status === null && listingId === undefined
 
 /** Outside of the class: a closure in a method would keep the query alive. */
 function validityOf(

@@ -1,8 +1,8 @@
 import { identityKey, sellerKey } from '../../domain/listing-identity.ts'
-import type { ListingQuery } from '../../domain/query.ts'
+import type { HiddenRows, ListingQuery } from '../../domain/query.ts'
 import { randomId } from '../../domain/random-id.ts'
 import type { CopiesOf, HeldCopy } from '../../domain/source/held.ts'
-import type { Item, Range } from '../../domain/source/reading.ts'
+import { hasPassed, type Item, type Range } from '../../domain/source/reading.ts'
 import type { Matches } from '../../domain/source/selection.ts'
 import { inTurns } from '../../domain/turns.ts'
 import { type Filter, filterIn } from '../../filter-spec/filter.ts'
@@ -36,6 +36,8 @@ export class Snapshot {
   /** By address; where it is not known by storefront, which is never queried. */
   readonly #publisherIds = new Map<string, number>()
   readonly #publishers: Publisher[] = []
+  /** Rows by the gateways that they came through. */
+  readonly #through = new Map<string, { keys: Set<string>; version: number }>()
   /** Most listings of a gateway have the same details. */
   readonly #sharedDetails = new Map<string, Details>()
   #unknown = 0
@@ -165,9 +167,13 @@ export class Snapshot {
     return keys.length < MAX_COPIES || keys.includes(snapshotKey(item))
   }
 
-  /** Listings without room are left out. */
-  put(items: readonly Item[]): void {
-    for (const item of items) if (this.hasRoom(item)) this.#replace([], [[snapshotKey(item), item]])
+  /** @returns the number of listings without room, which are left out */
+  put(items: readonly Item[]): number {
+    let invalid = 0
+    for (const item of items)
+      if (this.hasRoom(item)) this.#replace([], [[snapshotKey(item), item]])
+      else invalid++
+    return invalid
   }
 
   remove(keys: Iterable<string>): void {
@@ -201,20 +207,40 @@ export class Snapshot {
     page: (query, { after, limit, offset }) => {
       const publisherId = this.#publisherId(query.publisher)
       if (publisherId === undefined) return { items: [], total: 0 }
-      const asked = { ...query, status: 'open', publisherId, after, limit, offset } as const
+      const denied = this.#deniedOf(query)
+      const asked = { ...query, denied, status: 'open', publisherId, after, limit, offset } as const
       const { rows, total, hidden } = this.#index.query(asked)
       return { items: rows.map((row) => this.#itemOf(row)), total, hidden }
     },
     select: ({ publisher, ...query }) => {
       const publisherId = this.#publisherId(publisher)
       if (publisherId === undefined) return null
-      const matches = this.#index.matches({ ...query, status: 'open', publisherId })
+      const denied = this.#deniedOf(query)
+      const matches = this.#index.matches({ ...query, denied, status: 'open', publisherId })
       return { matches, itemOf: (row) => this.#itemOf(row), publisherOf: (id) => this.#publishers[id]! }
     },
-    find: ({ publisher }, listingId) => {
+    find: ({ publisher, via }, listingId) => {
       const items = this.find(listingId).map(({ item }) => item)
-      return publisher === null ? items : items.filter((item) => item.publisher === publisher)
+      return items.filter(
+        (item) => (publisher === null || item.publisher === publisher) && !hasPassed(item, via),
+      )
     },
+  }
+
+  /** A gateway that asks has what came through it: sent back, a listing would outlive its end in a ring of gateways. */
+  #deniedOf({ denied = [], via = [] }: Pick<ListingQuery, 'denied' | 'via'>): readonly HiddenRows[] {
+    const passed = via.flatMap((id) => this.#through.get(id) ?? [])
+    return passed.length === 0 ? denied : [...denied, ...passed]
+  }
+
+  #setPath(key: string, via: readonly string[] = [], isHeld: boolean): void {
+    for (const id of via) {
+      const rows = this.#through.get(id) ?? { keys: new Set(), version: 0 }
+      this.#through.set(id, rows)
+      rows.version++
+      if (isHeld) rows.keys.add(key)
+      else if (rows.keys.delete(key) && rows.keys.size === 0) this.#through.delete(id)
+    }
   }
 
   /** `undefined` for an unknown publisher. */
@@ -260,6 +286,7 @@ export class Snapshot {
     if (storefrontUrl !== this.#publishers[publisherId]!.storefrontUrl) details.storefrontUrl = storefrontUrl
     if (createdAt !== position) details.createdAt = createdAt
     if (origin !== undefined) details.origin = origin
+    this.#setPath(key, origin?.via, true)
     if (Object.keys(details).length > 0) this.#details.set(key, this.#shared(details))
     if (publisher === null) this.#unknown++
     if (key !== listingId)
@@ -289,6 +316,7 @@ export class Snapshot {
     const otherKeys = this.#keysOf(listingId).filter((other) => other !== key)
     if (otherKeys.length > 0 && key !== listingId) this.#keys.set(listingId, otherKeys)
     else this.#keys.delete(listingId)
+    this.#setPath(key, this.#details.get(key)?.origin?.via, false)
     this.#details.delete(key)
     this.#index.remove(key)
   }

@@ -68,7 +68,7 @@ function option(name: string, value: string): string {
 }
 
 /** Without a trailing slash, as in most configurations: a key is sent only to exactly the same URL. */
-const registryUrl = (base: string): string => base.replace(/\/$/, '')
+export const registryUrl = (base: string): string => base.replace(/\/$/, '')
 
 /** One word for a POSIX shell (Shell Command Language, 2.2.2): in single quotes nothing has a meaning. */
 export const shellQuote = (text: string): string =>

@@ -1,4 +1,5 @@
 import type { PricePer } from '../../domain/price/price-key.ts'
+import { VERSIONED_SCHEMA } from '../../filter-spec/schema-id.ts'
 import { type JsonValue, textAt } from '../../json/value.ts'
 import { isUsable } from './filters/controls.ts'
 
@@ -17,7 +18,8 @@ export type ListingView = {
 /** By the schema of the filter spec; machines before it is known. */
 export function viewOfSpec(spec: JsonValue): ListingView {
   if (spec === null) return MACHINES
-  const view = VIEWS.get(textAt(spec, 'schema', 'id') ?? '') ?? OFFERS
+  const id = textAt(spec, 'schema', 'id') ?? ''
+  const view = VIEWS.get(VERSIONED_SCHEMA.exec(id)?.[2] ?? id) ?? OFFERS
   return { ...view, filters: view.filters.filter((name) => name !== 'continent' || isUsable(name, spec)) }
 }
 
@@ -45,5 +47,8 @@ const CREDITS: ListingView = { ...OFFERS, priceTitle: 'Price per credit' }
 
 const VIEWS: ReadonlyMap<string, ListingView> = new Map([
   ['vms.compute', MACHINES],
+  ['vms', MACHINES],
+  ['virtual-machine', MACHINES],
   ['api_credits', CREDITS],
+  ['api-credits', CREDITS],
 ])

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { canChoose } from './filters/controls.ts'
-import { readView, type View, withValue, writeView } from './view.ts'
+import { readView, type View, withUsualOrder, withValue, writeView } from './view.ts'
 
 export type Navigation = {
   view: View
@@ -32,6 +32,7 @@ export function useNavigation(): Navigation {
       ...NOTHING_OPEN,
       ...(change.query !== undefined && { page: 1 }),
       ...change,
+      query: withUsualOrder(change.query ?? view.query),
     })
     const show = (next: View, state: HistoryState, isReplaced: boolean): void => {
       history[isReplaced ? 'replaceState' : 'pushState'](state, '', writeView(next))

@@ -57,7 +57,7 @@ export function PricePlot({ facets, listings, tokens, navigation }: PricePlotPro
       </thead>
       <tbody>
         ${shown.map((prices) => html`<${ModelRow} key=${prices.model} ...${{ prices, scale, navigation, decimals }} isChosen=${chosen.includes(prices.model)} />`)}
-        ${unknownModels > 0 && chosen.length === 0 && html`<tr><th scope="row" class="hint">not stated</th><td class="number">${unknownModels.toLocaleString('en')}</td><td colspan="4"></td></tr>`}
+        ${unknownModels > 0 && chosen.length === 0 && shown.length === models.length && html`<tr><th scope="row" class="hint">not stated</th><td class="number">${unknownModels.toLocaleString('en')}</td><td colspan="4"></td></tr>`}
       </tbody>
     </table>
     ${models.length > SHORT_LENGTH && html`<button type="button" class="quiet" aria-expanded=${isLong} onClick=${() => setLong(!isLong)}>${isLong ? 'Show fewer models' : `Show all ${models.length} models`}</button>`}
@@ -77,7 +77,8 @@ function Basis({ priced: { basedOn }, listings }: { priced: PricedModels; listin
 }
 
 const WIDE = matchMedia('(min-width: 50rem)')
-const SHORT_LENGTH = 6
+/** The listings begin in the upper half of a screen. */
+const SHORT_LENGTH = 3
 const MAX_MODELS = 100
 
 const Axis = ({ unit, scale: { ticks } }: { unit: string; scale: Scale }) =>

@@ -8,6 +8,7 @@ import {
   readableAmount,
   type Sizes,
   scaleKey,
+  shortenAmount,
   unitName,
 } from '../../domain/price/price-key.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
@@ -76,9 +77,11 @@ export function amountOf(
   return readableAmount(formatAmount(key, decimals), decimals !== null)
 }
 
-/** For a place where a hostile amount of 78 digits would push all else away; its title has the digits. */
+/** Four digits, but where a hostile amount of 78 would push all else away; its title has the digits. */
 export const shortAmount = (amount: string): string =>
-  amount.length <= MAX_AMOUNT_CHARS ? amount : `≈ ${Number(amount.replaceAll(',', '')).toExponential(2)}`
+  amount.length <= MAX_AMOUNT_CHARS
+    ? shortenAmount(amount)
+    : `≈ ${Number(amount.replaceAll(',', '')).toExponential(2)}`
 
 const MAX_AMOUNT_CHARS = 24
 

@@ -2,6 +2,7 @@ import { formatDuration } from '../../domain/duration.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeJson } from '../../domain/safe-text.ts'
 import { type JsonObject, listAt, objectOrEmpty } from '../../json/value.ts'
+import { describeSeller, MAX_SELLER_DEPTH, type SellerOffers } from '../../wire/describe-seller.ts'
 import { CopyButton } from '../common/copy-button.ts'
 import { useModal } from '../common/modal.ts'
 import { TimeAgo } from '../common/time.ts'
@@ -11,6 +12,7 @@ import { BlockForm } from './block-form.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from './members.ts'
 import { Narrow, type Navigation } from './navigation.ts'
 import { Payments, PriceLines, Total } from './payments.ts'
+import { useAnswer } from './state/answer.ts'
 import { decodeUtf8, type ListingRow, parseListing, warningsOf } from './state/listing-row.ts'
 import { Storefront } from './table/columns.ts'
 
@@ -23,9 +25,10 @@ type SheetProps = {
   review: string | null
   navigation: Navigation
   onBlocked: () => void
+  apiKey: string | null
 }
 
-export function Sheet({ row, asOf, tokens, commands, review, navigation, onBlocked }: SheetProps) {
+export function Sheet({ row, asOf, tokens, commands, review, navigation, onBlocked, apiKey }: SheetProps) {
   const dialog = useModal()
   const listing = objectOrEmpty(parseListing(row.bytes))
   const isRent =
@@ -64,7 +67,7 @@ export function Sheet({ row, asOf, tokens, commands, review, navigation, onBlock
       <h3>Accepted payments</h3>
       <${Payments} ...${{ row, listing, tokens }} />
       <h3>Listing</h3>
-      <${Facts} ...${{ row, asOf, listing, navigation }} />
+      <${Facts} ...${{ row, asOf, listing, navigation, apiKey }} />
       <h3>Offer</h3>
       <${MemberList} value=${objectOrEmpty(listing.offer_resource)} />
       <details>
@@ -94,7 +97,8 @@ function Facts({
   asOf,
   listing,
   navigation,
-}: Pick<SheetProps, 'row' | 'asOf' | 'navigation'> & { listing: JsonObject }) {
+  apiKey,
+}: Pick<SheetProps, 'row' | 'asOf' | 'navigation' | 'apiKey'> & { listing: JsonObject }) {
   const { registry, publisher, address, alsoIn, storefrontUrl, status, createdAt } = row
   const { max_duration_seconds: seconds } = listing
   const narrow = (name: string, value: string | null) => html`<${Narrow} ...${{ navigation, name, value }} />`
@@ -108,12 +112,34 @@ function Facts({
         ? untrustedText(publisher ?? 'unknown')
         : html`${narrow('publisher', address)} <${CopyButton} text=${address} label="the seller's address" />`,
     )}
+    ${address !== null && fact('Seller offers', html`<${SellerLine} ...${{ address, apiKey }} />`)}
     ${fact('Storefront', html`<code>${untrustedText(storefrontUrl ?? 'not stated')}</code>`)}
     ${typeof seconds === 'number' && fact('Longest rent', `up to ${formatDuration(seconds)}`)}
     ${fact('Status', untrustedText(status))}
     ${fact('Listed', createdAt === null ? 'publication date unknown' : html`<${TimeAgo} at=${createdAt} />`)}
     ${asOf !== null && fact('Read from its registry', html`<${TimeAgo} at=${asOf} />`)}
   </dl>`
+}
+
+type Offered = {
+  items: readonly { created_at?: string }[]
+  total_after_filter: number
+  total_is?: string
+} & Pick<SellerOffers, 'complete' | 'sources'>
+
+function SellerLine({ address, apiKey: key }: { address: string; apiKey: string | null }) {
+  const path = `listings?limit=1&publisher=${encodeURIComponent(address)}`
+  const { value: newest, state } = useAnswer<Offered>(path, { key })
+  const total = newest?.total_after_filter ?? 0
+  const hasOldest = total > 0 && total <= MAX_SELLER_DEPTH
+  const { value: last } = useAnswer<Offered>(hasOldest ? `${path}&offset=${total - 1}` : null, { key })
+  if (newest === null) return state === 'loading' ? '…' : 'not known now'
+  const { total_is: bound, complete, sources } = newest
+  const oldest = last?.items[0]?.created_at ?? null
+  return untrustedText(
+    describeSeller({ total, isExact: bound === undefined, complete, sources, oldest }),
+    MAX_VALUE_CHARS,
+  )
 }
 
 const MAX_VALUE_CHARS = 500

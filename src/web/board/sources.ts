@@ -99,10 +99,11 @@ export function Banner({ listings, hasKey }: BannerProps) {
   if (error === null && (isComplete || total === null)) return null
   if (awaited.length > 0) return html`<${StillWaiting} listings=${listings} />`
   const reports = error === null ? (listings.sources ?? []) : error.sources
+  if (error?.status === 401 && !hasKey)
+    return html`<section class="banner stack" role="alert"><h2>${untrustedText(error.message)}</h2><p>${KEY_REQUIRED}</p></section>`
   return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
     <h2>${error === null ? 'Some registries did not answer. Results are incomplete.' : headline(rows.length, total, isPrevious)}</h2>
     ${error !== null && html`<p>${untrustedText(error.message, MAX_DETAIL_CHARS)}</p>`}
-    ${error?.status === 401 && !hasKey && html`<p>${KEY_REQUIRED}</p>`}
     ${error?.status === 429 && html`<p>The search is sent again ${error.retryAfter === null ? 'shortly' : `in ${error.retryAfter} s`}.</p>`}
     <${MissingSources} reports=${reports} />
     ${error !== null && canRetry(error.status) && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
@@ -116,7 +117,8 @@ const StillWaiting = ({ listings: { awaited, sources } }: Pick<BannerProps, 'lis
     <${MissingSources} reports=${sources ?? []} />
   </section>`
 
-const KEY_REQUIRED = 'This gateway requires an API key. Enter one above, or ask its operator for one.'
+const KEY_REQUIRED =
+  'Enter a key above, or ask the operator for one, who makes it with "entrepot keys mint NAME" or on the operator\'s page.'
 const MAX_DETAIL_CHARS = 1000
 const MAX_MISSING = 50
 

@@ -1,7 +1,7 @@
 import { writeSet } from '../../filter-spec/literals.ts'
 import { setFormOf } from '../../filter-spec/operations/operations.ts'
-import { isDerivedName } from '../../vocabulary/names.ts'
-import { readChoices } from './filters/controls.ts'
+import { comparesPrices, isDerivedName } from '../../vocabulary/names.ts'
+import { readItems } from './filters/controls.ts'
 
 /** The address holds all of it, so that a view can be shared. */
 export type View = {
@@ -24,7 +24,7 @@ export type OpenListing = { id: string; registry: string | null }
 export const MAX_COMPARED = 4
 
 /** The board pages by itself. */
-const PAGING_PARAMETERS = new Set(['limit', 'offset', 'cursor', 'explain'])
+const PAGING_PARAMETERS = new Set(['limit', 'offset', 'cursor'])
 
 /** The search is the gateway's query, the fragment the board's own. */
 export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
@@ -33,8 +33,8 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   const page = Number(fragment.get('page'))
   const order = fragment.get('order')
   return {
-    query: joinRepeats([...new URLSearchParams(search)]).filter(([name, value]) =>
-      belongsToView(name, value),
+    query: withUsualOrder(
+      joinRepeats([...new URLSearchParams(search)]).filter(([name, value]) => belongsToView(name, value)),
     ),
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
     order: order ? { by: order.replace(/^-/, ''), isDescending: order.startsWith('-') } : null,
@@ -43,13 +43,27 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   }
 }
 
-/** Repeats of a derived filter are a set, as at the gateway. Of other parameters the last one counts. */
+/** Cheapest first where prices are compared, unless the address names an order. */
+export const withUsualOrder = (query: Query): Query =>
+  parameterOf(query, 'sort') === null && comparesPrices(query) ? [...query, ['sort', 'price']] : query
+
+/** Repeats of a derived filter that are a set are one; the gateway refuses others. Of other parameters the last one counts. */
 const joinRepeats = (pairs: Query): Query =>
-  [...Map.groupBy(pairs, ([name]) => name)].map(([name, repeats]) => {
-    const values = repeats.map(([, value]) => value).filter((value) => value !== '')
-    if (!isDerivedName(name) || values.length === 0) return repeats.at(-1)!
-    const isSet = values.length > 1 && values.every((value) => [null, 'in'].includes(setFormOf(value)))
-    return [name, isSet ? writeSet('in', values.flatMap(readChoices).join().split(',')) : values.at(-1)!]
+  [...Map.groupBy(pairs, ([name]) => name)].flatMap(([name, repeats]): Query => {
+    if (!isDerivedName(name)) return [repeats.at(-1)!]
+    const filled = repeats.filter(([, value]) => value !== '')
+    const [form, ...others] = new Set(filled.map(([, value]) => setFormOf(value) ?? 'in'))
+    const isSet = others.length === 0 && (form === 'in' || form === 'not_in') && !name.endsWith('_min')
+    if (filled.length < 2 || !isSet) return filled
+    return [
+      [
+        name,
+        writeSet(
+          form,
+          filled.flatMap(([, value]) => readItems(form, value) ?? [value]),
+        ),
+      ],
+    ]
   })
 
 /** An empty filter is not applied; an empty status means all. */

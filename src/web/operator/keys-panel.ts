@@ -126,6 +126,9 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
   const [name, setName] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState('')
+  /** The access; only a scope has a view. */
+  const [chosen, setChosen] = useState<string>(KEY_SCOPES[0])
+  const role = KEY_ROLES.find((one) => one === chosen)
   /** A name in use that was submitted once. */
   const confirmed = useRef('')
   const type = ({ currentTarget }: { currentTarget: HTMLInputElement }): void => {
@@ -137,8 +140,7 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     if (isBusy) return
     const data = new FormData(event.currentTarget as HTMLFormElement)
     const days = Number(data.get('days'))
-    const rights = data.get('rights')
-    const role = KEY_ROLES.find((one) => one === rights)
+    const view = String(data.get('view') ?? '').trim() || null
     setProblem(name.trim() === '' ? 'Enter a name.' : '')
     if (name.trim() === '') return
     if (names.has(name.trim()) && confirmed.current !== name) {
@@ -150,7 +152,7 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     setBusy(true)
     const isCreated = await onSubmit({
       name: name.trim(),
-      ...(role === undefined ? { scope: rights as KeyScope } : { role }),
+      ...(role === undefined ? { scope: chosen as KeyScope, view } : { role }),
       expires_in_days: days === 0 ? null : days,
     })
     setBusy(false)
@@ -158,26 +160,31 @@ function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     if (isCreated) setName((current) => (current === name ? '' : current))
   }
   return html`<form class="row" onSubmit=${submit}>
-    <label for="key-name">Name</label>
-    <input
-      id="key-name"
-      name="name"
-      maxlength="128"
-      autocomplete="off"
-      value=${name}
-      aria-invalid=${problem !== ''}
-      aria-describedby="key-name-hint"
-      onInput=${type}
-    />
-    <label for="key-rights">Access</label>
-    <select id="key-rights" name="rights">
-      ${[...KEY_SCOPES, ...KEY_ROLES].map((one) => html`<option value=${one}>${RIGHTS_NAMES[one]}</option>`)}
-    </select>
-    <label for="key-days">Expires</label>
-    <select id="key-days" name="days">
-      <option value="0">never</option>
-      ${EXPIRY_DAYS.map((days) => html`<option value=${days}>in ${days} days</option>`)}
-    </select>
+    <label class="row">Name
+      <input
+        name="name"
+        maxlength="128"
+        autocomplete="off"
+        value=${name}
+        aria-invalid=${problem !== ''}
+        aria-describedby="key-name-hint"
+        onInput=${type}
+      />
+    </label>
+    <label class="row">Access
+      <select value=${chosen} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => setChosen(currentTarget.value)}>
+        ${[...KEY_SCOPES, ...KEY_ROLES].map((one) => html`<option value=${one}>${RIGHTS_NAMES[one]}</option>`)}
+      </select>
+    </label>
+    <label class="row">View
+      <input name="view" autocomplete="off" placeholder="of [access] keys" disabled=${role !== undefined} />
+    </label>
+    <label class="row">Expires
+      <select name="days">
+        <option value="0">never</option>
+        ${EXPIRY_DAYS.map((days) => html`<option value=${days}>in ${days} days</option>`)}
+      </select>
+    </label>
     <button type="submit" aria-disabled=${isBusy ? 'true' : undefined}>Create key</button>
     <span id="key-name-hint" role="alert" class=${problem === '' ? 'hint' : 'fault'}>
       ${problem || (names.has(name.trim()) ? SAME_NAME : '')}

@@ -37,7 +37,7 @@ export const Section = ({ id, title, heading, children }: SectionProps) =>
 export type FleetSource = FleetJson['sources'][number]
 
 export type KeyRequest = { name: string; expires_in_days: number | null } & (
-  | { scope: KeyScope }
+  | { scope: KeyScope; view: string | null }
   | { role: KeyRole }
 )
 

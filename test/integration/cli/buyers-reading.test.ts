@@ -4,6 +4,7 @@ import { runCli, temporaryFile } from '../../helpers/run-cli.ts'
 import { AS_ALICE } from '../../helpers/seller.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+const ESCROW = '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf'
 const TEST_USDC = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 
 /** A listing as a seller writes it, with one part of it written otherwise. */
@@ -16,7 +17,7 @@ function listingWith(wrong: string, right = wrong): string {
     region: Frankfurt, DE
   accepted_escrows:
     - chain_name: base
-      escrow_address: "0x2b5ad5c4795c026514f8317c7a215e218dccd6cf"
+      escrow_address: "${ESCROW}"
       literal_fields: { token: "${USDC}" }
       rates:
         - { field: amount, per: hour, value: "16800000" }
@@ -72,11 +73,43 @@ const MISTAKES: readonly (readonly [written: string, right: string, line: string
     'gpu_count',
     '5: gpu-1: offer_resource.gpu_cuont: not in the listing shape; did you mean gpu_count?',
   ],
+  [ESCROW.slice(0, -1), ESCROW, `9: gpu-1: '${ESCROW.slice(0, -1)}' is not 0x and 40 hexadecimal digits`],
+  [
+    'oracle_address: seller.eth\n  offer_resource:',
+    'offer_resource:',
+    "3: gpu-1: 'seller.eth' is not 0x and 40 hexadecimal digits",
+  ],
   [
     'offer_resuorce',
     'offer_resource',
     "3: gpu-1: Registries ignore 'offer_resuorce'; did you mean offer_resource?",
   ],
+]
+
+/** Refused as the file is read. */
+const UNREADABLE: readonly (readonly [written: string, right: string, line: string])[] = [
+  [
+    ESCROW,
+    `"${ESCROW}"`,
+    `9: ${ESCROW} is read as the number ${BigInt(ESCROW)}: quote it, or write a number as JSON has it`,
+  ],
+  ['0x12\n', '8\n', '5: 0x12 is read as the number 18: quote it, or write a number as JSON has it'],
+  [
+    'status: opne\n  offer_resource:',
+    'offer_resource:',
+    '3: gpu-1: status must be one of open, closed, expired; did you mean open?',
+  ],
+  [
+    'storefront_url: 5',
+    'storefront_url: https://seller.example/',
+    '2: gpu-1: storefront_url must be a string',
+  ],
+  [
+    'region: DE: Frankfurt',
+    'region: Frankfurt, DE',
+    '6: check the indentation of this line, and quote a value with a colon',
+  ],
+  ['   gpu_count', '    gpu_count', '5: check the indentation of this line'],
 ]
 
 /** What Registries, filters and prices do not know, and resembles nothing that they know. */
@@ -99,7 +132,7 @@ test('publish: what looks like a mistake is refused with its line and what may b
     runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '-r', url, ...options], { env: AS_ALICE })
   const others = [1, 2, 3, 4, 5].map((n) => listingWith(`other-${n}`, 'gpu-1'))
   t.is((await publish(others.join(''))).code, 0)
-  for (const [written, right, line] of MISTAKES) {
+  for (const [written, right, line] of [...UNREADABLE, ...MISTAKES]) {
     const { code, stderr, stdout } = await publish(listingWith(written, right))
     t.deepEqual([code, stdout], [65, ''], written)
     t.true(stderr.includes(`l.yaml:${line}\n`), `${line}\n${stderr}`)
@@ -113,6 +146,47 @@ test('publish: what looks like a mistake is refused with its line and what may b
   const asIs = await publish(listingWith('bsae', 'base'), '--as-is')
   t.is(asIs.code, 0)
   t.regex(asIs.stderr, /warning: .*l\.yaml:8: gpu-1: .*did you mean base\?/)
+})
+
+const VALUE = ', value: "16800000" }'
+const priced = (price: string, { rate = ' }' } = {}) => `${listingWith(rate, VALUE)}  price: ${price}\n`
+
+test('publish: a price in words is the value of the escrows in its token and unit that have none', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const publish = (yaml: string) =>
+    runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '-r', url], { env: AS_ALICE })
+  for (const [price, value] of [
+    ['2.10 USDC per GPU-hour', '16800000'],
+    ['16.80 usdc per hour', '16800000'],
+    ['"2 USDC per GPU-hour"', '16000000'],
+    ['1.000001 USDC per hour', '1000001'],
+  ] as const) {
+    const { code, stderr } = await publish(priced(price))
+    t.is(code, 0, stderr)
+    const { listing } = (await get('/listings/gpu-1')).json() as { listing: { accepted_escrows: unknown[] } }
+    t.like(listing.accepted_escrows, [{ rates: [{ field: 'amount', per: 'hour', value }] }])
+    t.false('price' in listing)
+  }
+  const form = "price must be as in '2.10 USDC per GPU-hour' or '16.80 USDC per hour'"
+  const noPlace = (symbol: string, per: string) =>
+    `price has no place: no escrow in ${symbol} has a rate per ${per} without a value; write rates: [{ field: amount, per: ${per} }]`
+  for (const [yaml, message] of [
+    [priced('2.10'), form],
+    [priced('2,10 USDC per GPU-hour'), form],
+    [priced('2.10 EURC per GPU-hour'), noPlace('EURC', 'hour')],
+    [priced('2.10 USDC per GPU-day'), noPlace('USDC', 'day')],
+    [priced('2.10 USDC per GPU-hour', { rate: VALUE }), noPlace('USDC', 'hour')],
+    [priced('0.0000001 USDC per hour'), 'price has more than the 6 decimal places of USDC'],
+    [
+      priced('2.10 USDC per GPU-hour').replace('    gpu_count: 8\n', ''),
+      'price is of one GPU, and offer_resource has no gpu_count',
+    ],
+  ] as const) {
+    const { code, stderr } = await publish(yaml)
+    t.is(code, 65, stderr)
+    t.regex(stderr, /l\.yaml:1[23]: gpu-1: /)
+    t.true(stderr.includes(message), stderr)
+  }
 })
 
 test('validate: a seller sees how buyers read model, place and price, and the same mistakes', async (t) => {

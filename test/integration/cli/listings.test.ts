@@ -10,6 +10,7 @@ import { listen } from '../../helpers/listen.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../../helpers/seller.ts'
+import { specBody } from '../../helpers/specs.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
@@ -557,6 +558,28 @@ test.serial(
 )
 
 test.serial(
+  'review: the schema of a record is that of the filter spec of its Registry, where that has a version',
+  async (t) => {
+    const domain = 'arkhai.compute.virtual-machine@1.0.0'
+    for (const [named, schema] of [
+      ['else.compute.gpus@2.1.0', 'else.compute.gpus@2.1.0'],
+      ['vms.compute', domain],
+    ] as const) {
+      const filterSpec = specBody('e', [], named)
+      const { url } = await startFake(t, { items: [listingText({ listing_id: 'vm' })], filterSpec })
+      const gateway = await startGateway(t, [{ name: 'a', url }])
+      for (const [asked, shown] of [
+        [url, schema],
+        [gateway.url, domain],
+      ] as const) {
+        const { stdout } = await runCli(['review', 'vm', '-r', asked, '--json'])
+        t.is(presentationRecord.parse(JSON.parse(stdout)).schema, shown, `${named} ${asked}`)
+      }
+    }
+  },
+)
+
+test.serial(
   'listings: how many Registries answered and the oldest reading are one line, and copies are named',
   async (t) => {
     const [well, away] = [
@@ -630,6 +653,13 @@ test.serial('review, listing, facets: --table prints for people in a pipe, too',
   t.regex(
     await shown('review', machine!.listing_id),
     /^prices:\n {2}- \d+\.\d\d test USDC\/GPU·h\n.*longest_rent: \d+ day/ms,
+  )
+  const older = listingText({ publisher_id: 1, created_at: '2026-11-02T10:00:00', listing_id: 'older' })
+  const far = await startFake(t, { items: [older], publishers: [[1, ALICE.address]] })
+  const both = await runCli(['listing', machine!.listing_id, '-r', `${url},${far.url}`, '--table'])
+  t.true(
+    both.stderr.includes(`[seller] 2 open listings since 2026-11-02, in ${url} (1), ${far.url} (1)\n`),
+    both.stderr,
   )
   t.regex(await shown('listing', machine!.listing_id), /USDC\/GPU·h {2}up to \d+ days? {2}published /)
   t.regex(

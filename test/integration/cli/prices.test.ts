@@ -74,7 +74,9 @@ test.serial('prices: the cheapest of everything come first, whatever the limit',
   t.is(all.ids.length, MARKET + 2)
   t.deepEqual(all.ids.slice(-2), [UUID, 'odd'])
   const ceiling = ['--token', 'base:USDC', '--max-price', '1.01']
-  t.deepEqual((await listings(...ceiling)).ids, ['k-01', 'k-00'])
+  t.deepEqual((await listings(...ceiling)).ids, ['k-00', 'k-01'], 'a ceiling is ordered by price')
+  t.deepEqual((await listings(...ceiling, '--sort', 'newest')).ids, ['k-01', 'k-00'])
+  t.deepEqual((await listings('--gpu', 'H200', '-l', '1')).ids, ['k-00'], 'and so is a model')
   t.deepEqual((await listings(...ceiling, '--per', 'offer')).ids, [])
 })
 
@@ -236,7 +238,8 @@ withTerminal('terminal: 80 columns have whole ids, prices and their tokens', asy
   const run = async (...args: string[]): Promise<string> =>
     stripVTControlCharacters((await runInTerminal([...args, '-r', own.url], { columns: 80, env })).stdout)
   const table = await run('listings', '--sort', 'price')
-  t.regex(table, new RegExp(`^${UUID} +2\\.10 USDC/GPU·h +H200 +8\\r?$`, 'm'))
+  t.regex(table, /^ID +USDC\/GPU·h +GPU/m)
+  t.regex(table, new RegExp(`^${UUID} +2\\.10 +H200 +8\\r?$`, 'm'))
   t.regex(table, /^odd +10,000 units of 0x9fe4…a6e… +L4/m)
   t.true(
     table.split(/\r?\n/).every((line) => line.startsWith('[') || line.length <= 80),

@@ -103,7 +103,7 @@ test.serial('publish: a file that JSON cannot hold unchanged is refused with its
     [
       'l.yaml',
       'listing_id: x\nstatus: opne\n',
-      /l\.yaml\[0\] \(x\): status must be one of .*; did you mean open\?/,
+      /l\.yaml:2: x: status must be one of .*; did you mean open\?/,
     ],
   ]
   for (const [name, content, message] of cases) {

@@ -1,14 +1,17 @@
 import test, { type ExecutionContext } from 'ava'
+import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { freePorts } from '../../helpers/free-port.ts'
 import { patientToml, startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../../helpers/registry.ts'
-import { ALICE, publish } from '../../helpers/seller.ts'
+import { ALICE, publish, remove } from '../../helpers/seller.ts'
 import type { Answer } from '../../helpers/sequence.ts'
 
 const FRESH = '[cache]\nfresh_seconds = 0\n'
 
 type RingOptions = {
+  /** Further lines of each link. */
+  settings?: string
   /** Indexes of gateways without a local Registry. */
   pure?: readonly number[]
   /** Indexes of gateways with an empty local Registry. */
@@ -21,7 +24,7 @@ type RingOptions = {
 async function startRing(
   t: ExecutionContext,
   links: readonly (readonly number[])[],
-  { pure = [], empty = [], more = () => [] }: RingOptions = {},
+  { settings = '', pure = [], empty = [], more = () => [] }: RingOptions = {},
 ): Promise<RunningService[]> {
   // Ports are chosen first, so that gateways can name each other before they start.
   const ports = await freePorts(links.length)
@@ -32,7 +35,7 @@ async function startRing(
         (target): UpstreamEntry => ({
           name: nameOf(target),
           url: `http://127.0.0.1:${ports[target]}`,
-          settings: `kind = "gateway"`,
+          settings: `kind = "gateway"\n${settings}`,
         }),
       )
       const own = pure.includes(place) ? '[registry]\nenabled = false\n' : ''
@@ -77,6 +80,51 @@ test('loops: three gateways in a ring answer with the listings of all, once', as
       t.true(answer.complete)
     }
   }
+})
+
+test('loops: a listing that ends is in none of three gateways that pull each other', async (t) => {
+  const links = [
+    [1, 2],
+    [2, 0],
+    [0, 1],
+  ]
+  const services = await startRing(t, links, { settings: 'refresh_seconds = 3600' })
+  const idsAt = async ({ get }: RunningService) =>
+    idsOf((await get('/listings', { 'Cache-Control': 'no-cache' })).json() as Answer).join()
+  const idsEverywhere = async () => [...new Set(await Promise.all(services.map(idsAt)))].join(' | ')
+  await eventually('all have all', idsEverywhere, (ids) => ids === 'of-g0,of-g1,of-g2')
+  await remove(services[0]!.url, 'of-g0')
+  t.is(await eventually('it is gone', idsEverywhere, (ids) => !ids.includes('of-g0')), 'of-g1,of-g2')
+})
+
+test('loops: a gateway is answered without what came through it, and with the path of the rest', async (t) => {
+  const services = await startRing(t, [[1], [2], [3], [4], []], { settings: 'refresh_seconds = 3600' })
+  const get = (headers: Record<string, string>) => services[0]!.get('/listings', headers)
+  await eventually('all is there', async () => {
+    for (const service of services.toReversed())
+      await service.get('/listings', { 'Cache-Control': 'no-cache' })
+    return idsOf((await get({})).json() as Answer).length === services.length
+  })
+  const pathsFor = async (asker: string, headers: Record<string, string> = {}) => {
+    const { items } = (await get({ 'CDN-Loop': asker, ...headers })).json() as Answer
+    return Object.fromEntries(items.map(({ listing_id, _meta }) => [listing_id, _meta.via]))
+  }
+  const all = {
+    'of-g0': ['g0'],
+    'of-g1': ['g1', 'g0'],
+    'of-g2': ['g2', 'g1', 'g0'],
+    'of-g3': ['g3', 'g2', 'g1'],
+    // A plain Registry names nothing.
+    'of-g4': ['g3', 'g2', 'g1'],
+  }
+  const { 'of-g3': _, 'of-g4': __, ...others } = all
+  t.deepEqual(await pathsFor('other'), all)
+  t.deepEqual(await pathsFor('g3'), others)
+  for (const path of ['/listings?sort=price', '/listings/facets?by=gpu', '/listings/of-g4'])
+    t.false((await services[0]!.get(path, { 'CDN-Loop': 'g3' })).text.includes('of-g4'), path)
+  const streamed = await get({ 'CDN-Loop': 'g3', Accept: 'application/x-ndjson' })
+  t.deepEqual(streamed.text.match(/of-g\d/g)?.sort(), Object.keys(others))
+  t.false((await get({})).text.includes('"via"'), 'for gateways alone')
 })
 
 test('loops: nothing is missing for a ring gateway without a local Registry', async (t) => {

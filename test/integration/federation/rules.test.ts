@@ -233,19 +233,6 @@ test('rules: the operator sees what each leaves out of a source, readers do not'
     ],
   )
   t.false((await service.get('/sources')).text.includes('left_out'))
-  const explained = async (headers?: Record<string, string>) => {
-    const { sources } = (await service.get('/listings?explain=true', headers)).json() as {
-      sources: { registry: string; explain: { left_out?: unknown } }[]
-    }
-    return sources.map(({ registry, explain }) => [registry, explain.left_out])
-  }
-  const nothing = reports.sources.map(({ registry }) => [registry, undefined])
-  t.deepEqual(await explained(), nothing)
-  t.deepEqual(
-    await explained(ADMIN),
-    reports.sources.map(({ registry, left_out }) => [registry, left_out]),
-  )
-  t.deepEqual(await explained(), nothing, 'not from the cache of the operator either')
 })
 
 test('rules: a filter that is not known here, or a value that it cannot have, refuses the start at its line', async (t) => {

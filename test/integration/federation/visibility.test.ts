@@ -141,7 +141,7 @@ const PATHS: readonly ((pick: PickOne) => string)[] = [
   () => '/listings?limit=4&cursor=CURSOR',
   () => '/listings?limit=4&cursor=CURSOR',
   (pick) => `/listings?gpu_model=${pick(['H100', 'A100', 'none'])}&limit=5`,
-  (pick) => `/listings?explain=true&gpu_model=${pick(['H100', 'none'])}&limit=2`,
+  (pick) => `/listings?gpu_model=${pick(['H100', 'none'])}&limit=2`,
   (pick) => `/listings?require=all&limit=${pick(['1', '5'])}`,
   (pick) =>
     `/listings?sources=${pick(['pub-a', 'local,pub-b', `${MARK}-a`, 'unknown', `pub-a,${MARK}-b`])}&limit=3`,
@@ -155,7 +155,7 @@ const PATHS: readonly ((pick: PickOne) => string)[] = [
 ]
 
 /** Parameters of readers with a key only: they may name private sources. */
-const KEYED = ['', '', `sources=local,pub-a,pub-b,${MARK}-a`, 'explain=true', `${MARK}_filter=in:[x]`]
+const KEYED = ['', '', `sources=local,pub-a,pub-b,${MARK}-a`, `${MARK}_filter=in:[x]`]
 
 const HEADERS: readonly Record<string, string>[] = [
   {},
@@ -308,8 +308,7 @@ function sharedUpstream(world: World, upstream: Upstream): Upstream {
     await turns(3)
     return reading
   }
-  const breaker = () => once(`breaker of ${source.name}`, () => source.breaker!())
-  return { ...upstream, source: { ...source, read, readWhole, breaker } }
+  return { ...upstream, source: { ...source, read, readWhole } }
 }
 
 /** The service over these Registries, without sockets and store. */

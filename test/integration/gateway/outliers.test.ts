@@ -117,7 +117,7 @@ for (const one of OUTLIER_CASES) {
     })
     t.teardown(() => child.kill('SIGKILL'))
     const isPage = ({ path }: { path: string }) => path.startsWith('/listings')
-    await eventually('readings', () => fake.requests.filter(isPage).length >= 4)
+    await eventually('readings', () => fake.requests.filter(isPage).length >= 8)
     const printed = { stdout: '', stderr: '' }
     for (const stream of ['stdout', 'stderr'] as const)
       child[stream].setEncoding('utf8').on('data', (text: string) => {

@@ -1,14 +1,15 @@
 import test, { type ExecutionContext } from 'ava'
 import { createClient, ProblemError } from '../../../src/client/client.ts'
+import { queryString, readView } from '../../../src/web/board/view.ts'
 import { agentAt } from '../../helpers/agent.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, whenAttributed } from '../../helpers/gateway.ts'
 import { runCli } from '../../helpers/run-cli.ts'
-import { feedAnswer, startScriptedFeed } from '../../helpers/scripted-feed.ts'
+import { startScriptedFeed } from '../../helpers/scripted-feed.ts'
 
 type Pairs = readonly (readonly [name: string, value: string])[]
-/** Ids of what matches, or what is refused. */
-type Found = { ids: readonly string[]; warns: boolean } | { refused: string }
+/** Ids of what matches, or what is refused. The board warns of nothing. */
+type Found = { ids: readonly string[]; warns?: boolean } | { refused: string }
 type Door = (pairs: Pairs) => Promise<Found>
 
 const KEY = `ed25519:${'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg'}`
@@ -37,12 +38,18 @@ async function openDoors(t: ExecutionContext): Promise<Record<string, Door>> {
   const agent = await agentAt(t, url)
   const client = createClient({ url })
   const queryOf = (pairs: Pairs) => new URLSearchParams(pairs.map(([...pair]) => pair))
+  const readPage = async (query: string) => {
+    const { items, detail, warnings } = (await get(`/listings?${query}`)).json()
+    if (items === undefined) return { refused: String(detail) }
+    return { ids: idsOf(items as never), warns: warnings !== undefined }
+  }
   const idsOf = (listings: readonly { listing_id: string }[]) => listings.map((one) => one.listing_id).sort()
   return {
-    HTTP: async (pairs) => {
-      const answer = (await get(`/listings?${queryOf(pairs)}`)).json()
-      if (answer.items === undefined) return { refused: String(answer.detail) }
-      return { ids: idsOf(answer.items as never), warns: answer.warnings !== undefined }
+    HTTP: (pairs) => readPage(`${queryOf(pairs)}`),
+    board: async (pairs) => {
+      const { query } = readView(new URL(`${url}/?${queryOf(pairs)}`))
+      const { warns: _, ...found } = { warns: null, ...(await readPage(queryString(query))) }
+      return found
     },
     NDJSON: async (pairs) => {
       const { status, text } = await get(`/listings?${queryOf(pairs)}`, { accept: 'application/x-ndjson' })
@@ -64,11 +71,18 @@ async function openDoors(t: ExecutionContext): Promise<Record<string, Door>> {
       if (answer.isError) return { refused: answer.text.replace(/^Not answered: /, '').replace(/\.$/, '') }
       return { ids: idsOf(answer.value.items), warns: false }
     },
+    watch: async (pairs) => {
+      const feed = await startScriptedFeed(t, [{ status: 401, body: { detail: 'no' } }])
+      const { stderr } = await runCli(['watch', '-r', feed.url, ...argsOf(pairs)])
+      const [asked] = feed.asked
+      if (asked === undefined) return { refused: stderr.replace(/^entrepot: /, '').trim() }
+      const { search } = new URL(asked, feed.url)
+      const followed = await get(`/changes${search}`)
+      if (followed.status !== 200) return { refused: String(followed.json().detail) }
+      return { ...(await readPage(search.slice(1))), warns: stderr.includes('given twice') }
+    },
     'command line': async (pairs) => {
-      const args = pairs.flatMap(([name, value]) =>
-        OPTIONS.has(name) ? [`--${name}`, value] : ['--filter', `${name}=${value}`],
-      )
-      const { code, stdout, stderr } = await runCli(['listings', '-r', url, '--json', ...args])
+      const { code, stdout, stderr } = await runCli(['listings', '-r', url, '--json', ...argsOf(pairs)])
       if (code !== 0) return { refused: stderr.replace(/^entrepot: /, '').trim() }
       return { ids: idsOf(JSON.parse(stdout)), warns: stderr.includes('given twice') }
     },
@@ -85,6 +99,11 @@ async function openDoors(t: ExecutionContext): Promise<Record<string, Door>> {
 }
 
 const OPTIONS = new Set(['gpu', 'country', 'continent', 'publisher'])
+
+const argsOf = (pairs: Pairs): string[] =>
+  pairs.flatMap(([name, value]) =>
+    OPTIONS.has(name) ? [`--${name}`, value] : ['--filter', `${name}=${value}`],
+  )
 
 /** An object has a name once. */
 const joined = (pairs: Pairs): Record<string, string> =>
@@ -120,7 +139,6 @@ const QUESTIONS: readonly {
       ['country', 'Norway'],
     ],
     ids: ['a', 'b', 'c'],
-    but: ['MCP'],
   },
   { title: 'a name with a comma is one value', pairs: [['country', 'Congo, Republic']], ids: ['d'] },
   {
@@ -186,7 +204,7 @@ const QUESTIONS: readonly {
     pairs: [['publisher', '0x0f26']],
     refused:
       /publisher must be an address, 0x and 40 hex digits, or ed25519: and a public key, not '0x0f26'$/,
-    but: ['HTTP', 'NDJSON', 'library'],
+    but: ['HTTP', 'NDJSON', 'board', 'library'],
   },
 ]
 
@@ -196,7 +214,7 @@ test('questions: every door reads one question alike', async (t) => {
     for (const [name, ask] of Object.entries(doors)) {
       if (but.includes(name)) continue
       const found = await ask(pairs)
-      if (ids !== undefined) t.deepEqual(found, { ids, warns }, `${name}: ${title}`)
+      if (ids !== undefined) t.deepEqual({ warns, ...found }, { ids, warns }, `${name}: ${title}`)
       else t.regex('refused' in found ? found.refused : 'not refused', refused!, `${name}: ${title}`)
     }
 })
@@ -218,14 +236,4 @@ test('questions: the beginning of an address is answered over HTTP with the addr
       undefined,
       text,
     )
-})
-
-test('questions: watch asks with all values, and warns of those that do not count', async (t) => {
-  const refusal = { status: 401, body: { detail: 'no' } }
-  const { url, asked } = await startScriptedFeed(t, [feedAnswer('p1', []), refusal])
-  const options = ['--gpu', 'H200', '--gpu', 'A100', '-f', 'region=a', '-f', 'region=b']
-  const { stderr } = await runCli(['watch', '-r', url, ...options])
-  t.is(asked[0], '/changes?region=a&region=b&gpu=H200&gpu=A100')
-  t.regex(stderr, /region is given twice, and only the last counts/)
-  t.notRegex(stderr, /gpu is given/)
 })

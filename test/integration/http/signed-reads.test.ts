@@ -3,6 +3,7 @@ import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { patientToml, startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
+import { temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, BOB, publish } from '../../helpers/seller.ts'
 import { authorityEnvironment, readSigned, type SignedReply } from '../../helpers/signed-reader.ts'
 
@@ -68,6 +69,45 @@ test('signed reads: the items of the plain line, signed, with who publishes them
   const plain = await get('/listings')
   t.is((plain.json() as { items: unknown[] }).items.length, 5)
   t.regex(plain.headers.get('vary') ?? '', /X-Market-Signature-Version/)
+})
+
+test('signed reads: wrong filters are 400, whether the publisher is known or not', async (t) => {
+  const { url } = await startFake(t, { items: [] })
+  const unknown = `publisher_scheme=eip191&publisher_identifier=0x${'1'.repeat(40)}`
+  for (const toml of ['', patientToml([{ name: 'up', url }])]) {
+    const registry = await startRegistry(t, { toml, environment: authorityEnvironment(t) })
+    const read = (path: string) => readSigned(registry.url, path)
+    t.like(await read(`/listings?${unknown}`), { status: 200, body: { items: [], total_after_filter: 0 } })
+    for (const wrong of ['banana=1', 'gpu_count_min=lots', 'strict.banana=true'])
+      t.is((await read(`/listings?${unknown}&${wrong}`)).status, 400, wrong)
+  }
+})
+
+test('signed reads: filters of publisher_principals are over the rows that are served', async (t) => {
+  const filters = ['scheme', 'identifier'].map((name) => {
+    const path = `$.publisher_principals.identities[*].${name}`
+    return { name, path, op: 'in', value_type: 'string', on_missing: 'fail' }
+  })
+  const spec = temporaryFile(t, 'spec.json', JSON.stringify({ version: 1, filters, listing_shape: {} }))
+  const { url, get } = await startRegistry(t, {
+    environment: { ...authorityEnvironment(t), REGISTRY_FILTER_SPEC_PATH: spec },
+  })
+  await publish(url, ALICE, { listing_id: 'of-alice', ...FIELDS })
+  await publish(url, BOB, { listing_id: 'of-bob', ...FIELDS })
+  for (const [query, ids] of [
+    [`identifier=${WALLET}`, ['of-alice']],
+    [`identifier=${WALLET}&sort=price`, ['of-alice']],
+    [`identifier=in:[${WALLET},${OTHER}]`, ['of-bob', 'of-alice']],
+    [`identifier=${WALLET}&publisher_scheme=eip191&publisher_identifier=${OTHER}`, []],
+    ['scheme=eip191', ['of-bob', 'of-alice']],
+    ['scheme=ed25519', []],
+  ] as const) {
+    const page = await readSigned(url, `/listings?${query}`)
+    t.deepEqual(idsOf(page), [...ids], query)
+    t.is(page.body.total_after_filter, ids.length, query)
+  }
+  const plain = await get(`/listings?identifier=${WALLET}`)
+  t.like(plain.json(), { items: [], total_after_filter: 0 }, 'plain rows have no such member')
 })
 
 test('signed reads: each id once over several pages, in totals and facets', async (t) => {

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt, agentOver } from '../../helpers/agent.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, startUnchecked, whenReady } from '../../helpers/gateway.ts'
 import { send } from '../../helpers/registry.ts'
@@ -106,6 +107,12 @@ const QUESTIONS: readonly Question[] = [
     never: [/vault/, /^bait/m],
   },
   {
+    title: 'a model is ordered by price, without being asked',
+    tool: 'search_listings',
+    given: { filters: { gpu: 'A100' }, limit: 1 },
+    says: [/^a100-0002\|1×A100 40GB\|0\.90 USDC/m],
+  },
+  {
     title: 'the models in Europe, with the median price of each',
     tool: 'market_overview',
     given: { filters: { continent: 'EU' }, prices_by: 'gpu' },
@@ -174,11 +181,12 @@ const QUESTIONS: readonly Question[] = [
     never: [/no listing has/],
   },
   {
-    title: 'a closed listing in a region that no open one has',
+    title: 'a closed listing, of which the gateway has none',
     tool: 'search_listings',
     given: { filters: { region: 'Paris, FR', gpu: 'T4' }, status: 'closed' },
-    says: [/No listing matches\./],
+    says: [/A gateway lists only open listings of other Registries: ask those for closed ones/],
     never: [/no listing has/],
+    isError: true,
   },
   {
     title: 'a set of which no listing has one value',
@@ -231,6 +239,13 @@ const QUESTIONS: readonly Question[] = [
     tool: 'get_listing',
     given: { listing_id: 'closed-0001' },
     says: [/The listing was found/, /"status":"closed"/],
+  },
+  {
+    title: 'closed listings beside open ones, which are with their Registries',
+    tool: 'search_listings',
+    given: { status: 'all', filters: { gpu: 'H200', country: 'FR' } },
+    says: [/^INCOMPLETE: open\/closed was skipped: it lists its closed listings itself/],
+    never: [/closed-0001/],
   },
   {
     title: 'an id that no Registry has',
@@ -447,6 +462,12 @@ test('agents: what is away, old or too large is in the first sentence', async (t
 test('agents: a Registry without a filter spec answers, and declares no filters', async (t) => {
   const fake = await startFake(t, { items: [SHARED] })
   const { url } = await startPatientGateway(t, [upstream('bare', fake.url)])
+  // A failure of the past is no reason to call it away.
+  fake.script = [{ kind: 'status', status: 503 }]
+  const { length } = fake.requests
+  const ask = () => fetch(`${url}/listings`, { headers: { 'cache-control': 'no-cache' } })
+  await eventually('asked again', () => ask().then(() => fake.requests.length > length))
+  fake.script = []
   for (const agent of [await agentAt(t, url), await agentOver(t, ['-r', fake.url])]) {
     const { notice } = await agent.call('describe_filters')
     t.regex(

@@ -76,8 +76,9 @@ test.serial('browser: another origin reads and publishes with a key, and cannot 
   const readByClient = async ([at, apiKey, address]: readonly string[]) => {
     const module = '/client/client.ts'
     const { createClient, ProblemError } = await import(module)
-    const client = createClient({ url: at, apiKey })
-    await client.publish({ listing_id: 'by-client' }, { address, signMessage: globalThis.signMessage })
+    const account = { address, signMessage: globalThis.signMessage }
+    const client = createClient({ url: at, apiKey, account })
+    await client.publish({ listing_id: 'by-client' })
     const ids = []
     for await (const { listing_id } of client.listings()) ids.push(listing_id)
     const problem = await createClient({ url: at })

@@ -35,10 +35,18 @@ const readsWith = async ({ get }: RunningService, key: string): Promise<number> 
   (await get('/listings', { Authorization: `Bearer ${key}` })).status
 
 test.serial('operator page: a key is minted, shown once, used, revoked and refused', async (t) => {
-  const service = await startRegistry(t, { environment })
+  const toml = '[[views]]\nname = "partners"\nfilter = { gpu_interconnect = "nvlink" }\n'
+  const service = await startRegistry(t, { environment, toml })
   const page = await open(t, service.url)
   await page.getByLabel('Name', { exact: true }).fill('alice <b>')
   await page.getByLabel('Expires').selectOption('in 7 days')
+  await page.getByLabel('View').fill('friends')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText(/The key could not be created: .*friends.*partners/).waitFor()
+  await page.getByLabel('View').fill('partners')
+  await page.getByLabel('Access').selectOption('metrics only')
+  t.true(await page.getByLabel('View').isDisabled(), 'a role has no view')
+  await page.getByLabel('Access').selectOption('read')
   await page.getByRole('button', { name: 'Create key' }).click()
   const raw = await page.getByLabel(/^The raw key/).inputValue()
   t.true(raw.length >= 32)
@@ -56,6 +64,7 @@ test.serial('operator page: a key is minted, shown once, used, revoked and refus
   await page.getByRole('heading', { name: 'Replicas' }).waitFor()
   const row = page.getByRole('region', { name: 'API keys' }).getByRole('row', { name: /alice <b>/ })
   await row.waitFor()
+  t.is(await row.getByRole('cell', { name: 'partners', exact: true }).count(), 1)
   t.false(await holds(page, raw), 'the raw key does not come back')
 
   await row.getByRole('button', { name: /^Revoke key/ }).click()
@@ -288,6 +297,7 @@ test.serial('operator page: names a wrong key and closed admin routes', async (t
 
   const closed = await startRegistry(t)
   const other = await openPage(t, closed.url)
+  await other.getByText('set it and start again: nothing opens this page before.').waitFor()
   await unlock(other)
   await other.getByText(/REGISTRY_ADMIN_API_KEY not set/).waitFor()
 })

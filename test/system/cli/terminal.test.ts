@@ -48,6 +48,15 @@ withTerminal('terminal: listings are a table that fits, with control characters 
   t.true((lines[titles + 1] ?? '').length <= 80)
 })
 
+withTerminal('terminal: the log of a service is lines of text', async (t) => {
+  const env = { STORE_URL: 'sqlite::memory:', PORT: '0', HOST: '127.0.0.1' }
+  const end = { prompt: 'listening', text: '\u0003' }
+  const { stdout } = await runInTerminal(['serve'], { env, type: end })
+  t.deepEqual(dangerous(stdout), [])
+  t.regex(stdout, /^\d\d:\d\d:\d\d info {3}listening {2}url="http:\/\/127\.0\.0\.1:\d+" .*upstreams=0/m)
+  t.notRegex(stdout, /"level"/)
+})
+
 withTerminal('terminal: prices in one token differ at 80 columns, by their unit', async (t) => {
   const offer = (listing_id: string, per: string) =>
     listingText({

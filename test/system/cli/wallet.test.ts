@@ -30,7 +30,7 @@ const terminal = {
 test('wallet: signatures are those of the deployed protocol', async (t) => {
   const registry = { url: 'http://plain.example', key: null }
   const [{ account: wallet } = { account: null }] = await openSellers(terminal, [registry], {})
-  const address = wallet?.address ?? ''
+  const address = wallet?.address.toLowerCase() ?? ''
   t.is(address, '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')
   t.is(
     await signOperation(wallet!, 'create_listing', address, 1767225600),

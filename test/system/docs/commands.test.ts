@@ -4,6 +4,7 @@ import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { startDemoMarket } from '../../../demo/market.ts'
+import { tour } from '../../../demo/tour.ts'
 import { BIN, temporaryFolder } from '../../helpers/run-cli.ts'
 
 /** The other lines of their blocks `sh` are run. Blocks with a mark (`run=`, `env=`) are run in `test/system/ops/`. */
@@ -80,7 +81,41 @@ function createHome(t: ExecutionContext): string {
   return home
 }
 
-test('documents: every command of README.md and docs/operations.md runs, from an empty folder', async (t) => {
+/** Members of answers that README.md shows, but those of one run: whole, or as far as `…`. */
+async function compareAnswers(t: ExecutionContext): Promise<void> {
+  const readme = readFileSync('README.md', 'utf8')
+  const answers = [
+    [/`GET (\/listings\S+)`.*?```jsonc\n(.*?)```/s, { Authorization: `Bearer ${market.readerKey}` }],
+    [/^curl -s '\S+?(\/listings\S+)'\n```.*?```json\n(.*?)```/ms, {}],
+  ] as const
+  for (const [block, headers] of answers) {
+    const [, path = '', text = ''] = block.exec(readme) ?? []
+    const answer = await fetch(market.gateway + path, { headers })
+    const served = membersOf(await answer.text())
+    const shown = membersOf(text).filter(
+      (member) => !/^"(?:\w+_at|publisher|next_cursor|\w+_(?:seconds|ms))"/.test(member),
+    )
+    t.true(shown.length > 8, path)
+    const isServed = (member: string): boolean =>
+      member.endsWith('…"')
+        ? served.some((one) => one.startsWith(member.slice(0, -2)))
+        : served.includes(member)
+    const differ = shown.filter((member) => !isServed(member))
+    t.deepEqual(differ, [], path)
+  }
+  const [, spelled, meant] = /=H100 finds (\d+) listings, gpu=H100 all (\d+)\./.exec(await tour(market)) ?? []
+  const totals = ['gpu_model=H100', 'gpu=H100'].map(async (query) => {
+    const answer = await fetch(`${market.gateway}/listings?${query}`)
+    return String(((await answer.json()) as { total_after_filter: number }).total_after_filter)
+  })
+  t.deepEqual(await Promise.all(totals), [spelled, meant], 'a visitor sees so many')
+}
+
+const membersOf = (json: string): string[] =>
+  [...json.matchAll(/("\w+"): ?("[^"]*"|[\w.]+)/g)].map(([, name, value]) => `${name}:${value}`)
+
+test('documents: every command of README.md and docs/operations.md runs, from an empty folder, and answers are those shown', async (t) => {
+  await compareAnswers(t)
   const home = createHome(t)
   const skipped = new Set<RegExp>()
   for (const document of DOCUMENTS) {

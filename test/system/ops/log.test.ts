@@ -6,6 +6,8 @@ import test, { type ExecutionContext } from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { freePort } from '../../helpers/free-port.ts'
 import { limitFileSize } from '../../helpers/process-limits.ts'
+import { ownRedis } from '../../helpers/redis.ts'
+import { openRedisClient } from '../../helpers/redis-client.ts'
 import { type Reply, send } from '../../helpers/registry.ts'
 import { temporaryFolder } from '../../helpers/run-cli.ts'
 
@@ -94,4 +96,29 @@ test('log: after a full disk it continues with the number of missing lines', asy
   t.true(parsed[dropped]!.count! > 0)
   t.is(parsed.filter(({ msg }) => msg === 'torn').length, 1, 'the line that the full disk cut')
   t.is(parsed.at(-1)?.msg, 'stopped')
+})
+
+test('log: what a library prints is a line of JSON as well, such as of a Redis user without INFO', async (t) => {
+  const redis = await ownRedis(t)
+  const admin = await openRedisClient(t, redis.url)
+  const rights = /`(~\{entrepot\}\S+ [^`]+)`/.exec(readFileSync('docs/operations.md', 'utf8'))![1]!
+  await admin.call('ACL', 'SETUSER', 'limited', 'on', '>pw', ...rights.split(' '), '-info')
+  const child = spawn(process.execPath, ['src/bin.ts', 'serve'], {
+    env: { ...process.env, PORT: '0', STORE_URL: redis.url.replace('//', '//limited:pw@') },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stderr.on('data', (chunk) => {
+    output += chunk
+  })
+  await eventually('listening', () => output.includes('"listening"'))
+  t.is(await endedBySigterm(child), 0)
+  const lines = output.trim().split('\n')
+  t.notThrows(() => lines.forEach((line) => void JSON.parse(line)), output)
+  t.true(lines.some((line) => line.includes('INFO')))
+  t.deepEqual(
+    lines.filter((line) => line.includes('NOPERM') && !line.includes("'info'")),
+    [],
+  )
 })

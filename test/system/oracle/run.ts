@@ -211,15 +211,19 @@ function makeQuestion({ plan, registries, own }: World, random: Random): Questio
     .map(({ publisher }) => publisher.address)
   const canAskPublisher = plan.registries.every(({ hasPublishers }) => hasPublishers) && publishers.length > 0
   const names = plan.outer.map(({ name }) => name)
+  const local = plan.outer.find(({ mode }) => mode === 'own')
+  // Of other Registries only open listings are listed.
+  const status = local === undefined ? 'open' : random.pick(['open', 'open', 'open', 'closed', null] as const)
+  const some = random.chance(0.1) ? names.slice(random.below(names.length)) : null
   return {
-    status: random.pick(['open', 'open', 'open', 'open', 'open', 'closed', null] as const),
+    status,
     publisher: canAskPublisher && random.chance(0.05) ? random.pick(publishers) : null,
     gpuModel: random.chance(0.15) ? 'H100' : null,
     gpuCountMin: random.chance(0.15) ? 3 : null,
     region: random.chance(0.15) ? 'eu' : null,
     priceMax: random.chance(0.2) ? random.pick([40_000, 300_000, 1_000_000]) : null,
     isByPrice: random.chance(0.2),
-    sources: random.chance(0.1) ? names.slice(random.below(names.length)) : null,
+    sources: status === 'open' ? some : [local!.name],
   }
 }
 

@@ -37,7 +37,6 @@ export function askOf(market: ViewMarket, random: Random): Asked {
     () => get('/listings?limit=3&cursor=CURSOR'),
     () => get('/listings?limit=3&cursor=CURSOR'),
     () => get(`/listings?limit=3&cursor=${filter}`),
-    () => get(`/listings?explain=true${filter}`),
     () => get(`/listings?status=${random.pick(statuses)}${filter}`),
     () => get(`/listings?sources=${random.pick(['local', 'local,liar', 'hidden', 'liar,nothing'])}${filter}`),
     () => get(`/listings?${publisher}${filter}`),

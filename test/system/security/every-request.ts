@@ -26,7 +26,7 @@ export async function readEverything(send: SendRequest, keys: readonly string[])
     for (const path of PAGES) await send('GET', path, { ...headers, Accept: 'text/html' })
     await send('GET', '/listings', { ...headers, Accept: 'application/x-ndjson' })
     for (const path of [
-      '/listings?explain=true&require=all',
+      '/listings?require=all',
       '/listings?sources=fault,refusal',
       '/listings?sources=no-http',
       '/listings?limit=0',

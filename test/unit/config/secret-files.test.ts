@@ -106,6 +106,6 @@ test('secret files: all unusable files are reported at once, with their variable
 test('secret files: a content is checked as its variable is, and not repeated', (t) => {
   t.is(
     problemsOf(t, { STORE_URL_FILE: secret('postgres://:password@db') }),
-    'STORE_URL: expected sqlite:PATH, sqlite::memory:, redis://…, rediss://… or redis+cluster://…',
+    'STORE_URL: expected sqlite:PATH, sqlite::memory:, redis://…, rediss://…, redis+cluster://… or redis+sentinel://…',
   )
 })

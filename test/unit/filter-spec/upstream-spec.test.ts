@@ -56,6 +56,7 @@ test('upstream spec: an etag that fits no header and a blank schema id are ignor
     t.is(read({ ...specBody('', []), etag }).etag, null)
   for (const schema of [{}, { id: '  ' }, { id: 7 }, 'vms', null])
     t.is(read({ ...specBody('e', []), schema }).schemaId, null)
+  t.is(read({ ...specBody('e', []), schema: 'a.compute.vms@1.0.0' }).schemaId, 'a.compute.vms@1.0.0')
   t.regex(read(specBody('e', [], `a\u0000${'b'.repeat(300)}`)).schemaId ?? '', /^a\ufffdb{126}$/)
 })
 

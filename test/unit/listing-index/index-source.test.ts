@@ -118,27 +118,6 @@ test.serial(
   },
 )
 
-test('index source: an explanation counts what each filter excludes, by value and by missing field', async (t) => {
-  const items = itemsOf([
-    { region: 'a', zone: 'x' },
-    { region: 'b', zone: 'x' },
-    { region: 'a' },
-    { zone: 'y' },
-    {},
-  ])
-  const explain = async (...filters: [string, string][]) =>
-    (await read(items, { ...asking(filters), explain: true })).explanation?.excluded
-  const region = { filter: 'region', byValue: 1, missing: 2 }
-  t.deepEqual(await explain(['region', 'a']), [region])
-  t.deepEqual(await explain(['region', 'a'], ['strict.region', 'false']), [{ ...region, missing: 0 }])
-  t.deepEqual(await explain(['region', 'a'], ['zone', 'x']), [
-    region,
-    { filter: 'zone', byValue: 0, missing: 1 },
-  ])
-  t.deepEqual(await explain(), [])
-  t.is((await read(items, asking([['region', 'a']]))).explanation, undefined)
-})
-
 const put = (index: ListingIndex, n: number, version: number, padding = 0): void =>
   index.put({
     listingId: `listing-${n}`,

@@ -21,47 +21,36 @@ function messagesOf(schema: Record<string, unknown>, x: unknown): string[] {
   return check(candidate({ offer_resource: { x } as JsonObject })).map(({ message }) => message)
 }
 
-/** The messages of Python's jsonschema. */
-const SENTENCES: [schema: Record<string, unknown>, value: unknown, messages: string[]][] = [
-  [{ required: ['gpu_model'] }, {}, ["'gpu_model' is a required property"]],
-  [{ minItems: 1 }, [], ['[] should be non-empty']],
-  [{ minLength: 1 }, '', ["'' should be non-empty"]],
-  [{ minimum: 0 }, -1, ['-1 is less than the minimum of 0']],
-  [{ enum: ['nvlink', 'pcie_only'] }, 'zz', ["'zz' is not one of ['nvlink', 'pcie_only']"]],
-  [{ type: 'string' }, 5, ["5 is not of type 'string'"]],
-  [{ type: ['integer', 'null'] }, 'a', ["'a' is not of type 'integer', 'null'"]],
-  [{ type: 'integer' }, true, ["True is not of type 'integer'"]],
-  [{ type: 'integer' }, 1.5, ["1.5 is not of type 'integer'"]],
+/** One message for each violation: neither the branches of a choice nor the `if` of a condition is one. */
+const MESSAGES: [schema: Record<string, unknown>, value: unknown, messages: string[]][] = [
+  [{ required: ['a', 'b'] }, {}, ["must have required property 'a'", "must have required property 'b'"]],
+  [{ type: 'integer' }, true, ['must be integer']],
+  [{ type: 'integer' }, 1.5, ['must be integer']],
   [{ type: 'integer' }, 3600.0, []],
   [{ type: 'integer' }, 2n ** 70n, []],
-  [{ maximum: 5 }, 2n ** 70n, ['1180591620717411303424 is greater than the maximum of 5']],
-  [{ required: ['a', 'b'] }, {}, ["'a' is a required property", "'b' is a required property"]],
-  [{ minItems: 2 }, [1], ['[1] is too short']],
-  [{ maxItems: 0 }, [1], ['[1] is expected to be empty']],
-  [{ maxLength: 1 }, 'ab', ["'ab' is too long"]],
-  [{ exclusiveMinimum: 0 }, 0, ['0 is less than or equal to the minimum of 0']],
-  [{ exclusiveMaximum: 0 }, 0, ['0 is greater than or equal to the maximum of 0']],
-  [{ multipleOf: 2 }, 3, ['3 is not a multiple of 2']],
-  [{ pattern: '^0x' }, 'ab', ["'ab' does not match '^0x'"]],
-  [{ const: 'a' }, 'b', ["'a' was expected"]],
-  [{ uniqueItems: true }, [1, 1], ['[1, 1] has non-unique elements']],
-  [{ contains: { type: 'string' } }, [1], ['[1] does not contain items matching the given schema']],
-  [{ minProperties: 1 }, {}, ['{} should be non-empty']],
-  [{ additionalProperties: false }, { a: 1 }, ["Additional properties are not allowed ('a' was unexpected)"]],
-  [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, 5, ['5 is not valid under any of the given schemas']],
-  [{ oneOf: [{ type: 'string' }, { type: 'array' }] }, 5, ['5 is not valid under any of the given schemas']],
-  [{ not: { type: 'integer' } }, 5, ['5 should not be valid under the given schema']],
-  [{ if: { type: 'string' }, else: { minimum: 2 } }, 1, ['1 is less than the minimum of 2']],
-  [{ properties: { anyOf: { type: 'string' } } }, { anyOf: 5 }, ["5 is not of type 'string'"]],
-  [{ properties: { a: false } }, { a: 1 }, ['False schema does not allow 1']],
-  [{ type: 'string' }, { a: [true, 'b'] }, ["{'a': [True, 'b']} is not of type 'string'"]],
+  [{ maximum: 5 }, 2n ** 70n, ['must be <= 5']],
+  [
+    { enum: ['nvlink', 'pcie_only'] },
+    'zz',
+    ['must be equal to one of the allowed values: nvlink, pcie_only'],
+  ],
+  [{ const: 'a' }, 'b', ['must be equal to constant: a']],
+  [{ additionalProperties: false }, { a: 1 }, ['must NOT have additional properties: a']],
+  [{ unevaluatedProperties: false }, { a: 1 }, ['must NOT have unevaluated properties: a']],
+  [{ propertyNames: { maxLength: 1 } }, { ab: 1 }, ['must NOT have more than 1 characters: ab']],
+  [{ contains: { type: 'string' } }, [1], ['must contain at least 1 valid item(s)']],
+  [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, 5, ['must match a schema in anyOf']],
+  [{ oneOf: [{ type: 'string' }, { type: 'array' }] }, 5, ['must match exactly one schema in oneOf']],
+  [{ if: { type: 'string' }, else: { minimum: 2 } }, 1, ['must be >= 2']],
+  [{ properties: { anyOf: { type: 'string' } } }, { anyOf: 5 }, ['must be string']],
+  [{ properties: { a: false } }, { a: 1 }, ['boolean schema is false']],
   [{ format: 'uri' }, 'no uri', []],
   [{ properties: { net: { properties: { speed: { type: 'integer' } } } } }, { net: { speed: null } }, []],
 ]
 
-for (const [schema, value, messages] of SENTENCES) {
+for (const [schema, value, messages] of MESSAGES) {
   const shown = JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))
-  test(`${shown} under ${JSON.stringify(schema)} has the message of Python's jsonschema`, (t) => {
+  test(`${shown} under ${JSON.stringify(schema)} has the message of ajv, and the name it lacks`, (t) => {
     t.deepEqual(messagesOf(schema, value), messages)
   })
 }
@@ -111,7 +100,7 @@ test('listing shape: null members count as absent at every depth', (t) => {
   })
   t.deepEqual(check(fits), [])
   t.deepEqual(check({ ...fits, offer_resource: { gpu_model: null } }), [
-    { path: 'offer_resource', message: "'gpu_model' is a required property" },
+    { path: 'offer_resource', message: "must have required property 'gpu_model'" },
   ])
 })
 
@@ -121,20 +110,20 @@ test('listing shape: a candidate has the six members of the protocol', (t) => {
       .map(({ message }) => message)
       .sort(),
     [
-      "Additional properties are not allowed ('accepted_escrows' was unexpected)",
-      "Additional properties are not allowed ('demands' was unexpected)",
-      "Additional properties are not allowed ('listing_id' was unexpected)",
-      "Additional properties are not allowed ('offer_resource' was unexpected)",
-      "Additional properties are not allowed ('storefront_url' was unexpected)",
+      'must NOT have additional properties: accepted_escrows',
+      'must NOT have additional properties: demands',
+      'must NOT have additional properties: listing_id',
+      'must NOT have additional properties: offer_resource',
+      'must NOT have additional properties: storefront_url',
     ],
   )
 })
 
 test('listing shape: messages stay short for any value', (t) => {
   const check = createShapeCheck({
-    properties: { offer_resource: { type: 'string' }, demands: { items: { type: 'object' } } },
+    properties: { offer_resource: { additionalProperties: false }, demands: { items: { type: 'object' } } },
   })
-  const long = { a: 'x'.repeat(100_000), b: Array.from({ length: 1000 }, (_, n) => n) }
+  const long = { ['x'.repeat(100_000)]: 1 }
   const violations = check(candidate({ offer_resource: long, demands: Array(5000).fill(0) }))
   t.is(violations.length, 1001)
   t.deepEqual(violations.at(-1), { path: '<root>', message: 'and 4001 more violations' })

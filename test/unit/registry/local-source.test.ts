@@ -40,7 +40,10 @@ async function openLocal(count: number) {
   })
   const entries = Array.from({ length: count }, (_, n) => entry(n))
   for (const _step of replica.projection.listings.load(entries));
-  return { replica, source: localSource({ name: 'local', now: () => 0 }, replica, SPEC.filters.values()) }
+  return {
+    replica,
+    source: localSource({ name: 'local', clock: systemClock }, replica, SPEC.filters.values()),
+  }
 }
 
 test('local source: what a scan found is not current once a listing was put meanwhile', async (t) => {

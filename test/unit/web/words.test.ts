@@ -67,12 +67,19 @@ test('view: the address holds all of it', (t) => {
   const paged = new URL('http://g/?limit=5&cursor=x&region=&region=b#page=-1')
   const nothingOpen = { order: null, open: null, compared: [] }
   t.deepEqual(readView(paged), { query: [['region', 'b']], page: 1, ...nothingOpen })
-  const repeated = new URL('http://g/?gpu=A100&gpu=in:[L4]&gpu=T4,T4G&region=a&region=b&country=DE&country=')
+  const repeated = new URL('http://g/?gpu=A100&gpu=in:[L4]&gpu=T4&region=a&region=b&country=DE&country=')
   t.deepEqual(readView(repeated).query, [
-    ['gpu', 'in:[A100,L4,T4,T4G]'],
+    ['gpu', 'in:[A100,L4,T4]'],
     ['region', 'b'],
     ['country', 'DE'],
+    ['sort', 'price'],
   ])
+  const named = new URL('http://g/?gpu=A100&sort=newest')
+  t.deepEqual(
+    readView(named).query[1],
+    ['sort', 'newest'],
+    'the order of a model is by price, but where it is named',
+  )
   t.deepEqual(withValue([...view.query, ['strict.region', 'true']], 'region', null), [['status', '']])
   t.deepEqual(withValue(view.query, 'region', 'c')[0], ['region', 'c'])
 })
@@ -123,7 +130,7 @@ test('prices: the compared option is shown, else the lowest in the first known t
   t.is(shownOption(rowOf({ accepted_escrows: [escrow('base', '0xa', '-1')] }), TOKENS), null)
 })
 
-test('prices: amounts have two decimal places at least, and are rounded up', (t) => {
+test('prices: amounts have two decimal places at least, four digits at most in tables, and are rounded up', (t) => {
   const amounts = {
     '16': '16.00',
     '2.1': '2.10',
@@ -135,7 +142,17 @@ test('prices: amounts have two decimal places at least, and are rounded up', (t)
   for (const [amount, shown] of Object.entries(amounts)) t.is(readableAmount(amount, true), shown, amount)
   t.is(readableAmount('350000', false), '350,000')
   t.is(shortAmount('9'.repeat(40)), '≈ 1.00e+40')
-  t.is(shortAmount('1,234.50'), '1,234.50')
+  const inTables = {
+    '2.10': '2.10',
+    '1.8025': '1.803',
+    '99.995': '100.0',
+    '1,234.50': '1,235',
+    '30,864.4198': '30,865',
+    '0.123451': '0.1235',
+    '0.000001': '0.000001',
+    '350,000': '350,000',
+  }
+  for (const [amount, shown] of Object.entries(inTables)) t.is(shortAmount(amount), shown, amount)
 })
 
 test('order: a click orders a whole page by any column, the next one turns it', (t) => {

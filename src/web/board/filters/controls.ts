@@ -175,7 +175,7 @@ export function canShow({ kind, choices, bound }: Control, value: string): boole
 }
 
 /** Of both set forms: `in:[a,b]`, and the JSON array that values with a comma need. */
-function readItems(op: string, value: string): string[] | null {
+export function readItems(op: string, value: string): string[] | null {
   if (!value.startsWith(`${op}:[`) || !value.endsWith(']')) return null
   const payload = value.slice(op.length + 1)
   return [...(readJsonSet(payload) ?? split(payload.slice(1, -1)))]

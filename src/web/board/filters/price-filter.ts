@@ -49,7 +49,7 @@ export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange 
     </div>
     ${
       hasGpus &&
-      (parameterOf(query, 'sort') !== null || hasMax) &&
+      (parameterOf(query, 'sort') === 'price' || hasMax) &&
       html`<${SelectBox}
         label="Price per"
         value=${parameterOf(query, 'price_per') ?? 'gpu'}

@@ -31,6 +31,8 @@ type Column = {
   /** Class of its cells, and the name of its order in addresses. */
   name: string
   title: (view: ListingView) => string
+  /** What its prices are of. */
+  per?: (view: ListingView) => PricePer
   /** What the rows of a page are ordered by; `null` where only the gateway orders. Numbers begin with the largest. */
   order: RowKey | GatewayOrder | null
   /** `null` where the value is among the details of the offer. */
@@ -51,6 +53,8 @@ type CellProps = {
   navigation: Navigation
   /** Milliseconds since the Unix epoch. */
   now: number
+  /** That the head of the column says. */
+  unit: string | null
 }
 
 /** A row with the option whose price is shown. */
@@ -63,6 +67,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'price',
     title: ({ priceTitle }) => priceTitle,
+    per: ({ pricePer }) => pricePer,
     order: 'price',
     cell: ({ pricePer, ...props }) =>
       html`<${Price} ...${props} per=${pricePer} none=${props.row.noPrice} /> <${Divided} ...${props} /> <${PaidIn} ...${props} />`,
@@ -76,7 +81,7 @@ export const COLUMNS: readonly Column[] = [
       ['test_network', ({ option, tokens }) => option && (isTestnet(option, tokens) ? 'yes' : 'no')],
       ['other_prices', (priced) => otherPrices(priced)],
     ],
-    width: '11.6rem',
+    width: '10.8rem',
     isShown: always,
   },
   {
@@ -125,10 +130,11 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'whole',
     title: () => 'Whole offer',
+    per: () => 'offer',
     order: 'price of the whole',
     cell: (props) => html`<${Price} ...${props} per="offer" none="–" />`,
     csv: [],
-    width: '9.6rem',
+    width: '8.4rem',
     isShown: isOfGpus,
   },
   {
@@ -183,14 +189,26 @@ export const COLUMNS: readonly Column[] = [
 
 type PriceProps = Omit<CellProps, 'pricePer'> & { per: PricePer; none: string }
 
-function Price({ row, tokens, per, none }: PriceProps) {
+/** `USDC/GPU·h` of most rows on a page; `null` where most are of an unknown token, or have no price. */
+export function commonUnit(rows: readonly ListingRow[], per: PricePer, tokens: TokenTable): string | null {
+  const units = Map.groupBy(rows, (row) => {
+    const option = shownOption(row, tokens)
+    const symbol = option && symbolOf(option, tokens)
+    return symbol ? `${symbol}/${safeUnit(option.unit, per)}` : null
+  })
+  const [most = [null]] = [...units].sort(([, a], [, b]) => b.length - a.length)
+  return most[0]
+}
+
+function Price({ row, tokens, per, none, unit }: PriceProps) {
   const option = shownOption(row, tokens)
   if (option === null) return html`<span class="hint">${none}</span>`
   const amount = amountOf(option, row.gpus, per, tokens)
   if (amount === null)
     return html`<span class="hint">${row.model === null ? 'no GPUs' : 'GPU count unknown'}</span>`
-  const decimals = amount.split('.')[1]?.length
-  return html`<strong title=${amount} data-decimals=${decimals}>${shortAmount(amount)}</strong> <span class="unit">${symbolOf(option, tokens) ?? unitsWord(amount)}/${safeUnit(option.unit, per)}</span>`
+  const short = shortAmount(amount)
+  const ofAmount = `${symbolOf(option, tokens) ?? unitsWord(amount)}/${safeUnit(option.unit, per)}`
+  return html`<strong title=${amount} data-decimals=${short.split('.')[1]?.length}>${short}</strong> <span class=${ofAmount === unit ? 'unit common' : 'unit'}>${ofAmount}</span>`
 }
 
 /** The price by which the rows are ordered or limited, where it is of a GB or a TFLOP of the data sheet. */

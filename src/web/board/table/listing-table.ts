@@ -10,7 +10,7 @@ import { type ListingRow, parseListing, warningsOf } from '../state/listing-row.
 import type { News } from '../state/news.ts'
 import { MAX_ROWS } from '../state/page-loader.ts'
 import { MAX_COMPARED } from '../view.ts'
-import { Storefront } from './columns.ts'
+import { commonUnit, Storefront } from './columns.ts'
 import { type Order, ordersOf, type Sorting, sortOf } from './row-order.ts'
 
 export type ListingTableProps = {
@@ -32,6 +32,9 @@ export function ListingTable(props: ListingTableProps) {
   const { rows, offset, total, sorting } = props
   const now = useNow()
   const columns = ordersOf(sorting).filter(({ cell }) => cell !== null)
+  const unitOf = ({ per }: Order) =>
+    per === undefined ? null : commonUnit(rows, per(sorting.listingView), props.tokens)
+  const units = new Map(columns.map((column) => [column.name, unitOf(column)]))
   const [open, setOpen] = useState<readonly string[]>([])
   const families = useMemo(() => groupFamilies(rows, readOffered), [...rows])
   const lines = families.flatMap((family): Line[] => {
@@ -47,12 +50,12 @@ export function ListingTable(props: ListingTableProps) {
     <thead role="rowgroup">
       <tr role="row" aria-rowindex="1">
         <th role="columnheader" scope="col" class="pick"><span class="unseen">Compare</span></th>
-        ${columns.map((column) => html`<${SortHead} ...${props} column=${column} />`)}
+        ${columns.map((column) => html`<${SortHead} ...${props} column=${column} unit=${units.get(column.name)} />`)}
         <th role="columnheader" scope="col" class="links"><span class="unseen">Links</span></th>
       </tr>
     </thead>
     <tbody role="rowgroup">
-      ${lines.map((line, n) => html`<${TableRow} key=${n} ...${props} ...${{ ...line, columns, now }} index=${offset + n + 2} />`)}
+      ${lines.map((line, n) => html`<${TableRow} key=${n} ...${props} ...${{ ...line, columns, units, now }} index=${offset + n + 2} />`)}
     </tbody>
   </table>`
 }
@@ -66,9 +69,12 @@ const readOffered = (row: ListingRow) => ({
   publisher: JSON.stringify([row.publisher, row.registry, row.alsoIn, warningsOf(row)]),
 })
 
-type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'sorting'> & { column: Order }
+type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'sorting'> & {
+  column: Order
+  unit: string | null
+}
 
-function SortHead({ navigation, sorting, column }: SortHeadProps) {
+function SortHead({ navigation, sorting, column, unit }: SortHeadProps) {
   const { direction, change } = sortOf(column.name, sorting)
   const title = column.title(sorting.listingView)
   const arrow = html`<span class="arrow" aria-hidden="true">${ARROWS[direction]}</span>`
@@ -81,6 +87,7 @@ function SortHead({ navigation, sorting, column }: SortHeadProps) {
     title=${change === null && column.order !== null ? sortHint(sorting) : undefined}
   >
     ${change === null ? title : html`<${ViewLink} ...${{ navigation, change }} control="sort">${title}${arrow}<//>`}
+    ${unit !== null && html` <span class="unit">${unit.replace('/GPU·h', '')}</span>`}
   </th>`
 }
 
@@ -93,12 +100,15 @@ export const sortHint = ({ canLoadAll }: Sorting): string =>
 type TableRowProps = ListingTableProps &
   Line & {
     columns: readonly Order[]
+    /** By column. */
+    units: ReadonlyMap<string, string | null>
     index: number
     now: number
   }
 
 function TableRow(props: TableRowProps) {
-  const { row, columns, index, now, sorting, tokens, navigation, picked, onPick, places, isOpen } = props
+  const { row, columns, units, index, now, sorting, tokens, navigation, picked, onPick, places, isOpen } =
+    props
   const isPicked = picked.some(({ id, registry }) => id === row.id && registry === row.registry)
   const offer = untrustedText(row.offer)
   const { pricePer } = sorting.listingView
@@ -107,7 +117,7 @@ function TableRow(props: TableRowProps) {
       <label class="choice"><input type="checkbox" checked=${isPicked} disabled=${!isPicked && picked.length === MAX_COMPARED} onChange=${() => onPick(row)} /> <span>Compare<span class="unseen"> ${offer}</span></span></label>
     </td>
     ${columns.map(({ name, title, cell }) => {
-      const content = cell!({ row, pricePer, tokens, navigation, now })
+      const content = cell!({ row, pricePer, tokens, navigation, now, unit: units.get(name) ?? null })
       return name === 'offer'
         ? html`<th role="rowheader" scope="row" class=${name}>${content}${newsOf(props)}${places > 1 && html`<${Unfold} ...${props} />`}</th>`
         : html`<td role="cell" class=${name} data-label=${title(sorting.listingView)}>${name === 'region' && places > 1 && !isOpen ? html`<strong>${places} places</strong>` : content}</td>`

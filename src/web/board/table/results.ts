@@ -8,6 +8,7 @@ import { SelectBox } from '../../common/select-box.ts'
 import { TimeAgo } from '../../common/time.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
+import { registryUrl } from '../commands.ts'
 import type { ListingView } from '../listing-view.ts'
 import type { Navigation } from '../navigation.ts'
 import { Waiting } from '../sources.ts'
@@ -16,7 +17,7 @@ import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
 import type { Progress } from '../state/progress.ts'
-import { parameterOf } from '../view.ts'
+import { filtersOf, parameterOf, type Query } from '../view.ts'
 import { listingsCsv } from './columns.ts'
 import { AgentCopy, Facts, Sentence } from './facts-line.ts'
 import { HintLines } from './hint-lines.ts'
@@ -98,8 +99,9 @@ export function Results(props: ResultsProps) {
         />`
       }
     </div>
+    ${isEmptyMarket(listings, view.query) && html`<${FirstListing} sources=${sources} />`}
     ${rows.length === 0 && !isLoading && html`<${NearMisses} ...${{ tokens, navigation }} misses=${hints.nearMisses} />`}
-    ${rows.length > 0 && html`<${Pager} ...${{ listings, page, lastPage, onTurn: turnTo }} />`}
+    ${rows.length > 0 && html`<${Pager} ...${{ listings, sorting, page, lastPage, onTurn: turnTo }} />`}
   </section>`
 }
 
@@ -124,12 +126,17 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
         onChange=${(name: string) => go(sortOf(name, sorting).change ?? {}, 'sort')}
       />
     </label>
-    ${
-      sorting.isWhole
-        ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`
-        : html`<span class="hint">${sortHint(sorting)}</span>`
-    }`
+    ${sorting.isWhole && html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>${ARROWS[direction]}</button>`}`
 }
+
+const isEmptyMarket = ({ total, isComplete, isPrevious, error }: Listings, query: Query): boolean =>
+  total === 0 && isComplete && !isPrevious && error === null && filtersOf(query).length === 0
+
+/** What to do in an empty market that takes listings: a gateway over others may have no Registry of its own. */
+const FirstListing = ({ sources }: Pick<Listings, 'sources'>) =>
+  (sources === null || sources.some(({ mode }) => mode === 'local')) &&
+  html`<p>Nothing is published yet. <code>entrepot publish FILE -r ${registryUrl(new URL('.', location.href).href)}</code> publishes listings,
+    and <code>entrepot init</code> writes an example of such a file.</p>`
 
 /** That none matches is certain only if every source answered. */
 function countWords(listings: Listings): string {
@@ -154,13 +161,14 @@ function countWords(listings: Listings): string {
 
 type PagerProps = {
   listings: Listings
+  sorting: Sorting
   page: number
   lastPage: number
   onTurn: (page: number) => void
 }
 
 /** A button that has nothing to do keeps the focus. */
-function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
+function Pager({ listings, sorting, page, lastPage, onTurn }: PagerProps) {
   const { rows, total, isTotalExact, phase, isWhole, loadUntil } = listings
   const start = (page - 1) * PAGE_ROWS
   const end = Math.min(rows.length, start + PAGE_ROWS)
@@ -179,6 +187,7 @@ function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
         ${phase === 'loading' ? `Loading ${number(rows.length)} of ${number(Math.min(total ?? 0, MAX_ROWS))}…` : loadAll}
       </button>`
     }
+    ${!isWhole && html`<span class="hint">${sortHint(sorting)}</span>`}
     ${
       !isWhole &&
       rows.length >= MAX_ROWS &&

@@ -1,3 +1,4 @@
+import { comparesPrices } from '../../../vocabulary/names.ts'
 import type { ListingRow } from '../state/listing-row.ts'
 import { parameterOf, type Query, type RowOrder, type View, withValues } from '../view.ts'
 import { COLUMNS, type GatewayOrder, type ShownTable } from './columns.ts'
@@ -52,8 +53,9 @@ export function sortOf(name: string, sorting: Sorting): Sort {
 
 /** Within one token, unless the reader has chosen another or all. */
 function gatewayOrder(order: GatewayOrder, { view: { query }, listingView, priceToken }: Sorting): Query {
-  if (order === 'newest') return withValues(query, { sort: null })
-  const price_token = parameterOf(query, 'price_token') ?? (parameterOf(query, 'sort') ? null : priceToken)
+  if (order === 'newest') return withValues(query, { sort: comparesPrices(query) ? 'newest' : null })
+  const price_token =
+    parameterOf(query, 'price_token') ?? (parameterOf(query, 'sort') === 'price' ? null : priceToken)
   const price_per = order === 'price of the whole' && listingView.pricePer === 'gpu' ? 'offer' : null
   return withValues(query, { sort: 'price', price_per, price_token })
 }

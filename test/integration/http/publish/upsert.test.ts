@@ -1,5 +1,7 @@
 import test from 'ava'
+import { eventually } from '../../../helpers/eventually.ts'
 import { FIXED_TIME, openMarket } from '../../../helpers/market.ts'
+import { countParsed } from '../../../helpers/parsed-texts.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, postJson, publishBody, sign } from '../../../helpers/seller.ts'
 
@@ -113,6 +115,21 @@ test("upsert: the storefront URL is the publisher's, and an empty one changes no
   for (const [n, storefront_url] of ['', null, undefined].entries())
     await publish({ listing_id: 'two', storefront_url }, FIXED_TIME - 3 - n)
   t.deepEqual(await urls(), ['https://b.example/', 'https://b.example/'])
+})
+
+test.failing('upsert: a storefront that moves takes its large listings in small parts, between which others are answered', async (t) => {
+  const market = await openMarket(t)
+  const offer_resource = { gpu_model: 'H200', notes: `large ${'x'.repeat(30_000)}` }
+  const of = (n: number, storefront_url: string) =>
+    market.publish({ listing_id: `l${n}`, storefront_url, offer_resource }, FIXED_TIME + n)
+  for (let n = 0; n < 100; n++) t.is((await of(n, 'http://old.example/')).status, 201)
+  const { inTurn } = await countParsed('"large xxx', async () => {
+    await market.publish({ listing_id: 'small', storefront_url: 'http://new.example/' }, FIXED_TIME + 100)
+    await eventually('moved', async () =>
+      (await market.get('/listings/l0')).text.includes('http://new.example/'),
+    )
+  })
+  t.true(inTurn <= 32, `${inTurn}`)
 })
 
 test('upsert: an empty storefront URL is served if the publisher has no other', async (t) => {

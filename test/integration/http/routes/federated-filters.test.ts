@@ -11,7 +11,8 @@ import {
   type UpstreamEntry,
 } from '../../../helpers/gateway.ts'
 import { listen } from '../../../helpers/listen.ts'
-import type { RunningService } from '../../../helpers/registry.ts'
+import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
+import { temporaryFile } from '../../../helpers/run-cli.ts'
 import { ALICE, BOB, mintKey, postJson, publish } from '../../../helpers/seller.ts'
 import type { Answer } from '../../../helpers/sequence.ts'
 import { filterOf, specBody } from '../../../helpers/specs.ts'
@@ -237,6 +238,34 @@ test('filters: upstreams of another schema are skipped and reported', async (t) 
     ],
   )
   t.is(tokens.requests.length, 0)
+})
+
+test('filters: a schema with its version is the same in every minor version', async (t) => {
+  const file = temporaryFile(
+    t,
+    'spec.yaml',
+    'version: 1\nschema: arkhai.compute.vms@1.2.0\nlisting_shape: {type: object}\nfilters: []\n',
+  )
+  const versioned = await startRegistry(t, { environment: { REGISTRY_FILTER_SPEC_PATH: file } })
+  const { schema } = (await versioned.get('/filter-spec')).json()
+  t.deepEqual(schema, { id: 'arkhai.compute.vms@1.2.0', version: 1 })
+  const others = [
+    'arkhai.compute.vms@1.0.9',
+    'arkhai.compute.vms@2.2.0',
+    'arkhai.compute.credits@1.2.0',
+    'else.compute.vms@1.2.0',
+  ]
+  const upstreams = await Promise.all(
+    others.map(async (id, n) => {
+      const filterSpec = specBody(`${n}`, [], id)
+      return { name: `u${n}`, url: (await startFake(t, { items: listingTexts(`l${n}`, 1), filterSpec })).url }
+    }),
+  )
+  const more = 'schema = "arkhai.compute.vms@1.2.0"'
+  const service = await startPatientGateway(t, [{ name: 'own', url: versioned.url }, ...upstreams], { more })
+  const { sources } = await listings(service, '')
+  const skipped = sources.filter(({ reason }) => reason === 'schema_mismatch').map(({ registry }) => registry)
+  t.deepEqual(skipped, ['u1', 'u2', 'u3'])
 })
 
 test('merge: copies of one publisher are one listing, those of two publishers two', async (t) => {

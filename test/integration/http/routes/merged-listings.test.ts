@@ -1,14 +1,13 @@
 import test from 'ava'
 import { parseList } from 'structured-headers'
-import { readFilterSpec } from '../../../../src/filter-spec/load.ts'
 import { announcedBy } from '../../../helpers/announced.ts'
 import { eventually } from '../../../helpers/eventually.ts'
-import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
+import { deadUrl, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
+import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
-import { ALICE, mintKey, publish } from '../../../helpers/seller.ts'
-import { specBody } from '../../../helpers/specs.ts'
+import { ALICE, BOB, mintKey, publish } from '../../../helpers/seller.ts'
+import type { Answer } from '../../../helpers/sequence.ts'
 
 const NO_CACHE = { 'Cache-Control': 'no-cache' }
 
@@ -20,7 +19,7 @@ test('gateway parameters: validated, and not taken for filters', async (t) => {
     ['timeout_ms=99', 422, /query\.timeout_ms.*100/],
     ['timeout_ms=10001', 422, /query\.timeout_ms.*10000/],
     ['timeout_ms=soon', 422, /query\.timeout_ms/],
-    ['explain=perhaps', 422, /query\.explain/],
+    ['explain=true', 400, /explain/],
     ['sources=b', 400, /"b"/],
     ['sources=a,%0d%0ab', 400, /b"/],
     ['cursor=x&offset=1', 400, /cursor/],
@@ -29,11 +28,11 @@ test('gateway parameters: validated, and not taken for filters', async (t) => {
     t.is(got, status, query)
     t.regex(String(json().detail), detail)
   }
-  for (const query of ['require=all', 'timeout_ms=100', 'explain=true', 'sources=a', 'sources=', 'require='])
+  for (const query of ['require=all', 'timeout_ms=100', 'sources=a', 'sources=', 'require='])
     t.is((await get(`/listings?${query}`)).status, 200, query)
   t.is((await get('/listings?sources=a&sources=local')).json().total_after_filter, 0, 'the last one counts')
   for (const { parameters } of fake.requests)
-    for (const name of ['require', 'timeout_ms', 'explain', 'sources']) t.false(parameters.has(name), name)
+    for (const name of ['require', 'timeout_ms', 'sources']) t.false(parameters.has(name), name)
 })
 
 test('require=all: 502 with the sources if one is not current', async (t) => {
@@ -47,6 +46,57 @@ test('require=all: 502 with the sources if one is not current', async (t) => {
   t.is(refused.headers.get('cache-control'), 'no-store')
   t.like(refused.json(), { sources: [{ registry: 'local' }, { registry: 'a' }, { registry: 'dead' }] })
   t.is((await get('/listings?require=all&sources=a,local')).status, 200)
+})
+
+test('status: closed listings are of the own Registry, and open ones of all', async (t) => {
+  const items = [...listingTexts('a', 2), listingText({ listing_id: 'a-closed', status: 'closed' })]
+  const fake = await startFake(t, { items })
+  const upstreams = [{ name: 'a', url: fake.url }]
+  const { url, get } = await startGateway(t, upstreams)
+  const read = async (path: string, headers = {}) => (await get(path, headers)).json() as Answer
+  const nothing = await read('/listings?status=closed')
+  t.like(nothing, { items: [], complete: false }, 'and no failure')
+  await publish(url, ALICE, { listing_id: 'own-closed', status: 'closed' })
+  await publish(url, BOB, { listing_id: 'own' })
+  // The own closed copy decides about it.
+  await publish(url, BOB, { listing_id: 'a-0001', status: 'closed' })
+  const idsAt = async (path: string) => {
+    const { items, sources, complete } = await read(path, NO_CACHE)
+    t.false(complete, path)
+    return [
+      items
+        .map(({ listing_id, _meta }) => `${_meta.registry}/${listing_id}`)
+        .sort()
+        .join(),
+      ...sources
+        .filter(({ state }) => state !== 'loaded')
+        .map(({ registry, reason }) => `${registry} ${reason}`),
+    ]
+  }
+  t.deepEqual(await idsAt('/listings?status=closed'), ['local/a-0001,local/own-closed', 'a open_only'])
+  t.deepEqual(await idsAt('/listings?status='), [
+    'a/a-0000,a/a-0001,local/a-0001,local/own,local/own-closed',
+    'a/closed open_only',
+  ])
+  t.regex((await get('/listings?status=closed', { Accept: 'application/x-ndjson' })).text, /own-closed/)
+  t.is((await read('/facets?status=closed&by=registry')).complete, false)
+  t.is((await get('/listings/a-closed')).status, 200, 'any status is found')
+  const pure = await startGateway(t, upstreams, { more: '[registry]\nenabled = false\n' })
+  for (const path of [
+    '/listings?status=closed',
+    '/listings?status=expired',
+    '/facets?status=closed',
+    '/changes?status=closed',
+  ]) {
+    const { status, json } = await pure.get(path)
+    t.is(status, 400, path)
+    t.regex(
+      String(json().detail),
+      /only open listings of other Registries: ask those for (closed|expired) ones/,
+    )
+  }
+  t.is((await pure.get('/listings?status=')).json().total_after_filter, 2)
+  t.is((await pure.get('/listings/a-closed')).status, 200)
 })
 
 test('headers: report each visible source and how long the response is fresh', async (t) => {
@@ -64,7 +114,7 @@ test('headers: report each visible source and how long the response is fresh', a
   )
   t.is(String(members[2]![1].get('detail')), 'connection_refused')
   t.regex(headers.get('server-timing') ?? '', /^local;dur=[\d.]+, a;dur=[\d.]+, 4dead;dur=[\d.]+$/)
-  t.is(headers.get('vary'), 'Accept, Authorization, Accept-Encoding')
+  t.is(headers.get('vary'), 'Accept, Authorization, CDN-Loop, Accept-Encoding')
   t.is(headers.get('via'), '1.1 entrepot')
 
   const good = await get('/listings?sources=a,local', NO_CACHE)
@@ -79,59 +129,15 @@ test('headers: stay below 4 KiB for any number of sources', async (t) => {
   }))
   const { url, get } = await startGateway(t, upstreams)
   await publish(url, ALICE, { listing_id: 'own' })
-  for (const path of ['/listings', '/listings?explain=true']) {
-    const { status, headers } = await get(path)
-    t.is(status, 200)
-    const [cache = '', timing = ''] = ['cache-status', 'server-timing'].map((name) => headers.get(name) ?? '')
-    t.true(cache.length + timing.length < 4096, path)
-    const members = parseList(cache).map(([name]) => String(name))
-    const left = Number(/^and (\d+) more$/.exec(members.at(-1) ?? '')?.[1])
-    t.is(members.length - 1 + left, 101)
-    t.is(members[0], 'local')
-    t.regex(timing, /^local;dur=[\d.]+, .*, and-\d+-more;dur=[\d.]+$/)
-  }
-})
-
-test('explain: the query sent to each source, its answer, and what excluded listings', async (t) => {
-  const [h100, a100] = [{ gpu_model: 'H100' }, { gpu_model: 'A100' }]
-  const items = [
-    ...listingTexts('a', 2, { offer_resource: h100 }),
-    ...listingTexts('b', 3, { offer_resource: a100 }),
-    ...listingTexts('c', 1, { offer_resource: {} }),
-  ]
-  const fake = await startFake(t, { items })
-  const gpuModel = readFilterSpec('config/filter-spec.yaml').filters.get('gpu_model')!
-  const declaring = await startFake(t, { items, filterSpec: specBody('e', [gpuModel]) })
-  const { url, get } = await startGateway(t, [
-    { name: 'a', url: fake.url },
-    // Too large to be read whole, which needs no filter.
-    { name: 'declaring', url: declaring.url, settings: `${LIVE}scan_limit = 5` },
-    { name: 'dead', url: deadUrl() },
-  ])
-  await publish(url, ALICE, { listing_id: 'own', offer_resource: a100 })
-  const { sources } = (await get('/listings?explain=true&gpu_model=H100')).json() as {
-    sources: { explain: Record<string, unknown> }[]
-  }
-  t.deepEqual(
-    sources.map(({ explain }) => explain),
-    [
-      { cache: 'none', excluded: { gpu_model: { by_value: 1, missing: 0 } } },
-      {
-        query: 'status=open',
-        cache: 'miss',
-        breaker: 'closed',
-        excluded: { gpu_model: { by_value: 3, missing: 1 } },
-      },
-      {
-        query: 'status=open&gpu_model=H100',
-        cache: 'miss',
-        breaker: 'closed',
-        excluded: { gpu_model: { by_value: 0, missing: 0 } },
-      },
-      { cache: 'none', breaker: 'closed', excluded: {} },
-    ],
-  )
-  t.notRegex((await get('/listings?gpu_model=H100')).text, /"explain"/)
+  const { status, headers } = await get('/listings')
+  t.is(status, 200)
+  const [cache = '', timing = ''] = ['cache-status', 'server-timing'].map((name) => headers.get(name) ?? '')
+  t.true(cache.length + timing.length < 4096)
+  const members = parseList(cache).map(([name]) => String(name))
+  const left = Number(/^and (\d+) more$/.exec(members.at(-1) ?? '')?.[1])
+  t.is(members.length - 1 + left, 101)
+  t.is(members[0], 'local')
+  t.regex(timing, /^local;dur=[\d.]+, .*, and-\d+-more;dur=[\d.]+$/)
 })
 
 test('OpenAPI: a gateway answers as its document announces', async (t) => {
@@ -144,7 +150,7 @@ test('OpenAPI: a gateway answers as its document announces', async (t) => {
   const { get } = await startGateway(t, upstreams, { environment })
   const judge = announcedBy(JSON.parse((await get('/openapi.json')).text))
   for (const [template, path, headers] of [
-    ['/listings', '/listings?limit=1&explain=true', {}],
+    ['/listings', '/listings?limit=1', {}],
     ['/listings', '/listings', { 'If-None-Match': '*' }],
     ['/listings', '/listings?require=all', {}],
     ['/listings', '/listings?sources=x', {}],

@@ -57,6 +57,31 @@ test('near misses: in place of an empty page, the closest listings, each of whic
   }
 })
 
+test('near misses: of a model the memory is near, of a place the continent, and of one condition nothing else', async (t) => {
+  const fake = await startFake(t, { items: ITEMS })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const [query, near] of [
+    ['country=South Korea', 'one'],
+    ['country=France', 'other'],
+    ['country=Brazil,France', 'other'],
+    ['region=Osaka, JP', 'one'],
+    ['region=Lyon, FR&gpu=H100', 'far'],
+    ['gpu=A100', 'one'],
+    ['gpu_model=NVIDIA A100', 'one'],
+    ['gpu_model=NVIDIA L4', 'other'],
+    ['gpu=B300', undefined],
+    ['region=Nowhere', undefined],
+    ['country=Brazil', undefined],
+    ['country=not_in:[JP,DE,IS]', undefined],
+    ['country=Brazil&sla=98', 'weak'],
+    ['gpus_min=16', 'weak'],
+  ] as const) {
+    const { near_misses = [] } = (await gateway.get(`/listings?${query}`)).json() as Answer
+    const [first] = near_misses.filter(({ differs }) => !('filter' in differs && differs.filter === 'sla'))
+    t.is(first?.listing.listing_id, near, query)
+  }
+})
+
 test('near misses: a reader has none of sources that are private, and none in pages of a plain Registry', async (t) => {
   const fake = await startFake(t, { items: ITEMS })
   const settings = 'visibility = "private"'

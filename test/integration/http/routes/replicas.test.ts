@@ -15,7 +15,10 @@ test('replicas: one process alone shows its traffic and why its reload failed', 
   for (const path of ['/listings', '/listings', '/listings', '/sources', '/health', '/nowhere', '/operator'])
     await get(path)
   const { scope, note, replicas, traffic, answered_by, changes } = await fleet()
-  t.deepEqual([scope, note], ['this_process', 'Replicas are shown together where the store is Redis.'])
+  t.deepEqual(
+    [scope, note],
+    ['this_process', 'Replicas are shown together where the store is a single Redis.'],
+  )
   t.like(traffic.total, { requests: 4, errors: 0, lookups: 4 }, 'only of the market')
   t.is(traffic.minutes.requests.length, 60)
   t.is(replicas.length, 1)

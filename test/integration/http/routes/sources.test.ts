@@ -215,13 +215,7 @@ test('sources: while the circuit breaker is open, the reason is why it opened, a
   const { sources } = await details()
   t.like(sources[1], { last_error: { reason: 'not_json' } })
   t.not(sources[1]?.breaker?.state, 'closed')
-  for (const path of [
-    '/sources',
-    '/listings',
-    '/listings?status=closed',
-    '/listings?publisher=0xabc',
-    '/facets',
-  ])
+  for (const path of ['/sources', '/listings', '/listings?publisher=0xabc', '/facets'])
     t.regex((await gateway.get(path)).text, /"reason":"not_json"/, path)
   const logged = lines.filter(({ upstream, reason }) => upstream === 'a' && reason !== undefined)
   t.deepEqual([...new Set(logged.map(({ reason }) => reason))], ['not_json'])

@@ -56,6 +56,10 @@ test('Redis URL: a malformed URL is a configuration error', async (t) => {
     'redis://host:99999999',
     'redis://',
     'redis://a:1,b:2',
+    'redis+sentinel://a:1,b:2',
+    'redis+sentinel://a:1,b:2/',
+    'redis+sentinel://:a,:b,:c@a:1/market',
+    'rediss+cluster://a:1',
   ])
     await t.throwsAsync(openRedisStore(url), { instanceOf: ConfigError, message: /^STORE_URL: / }, url)
 })

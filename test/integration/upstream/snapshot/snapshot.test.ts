@@ -116,7 +116,7 @@ test('what decides whether a Reading is current holds no query', async (t) => {
   t.true(isCurrent?.())
 })
 
-test('any filter is answered exactly, indexed or not, and explained', async (t) => {
+test('any filter is answered exactly, indexed or not', async (t) => {
   const items = listingTexts('a', 30).map((text, n) =>
     listingText({
       ...JSON.parse(text),
@@ -128,11 +128,6 @@ test('any filter is answered exactly, indexed or not, and explained', async (t) 
   const wanted = items.filter((_, n) => n % 2 && n % 3)
   t.deepEqual(textsOf(await read(both, ALL)), wanted)
   t.like(await read(both, { count: 4 }), { total: wanted.length, hasMore: true })
-  const { explanation } = await read({ ...both, explain: true })
-  t.deepEqual(explanation?.excluded, [
-    { filter: 'gpu_model', byValue: 15, missing: 0 },
-    { filter: 'region', byValue: 0, missing: 5 },
-  ])
 })
 
 test('a snapshot is indexed by further filters from the next pull on', async (t) => {
@@ -292,16 +287,23 @@ test('loading: where the first pull fails, what has arrived stays, with the reas
   t.like(status(), { state: 'loading', lastError: { reason: 'http_404' } })
 })
 
-test('lists have open listings only, and one listing is looked up where it is not held', async (t) => {
+test('only open listings are listed; one that is not held is looked up, and kept while it is fresh', async (t) => {
   const closed = listingText({ listing_id: 'closed', status: 'closed' })
-  const { read, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
+  const { read, source, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
+  const { signal } = new AbortController()
   const before = fake.requests.length
   t.deepEqual(idsOf(await read({ listingId: 'a-0001', status: null })), ['a-0001'])
-  t.is((await read({ status: 'closed' })).total, 0)
+  const all = await read({ status: null })
+  t.deepEqual(idsOf(all), ['a-0000', 'a-0001'])
+  t.deepEqual(all.missing, [{ registry: 'closed', state: 'skipped', reason: 'open_only' }])
+  for (const status of ['closed', 'expired'] as const) {
+    t.is((await failureOf(t, read({ status }))).reason, 'open_only')
+    t.is((await failureOf(t, source.select!(listingQuery({ status }), signal))).reason, 'open_only')
+  }
   t.is(fake.requests.length, before)
   for (let n = 0; n < 2; n++)
     t.deepEqual(idsOf(await read({ listingId: 'closed', status: null })), ['closed'])
-  t.is(fake.requests.length, before + 1, 'kept while it is fresh')
+  t.is(fake.requests.length, before + 1)
 })
 
 test("a publisher's listings are incomplete while a publisher is unknown", async (t) => {
@@ -430,7 +432,6 @@ test('a selection has the facts of a read', async (t) => {
   t.true(selection.isCurrent?.())
   const token = { chain: 'base', address: '0xaa', symbol: 'A', decimals: 0 }
   t.is((await select({ priceLimit: { tokens: [token], per: 'gpu', max: 1 } })).total, 0)
-  t.is((await select({ status: 'closed' })).total, 0)
   t.is(fake.requests.length, before)
   fake.script = [{ kind: 'status', status: 401 }]
   await pass(REFRESH)
@@ -756,6 +757,26 @@ test('pulls: between whole pulls only what is new is added, where first page and
   t.true((await pullWith([published, ...items.slice(0, -1)])) > 1, 'one is gone that is on no first page')
   t.is((await read()).asOf, clock.now())
   t.deepEqual(totals, [451, 450])
+})
+
+test('pulls: of listings of one id on a first page 32 are added, and the others are invalid', async (t) => {
+  const items = listingTexts('a', 300)
+  const options = { kind: 'gateway', refreshSeconds: 15, fullRefreshSeconds: 60 } as const
+  const { read, fake, clock } = await openPulled(t, { items, kind: 'gateway' }, options)
+  await read()
+  const popular = Array.from({ length: 40 }, (_, n) =>
+    listingText({
+      listing_id: 'popular',
+      created_at: '2027-01-01T00:00:00',
+      _meta: { registry: 'r', publisher: `0x${String(n).padStart(40, '0')}` },
+    }),
+  )
+  fake.items = [...popular, ...items]
+  const before = fake.requests.length
+  clock.advance(15_000)
+  const reading = await eventually('added', read, ({ total }) => total !== items.length)
+  t.like(reading, { total: 332, invalid: 8 })
+  t.is(fake.requests.length, before + 1, 'the first page alone')
 })
 
 test('pulls: without readers only the first page is asked, and the first question begins a whole pull', async (t) => {

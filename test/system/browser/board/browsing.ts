@@ -16,7 +16,7 @@ test.serial('board: values narrow, steps back are few, Back never reopens a shee
   const shared = rowsOf(page).filter({ hasText: '4 × H200' })
   t.regex(
     (await shared.textContent()) ?? '',
-    /30,864,197,253,086\.4198 USDC\/GPU·h.*4 × H200.*versions differ.*east also in west/s,
+    /30,864,197,253,087 USDC\/GPU·h.*4 × H200.*versions differ.*east also in west/s,
   )
 
   for (const model of ['A100', 'H200'])
@@ -32,7 +32,7 @@ test.serial('board: values narrow, steps back are few, Back never reopens a shee
   await page.getByLabel('vCPUs, at least').fill('32')
   await page.keyboard.press('Tab')
   await waitForCount(page, '2 listings')
-  t.is(new URL(page.url()).search, '?gpu=A100&vcpu_count_min=32')
+  t.is(new URL(page.url()).search, '?gpu=A100&sort=price&vcpu_count_min=32')
 
   await page.getByRole('link', { name: '8 × A100', exact: true }).first().focus()
   await page.keyboard.press('Enter')
@@ -148,6 +148,7 @@ test.serial('board: a shared address opens the same view and sheet', async (t) =
   const sheet = page.getByRole('dialog')
   await sheet.waitFor()
   t.regex((await sheet.textContent()) ?? '', new RegExp(BOB.address, 'i'))
+  await sheet.getByText(/^2 open listings since 20[\d-]{8}, in west \(2\)$/).waitFor()
   await waitForCount(page, '3 listings')
   await page.keyboard.press('Escape')
   await page.waitForURL(({ hash }) => hash === '')
@@ -191,6 +192,7 @@ test.serial('board: a key opens private sources and stays in its tab', async (t)
   const requested: string[] = []
   page.on('request', (request) => requested.push(request.url()))
   await page.getByRole('alert').getByText('API key required').waitFor()
+  await page.getByRole('alert').getByText('Enter a key above, or ask the operator for one').waitFor()
   for (const key of ['another-key', 'a-reader-key']) {
     await page.getByLabel('API key').fill(key)
     await page.keyboard.press('Enter')

@@ -55,7 +55,7 @@ test.serial('board: models and places are what is meant, whatever a seller write
   await page.getByRole('button', { name: 'Regions in Germany' }).click()
   await box(/^Frankfurt, DE 2$/).check()
   await waitForCount(page, '2 listings')
-  t.is(new URL(page.url()).search, '?gpu=H100&region=Frankfurt%2C+DE', 'one level at a time')
+  t.is(new URL(page.url()).search, '?gpu=H100&sort=price&region=Frankfurt%2C+DE', 'one level at a time')
   await box(/^Europe \(continent\) 4$/).check()
   await waitForCount(page, '4 listings')
   await page.getByRole('button', { name: /^Place: Europe \(continent\)/ }).waitFor()
@@ -64,7 +64,7 @@ test.serial('board: models and places are what is meant, whatever a seller write
   await waitForCount(page, 'One listing')
   await page.getByText('1 listing is spelled so; 4 match gpu=H100.').getByRole('link').click()
   await waitForCount(page, '4 listings')
-  t.is(new URL(page.url()).search, '?gpu=H100')
+  t.is(new URL(page.url()).search, '?sort=price&gpu=H100')
 
   await page.goto(`${gateway.url}/`)
   await page.getByRole('button', { name: 'place not known (1)' }).click()

@@ -145,7 +145,7 @@ test.serial('board: money is by symbol, GPUs are of all, models have prices of a
   await page.locator('.prices').getByRole('row', { name: 'not stated 1' }).waitFor()
   await line.getByRole('link').click()
   await waitForCount(page, '5 listings')
-  t.is(new URL(page.url()).search, '?gpu=H200')
+  t.is(new URL(page.url()).search, '?gpu=H200&sort=price')
   await page.goto(`${gateway.url}/?price_token=USDC&price_max=2.10`)
   await waitForCount(page, '2 listings')
   await facts(/2 GPUs · *1\.75 – 2\.00 USDC per GPU·h,\s+median 1\.75\s+\(2 offers\)/)

@@ -33,6 +33,13 @@ test.serial('board: works below a path of a proxy', async (t) => {
 
 test.serial('board: a plain Registry has the same one, paged by offset', async (t) => {
   const registry = await openMarket(t)
+  const first = await openWatched(t, t.context.browser, `${registry.url}/`)
+  await first
+    .getByText(`Nothing is published yet. entrepot publish FILE -r ${registry.url} publishes`)
+    .waitFor()
+  await first.goto(`${registry.url}/?gpu_model=H200`)
+  await waitForCount(first, 'No listing matches.')
+  t.is(await first.getByText('Nothing is published').count(), 0, 'others may be published')
   for (let n = 0; n < 130; n++) await registry.publish(machine(`one-${n}`, {}), undefined, ALICE)
   const page = await openWatched(t, t.context.browser, `${registry.url}/`)
   await waitForCount(page, '130 listings')

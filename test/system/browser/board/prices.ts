@@ -100,9 +100,39 @@ test.serial('board: prices by model are drawn per GPU, and a model narrows', asy
   t.true((await page.locator('.axis text').allTextContents()).includes('2'))
   await row.getByRole('link').click()
   await waitForCount(page, '115 listings')
-  t.is(new URL(page.url()).search, '?gpu=T4')
+  t.is(new URL(page.url()).search, '?gpu=T4&sort=price')
   t.deepEqual(page.faults, [])
 })
+
+test.serial(
+  'board: listings begin in the upper half of a screen, and their unit is in the head',
+  async (t) => {
+    const items = offers.slice(0, 40).map((offer, n) => {
+      const gpu_model = ['H200', 'H100', 'A100', 'T4', 'L4'][n % 5]
+      return listingText({ ...JSON.parse(offer), offer_resource: { gpu_model, gpu_count: 1 } })
+    })
+    const odd = { ...machine('odd', { gpu_count: 1 }), accepted_escrows: [escrow('7', token('0x1'))] }
+    const fakes = [await startFake(t, { items: [listingText(odd), ...items] }), await startFake(t, { items })]
+    const upstreams = fakes.map(({ url }, n) => ({ name: `far-${n}`, url }))
+    const gateway = await startGateway(t, upstreams)
+    for (const [width, height] of [
+      [1280, 800],
+      [390, 844],
+    ] as const) {
+      const page = await openWatched(t, t.context.browser, `${gateway.url}/?gpu=in:[H200,H100,A100,T4,L4]`, {
+        viewport: { width, height },
+      })
+      await waitForCount(page, '41 listings')
+      await page.waitForLoadState('networkidle')
+      const { y } = (await page.locator('.listings').boundingBox())!
+      t.true(y <= height / (width === 390 ? 1 : 2), `${width}: ${y}`)
+      const units = rowsOf(page).locator('.price .unit:not(.common)')
+      t.deepEqual(await units.allTextContents(), ['units/GPU·h'])
+      t.regex(await page.locator('thead .price').innerText(), /^Price per GPU-hour ▴\nUSDC$/)
+      t.deepEqual(page.faults, [])
+    }
+  },
+)
 
 const token = (address: string) => ({ literal_fields: { token: address } })
 
