@@ -169,7 +169,9 @@ export class SourceReader {
     this.#deciders.learn(listings, this.rank)
     this.isEnded = !hasMore || last === undefined || !this.#mayShowMore(all, last)
     if (this.#info === null) this.#countHidden(all)
-    this.#info = this.#info === null ? info : joinInfo(this.#info, info)
+    // What is held counts all of its unreadable listings in each Reading.
+    const more = this.source.held === undefined ? info : { ...info, invalid: 0 }
+    this.#info = this.#info === null ? info : joinInfo(this.#info, more)
   }
 
   /** Whether one of those behind `last` may be shown. Without `all`, they are not known. */
