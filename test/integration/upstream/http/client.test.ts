@@ -15,7 +15,7 @@ import { type Behaviour, listingTexts } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { listen } from '../../../helpers/listen.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
-import { failureOf, openUpstream, textsOf, upstreamOptions } from '../../../helpers/upstream.ts'
+import { failureOf, listingQuery, openUpstream, textsOf, upstreamOptions } from '../../../helpers/upstream.ts'
 
 const HTML = '<!doctype html><title>It works!</title>'
 
@@ -33,13 +33,14 @@ for (const [what, behaviour, reason] of FAULTS) {
     const key = 'a key of more than sixteen characters'
     const timeoutMs = reason === 'timeout' ? 300 : 10_000
     const items = listingTexts('a', 30)
-    const { read, fake } = await openUpstream(t, { items, script: [behaviour] }, { key, timeoutMs })
+    const { read, fake, clock } = await openUpstream(t, { items, script: [behaviour] }, { key, timeoutMs })
     const error = await failureOf(t, read())
     t.is(error.reason, reason)
     t.false(JSON.stringify([error.message, error.stack, String(error.cause)]).includes(key))
     fake.script = [{ kind: 'serve' }]
     const { read: readAgain } = await openUpstream(t, {}, { fake, timeoutMs: 10_000 })
-    t.deepEqual(textsOf(await (reason === 'timeout' ? readAgain() : read())), items)
+    clock.advance(1000)
+    t.deepEqual(textsOf(await (reason === 'timeout' ? readAgain() : read({ caching: 'no-cache' }))), items)
   })
 }
 
@@ -113,13 +114,18 @@ test('a private address is refused unless allowed, in any spelling and behind an
 
 test('at most max_in_flight requests are open at once, over as many connections', async (t) => {
   const held = Promise.withResolvers<void>()
-  const { read, fake } = await openUpstream(
+  const hold = { kind: 'hold', until: held.promise } as const
+  const { source, fake } = await openUpstream(
     t,
-    { items: listingTexts('a', 1), script: [{ kind: 'hold', until: held.promise }] },
+    { items: listingTexts('a', 1), script: [hold], listingScript: hold },
     { maxInFlight: 2, timeoutMs: 60_000 },
   )
   const before = fake.connections()
-  const answers = Array.from({ length: 6 }, (_, n) => read({ publisher: `0x${n}` }).catch(() => {}))
+  const { signal } = new AbortController()
+  const range = { after: null, offsetHint: 0, count: 1 }
+  const answers = Array.from({ length: 6 }, (_, n) =>
+    source.read(listingQuery({ listingId: `a-${n}` }), range, signal).catch(() => {}),
+  )
   await fake.requested(2)
   for (let turn = 0; turn < 20; turn++) await setImmediate()
   t.is(fake.requests.length, 2)
