@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway } from '../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 
@@ -130,26 +130,6 @@ test('compression: a kept answer has both forms, whichever was asked for first',
     const together = await Promise.all(order.map((headers) => ask(`${url}/listings?limit=60`, headers)))
     for (const answer of together) t.is(textOf(answer), textOf(first!))
   }
-})
-
-test('compression: a line of a stream arrives before the next one is known', async (t) => {
-  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
-  t.teardown(release)
-  const fake = await startFake(t, { items: listingTexts('a', 450) })
-  // A smaller one is read whole before the first line.
-  const { url } = await startGateway(t, [{ name: 'a', url: fake.url, settings: `${LIVE}scan_limit = 100` }])
-  fake.script = [{ kind: 'serve' }, { kind: 'hold', until: isReleased }]
-  const response = await fetch(`${url}/listings`, { headers: { Accept: 'application/x-ndjson', ...GZIP } })
-  t.is(response.headers.get('content-encoding'), 'gzip')
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  const { value } = await reader.read()
-  t.regex(value ?? '', /^\{"listing_id":/)
-  release()
-  let text = value ?? ''
-  for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value
-  const lines = text.trimEnd().split('\n')
-  t.is(lines.length, 451)
-  t.true(JSON.parse(lines.at(-1)!)._meta.complete)
 })
 
 test('compression: the answer with a new key is not compressed', async (t) => {

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import test from 'ava'
 import { agentAt } from '../../../helpers/agent.ts'
 import { deadUrl, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, publish } from '../../../helpers/seller.ts'
@@ -61,7 +61,7 @@ test('one listing: the best copy, and whether a better one may exist', async (t)
     t,
     [
       { name: 'other', url: other.url, settings: 'priority = 9' },
-      { name: 'trusted', url: trusted.url, settings: `${LIVE}priority = 1` },
+      { name: 'trusted', url: trusted.url, settings: 'priority = 1\nmax_listings = 1' },
     ],
     { clock: manualClock() },
   )

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { deadUrl, listingText } from '../../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway } from '../../../helpers/gateway.ts'
+import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import type { RunningService } from '../../../helpers/registry.ts'
 import { temporaryFile } from '../../../helpers/run-cli.ts'
@@ -90,16 +90,4 @@ test('own parameters: an upstream takes the name of none, and its other filters 
     filters.map(({ name }) => name).filter((name) => name === 'zone' || names.includes(name)),
     ['zone'],
   )
-})
-
-test('own parameters: an upstream is sent a filter that it and the gateway name alike', async (t) => {
-  const { environment } = await takeAllNames(t)
-  const items = ['x', 'y'].map((sort) => listingText({ listing_id: sort, offer_resource: { sort } }))
-  const fake = await startFake(t, { items, filterSpec: specOf(['sort']) })
-  // Too large to be read whole.
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `${LIVE}scan_limit = 1` }], {
-    environment,
-  })
-  t.is((await gateway.get('/listings?sort=y')).json().total_after_filter, 1)
-  t.true(fake.requests.some(({ parameters }) => parameters.get('sort') === 'y'))
 })

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt } from '../../../helpers/agent.ts'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { LIVE, startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { openMarket } from '../../../helpers/market.ts'
 import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'
 import { runCli } from '../../../helpers/run-cli.ts'
@@ -443,17 +443,6 @@ test('prices: a cursor is bound to the order, the tokens and the ceiling', async
   }
 })
 
-test('prices: scan_limit holds also where a longer run is cached', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('l', 60) })
-  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: `${LIVE}scan_limit = 50` }])
-  for (const offset of [0, 40]) t.is((await gateway.get(`/listings?limit=50&offset=${offset}`)).status, 200)
-  const requests = fake.requests.length
-  for (const query of ['sort=price', 'price_max=1&price_token=USDC']) {
-    const { sources } = (await gateway.get(`/listings?${query}`)).json() as { sources: { reason?: string }[] }
-    t.deepEqual([sources[1]?.reason, requests], ['scan_limit', fake.requests.length], query)
-  }
-})
-
 test('tokens: those of the gateway file are served, behind the read gate', async (t) => {
   const address = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
   const toml = `[[tokens]]\nchain = "anvil"\naddress = "${address}"\nsymbol = "TEST"\ndecimals = 18\n`
@@ -582,33 +571,28 @@ test('prices: per GB of GPU memory and per TFLOP, by the tables of models', asyn
   const fake = await startFake(t, { items: items.sort() })
   const market = await openMarket(t)
   for (const item of items) await market.publish(JSON.parse(item))
-  const sources = [
-    { name: 'live', url: fake.url, settings: 'mode = "live"' },
-    { name: 'held', url: fake.url, settings: 'refresh_seconds = 600' },
-  ]
-  for (const service of [market, await startGateway(t, sources)]) {
-    for (const source of service === market ? [''] : ['&sources=live', '&sources=held']) {
-      const pricesBy = async (query: string): Promise<unknown> =>
-        (await rowsOf(service, `price_token=USDC&${query}${source}`)).map(({ listing_id, _meta }) => [
-          listing_id,
-          _meta?.price?.amount,
-        ])
-      const perGb = [
-        ['l40s', '0.02'],
-        ['open', '0.024'],
-        ['h100', '0.025'],
-      ]
-      t.deepEqual(((await pricesBy('sort=price&price_per=gb')) as unknown[]).slice(0, 3), perGb)
-      t.deepEqual(await pricesBy('price_max=0.021&price_per=gb'), [['l40s', '0.02']])
-      t.deepEqual(((await pricesBy('sort=price&price_per=tflop')) as unknown[]).slice(0, 3), [
-        ['h100', '0.002023'],
-        ['l40s', '0.002652'],
-        ['open', '0.003077'],
+  for (const service of [market, await startGateway(t, [{ name: 'held', url: fake.url }])]) {
+    const source = service === market ? '' : '&sources=held'
+    const pricesBy = async (query: string): Promise<unknown> =>
+      (await rowsOf(service, `price_token=USDC&${query}${source}`)).map(({ listing_id, _meta }) => [
+        listing_id,
+        _meta?.price?.amount,
       ])
-      const facets = (await service.get(`/facets?price_per=gb${source}`)).json()
-      t.like((facets.prices as unknown[])[0], { price_per: 'gb', offers: 3, least: '0.02', most: '0.025' })
-      t.is((facets.prices as unknown[]).length, 1)
-    }
+    const perGb = [
+      ['l40s', '0.02'],
+      ['open', '0.024'],
+      ['h100', '0.025'],
+    ]
+    t.deepEqual(((await pricesBy('sort=price&price_per=gb')) as unknown[]).slice(0, 3), perGb)
+    t.deepEqual(await pricesBy('price_max=0.021&price_per=gb'), [['l40s', '0.02']])
+    t.deepEqual(((await pricesBy('sort=price&price_per=tflop')) as unknown[]).slice(0, 3), [
+      ['h100', '0.002023'],
+      ['l40s', '0.002652'],
+      ['open', '0.003077'],
+    ])
+    const facets = (await service.get(`/facets?price_per=gb${source}`)).json()
+    t.like((facets.prices as unknown[])[0], { price_per: 'gb', offers: 3, least: '0.02', most: '0.025' })
+    t.is((facets.prices as unknown[]).length, 1)
   }
 })
 

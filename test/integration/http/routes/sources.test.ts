@@ -6,7 +6,7 @@ import { EXPIRED, TRUSTED, trustOurAuthority, UNTRUSTED } from '../../../helpers
 import { eventually } from '../../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../../helpers/fake-registry.ts'
 import { freePort } from '../../../helpers/free-port.ts'
-import { LIVE, startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, mintKey, postJson, publish } from '../../../helpers/seller.ts'
@@ -56,23 +56,21 @@ test('sources: readers see the state, the operator also breakers, caches and cal
     registry: 'a',
     breaker: { state: 'closed', failures_in_a_row: 0 },
     calls: { made: 1, failed: 0, ended: 1 },
-    cache: { miss: 0 },
+    listings: 3,
   })
   t.like((details.sources[2]!.calls as Record<string, unknown>).failures_by_reason, { connection_refused: 2 })
 })
 
-test('sources: a refresh clears the cache of an upstream and requests it at once', async (t) => {
+test('sources: a refresh requests an upstream at once, and readers do not', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const gateway = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
   await gateway.get('/listings')
   const pages = (): number => fake.requests.filter(({ path }) => path === '/listings').length
   await gateway.get('/listings?limit=2')
   await gateway.get('/listings?limit=2')
-  t.is(pages(), 1, 'the others are answered from the cache')
+  t.is(pages(), 1, 'all are answered from memory')
   t.is((await postJson(`${gateway.url}/admin/sources/a/refresh`, '', ADMIN)).status, 202)
   await eventually('read again', () => pages() === 2)
-  await gateway.get('/listings?limit=2')
-  t.is(pages(), 3, 'a response of before is not sent again')
   for (const action of ['refresh', 'probe']) {
     for (const name of ['unknown', 'local'])
       t.is((await postJson(`${gateway.url}/admin/sources/${name}/${action}`, '', ADMIN)).status, 404)
@@ -83,14 +81,10 @@ test('sources: a refresh clears the cache of an upstream and requests it at once
 test('sources: a probe reaches an upstream whose circuit breaker is open', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3), port: await freePort() })
   const clock = manualClock()
-  const gateway = await startGateway(
-    t,
-    [{ name: 'a', url: fake.url, settings: `${LIVE}api_key_env = "A_KEY"` }],
-    {
-      environment: { ...environment, A_KEY: 'upstream-key' },
-      clock,
-    },
-  )
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'api_key_env = "A_KEY"' }], {
+    environment: { ...environment, A_KEY: 'upstream-key' },
+    clock,
+  })
   const probe = async () =>
     (await postJson(`${gateway.url}/admin/sources/a/probe`, '', ADMIN)).json() as SourceDetailsJson
   await gateway.get('/listings')
@@ -105,16 +99,15 @@ test('sources: a probe reaches an upstream whose circuit breaker is open', async
     t.is(calls?.ended, 2, 'both wait for one answer')
   await fake.close()
   const broken = await eventually('paused', probe, ({ breaker }) => breaker?.state === 'open')
-  t.like(broken, { state: 'stale', breaker: { failures_in_a_row: 5 } })
+  t.like(broken, { listings: 3, breaker: { failures_in_a_row: 5 } })
   const asked = fake.requests.length
-  for (const path of ['/listings?publisher=0xabc', '/listings?status=closed', '/listings/x'])
-    t.regex((await gateway.get(path)).text, /"reason":"connection_refused"/, path)
+  t.regex((await gateway.get('/listings/x')).text, /"reason":"connection_refused"/)
   t.is(fake.requests.length, asked)
   t.is(broken.failures?.length, 5)
   t.like(broken.failures?.[0], { reason: 'connection_refused' })
   t.is(typeof broken.breaker?.retry_at, 'string')
-  t.like(broken.traffic?.total, { requests: 7, errors: 5, lookups: 1, hits: 0 })
-  t.is(broken.traffic?.minutes.requests.at(-1), 7)
+  t.is(broken.traffic?.total.errors, 5)
+  t.is(broken.traffic?.minutes.requests.at(-1), broken.traffic?.total.requests)
   t.like(broken.settings, { kind: 'registry', api_key: true, timeout_ms: 2500 })
   t.false(JSON.stringify(broken).includes('upstream-key'))
 })
@@ -138,7 +131,7 @@ test('sources: the operator sees in words why an upstream fails, and when its ce
     ...Object.entries(fakes).map(([name, { url }]) => ({
       name,
       url,
-      settings: `${LIVE}api_key_env = "A_KEY"`,
+      settings: 'api_key_env = "A_KEY"',
     })),
     { name: 'no-tls', url: plain.url.replace('http:', 'https:') },
     { name: 'held', url: fakes.expired.url },
@@ -169,7 +162,7 @@ test('sources: the operator sees in words why an upstream fails, and when its ce
   for (const { failures, last_error } of sources.filter(({ registry }) => registry === 'expired'))
     t.is(failures?.[0]?.detail, last_error?.detail)
   t.like(
-    lines.find(({ msg }) => msg === 'snapshot pull failed'),
+    lines.find(({ msg, upstream }) => msg === 'snapshot pull failed' && upstream === 'held'),
     { upstream: 'held', reason: 'tls', detail: expired, err: undefined },
   )
   const ends = Object.fromEntries(sources.map((one) => [one.registry, one.certificate_ends_at]))
