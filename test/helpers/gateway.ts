@@ -58,7 +58,7 @@ export async function startFake(t: ExecutionContext, options: FakeOptions = {}):
   return fake
 }
 
-/** A gateway over `large`, which cannot be read whole and answers no lookup, and `small`, whose one listing it may have. */
+/** A gateway over `large`, which is held in part and answers no lookup, and `small`, whose one listing it may have. */
 export async function startUnchecked(
   t: ExecutionContext,
   members: Record<string, unknown> = {},
@@ -75,7 +75,7 @@ export async function startUnchecked(
     publishers: [[1, `0x${'a'.repeat(40)}`]],
   })
   return startGateway(t, [
-    { name: 'large', url: large.url, settings: `${LIVE}scan_limit = 100` },
+    { name: 'large', url: large.url, settings: 'max_listings = 100' },
     { name: 'small', url: small.url },
   ])
 }

