@@ -27,7 +27,7 @@ export type TestUpstream = Upstream & {
   fake: FakeRegistry
   clock: ManualClock
   options: UpstreamOptions
-  /** Default: the 50 newest open listings. */
+  /** Default: the 50 newest open listings, once the first pull has ended. */
   read: (query?: Partial<ListingQuery>, range?: Partial<Range>) => Promise<Reading>
   /** Level, upstream, reason and message of each line. */
   logged: string[]
@@ -88,12 +88,16 @@ export async function openUpstream(
     if (given === undefined) await fake.close()
   })
   await upstream.start()
-  const read: TestUpstream['read'] = (query, range) =>
-    upstream.source.read(
+  const { signal } = new AbortController()
+  const read: TestUpstream['read'] = async (query, range) => {
+    await upstream.ready
+    await upstream.source.held?.prepare(query?.caching, signal)
+    return upstream.source.read(
       listingQuery(query),
       { after: null, offsetHint: 0, count: 50, ...range },
-      new AbortController().signal,
+      signal,
     )
+  }
   return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
 }
 

@@ -55,7 +55,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   live.script = [{ kind: 'reset_before_headers' }]
   held.script = [{ kind: 'reset_before_headers' }]
   const requests = held.requests.length
-  await reload(behind('timeout_ms = 50000'))
+  await reload(behind('max_in_flight = 7'))
   const after = (await get('/listings')).json() as Answer
   t.deepEqual(ids(after), ids(before))
   t.true(after.complete)
@@ -126,6 +126,21 @@ test('reload: a cursor stays valid for an unchanged query, else it is refused', 
   const other = await startFake(t)
   await reload(patientToml([...behind, { name: 'two', url: other.url }]))
   t.is((await get(`/listings?limit=10&cursor=${second.next_cursor}`)).status, 400)
+})
+
+test('reload: a smaller cache keeps what is held, which is served while its upstream fails', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 5) })
+  const clock = manualClock()
+  const file = (bytes: number) =>
+    patientToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)
+  const { get, reload } = await startRegistry(t, { toml: file(1_000_000), clock })
+  await get('/listings')
+  fake.script = [{ kind: 'status', status: 404 }]
+  clock.advance(120_000)
+  await reload(file(500_000))
+  const { sources, items } = (await get('/listings', { 'Cache-Control': 'no-cache' })).json() as Answer
+  t.is(items.length, 5)
+  t.is(sources[1]?.state, 'stale')
 })
 
 test('reload: reloads run one after the other, signals meanwhile cause one more', async (t) => {
@@ -208,9 +223,7 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
   })
   const post = (key: string) =>
     send(`${url}/admin/reload`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } })
-  setGatewayFile(
-    patientToml([{ ...one!, settings: 'full_refresh_seconds = 100' }, three!], `${LIMITS}${OTHERS}`),
-  )
+  setGatewayFile(patientToml([{ ...one!, settings: 'max_in_flight = 7' }, three!], `${LIMITS}${OTHERS}`))
   t.is((await post('wrong')).status, 401)
   const { status, json } = await post(OLD_KEY)
   t.is(status, 200)
@@ -225,7 +238,7 @@ test('reload: POST /admin/reload answers what changed, which is also the line in
     { ...result, ms },
   )
   const rule = '[[curation.rules]]\nlabel = "unverified"\n'
-  const rest = [{ ...one!, settings: 'full_refresh_seconds = 100' }, three!]
+  const rest = [{ ...one!, settings: 'max_in_flight = 7' }, three!]
   for (const [more, changed] of [
     [`${OTHERS}${LIMITS}${rule}`, ['curation']],
     [`# moved\n${OTHERS}${LIMITS}# moved\n${rule}`, []],

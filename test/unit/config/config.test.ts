@@ -48,7 +48,10 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     keys: { trustSeconds: 300, declared: [] },
     changes: { retentionSeconds: 86_400, maxWatchers: 1000, maxWatchersPerReader: 20 },
     audit: { writes: false, retentionDays: 90, maxBytes: 67_108_864 },
-    cache: { freshSeconds: 15, maxBytes: loadConfig({}).cache.maxBytes },
+    cache: {
+      freshSeconds: 15,
+      maxBytes: config.cache.maxBytes,
+    },
     authority: null,
     identity: null,
     limits: {
@@ -201,6 +204,11 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
     token('base', 'USDC', 6) + token('base', 'USDX', 6),
     /^tokens\[1\]: base:0x0{40} is named twice; remove one$/,
   ],
+  ...['scan_limit = 1', 'mode = "auto"'].map((line): [string, string, RegExp] => [
+    `the retired ${line}`,
+    `[[upstreams]]\nname = "eu"\nurl = "https://eu.example"\n${line}`,
+    /^upstreams\[0\]\.\w+: is not a setting any more: every upstream is held in memory/,
+  ]),
   ['nothing to serve', '[registry]\nenabled = false', /leaves nothing to serve/],
   [
     'a proxy that is no CIDR',
@@ -247,7 +255,7 @@ test('config: a problem has the line of its setting, and a misspelt name a sugge
     'url = "https://b.example"',
     'timeout = 3',
     'api_key = "abc"',
-    'mode = "fast"',
+    'mode = "live"',
     'max_in_flight = 0',
     '[registry]',
     'enabled = "yes"',

@@ -140,7 +140,7 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
   }
 })
 
-test('facets: a gateway counts each listing once over its sources, and names what is missing', async (t) => {
+test('facets: a gateway counts each listing once over all sources, and what is held in part is at least', async (t) => {
   const rows = Object.entries(MARKET).map(([listing_id, fields]) => listingText({ listing_id, ...fields }))
   const live = await startFake(t, { items: rows.slice(0, 3) })
   const mirror = await startFake(t, { items: rows.slice(1) })
@@ -183,7 +183,7 @@ test('facets: a gateway counts each listing once over its sources, and names wha
   )
   t.like(
     sources.find(({ registry }) => registry === 'large'),
-    { state: 'partial', reason: 'too_large' },
+    { state: 'partial', reason: 'too_large', held: 3, of: 4 },
   )
   t.is((await gateway.get('/facets?require=all')).status, 502)
 })
@@ -210,12 +210,12 @@ test('facets: prices_by gives each value the prices of its listings, and a summa
   t.is((await registry.get('/facets?prices_by=nothing')).status, 400)
 })
 
-test('facets: where a source is not counted, counts are marked as the least, and known models are offered', async (t) => {
+test('facets: where a source is held in part, counts are marked as the least, and known models are offered', async (t) => {
   const offer = (gpu_model: string) => ({ offer_resource: { gpu_model } })
-  const large = await startFake(t, { script: [{ kind: 'status', status: 503 }] })
+  const large = await startFake(t, { items: listingTexts('large', 3, offer('B200')) })
   const small = await startFake(t, { items: listingTexts('small', 2, offer('H200')) })
   const { get } = await startGateway(t, [
-    { name: 'large', url: large.url },
+    { name: 'large', url: large.url, settings: 'max_listings = 2' },
     { name: 'small', url: small.url },
   ])
   type Value = { value: string; count: number; at_least?: true }
@@ -228,10 +228,11 @@ test('facets: where a source is not counted, counts are marked as the least, and
   const whole = await valuesOf('small')
   t.deepEqual(whole.gpu?.values, [{ value: 'H200', count: 2 }])
   const part = await valuesOf('small,large')
-  t.deepEqual(part.gpu_model?.values, [{ value: 'H200', count: 2, at_least: true }])
-  t.deepEqual(part.gpu?.values[0], { value: 'H200', count: 2, at_least: true })
+  const counts = ['B200', 'H200'].map((value) => ({ value, count: 2, at_least: true }))
+  t.deepEqual(part.gpu_model?.values, counts)
+  t.deepEqual(part.gpu?.values.slice(0, 2), counts)
   t.deepEqual(
-    part.gpu?.values.find(({ value }) => value === 'B200'),
-    { value: 'B200', count: 0, at_least: true },
+    part.gpu?.values.find(({ value }) => value === 'A100'),
+    { value: 'A100', count: 0, at_least: true },
   )
 })

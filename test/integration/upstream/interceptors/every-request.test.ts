@@ -77,13 +77,20 @@ test('every request of a gateway passes the same interceptors', async (t) => {
     },
   )
   await whenReady(gateway)
-  await gateway.get('/listings/large-9999')
+  for (const path of [
+    '/listings?limit=5',
+    '/listings?status=closed',
+    '/listings/large-9999',
+    '/facets?by=gpu_model',
+  ])
+    await gateway.get(path)
   const admin = { Authorization: `Bearer ${ADMIN_KEY}` }
   t.is((await postJson(`${gateway.url}/admin/sources/large/probe`, '', admin)).status, 200)
   for (const [recorder, routes] of [
     [
       first,
       [
+        'chosen_page GET /listings',
         'detail GET /filter-spec',
         'detail GET /publishers',
         'listing GET /listings/{id}',
