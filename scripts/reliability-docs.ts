@@ -1,27 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import {
-  BUDGET_MS,
-  FAULT_CASES,
-  type FaultCase,
-  type Kept,
-} from '../test/integration/federation/fault-cases.ts'
+import { BUDGET_MS, FAULT_CASES, type Kept } from '../test/integration/federation/fault-cases.ts'
 
 /** `npm run docs` writes `docs/reliability.md` from the rows that `test/integration/federation/fault-matrix.test.ts` checks. */
 
 export const RELIABILITY_DOCS = 'docs/reliability.md'
 
 /** The text of `docs/reliability.md`. */
-export const renderReliability = (): string =>
-  [
-    INTRODUCTION,
-    ...MODES.flatMap((mode) => [MODE_TEXTS[mode], ...KEPT.map((kept) => section(mode, kept))]),
-  ].join('\n')
+export const renderReliability = (): string => [INTRODUCTION, ...KEPT.map(section)].join('\n')
 
 export const readReliability = (): string => readFileSync(RELIABILITY_DOCS, 'utf8')
 
-type Mode = FaultCase[0]
-
-const MODES = ['live', 'snapshot'] as const satisfies readonly Mode[]
 const KEPT = ['none', 'fresh', 'stale'] as const satisfies readonly Kept[]
 
 const INTRODUCTION = `# When an upstream fails
@@ -35,19 +23,12 @@ budget of ${BUDGET_MS} ms. A query of several sources gets the listings of the o
 - **one listing answers 500**: every page with that listing is a 500. It is skipped and counted as \`invalid\`. An
   upstream that serves no single listing is down; its circuit breaker opens after five failures in a row.
 - **pages of two Registries**: pages do not join, as with a load balancer over two different Registries.
-- **oldest first**: more listings than \`scan_limit\`, not sorted newest first. Up to \`scan_limit\` they are sorted here.
-`
+- **oldest first**: an order that no Registry promises. It is read all the same: a gateway sorts what it holds.
 
-const MODE_TEXTS: Readonly<Record<Mode, string>> = {
-  live: `## mode = "live"
-
-Every query is sent to the upstream, and the answer is cached. After a refusal (401, 403, 412) the cached answer is
-not served. After any other failure it is served as \`stale\`.
-`,
-  snapshot: `## mode = "auto" and mode = "snapshot"
+## How an upstream is held
 
 All open listings are pulled regularly, and queries are answered from memory: no reader waits for the upstream, and every filter
-is exact. \`auto\`, the default, reads the upstream live until the first pull has ended; the tables above apply till then.
+is exact.
 
 - Every \`refresh_seconds\`, plus or minus a tenth, the first page and the counts of the upstream are requested. Where they explain
   each other, what is new is added; otherwise the whole is pulled. It is pulled every \`full_refresh_seconds\`, too, up to five times less
@@ -71,32 +52,24 @@ is exact. \`auto\`, the default, reads the upstream live until the first pull ha
   database (\`PATH-snapshots/NAME.json\`, readable by its owner only), with Redis under \`entrepot:held:…\`, by URL and credential,
   compressed, for a week, and only if it fits the upstream's part of \`cache.max_bytes\`. After a restart with the same
   URL, kind and key it is available at once, with its age.
-- An upstream with more than \`max_listings\`, or with more bytes than better sources leave of \`cache.max_bytes\` or than a quarter of
-  it, is read live until it is a fifth below that. The log has a line for each change; its \`mode\` is \`live\`, \`live_reason\` says why,
-  and its last error is \`too_large\`.
-- Listings that are not open are of the gateway's own Registry. Queries for a publisher are live while an address is unknown.`,
+- An upstream with more than \`max_listings\`, or with more bytes than better sources leave of \`cache.max_bytes\`, is held in part: the newest that
+  fit. It says \`too_large\`, an answer with it is \`complete: false\`, and the log has a line for each change.
+- Listings that are not open are of the gateway's own Registry.
+`
+
+const KEPT_TEXTS: Readonly<Record<Kept, string>> = {
+  none: 'The first pull fails',
+  fresh: 'The latest pull fails',
+  stale: 'No pull has succeeded for two periods',
 }
 
-const KEPT_TEXTS: Readonly<Record<Mode, Readonly<Record<Kept, string>>>> = {
-  live: {
-    none: 'nothing is cached',
-    fresh: 'the cached answer is younger than 15 s',
-    stale: 'the cached answer is 75 s old',
-  },
-  snapshot: {
-    none: 'the first pull fails',
-    fresh: 'the latest pull fails',
-    stale: 'no pull has succeeded for two periods',
-  },
-}
-
-function section(mode: Mode, kept: Kept): string {
-  const rows = FAULT_CASES.filter(([ofMode, ofKept]) => ofMode === mode && ofKept === kept)
-  const cells = rows.map(([, , fault, status, complete, state, reason, items, calls]) =>
+function section(kept: Kept): string {
+  const rows = FAULT_CASES.filter(([ofKept]) => ofKept === kept)
+  const cells = rows.map(([, fault, status, complete, state, reason, items, calls]) =>
     [fault, status, complete, state, reason, items, calls].map((cell) => cell ?? '–'),
   )
   const lines = [COLUMNS, COLUMNS.map(() => '---'), ...cells].map((line) => `| ${line.join(' | ')} |\n`)
-  return `### ${mode}, ${KEPT_TEXTS[mode][kept]}\n\n${lines.join('')}`
+  return `## ${KEPT_TEXTS[kept]}\n\n${lines.join('')}`
 }
 
 const COLUMNS = ['fault', 'status', 'complete', 'state', 'reason', 'items', 'calls']

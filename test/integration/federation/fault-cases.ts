@@ -30,25 +30,24 @@ export type Fault = {
   change?: (fake: FakeRegistry) => void
   /** Nothing listens; its name, certificate or address is bad; it signs nothing though its key is pinned. */
   way?: 'refused' | 'dns' | 'tls' | 'private' | 'signed'
-  /** Why it cannot be read. `null`: it can, but for one listing. */
+  /** Of the 200 of a page, those that are read. */
+  items?: number
+  /** Why it cannot be read. `null`: it can. */
   reason: string | null
-  /** Requests for listings until the answer, live and for a snapshot. `null`: they cannot be counted. */
-  calls: readonly [live: Calls, snapshot: Calls] | null
+  /** Requests for listings until the answer. `null`: they cannot be counted. */
+  calls: Calls | null
   /** A refusal also hides what was read before. */
-  hides?: 'always' | 'live'
-  /** A snapshot is pulled all the same. */
-  onlyLive?: true
+  hides?: true
 }
 
 /** The count includes probes in the background. */
 type Calls = number | `≤ ${number}`
 
-const ONCE = [1, 1] as const
-const TWICE = { calls: [2, 2] } as const
-const A_FEW = { calls: ['≤ 16', '≤ 16'] } as const
+const TWICE = { calls: 2 } as const
+const A_FEW = { calls: '≤ 16' } as const
 
 function answers(behaviour: Behaviour, reason: string, more: Partial<Fault> = {}): Fault {
-  return { behaviour, reason, calls: ONCE, ...more }
+  return { behaviour, reason, calls: 1, ...more }
 }
 
 function status(code: number, reason: string, more: Partial<Fault> = {}): Fault {
@@ -58,9 +57,6 @@ function status(code: number, reason: string, more: Partial<Fault> = {}): Fault 
 function body(text: string | Uint8Array, reason: string, headers: Record<string, string> = {}): Fault {
   return answers({ kind: 'body', body: text, headers }, reason)
 }
-
-/** More than `scan_limit`: too many to be sorted for a query. */
-const UNSORTED = 2200
 
 function poisonOne(fake: FakeRegistry): void {
   fake.failing = new Set([idOf(fake.items[7]!)])
@@ -76,15 +72,16 @@ function splitInTwo(fake: FakeRegistry): void {
   }
 }
 
+/** More than fit on one page, in no order that is promised. */
 function reverse(fake: FakeRegistry): void {
-  fake.items = listingTexts('unsorted', UNSORTED).reverse()
+  fake.items = listingTexts('unsorted', 2200).reverse()
 }
 
 const SIGNED_ONLY = '{"detail":{"code":"context_mismatch"}}'
 const BOMB = gzipSync(Buffer.alloc(BOMB_BYTES, ' '))
 const IMPATIENT = { timeoutMs: SHORT_TIMEOUT_MS }
 const OUTLASTS = { timeoutMs: 2 * PAST_BUDGET_MS, outlasts: true } as const
-const HIDES = { hides: 'always' } as const
+const HIDES = { hides: true } as const
 const MOVED = { location: 'http://127.0.0.1:1/' }
 
 /** By name of the row. */
@@ -106,7 +103,7 @@ export const FAULTS = new Map<string, Fault>([
   ],
   ['403', status(403, 'unauthorized', HIDES)],
   ['404', status(404, 'http_404')],
-  ['412', status(412, 'http_412', { hides: 'live' })],
+  ['412', status(412, 'http_412')],
   [
     '429 with Retry-After',
     answers({ kind: 'status', status: 429, headers: { 'retry-after': '30' } }, 'rate_limited'),
@@ -116,29 +113,27 @@ export const FAULTS = new Map<string, Fault>([
   ['redirect', answers({ kind: 'status', status: 302, headers: MOVED }, 'http_302')],
   ['50 MB body', answers({ kind: 'huge', bytes: BOMB_BYTES }, 'too_large', A_FEW)],
   ['gzip bomb', { ...body(BOMB, 'too_large', { 'content-encoding': 'gzip' }), ...A_FEW }],
-  ['one listing answers 500', { change: poisonOne, reason: null, calls: ['≤ 60', '≤ 60'] }],
-  ['pages of two Registries', { change: splitInTwo, reason: 'unstable', calls: [21, 22] }],
-  ['oldest first', { change: reverse, reason: 'unsorted', calls: [1, 12], onlyLive: true }],
-  ['repeated pages', answers({ kind: 'same_page', total: 900 }, 'bad_envelope', { calls: [4, 4] })],
+  ['one listing answers 500', { change: poisonOne, reason: null, items: 199, calls: '≤ 60' }],
+  ['pages of two Registries', { change: splitInTwo, reason: 'unstable', calls: 22 }],
+  ['oldest first', { change: reverse, reason: null, calls: 12 }],
+  ['repeated pages', answers({ kind: 'same_page', total: 900 }, 'bad_envelope', { calls: 4 })],
   ['DNS failure', { way: 'dns', reason: 'dns', calls: null }],
   ['TLS failure', { way: 'tls', reason: 'tls', calls: null }],
-  ['answers without a signature', { way: 'signed', reason: 'bad_signature', calls: ONCE }],
+  ['answers without a signature', { way: 'signed', reason: 'bad_signature', calls: 1 }],
   ['private address', { way: 'private', reason: 'private_address', calls: null }],
 ])
 
-/** The age of the cached Reading when it fails; `none`: it fails from the start. */
+/** The age of what is held when it fails; `none`: it fails from the start. */
 export type Kept = 'none' | 'fresh' | 'stale'
 
 /** One row: the answer to a query of this upstream alone. */
-export type FaultCase = readonly [mode: 'live' | 'snapshot', kept: Kept, fault: string, ...Answer]
+export type FaultCase = readonly [kept: Kept, fault: string, ...Answer]
 
-export const FAULT_CASES: readonly FaultCase[] = (['live', 'snapshot'] as const).flatMap((mode) =>
-  (['none', 'fresh', 'stale'] as const).flatMap((kept) =>
-    // Nothing is kept of a private address, or without a signature.
-    [...FAULTS]
-      .filter(([, { way }]) => kept === 'none' || (way !== 'private' && way !== 'signed'))
-      .map(([name, fault]) => [mode, kept, name, ...answerTo(mode, kept, fault)] as const),
-  ),
+export const FAULT_CASES: readonly FaultCase[] = (['none', 'fresh', 'stale'] as const).flatMap((kept) =>
+  // Nothing is kept of a private address, or without a signature.
+  [...FAULTS]
+    .filter(([, { way }]) => kept === 'none' || (way !== 'private' && way !== 'signed'))
+    .map(([name, fault]) => [kept, name, ...answerTo(kept, fault)] as const),
 )
 
 type Answer = readonly [
@@ -150,19 +145,12 @@ type Answer = readonly [
   calls: Calls | null,
 ]
 
-function answerTo(mode: 'live' | 'snapshot', kept: Kept, fault: Fault): Answer {
-  const { reason, hides, outlasts, onlyLive } = fault
-  const [live, snapshot] = fault.calls ?? [null, null]
-  const calls = mode === 'live' ? live : snapshot
-  const isPending = mode === 'snapshot' && outlasts === true
-  const isHidden = hides === 'always' || (hides === 'live' && mode === 'live')
-  if (mode === 'live' && kept === 'fresh') return [200, true, 'loaded', null, 200, calls && 0]
-  if (reason === null) return [200, true, 'loaded', null, 199, calls]
-  if (mode === 'snapshot' && onlyLive === true) return [200, true, 'loaded', null, 200, calls]
-  if (kept === 'none' && isPending) return [503, null, 'not_yet_loaded', null, 0, calls]
-  if (kept === 'none' || isHidden)
+function answerTo(kept: Kept, { reason, hides, outlasts, items = 200, calls }: Fault): Answer {
+  if (reason === null) return [200, true, 'loaded', null, items, calls]
+  if (kept === 'none' && outlasts) return [503, null, 'not_yet_loaded', null, 0, calls]
+  if (kept === 'none' || hides)
     return [reason === 'timeout' ? 504 : 503, null, 'unavailable', reason, 0, calls]
-  if (kept === 'fresh') return [200, true, 'loaded', null, 200, calls]
   // A pull that has not ended yet has not failed.
-  return isPending ? [200, true, 'loaded', null, 200, calls] : [200, true, 'stale', reason, 200, calls]
+  if (kept === 'fresh' || outlasts) return [200, true, 'loaded', null, items, calls]
+  return [200, true, 'stale', reason, items, calls]
 }

@@ -15,33 +15,26 @@ import { BUDGET_MS, FAULT_CASES, FAULTS, type FaultCase, TIMEOUT_MS } from './fa
 /** Reaches into the second page of an upstream. */
 const QUERY = 'offset=20&limit=200'
 const REFRESH_MS = 15_000
-/** After fresh_seconds and stale_while_revalidate_seconds: a cached run is served only if reading fails. */
-const PAST_WAIT = 75_000
-
-type Mode = FaultCase[0]
 
 trustOurAuthority()
 
-for (const mode of ['live', 'snapshot'] as const) {
-  for (const kept of ['none', 'fresh', 'stale'] as const) {
-    const cases = FAULT_CASES.filter(([ofMode, ofKept]) => ofMode === mode && ofKept === kept)
+for (const kept of ['none', 'fresh', 'stale'] as const) {
+  const cases = FAULT_CASES.filter(([ofKept]) => ofKept === kept)
 
-    test.serial(`fault matrix: ${mode}, ${kept}: every upstream fails as the table says`, async (t) => {
-      const { gateway, upstreams } = await stage(t, cases)
-      const seen = await Promise.all(upstreams.map((upstream) => observe(gateway, upstream)))
-      t.deepEqual(
-        seen.map(({ observed, calls }, n) => [
-          mode,
-          kept,
-          upstreams[n]?.fault,
-          ...observed,
-          inBounds(calls, cases[n]![8]),
-        ]),
-        cases,
-      )
-      await reportsAll(t, gateway, upstreams)
-    })
-  }
+  test.serial(`fault matrix: ${kept}: every upstream fails as the table says`, async (t) => {
+    const { gateway, upstreams } = await stage(t, cases)
+    const seen = await Promise.all(upstreams.map((upstream) => observe(gateway, upstream)))
+    t.deepEqual(
+      seen.map(({ observed, calls }, n) => [
+        kept,
+        upstreams[n]?.fault,
+        ...observed,
+        inBounds(calls, cases[n]![7]),
+      ]),
+      cases,
+    )
+    await reportsAll(t, gateway, upstreams)
+  })
 }
 
 test('fault matrix: docs/reliability.md agrees with the table', (t) => {
@@ -54,7 +47,7 @@ type Observed = {
 }
 
 /** The row's limit, where it applies. */
-const inBounds = (calls: number | null, expected: FaultCase[8]): FaultCase[8] =>
+const inBounds = (calls: number | null, expected: FaultCase[7]): FaultCase[7] =>
   typeof expected === 'string' && calls !== null && calls <= Number(expected.slice(2)) ? expected : calls
 
 async function observe(gateway: RunningService, upstream: FailingUpstream): Promise<Observed> {
@@ -82,42 +75,36 @@ async function stage(
   t: ExecutionContext,
   cases: readonly FaultCase[],
 ): Promise<{ gateway: RunningService; upstreams: FailingUpstream[] }> {
-  const [mode, kept] = cases[0]!
+  const [kept] = cases[0]!
   const clock = manualClock()
   const pulls = pullsOn(clock)
   const directory = new TestDns()
-  const upstreams = await Promise.all(cases.map(([, , fault]) => startFailingUpstream(t, fault, directory)))
+  const upstreams = await Promise.all(cases.map(([, fault]) => startFailingUpstream(t, fault, directory)))
   if (kept === 'none') await Promise.all(upstreams.map(({ fail }) => fail()))
-  const gateway = await startGateway(
-    t,
-    upstreams.map((upstream) => upstreamEntry(upstream, mode)),
-    {
-      clock: pulls.clock,
-      lookup: directory.lookup,
-      random: () => 0.5,
-      more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n${identityToml(t)}`,
-      environment: { STORE_URL: temporaryStore(t) },
-      isLoaded: false,
-    },
-  )
-  const ending = (requested: readonly FailingUpstream[]): number =>
-    mode === 'live' ? 0 : requested.filter(({ fault }) => FAULTS.get(fault)?.outlasts !== true).length
+  const gateway = await startGateway(t, upstreams.map(upstreamEntry), {
+    clock: pulls.clock,
+    lookup: directory.lookup,
+    random: () => 0.5,
+    more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n${identityToml(t)}`,
+    environment: { STORE_URL: temporaryStore(t) },
+    isLoaded: false,
+  })
+  const ending = upstreams.filter(({ fault }) => FAULTS.get(fault)?.outlasts !== true).length
   if (kept === 'none') {
-    await eventually('pulled', () => pulls.waiting() >= ending(upstreams))
+    await eventually('pulled', () => pulls.waiting() >= ending)
     return { gateway, upstreams }
   }
-  await eventually('pulled', () => pulls.waiting() === (mode === 'live' ? 0 : upstreams.length))
+  await eventually('pulled', () => pulls.waiting() === upstreams.length)
   await Promise.all(upstreams.map(({ name }) => queryUpstream(gateway, name)))
   await Promise.all(upstreams.map(({ fail }) => fail()))
   for (const upstream of upstreams) upstream.callsBefore = upstream.fake.requests.length
-  if (mode === 'snapshot') clock.advance((kept === 'fresh' ? 1 : 2) * REFRESH_MS + 1)
-  else if (kept === 'stale') clock.advance(PAST_WAIT)
-  await eventually('pulled', () => pulls.waiting() >= ending(upstreams))
+  clock.advance((kept === 'fresh' ? 1 : 2) * REFRESH_MS + 1)
+  await eventually('pulled', () => pulls.waiting() >= ending)
   return { gateway, upstreams }
 }
 
 /**
- * A clock with the number of snapshot upstreams that wait for their next pull, recognised by the length of the wait. The
+ * A clock with the number of upstreams that wait for their next pull, recognised by the length of the wait. The
  * short delays before a second attempt pass by themselves.
  */
 function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {
@@ -143,9 +130,9 @@ function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {
   return { clock: { ...clock, after }, waiting: () => waiting }
 }
 
-function upstreamEntry({ name, url, fault }: FailingUpstream, mode: Mode): UpstreamEntry {
+function upstreamEntry({ name, url, fault }: FailingUpstream): UpstreamEntry {
   const { timeoutMs = TIMEOUT_MS, way } = FAULTS.get(fault)!
-  const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\nfull_refresh_seconds = ${REFRESH_MS / 1000}\n`
+  const settings = `timeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\nfull_refresh_seconds = ${REFRESH_MS / 1000}\n`
   const pin = way === 'signed' ? PIN : ''
   return { name, url, settings: `${settings}${pin}`, allowPrivateAddresses: way !== 'private' }
 }
