@@ -2,9 +2,9 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import type { Overrides } from '../../../src/context/process.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import {
-  LIVE,
   patientToml,
   startFake,
   startPatientGateway,
@@ -29,6 +29,7 @@ const LISTINGS: readonly SignedListing[] = [
 const UNCACHED = '[cache]\nfresh_seconds = 0\n'
 const REYKJAVIK = 'region=Reykjavik,+IS'
 
+type SignedRegistryState = Awaited<ReturnType<typeof startSignedRegistry>>['state']
 type Source = { registry: string; state: string; reason?: string }
 type Answer = {
   total_after_filter: number
@@ -41,11 +42,14 @@ type Options = Overrides & {
   more?: readonly UpstreamEntry[]
   /** Pinned of the Registry, whose own key comes first. */
   keys?: (own: string, next: string) => string[]
+  /** What the Registry does from the start. */
+  state?: Partial<SignedRegistryState>
 }
 
 async function start(t: ExecutionContext, options: Options = {}) {
-  const { more = [], keys: pinned = (own) => [own], ...overrides } = options
+  const { more = [], keys: pinned = (own) => [own], state = {}, ...overrides } = options
   const registry = await startSignedRegistry(t, LISTINGS)
+  Object.assign(registry.state, state)
   const keys = pinned(registry.identifier, registry.foreign).map(
     (identifier) => `{ scheme = "ed25519", identifier = "${identifier}" }`,
   )
@@ -96,10 +100,9 @@ const FAULTS: readonly [Fault, reason: string][] = [
 
 for (const [fault, reason] of FAULTS)
   test(`signed upstream: what its key has not signed as this answer is never used: ${fault}`, async (t) => {
-    const { listings, registry, get } = await start(t, { more: [await plainUpstream(t)] })
-    t.deepEqual(idsOf(await listings()), ['of-wallet', 'of key', 'plain'])
-    registry.state.fault = fault
-    const answer = await listings(REYKJAVIK)
+    const { listings, get } = await start(t, { more: [await plainUpstream(t)], state: { fault } })
+    const answer = await listings()
+    t.deepEqual(idsOf(answer), ['plain'])
     t.false(answer.complete)
     t.like(
       answer.sources.find(({ registry: name }) => name === 'market'),
@@ -109,15 +112,12 @@ for (const [fault, reason] of FAULTS)
   })
 
 test('signed upstream: a second pinned key answers while the Registry changes its key', async (t) => {
-  const { listings, registry } = await start(t, { keys: (own, next) => [own, next] })
-  t.true((await listings()).complete)
-  registry.state.fault = 'foreign key'
-  t.deepEqual(idsOf(await listings(REYKJAVIK)), ['of-wallet', 'of key'])
+  const { listings } = await start(t, { keys: (own, next) => [own, next], state: { fault: 'foreign key' } })
+  t.deepEqual(idsOf(await listings()), ['of-wallet', 'of key'])
 })
 
 test('signed upstream: a row that its Registry cannot serve is stepped over', async (t) => {
-  const { listings, registry } = await start(t)
-  registry.state.poisoned = 'of-wallet'
+  const { listings } = await start(t, { state: { poisoned: 'of-wallet' } })
   const answer = await listings()
   t.deepEqual(idsOf(answer), ['of key'])
   t.true(answer.complete)
@@ -247,7 +247,7 @@ test('signed upstream: the keys of a Registry and of the gateway are changed wit
   const file = temporaryFile(t, 'gateway.key', Buffer.alloc(32, 7).toString('base64url'))
   const toml = (...identifiers: string[]): string => {
     const keys = identifiers.map((identifier) => `{ scheme = "ed25519", identifier = "${identifier}" }`)
-    const settings = `${LIVE}protocol = "signed"\nauthority = "registry-a"\nidentities = [${keys.join()}]`
+    const settings = `protocol = "signed"\nauthority = "registry-a"\nidentities = [${keys.join()}]`
     const identity = `[gateway.identity]\nscheme = "ed25519"\nkey_file = "${file}"\n${UNCACHED}`
     return patientToml([{ name: 'market', url: registry.url, settings }], identity)
   }
@@ -260,7 +260,7 @@ test('signed upstream: the keys of a Registry and of the gateway are changed wit
     return (await send(`${url}/admin/reload`, { method: 'POST', headers })).json()
   }
   const isWhole = async (query: string) => {
-    const answer = (await get(`/listings?${query}`)).json() as Answer
+    const answer = (await get(`/listings?${query}`, { 'Cache-Control': 'no-cache' })).json() as Answer
     t.deepEqual([answer.complete, idsOf(answer)], [true, ['of-wallet', 'of key']], query)
   }
   const caller = (): string => state.callers.at(-1)?.party.identifier ?? ''
@@ -276,8 +276,10 @@ test('signed upstream: the keys of a Registry and of the gateway are changed wit
   t.is(caller(), ed25519Key(Buffer.alloc(32, 7)).party.identifier)
   writeFileSync(file, Buffer.alloc(32, 8).toString('base64url'))
   t.like(await reload(toml(next)), { upstreams: { changed: [] }, changed: ['gateway.identity'] })
-  await isWhole('limit=14')
-  t.is(caller(), ed25519Key(Buffer.alloc(32, 8)).party.identifier)
+  await eventually('it is asked with the new key', async () => {
+    await isWhole('limit=14')
+    return caller() === ed25519Key(Buffer.alloc(32, 8)).party.identifier
+  })
   t.deepEqual((await reload(toml(next))).changed, [])
   Object.assign(environment, authorityEnvironment(t))
   t.deepEqual((await reload(toml(next))).changed, ['REGISTRY_AUTHORITY_…'])

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
-import { LIVE, startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startPatientGateway, whenAttributed, whenReady } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { mintKey } from '../../helpers/seller.ts'
 
@@ -61,21 +61,6 @@ test('views: a key whose view is not in the file is 403, and reads again when it
   t.is((await get('/listings')).status, 200)
   await reload(view(''))
   t.is((await get('/listings', bearer)).status, 200)
-})
-
-test('views: a source that is too large to be read whole for the filter of one is skipped', async (t) => {
-  const items = ['A100', 'H100', 'A100'].map((gpu_model, n) =>
-    listingText({ listing_id: `${n}`, offer_resource: { gpu_model, gpu_count: 8 } }),
-  )
-  const { url } = await startFake(t, { items })
-  const settings = `${LIVE}scan_limit = 2`
-  const { get } = await startPatientGateway(t, [{ name: 'large', url, settings }], {
-    more: `[access]\nanonymous = "partners"\n${view('filter = { gpu_model = "H100" }')}`,
-  })
-  const { status, json } = await get('/listings')
-  t.is(status, 503)
-  const { sources } = json() as { sources: object[] }
-  t.like(sources[1], { registry: 'large', state: 'skipped', reason: 'scan_limit' })
 })
 
 test('views: a lookup names the sources that decided, whatever hidden copies others hold', async (t) => {
