@@ -6,7 +6,7 @@ import { BUDGET_MS, FAULT_CASES, type Kept } from '../test/integration/federatio
 export const RELIABILITY_DOCS = 'docs/reliability.md'
 
 /** The text of `docs/reliability.md`. */
-export const renderReliability = (): string => [INTRODUCTION, HOLDING, ...KEPT.map(section)].join('\n')
+export const renderReliability = (): string => [INTRODUCTION, ...KEPT.map(section)].join('\n')
 
 export const readReliability = (): string => readFileSync(RELIABILITY_DOCS, 'utf8')
 
@@ -23,12 +23,12 @@ budget of ${BUDGET_MS} ms. A query of several sources gets the listings of the o
 - **one listing answers 500**: every page with that listing is a 500. It is skipped and counted as \`invalid\`. An
   upstream that serves no single listing is down; its circuit breaker opens after five failures in a row.
 - **pages of two Registries**: pages do not join, as with a load balancer over two different Registries.
-`
+- **oldest first**: an order that no Registry promises. It is read all the same: a gateway sorts what it holds.
 
-const HOLDING = `## What is held
+## How an upstream is held
 
-All open listings are pulled regularly, and queries are answered from memory: no reader waits for what is stale, and every filter
-is exact. What has arrived of a first pull is served as \`loading\`.
+All open listings are pulled regularly, and queries are answered from memory: no reader waits for the upstream, and every filter
+is exact.
 
 - Every \`refresh_seconds\`, plus or minus a tenth, the first page and the counts of the upstream are requested. Where they explain
   each other, what is new is added; otherwise the whole is pulled. It is pulled every \`full_refresh_seconds\`, too, up to five times less
@@ -52,8 +52,8 @@ is exact. What has arrived of a first pull is served as \`loading\`.
   database (\`PATH-snapshots/NAME.json\`, readable by its owner only), with Redis under \`entrepot:held:…\`, by URL and credential,
   compressed, for a week, and only if it fits the upstream's part of \`cache.max_bytes\`. After a restart with the same
   URL, kind and key it is available at once, with its age.
-- Of an upstream with more than \`max_listings\`, or with more bytes than better sources leave of \`cache.max_bytes\` or than a half of
-  it, the newest listings that fit are held: its state is \`partial\`, its reason \`too_large\`, and the answer is not complete.
+- An upstream with more than \`max_listings\`, or with more bytes than better sources leave of \`cache.max_bytes\`, is held in part: the newest that
+  fit. It says \`too_large\`, an answer with it is \`complete: false\`, and the log has a line for each change.
 - Listings that are not open are of the gateway's own Registry.
 `
 
@@ -69,7 +69,7 @@ function section(kept: Kept): string {
     [fault, status, complete, state, reason, items, calls].map((cell) => cell ?? '–'),
   )
   const lines = [COLUMNS, COLUMNS.map(() => '---'), ...cells].map((line) => `| ${line.join(' | ')} |\n`)
-  return `### ${KEPT_TEXTS[kept]}\n\n${lines.join('')}`
+  return `## ${KEPT_TEXTS[kept]}\n\n${lines.join('')}`
 }
 
 const COLUMNS = ['fault', 'status', 'complete', 'state', 'reason', 'items', 'calls']

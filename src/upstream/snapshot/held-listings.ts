@@ -206,9 +206,11 @@ export class HeldListings {
     const isKnown = err instanceof SourceError
     const reason = isKnown ? err.reason : 'connection_reset'
     const { current, failure } = this.#state
-    // The new error leaves out the missing sources of that moment.
     const message = isKnown ? err.message : `${name}: the pull failed`
-    const latest = new SourceError(reason, message, { cause: err })
+    const latest = new SourceError(reason, message, {
+      cause: err,
+      missing: isKnown ? err.missing : undefined,
+    })
     const lastError = failureOf(latest, upstream, clock.now())
     if (failure?.reason !== reason) {
       const about = { upstream: name, reason, detail: lastError.detail }

@@ -30,7 +30,9 @@ export type Fault = {
   change?: (fake: FakeRegistry) => void
   /** Nothing listens; its name, certificate or address is bad; it signs nothing though its key is pinned. */
   way?: 'refused' | 'dns' | 'tls' | 'private' | 'signed'
-  /** Why it cannot be read. `null`: it can, but for one listing. */
+  /** Of the 200 of a page, those that are read. */
+  items?: number
+  /** Why it cannot be read. `null`: it can. */
   reason: string | null
   /** Requests for listings until the answer. `null`: they cannot be counted. */
   calls: Calls | null
@@ -70,6 +72,11 @@ function splitInTwo(fake: FakeRegistry): void {
   }
 }
 
+/** More than fit on one page, in no order that is promised. */
+function reverse(fake: FakeRegistry): void {
+  fake.items = listingTexts('unsorted', 2200).reverse()
+}
+
 const SIGNED_ONLY = '{"detail":{"code":"context_mismatch"}}'
 const BOMB = gzipSync(Buffer.alloc(BOMB_BYTES, ' '))
 const IMPATIENT = { timeoutMs: SHORT_TIMEOUT_MS }
@@ -106,8 +113,9 @@ export const FAULTS = new Map<string, Fault>([
   ['redirect', answers({ kind: 'status', status: 302, headers: MOVED }, 'http_302')],
   ['50 MB body', answers({ kind: 'huge', bytes: BOMB_BYTES }, 'too_large', A_FEW)],
   ['gzip bomb', { ...body(BOMB, 'too_large', { 'content-encoding': 'gzip' }), ...A_FEW }],
-  ['one listing answers 500', { change: poisonOne, reason: null, calls: '≤ 60' }],
+  ['one listing answers 500', { change: poisonOne, reason: null, items: 199, calls: '≤ 60' }],
   ['pages of two Registries', { change: splitInTwo, reason: 'unstable', calls: 22 }],
+  ['oldest first', { change: reverse, reason: null, calls: 12 }],
   ['repeated pages', answers({ kind: 'same_page', total: 900 }, 'bad_envelope', { calls: 4 })],
   ['DNS failure', { way: 'dns', reason: 'dns', calls: null }],
   ['TLS failure', { way: 'tls', reason: 'tls', calls: null }],
@@ -115,7 +123,7 @@ export const FAULTS = new Map<string, Fault>([
   ['private address', { way: 'private', reason: 'private_address', calls: null }],
 ])
 
-/** When an upstream fails: at its first pull, at its latest, or for two periods. */
+/** The age of what is held when it fails; `none`: it fails from the start. */
 export type Kept = 'none' | 'fresh' | 'stale'
 
 /** One row: the answer to a query of this upstream alone. */
@@ -137,12 +145,12 @@ type Answer = readonly [
   calls: Calls | null,
 ]
 
-function answerTo(kept: Kept, { reason, hides, outlasts, calls }: Fault): Answer {
-  if (reason === null) return [200, true, 'loaded', null, 199, calls]
-  if (kept === 'none' && outlasts === true) return [503, null, 'not_yet_loaded', null, 0, calls]
-  if (kept === 'none' || hides === true)
+function answerTo(kept: Kept, { reason, hides, outlasts, items = 200, calls }: Fault): Answer {
+  if (reason === null) return [200, true, 'loaded', null, items, calls]
+  if (kept === 'none' && outlasts) return [503, null, 'not_yet_loaded', null, 0, calls]
+  if (kept === 'none' || hides)
     return [reason === 'timeout' ? 504 : 503, null, 'unavailable', reason, 0, calls]
   // A pull that has not ended yet has not failed.
-  if (kept === 'fresh' || outlasts === true) return [200, true, 'loaded', null, 200, calls]
-  return [200, true, 'stale', reason, 200, calls]
+  if (kept === 'fresh' || outlasts) return [200, true, 'loaded', null, items, calls]
+  return [200, true, 'stale', reason, items, calls]
 }

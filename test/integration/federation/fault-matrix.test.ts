@@ -89,10 +89,9 @@ async function stage(
     environment: { STORE_URL: temporaryStore(t) },
     isLoaded: false,
   })
-  const ending = (requested: readonly FailingUpstream[]): number =>
-    requested.filter(({ fault }) => FAULTS.get(fault)?.outlasts !== true).length
+  const ending = upstreams.filter(({ fault }) => FAULTS.get(fault)?.outlasts !== true).length
   if (kept === 'none') {
-    await eventually('pulled', () => pulls.waiting() >= ending(upstreams))
+    await eventually('pulled', () => pulls.waiting() >= ending)
     return { gateway, upstreams }
   }
   await eventually('pulled', () => pulls.waiting() === upstreams.length)
@@ -100,12 +99,12 @@ async function stage(
   await Promise.all(upstreams.map(({ fail }) => fail()))
   for (const upstream of upstreams) upstream.callsBefore = upstream.fake.requests.length
   clock.advance((kept === 'fresh' ? 1 : 2) * REFRESH_MS + 1)
-  await eventually('pulled', () => pulls.waiting() >= ending(upstreams))
+  await eventually('pulled', () => pulls.waiting() >= ending)
   return { gateway, upstreams }
 }
 
 /**
- * A clock with the number of snapshot upstreams that wait for their next pull, recognised by the length of the wait. The
+ * A clock with the number of upstreams that wait for their next pull, recognised by the length of the wait. The
  * short delays before a second attempt pass by themselves.
  */
 function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {

@@ -21,6 +21,10 @@ const upstreamEntry = (name: string, { url }: { url: string }, settings = GATEWA
 const readListings = async ({ get }: RunningService, path = '/listings'): Promise<Answer> =>
   (await get(path)).json() as Answer
 
+/** What the sources say now. */
+const readAgain = async ({ get }: RunningService): Promise<Answer> =>
+  (await get('/listings', { 'Cache-Control': 'no-cache' })).json() as Answer
+
 const statesOf = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
   sources.map(({ registry, state, reason }) => [registry, state, ...(reason === undefined ? [] : [reason])])
 
@@ -116,19 +120,14 @@ test('gaps: a missing source is reported exactly while it is missing', async (t)
   t.false((await readListings(world)).complete)
   const late = await startPatientGateway(t, [], { environment: { PORT: String(port) } })
   await publish(late.url, ALICE, { listing_id: 'late' })
-  const ask = async ({ get }: RunningService): Promise<Answer> =>
-    (await get('/listings', { 'Cache-Control': 'no-cache' })).json() as Answer
-  await eventually(
-    'it is held',
-    () => ask(half),
-    ({ items }) => items?.length === 1,
-  )
   const answer = await eventually(
-    'it is pulled',
-    () => ask(world),
-    ({ items }) => items?.length === 1,
+    'it is there',
+    async () => {
+      await readAgain(half)
+      return readAgain(world)
+    },
+    ({ complete }) => complete,
   )
-  t.true(answer.complete)
   t.deepEqual(statesOf(answer), [
     ['local', 'loaded'],
     ['eu', 'loaded'],
@@ -195,6 +194,25 @@ test('gaps: a 404 that names a missing source is not a 404', async (t) => {
   const reply = await world.get('/listings/unknown')
   t.is(reply.status, 502)
   t.deepEqual(statesOf(reply.json() as Answer)[2], ['odd/away', 'unavailable', 'timeout'])
+})
+
+test('gaps: the problem of a failed gateway names its missing sources, too', async (t) => {
+  const gone = await startPatientGateway(t, [upstreamEntry('gone', { url: deadUrl() }, '')], {
+    more: pure('eu'),
+  })
+  const world = await startPatientGateway(
+    t,
+    [upstreamEntry('eu', gone, `${GATEWAY}`), upstreamEntry('well', await startFake(t), '')],
+    {
+      more: named('world'),
+    },
+  )
+  t.deepEqual(statesOf(await readListings(world)), [
+    ['local', 'loaded'],
+    ['eu', 'unavailable', 'http_503'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+    ['well', 'loaded'],
+  ])
 })
 
 test('gaps: the age of a gateway is that of its oldest data', async (t) => {

@@ -1,5 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
 import { ConfigError } from '../../../src/errors.ts'
+import { renderFilterSpec } from '../../../src/filter-spec/filter.ts'
+import { readFilterSpec } from '../../../src/filter-spec/load.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { listingText } from '../../helpers/fake-registry.ts'
 import { Follower } from '../../helpers/follower.ts'
 import {
@@ -19,6 +22,7 @@ const SHOPS = [
   [0, ALICE.address, 'https://alice.example/shop'],
   [1, CAROL, 'https://carol.example/shop'],
 ] as const
+const SPEC = JSON.parse(renderFilterSpec(readFilterSpec('config/filter-spec.yaml')))
 
 const offer = (id: string, seller: number, gpu_model: string, second: number): string =>
   listingText({
@@ -133,6 +137,25 @@ test('rules: a source does not know a publisher that a rule denies there, so it 
   t.deepEqual(await missedIn(), ['held'])
   await service.reload(`[[curation.rules]]\nsource = "held"\ndeny = { publisher = ["${CAROL}"] }`)
   t.is(await missedIn(), undefined)
+})
+
+test.failing('rules: a source is sent the filters of `only` that it declares, and holds what they leave', async (t) => {
+  const items = [offer('a', 0, 'H200', 3), offer('b', 1, 'A100', 2), offer('c', 0, 'H200', 1)]
+  const fake = await startFake(t, { items, publishers: SHOPS, filterSpec: SPEC })
+  const upstreams = [{ name: 'large', url: fake.url, settings: 'max_listings = 2' }]
+  const service = await startPatientGateway(t, upstreams, {
+    more: '[[curation.rules]]\nonly = { gpu_model = "H200" }\nlabel = "unverified"',
+  })
+  await eventually('its filter spec', async () => (await service.get('/listings')).status === 200)
+  const listed = await itemsOf(service)
+  t.deepEqual(
+    listed.map(({ listing_id, _meta }) => [listing_id, _meta.label]),
+    [
+      ['a', 'unverified'],
+      ['c', 'unverified'],
+    ],
+  )
+  t.is(fake.requests.at(-1)?.parameters.get('gpu_model'), 'H200')
 })
 
 test('rules: a publisher that is denied everywhere is named nowhere and cannot publish', async (t) => {
