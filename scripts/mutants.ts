@@ -12,7 +12,7 @@ import { seededRandom } from '../test/helpers/random.ts'
 
 /** What judges a file, from the cheapest tests to those of the whole product: words are `test/….test.ts`. */
 const TESTS: Readonly<Record<string, string>> = {
-  'src/gateway/authority.ts': `unit/gateway/authority unit/gateway/{sequence,merge} system/oracle/oracle
+  'src/listing-index/authority.ts': `unit/listing-index/authority unit/gateway/{sequence,merge} system/oracle/oracle
     integration/{http/routes/{authority,merged-listing,merged-listings},federation/mixed-market}`,
   'src/gateway/merge.ts': `unit/gateway/sequence unit/gateway/{merge,pages,ndjson,cursor}
     integration/http/routes/{paging,ndjson,merged-listings,authority}

@@ -1,6 +1,6 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import { identityKey, type ListingIdentity } from '../domain/listing-identity.ts'
-import { decide, type RankedCopy } from './authority.ts'
+import { decide, type RankedCopy } from '../listing-index/authority.ts'
 
 /** The decisions about all copies of one `listing_id`, made once: any number of copies may have it. */
 export class CopiesOfId<C extends RankedCopy> {

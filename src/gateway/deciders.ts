@@ -6,8 +6,8 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
 import { criteriaIn } from '../filter-spec/filter.ts'
+import type { RankedCopy } from '../listing-index/authority.ts'
 import { documentOf } from '../listing-index/document-reader.ts'
-import type { RankedCopy } from './authority.ts'
 import { CopiesOfId } from './copies-of-id.ts'
 import {
   type DecidingView,

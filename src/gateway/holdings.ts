@@ -3,7 +3,7 @@ import type { HiddenRows } from '../domain/query.ts'
 import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
-import { decide, type RankedCopy } from './authority.ts'
+import { decide, type RankedCopy } from '../listing-index/authority.ts'
 import { KeySet } from './key-set.ts'
 
 /** Selections of sources whose hidden rows are kept: of each view, and some by name. */

@@ -1,22 +1,25 @@
 import type { PriceLimit } from '../domain/query.ts'
 import { addTo } from '../domain/source/facet-counter.ts'
 import { type BasisCounter, type OfferCount, OfferCounter } from '../domain/source/offer-counts.ts'
-import type { PricePosition } from '../domain/source/position.ts'
 import type { PriceCounts, PriceGrouping, PriceOrder } from '../domain/source/selection.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import type { Micros } from '../domain/timestamp.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { facetText, type Scalar } from '../filter-spec/scalar.ts'
 import { forEachBit, hasBit, highestBelow } from './bitset.ts'
+import type { Column } from './column.ts'
 import { addPriceCounts, greatest, type KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
-import { byPrice, type FoundByPrice } from './price-walk.ts'
-import type { IndexEntry } from './segment.ts'
+import { byPrice, type FoundByPrice, type PriceAfter } from './price-walk.ts'
+import type { IndexEntry, Segment } from './segment.ts'
 
-type MatchesOptions = {
+export type MatchesOptions = {
   /** As of now; none without a match. */
   find: () => readonly Match[]
-  columnOf: (field: Filter) => number
   /** Of all segments as of now, in steps. */
   unionsOf: (prices: PriceGrouping) => Generator<void, readonly KeyUnion[]>
+  /** Equal for publisher ids of one seller. Default: only the id itself. */
+  personOf?: (publisherId: number) => number | string
 }
 
 type Facets = {
@@ -29,12 +32,12 @@ type Facets = {
 /** All matches of one query in an index, which are found again after a change. */
 export class IndexMatches {
   readonly #find: MatchesOptions['find']
-  readonly #columnOf: MatchesOptions['columnOf']
   readonly #unionsOf: MatchesOptions['unionsOf']
+  readonly #personOf: (publisherId: number) => number | string
 
-  constructor({ find, columnOf, unionsOf }: MatchesOptions) {
+  constructor({ find, unionsOf, personOf = (id) => id }: MatchesOptions) {
+    this.#personOf = personOf
     this.#find = find
-    this.#columnOf = columnOf
     this.#unionsOf = unionsOf
   }
 
@@ -49,31 +52,30 @@ export class IndexMatches {
 
   /** With `null`, of each segment those with most. */
   offers(tokens: PriceLimit['tokens'] | null): Map<string, OfferCount> {
-    const counter = new OfferCounter<number>()
+    const counter = new OfferCounter<number | string>()
     for (const { rows, slots, count } of this.#find()) {
       const { prices } = rows
       const counts = prices.countOffers(slots, count)
-      const open = new Map<number, BasisCounter<number>>()
+      const open = new Map<number, BasisCounter<number | string>>()
       for (const n of tokens === null ? greatest(counts) : new Set(prices.basesOf(tokens))) {
         if (counts[n] === 0) continue
         const counted = counter.of(prices.data.bases[n]!)
         counted.offers += counts[n]!
         if (!counted.isFull) open.set(n, counted)
       }
-      countPublishers({ rows, slots, count }, open)
+      countPublishers({ rows, slots, count }, open, this.#personOf)
     }
     return counter.counts
   }
 
-  byPrice(order: PriceOrder, after: PricePosition | null): Generator<FoundByPrice, void> {
-    return byPrice(this.#find(), order, after)
+  byPrice(order: PriceOrder, after: PriceAfter | null, cap?: Micros): Generator<FoundByPrice, void> {
+    return byPrice(this.#find(), order, after, cap)
   }
 
   /** Values of these fields, matching or not; those of several segments count in each. */
   countDistinct(fields: readonly Filter[]): number {
     let count = 0
-    for (const { rows } of this.#find())
-      for (const field of fields) count += rows.columns[this.#columnOf(field)]!.size
+    for (const { rows } of this.#find()) for (const field of fields) count += columnIn(rows, field).size
     return count
   }
 
@@ -84,7 +86,7 @@ export class IndexMatches {
     const facets: Facets = { values: [], missing: [], gpus: countGpus(matches), prices: new Map() }
     yield
     for (const field of fields) {
-      countValues(matches, field, this.#columnOf(field), facets)
+      countValues(matches, field, facets)
       yield
     }
     for (const union of yield* unions) {
@@ -118,7 +120,8 @@ export class IndexMatches {
 /** By the shorter of both lists: the matches, or the rows with a price in one of these bases. */
 function countPublishers(
   { rows, slots, count }: Pick<Match, 'rows' | 'slots' | 'count'>,
-  open: ReadonlyMap<number, BasisCounter<number>>,
+  open: ReadonlyMap<number, BasisCounter<number | string>>,
+  personOf: (publisherId: number) => number | string,
 ): void {
   const { prices } = rows
   const { starts, basisOf } = prices.data
@@ -127,12 +130,12 @@ function countPublishers(
   if (priced <= count) {
     for (const [n, counted] of open)
       for (const slot of prices.slotsOf(n))
-        if (hasBit(slots, slot)) counted.addPublisher(rows.publisherIdOf(slot))
+        if (hasBit(slots, slot)) counted.addPublisher(personOf(rows.publisherIdOf(slot)))
     return
   }
   forEachBit(slots, (slot) => {
     for (let at = starts[slot]!; at < starts[slot + 1]!; at++)
-      open.get(basisOf[at]!)?.addPublisher(rows.publisherIdOf(slot))
+      open.get(basisOf[at]!)?.addPublisher(personOf(rows.publisherIdOf(slot)))
   })
 }
 
@@ -147,18 +150,21 @@ function countGpus(matches: readonly Match[]): number {
   return sum
 }
 
-function countValues(
-  matches: readonly Match[],
-  field: Filter,
-  column: number,
-  { values: all, missing }: Facets,
-): void {
+function countValues(matches: readonly Match[], field: Filter, { values: all, missing }: Facets): void {
   const values = new Map<string, number>()
   let absent = 0
   const textOf = (value: Scalar): string => facetText(field, value)
   const add = (text: string, listings: number): void => addTo(values, text, listings)
   for (const { rows, slots, count } of matches)
-    absent += count - rows.columns[column]!.countValues(slots, textOf, add)
+    absent += count - columnIn(rows, field).countValues(slots, textOf, add)
   all.push(values)
   missing.push(absent)
+}
+
+/** @throws SourceError `unsupported_filter` where the column is still to be built */
+function columnIn(rows: Segment, field: Filter): Column {
+  const column = rows.columnOf(field)
+  if (column !== undefined) return column
+  const message = `the index is still learning filter ${field.name}: ask again later`
+  throw new SourceError('unsupported_filter', message, { filters: [field.name] })
 }

@@ -1,18 +1,23 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
-import type { PricePer } from '../domain/price/price-key.ts'
 import type { HiddenRows, PriceLimit, StandingFilter } from '../domain/query.ts'
-import type { PriceGrouping } from '../domain/source/selection.ts'
 import type { Criterion, Filter } from '../filter-spec/filter.ts'
-import type { Bitset } from './bitset.ts'
-import { DocumentReader } from './document-reader.ts'
+import { pathKey } from '../filter-spec/path.ts'
+import { type Bitset, bitset, setBit } from './bitset.ts'
 import { IndexMatches } from './index-matches.ts'
-import { type KeyUnion, SharedUnion } from './key-union.ts'
+import { SharedUnions } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
-import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
-import { MAX_VALUES, SegmentBuilder, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
-import { IN_TAIL, type SegmentSizes, Segments } from './segments.ts'
-import { Vocabulary } from './vocabulary.ts'
+import { comparePlaces, type IndexEntry, type Place, Segment, type SegmentData } from './segment.ts'
+import {
+  MAX_VALUES,
+  pathsOf,
+  SegmentBuilder,
+  type SegmentPlan,
+  STEP,
+  segmentPlan,
+} from './segment-builder.ts'
+import { type SegmentSizes, Segments } from './segments.ts'
+import { IN_TAIL } from './tail.ts'
 
 export type { IndexEntry } from './segment.ts'
 
@@ -67,13 +72,12 @@ export class ListingIndex {
   version = 0
   /** Of segments for `adopt`. */
   readonly plan: SegmentPlan
-  readonly #vocabulary: Vocabulary
   readonly #segments: Segments
   readonly #hiddenSlots = new WeakMap<
     HiddenRows,
     { slots: ReadonlyMap<Segment, Bitset>; version: number; ofIndex: number }
   >()
-  readonly #unions = new Map<PricePer, readonly SharedUnion[]>()
+  readonly #unions = new SharedUnions()
 
   /**
    * @param filters criteria must use their paths
@@ -88,20 +92,25 @@ export class ListingIndex {
       stepsPerTurn: STEPS_PER_TURN,
     },
   ) {
-    this.#vocabulary = new Vocabulary(filters)
-    this.plan = segmentPlan(this.#vocabulary.paths, sizes.segment)
-    this.#segments = new Segments(this.plan, new DocumentReader(this.plan), sizes)
+    this.plan = segmentPlan(pathsOf(filters), sizes.segment)
+    this.#segments = new Segments({
+      plan: this.plan,
+      sizes,
+      sourceNameOf: () => undefined,
+      listingIdOf: (key) => key,
+      listener: { changing: ignore, came: ignore, leaves: ignore, changed: ignore, moved: ignore },
+    })
   }
 
   /** Inserts valid JSON, or replaces by id. @throws SyntaxError for some other bytes, before any change */
   put(entry: IndexEntry): void {
-    this.#segments.put(entry)
+    this.#segments.put(entry, 0, LANE)
     this.version++
   }
 
   /** Adopts a segment in steps of some ms. Do not use the index before the last. */
   *adopt(segment: SegmentData): Generator<void> {
-    yield* this.#segments.adopt(segment)
+    yield* this.#segments.adopt(segment, new Uint16Array(segment.listingIds.length), LANE)
     this.version++
   }
 
@@ -126,13 +135,14 @@ export class ListingIndex {
   }
 
   remove(listingId: string): boolean {
-    const isRemoved = this.#segments.remove(listingId)
+    const isRemoved = this.#segments.remove(listingId, LANE)
     if (isRemoved) this.version++
     return isRemoved
   }
 
   get(listingId: string): IndexRow | undefined {
-    return this.#segments.get(listingId)
+    const row = this.#segments.find(listingId, LANE)
+    return row?.rows.entry(row.slot)
   }
 
   /** @throws Error for a criterion whose path the index lacks */
@@ -165,28 +175,10 @@ export class ListingIndex {
       version = now
       return matches
     }
-    const columnOf = (field: Filter) => this.#vocabulary.columnOf(field)
     return new IndexMatches({
       find,
-      columnOf,
-      unionsOf: (prices) => this.#unionsOf(prices, this.#segments.all),
+      unionsOf: (prices) => this.#unions.of(prices, this.#segments.all, this.plan.rows),
     })
-  }
-
-  /** One of the tail, one of the small segments, and one of the large ones, which seldom change. */
-  *#unionsOf(prices: PriceGrouping, segments: readonly Segment[]): Generator<void, readonly KeyUnion[]> {
-    const groups = Map.groupBy(segments, ({ number, size }) =>
-      number === IN_TAIL ? 'tail' : size * 2 < this.plan.rows ? 'small' : 'large',
-    )
-    const earlier = this.#unions.get(prices.per) ?? []
-    const shared = Array.from(
-      groups.values(),
-      (group) => earlier.find((union) => union.isOf(group, prices)) ?? new SharedUnion(group, prices),
-    )
-    this.#unions.set(prices.per, shared)
-    const unions: KeyUnion[] = []
-    for (const union of shared) unions.push(yield* union.get())
-    return unions
   }
 
   /** Newest first. Despite changes, untouched rows come once, and none that keeps its place comes twice. */
@@ -228,8 +220,12 @@ export class ListingIndex {
 
   #conditions(asked: IndexConditions): Conditions {
     const { status, publisherId, criteria, priceLimit, standing, hidden, denied } = asked
-    const inColumns = (all: readonly Criterion[]) =>
-      all.map((criterion) => ({ column: this.#vocabulary.columnOf(criterion.filter), criterion }))
+    const inColumns = (all: readonly Criterion[]) => {
+      for (const { filter } of all)
+        if (!this.plan.columns.has(pathKey(filter.compiled)))
+          throw new Error(`filter '${filter.name}' is not in the index's vocabulary`)
+      return all
+    }
     return {
       status,
       publisherId,
@@ -248,11 +244,33 @@ export class ListingIndex {
   #slotsOf(hidden: HiddenRows): ReadonlyMap<Segment, Bitset> {
     const before = this.#hiddenSlots.get(hidden)
     if (before?.version === hidden.version && before.ofIndex === this.version) return before.slots
-    const slots = this.#segments.slotsOf(hidden.keys)
+    const slots = this.#slotsIn(hidden.keys)
     this.#hiddenSlots.set(hidden, { slots, version: hidden.version, ofIndex: this.version })
     return slots
   }
+
+  #slotsIn(keys: ReadonlySet<string>): ReadonlyMap<Segment, Bitset> {
+    const slotsOf = new Map<Segment, Bitset>()
+    const all = this.#segments.all
+    const add = (segment: Segment, slot: number): void => {
+      const slots = slotsOf.get(segment) ?? bitset(segment.size)
+      setBit(slots, slot)
+      slotsOf.set(segment, slots)
+    }
+    for (const key of keys) {
+      const row = this.#segments.find(key, LANE)
+      if (row?.rows instanceof Segment) add(row.rows, row.slot)
+    }
+    for (const segment of all)
+      if (segment.number === IN_TAIL)
+        for (let slot = 0; slot < segment.size; slot++) if (keys.has(segment.keyOf(slot))) add(segment, slot)
+    return slotsOf
+  }
 }
+
+/** All rows are of one source. */
+const LANE = [0]
+const ignore = (): void => {}
 
 function sumOf(matches: readonly Match[], of: (match: Match) => number): number {
   return matches.reduce((sum, match) => sum + of(match), 0)

@@ -2,48 +2,98 @@ import type { ListingStatus } from '../domain/listing.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/filter.ts'
 import { testOf } from '../filter-spec/operations/operations.ts'
-import { type Bitset, bitset, onesIn, removeAll } from './bitset.ts'
+import { type Bitset, bitset, onesIn, removeAll, setBit } from './bitset.ts'
 import type { Column } from './column.ts'
+import type { DocumentScan } from './document-scan.ts'
+import type { Mask } from './masks.ts'
 import type { Match } from './newest-first.ts'
 import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 
 export type Conditions = {
   status: ListingStatus | null
   publisherId: number | ReadonlySet<number> | null
-  criteria: readonly { column: number; criterion: Criterion }[]
+  criteria: readonly Criterion[]
   priceLimit?: PriceLimit | undefined
   /** Of the view: applied to what is not hidden, since a hidden copy is of a listing whose best copy decides. */
-  standing?: Conditions['criteria']
+  standing?: readonly Criterion[]
   /** Rows of the segment that are left out, and counted as `hidden`. */
   hiddenIn?: (segment: Segment) => readonly Bitset[]
   /** Rows of the segment that are left out before anything is counted. */
   deniedIn?: (segment: Segment) => readonly Bitset[]
+  /** As of a ranking. With a filter of the view, what is hidden is counted nowhere. */
+  maskOf?: (segment: Segment) => Mask
+  /** Only rows of these lanes. */
+  lanes?: ((lane: number) => boolean) | undefined
+  /** Evaluates criteria whose path the segment lacks. Default: there are none. */
+  scan?: Pick<DocumentScan, 'keep'>
 }
 
 /** As `evaluate.ts` does per document. */
-export function matchSegment(
+export function matchSegment(segment: Segment, conditions: Conditions): Match {
+  const { maskOf, lanes, standing = [], hiddenIn, deniedIn } = conditions
+  const slots = segment.matches
+  const mask = maskOf?.(segment) ?? WHOLE
+  const isView = maskOf !== undefined && standing.length > 0
+  const masks = [isView ? mask.shown : mask.present, lanes === undefined ? null : lanesIn(segment, lanes)]
+  const found = matchRows(segment, conditions, masks, isView ? standing : [])
+  if (found > 0 && maskOf !== undefined && !isView && mask.shown !== mask.present) {
+    const { hiddenMatches } = segment
+    const shown = intersect(slots, split(slots, mask.shown!, hiddenMatches), [])
+    return { rows: segment, slots, count: shown, hidden: found - shown, hiddenSlots: hiddenMatches }
+  }
+  if (maskOf !== undefined) return { rows: segment, slots, count: found, hidden: 0 }
+  const without = (count: number, rowsIn: Conditions['hiddenIn']): number =>
+    count === 0 ? 0 : (rowsIn?.(segment) ?? NONE).reduce((_, rows) => removeAll(slots, rows), count)
+  const matched = without(found, deniedIn)
+  const left = without(matched, hiddenIn)
+  const inView = criteriaSets(segment, standing, 0)
+  const count = left === 0 || inView.length === 0 ? left : intersect(slots, slots, inView)
+  return { rows: segment, slots, count, hidden: matched - left }
+}
+
+/** Sets `segment.matches`. Returns the count. */
+function matchRows(
   segment: Segment,
-  { status, publisherId, criteria, priceLimit, standing = [], hiddenIn, deniedIn }: Conditions,
-): Match {
+  { status, publisherId, criteria, priceLimit, scan }: Conditions,
+  masks: readonly (Bitset | null)[],
+  standing: readonly Criterion[],
+): number {
   const words = segment.live.length
-  const sets = criteria.map(({ column, criterion }, n) =>
-    passing(segment.columns[column]!, criterion, spare(n, words)),
-  )
+  const all = standing.length === 0 ? criteria : [...criteria, ...standing]
+  const sets = criteriaSets(segment, all, 0)
   const { length } = sets
+  for (const mask of masks) if (mask !== null) sets.push(mask)
   const publishers = typeof publisherId === 'number' ? new Set([publisherId]) : publisherId
   if (publishers !== null) sets.push(segment.publishers.having(publishers, spare(length, words)))
   if (priceLimit !== undefined) sets.push(segment.prices.within(priceLimit, spare(length + 1, words)))
-  const slots = segment.matches
   const live = status === null ? segment.live : segment.liveByStatus[status]
-  const without = (count: number, rowsIn: Conditions['hiddenIn']): number =>
-    count === 0 ? 0 : (rowsIn?.(segment) ?? NONE).reduce((_, rows) => removeAll(slots, rows), count)
-  const matched = without(intersect(slots, live, sets), deniedIn)
-  const left = without(matched, hiddenIn)
-  const inView = standing.map(({ column, criterion }, n) =>
-    passing(segment.columns[column]!, criterion, spare(length + 2 + n, words)),
-  )
-  const count = left === 0 || inView.length === 0 ? left : intersect(slots, slots, inView)
-  return { rows: segment, slots, count, hidden: matched - left }
+  const count = intersect(segment.matches, live, sets)
+  return length === all.length || count === 0 || scan === undefined ? count : scan.keep(segment, all)
+}
+
+function criteriaSets(segment: Segment, criteria: readonly Criterion[], from: number): Bitset[] {
+  const sets: Bitset[] = []
+  for (const criterion of criteria) {
+    const column = segment.columnOf(criterion.filter)
+    if (column !== undefined)
+      sets.push(passing(column, criterion, spare(from + sets.length, segment.live.length)))
+  }
+  return sets
+}
+
+const WHOLE: Mask = { shown: null, present: null }
+
+function lanesIn({ size, lanes, lanesInUse }: Segment, isIn: (lane: number) => boolean): Bitset {
+  const inUse = new Set(lanesInUse.values().filter(isIn))
+  const slots = bitset(size)
+  for (let slot = 0; slot < size; slot++) if (inUse.has(lanes[slot]!)) setBit(slots, slot)
+  return slots
+}
+
+/** Sets `hidden` to the slots that are not shown. */
+function split(slots: Bitset, shown: Bitset, hidden: Bitset): Bitset {
+  for (let n = 0; n < slots.length; n++) hidden[n] = slots[n]! & ~shown[n]!
+  return shown
 }
 
 const NONE: readonly Bitset[] = []

@@ -1,6 +1,7 @@
 import { comparePriceKeys, type PriceKey, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
 import type { PricePosition } from '../domain/source/position.ts'
 import type { PriceOrder } from '../domain/source/selection.ts'
+import type { Micros } from '../domain/timestamp.ts'
 import { hasBit } from './bitset.ts'
 import { firstNotOlder, type Match, merged, newestFirst, olderThan } from './newest-first.ts'
 import type { AskedPrices } from './price-columns.ts'
@@ -14,11 +15,12 @@ export type FoundByPrice = {
   group: number
 }
 
-/** Rows of all matches behind `after`, in the order of an answer by price. */
+/** Rows of all matches behind `after`, in the order of an answer by price. Of those without a price, ones newer than `cap` come last. */
 export function* byPrice(
   matches: readonly Match[],
   { groups, per, scaleOf, max = Number.POSITIVE_INFINITY }: PriceOrder,
-  after: PricePosition | null,
+  after: PriceAfter | null,
+  cap?: Micros,
 ): Generator<FoundByPrice, void> {
   const groupOf = groupsOf(groups)
   const priced = matches.map((match): PricedMatch => {
@@ -46,7 +48,7 @@ export function* byPrice(
   }
   const unpriced = priced.map(withoutPrice).filter(({ count }) => count > 0)
   const isInside = after !== null && after.group >= groups.length
-  const rest = isInside ? olderThan(unpriced, placeOf(after)) : newestFirst(unpriced)
+  const rest = isInside ? olderThan(unpriced, placeOf(after), cap) : newestFirst(unpriced, 0, cap)
   for (const { rows, slot } of rest) yield { rows, slot, key: 0, group: groups.length }
 }
 
@@ -60,7 +62,12 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
   return groupOf
 }
 
-const placeOf = ({ position, listingId }: PricePosition): Place => ({ createdAt: position, listingId })
+/** A place behind which reading goes on. `source`: its name, which orders copies of one id and time. */
+export type PriceAfter = PricePosition & { source?: string | undefined }
+
+const placeOf = ({ position, listingId, source }: PriceAfter): Place => {
+  return { createdAt: position, listingId, source }
+}
 
 function withoutPrice(one: PricedMatch): Match {
   const { rows, slots, count, hidden } = one.match
@@ -86,7 +93,7 @@ class ColumnRows {
   #n: number
   #at: number
 
-  constructor(priced: PricedMatch, basis: number, start: PricePosition | null) {
+  constructor(priced: PricedMatch, basis: number, start: PriceAfter | null) {
     const { match, per, max, scaleOf } = priced
     const { rows } = match
     const { keyStarts, basisStarts, slots } = rows.prices.data[per]

@@ -1,5 +1,7 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
-import { type DerivedStep, MEANING, type Path } from '../filter-spec/path.ts'
+import type { Origin } from '../domain/source/reading.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { type DerivedStep, MEANING, type Path, pathKey } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
 import { DocumentReader, type RowValues } from './document-reader.ts'
 import { newestFirst } from './newest-first.ts'
@@ -10,21 +12,38 @@ import { TextStore } from './text-store.ts'
 export type SegmentPlan = {
   /** One per column, in order. */
   paths: readonly Path[]
+  /** By the key of its path. */
+  columns: ReadonlyMap<string, number>
   /** What rows say of their listing; `null` for nothing. */
   meaning: DerivedStep | null
   /** Most rows of a segment. */
   rows: number
 }
 
+/** The distinct ones, one per column. */
+export function pathsOf(filters: Iterable<Filter>): Path[] {
+  return [...new Map(Array.from(filters, ({ compiled }) => [pathKey(compiled), compiled])).values()]
+}
+
 export function segmentPlan(paths: readonly Path[], rows: number): SegmentPlan {
   const [step] = paths.find(([first]) => first?.kind === 'derived') ?? []
-  return { paths, rows, meaning: step?.kind === 'derived' ? { ...step, field: MEANING } : null }
+  const columns = new Map(paths.map((path, n) => [pathKey(path), n]))
+  return { paths, columns, rows, meaning: step?.kind === 'derived' ? { ...step, field: MEANING } : null }
 }
 
 /** Values and rows per step: about a ms. */
 export const STEP = 4096
 /** Of a merged segment: bounds the work of one column, and the memory of a merge. */
 export const MAX_VALUES = 2_000_000
+
+type GivenParts = {
+  /** The name of its source, by whose words derived values are made. Default: that of the plan. */
+  source?: string | undefined
+  /** What is kept. Default: a copy of the bytes. */
+  text?: Uint8Array
+  /** Default: what is read. */
+  rowValues?: RowValues
+}
 
 /** Builds a segment, such as on another thread. */
 export class SegmentBuilder {
@@ -46,6 +65,8 @@ export class SegmentBuilder {
   readonly #meaningOf: Uint16Array
   readonly #terms = new Map<string, number>()
   readonly #termsOf: Uint16Array
+  readonly #origins = new Map<Origin | undefined, number>([[undefined, 0]])
+  readonly #originOf: Uint16Array
   #values = 0
 
   /** @param reader of the plan */
@@ -62,6 +83,7 @@ export class SegmentBuilder {
     this.#chunkOf = new Uint16Array(rows)
     this.#meaningOf = new Uint16Array(rows)
     this.#termsOf = new Uint16Array(rows)
+    this.#originOf = new Uint16Array(rows)
     this.#starts = new Uint16Array(rows)
     this.#lengths = new Uint32Array(rows)
   }
@@ -75,17 +97,16 @@ export class SegmentBuilder {
   }
 
   /**
-   * Keeps `text`, else a copy of the bytes; reads them unless it is given their values. Ids are new, and rows come oldest
-   * first. @throws SyntaxError for some invalid JSON; RangeError for another order or too many rows
+   * Rows come oldest first, and equally placed ones are of different sources. @throws SyntaxError for some invalid JSON; RangeError
+   * for another order or too many rows
    */
-  add(
-    { listingId, publisherId, status, createdAt, bytes }: IndexEntry,
-    text: Uint8Array = this.#texts.add(bytes),
-    { count, paths, values, prices, meaning }: RowValues = this.#reader.read(bytes),
-  ): void {
+  add(entry: IndexEntry, given: GivenParts = {}): void {
+    const { listingId, publisherId, status, createdAt, bytes, origin } = entry
+    const { source, text = this.#texts.add(bytes), rowValues = this.#reader.read(bytes, source) } = given
+    const { count, paths, values, prices, meaning } = rowValues
     const slot = this.size
     if (slot === this.#most) throw new RangeError('the segment is full')
-    if (slot > 0 && comparePlaces({ listingId, createdAt }, this.#placeOf(slot - 1)) <= 0)
+    if (slot > 0 && comparePlaces({ listingId, createdAt }, this.#placeOf(slot - 1)) < 0)
       throw new RangeError('the rows of a segment come oldest first')
     this.#listingIds.push(listingId)
     this.#createdAt[slot] = createdAt
@@ -98,6 +119,7 @@ export class SegmentBuilder {
     this.#values += count
     this.#meaningOf[slot] = numberOf(this.#meanings, meaning)
     this.#termsOf[slot] = numberOf(this.#terms, prices.terms)
+    this.#originOf[slot] = numberOf(this.#origins, origin)
     this.#prices.add(slot, prices)
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
@@ -133,6 +155,8 @@ export class SegmentBuilder {
       meaningOf: this.#meaningOf.slice(0, size),
       terms: [...this.#terms.keys()],
       termsOf: this.#termsOf.slice(0, size),
+      origins: [...this.#origins.keys()],
+      originOf: this.#originOf.slice(0, size),
       columns,
       publishers: this.#publishers.finish(size),
       prices,
@@ -155,32 +179,31 @@ function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
   return number
 }
 
-type MergedRow = { source: Segment; slot: number }
+type MergedRow = { rows: Segment; slot: number }
 
 /**
- * Builds one segment of the live rows of several, in steps as `finish` of a builder; `null` without one. `rows` of the
- * segment: some may have been deleted meanwhile.
+ * Builds one segment of the live rows of several, in steps as `finish` of a builder; `null` without one. `from`: where its rows
+ * are; some may have been deleted meanwhile.
  */
 export function* mergeSegments(
   sources: readonly Segment[],
   plan: SegmentPlan,
   reader: DocumentReader,
-): Generator<number, { data: SegmentData; rows: readonly MergedRow[] } | null> {
-  const rows: MergedRow[] = []
-  const live = sources.map((source) => {
-    return { rows: source, slots: source.live, count: source.liveCount, hidden: 0 }
-  })
-  for (const { rows: source, slot } of newestFirst(live)) {
-    rows.push({ source, slot })
+): Generator<number, { data: SegmentData; from: readonly MergedRow[] } | null> {
+  const from: MergedRow[] = []
+  const live = sources.map((rows) => ({ rows, slots: rows.live, count: rows.liveCount, hidden: 0 }))
+  for (const { rows, slot } of newestFirst(live)) {
+    from.push({ rows, slot })
     yield 1
   }
-  if (rows.length === 0) return null
-  const builder = new SegmentBuilder({ ...plan, rows: rows.length }, reader)
-  for (const { source, slot } of rows.reverse()) {
+  if (from.length === 0) return null
+  const builder = new SegmentBuilder({ ...plan, rows: from.length }, reader)
+  for (const { rows, slot } of from.reverse()) {
     const before = builder.values
-    const entry = source.entry(slot)
-    builder.add(entry, source.holdsDeadText ? undefined : entry.bytes)
+    const entry = rows.entry(slot)
+    const source = rows.sourceOf(slot)
+    builder.add(entry, { source, ...(!rows.holdsDeadText && { text: entry.bytes }) })
     yield 1 + builder.values - before
   }
-  return { data: yield* builder.finish(), rows }
+  return { data: yield* builder.finish(), from }
 }

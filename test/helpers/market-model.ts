@@ -1,7 +1,7 @@
 import type { ListingStatus } from '../../src/domain/listing.ts'
 import { identityKey } from '../../src/domain/listing-identity.ts'
 import type { Micros } from '../../src/domain/timestamp.ts'
-import { decide, type RankedCopy } from '../../src/gateway/authority.ts'
+import { decide, type RankedCopy } from '../../src/listing-index/authority.ts'
 import type { FakeItem, FakeSource } from './fake-source.ts'
 
 /** What a gateway over these sources has to answer about a listing. */

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import type { ListingStatus } from '../../../src/domain/listing.ts'
-import { decide, type RankedCopy } from '../../../src/gateway/authority.ts'
+import { decide, type RankedCopy } from '../../../src/listing-index/authority.ts'
 import { runs } from '../../helpers/runs.ts'
 
 type Copy = RankedCopy & { model: string; isHere: boolean }

@@ -20,7 +20,7 @@ type Asked<C> = {
 }
 
 /** About one listing. */
-type Decision<C> = {
+export type Decision<C> = {
   /** The copy of the best source that has the listing. */
   decider: C
   /** Copies of worse sources, by rank: named and never shown. */

@@ -1,0 +1,359 @@
+import { Emitter } from '../domain/emitter.ts'
+import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { pathIn } from '../filter-spec/path.ts'
+import type { Decision } from './authority.ts'
+import { bitset, forEachBit } from './bitset.ts'
+import { type Copy, listingIdOf, type Row } from './copy.ts'
+import type { CopyConditions, CopyMatches } from './copy-matches.ts'
+import { SharedUnions } from './key-union.ts'
+import { Lanes } from './lanes.ts'
+import { oldestFirst } from './newest-first.ts'
+import { Ranking, type RankingOptions } from './ranking.ts'
+import { decisionsOf, type IndexParts, matchCopies, type RankedRow, type Scope, sellersOf } from './scope.ts'
+import { comparePlaces, type IndexEntry, type RowPlace, type Segment, type SegmentData } from './segment.ts'
+import {
+  MAX_VALUES,
+  pathsOf,
+  SegmentBuilder,
+  type SegmentPlan,
+  STEP,
+  segmentPlan,
+} from './segment-builder.ts'
+import { type SegmentSizes, Segments } from './segments.ts'
+import { type Seller, Sellers } from './sellers.ts'
+import type { SourceSet } from './source-set.ts'
+
+/** Its bitsets, 4 KiB each, stay in the nearest CPU caches during a query. */
+const SEGMENT_ROWS = 32_768
+const TAIL_ROWS = 64
+/** Of merges: some ms. */
+const STEPS_PER_TURN = 8
+const USUAL_SIZES: SegmentSizes = {
+  tail: TAIL_ROWS,
+  segment: SEGMENT_ROWS,
+  step: STEP,
+  stepsPerTurn: STEPS_PER_TURN,
+}
+/** What `load` reads per step: about 2 ms. */
+const BYTES_PER_STEP = 256 * 1024
+
+type SourceEntry = { name: string; isOwn: boolean; rows: number; bytes: number }
+
+/**
+ * All copies of all sources. A source is loaded under one or several numbers, its generations: a large pull is loaded beside the
+ * earlier one, then read in its place (`SourceSet`), and the earlier one removed. Knows nothing of readers; rankings follow it.
+ */
+export class CopyIndex {
+  readonly sellers = new Sellers()
+  /** What questions without a filter match, mostly: facets are counted by the difference to it. */
+  mainScope: Scope | null = null
+  readonly #lanes = new Lanes()
+  readonly #segments: Segments
+  readonly #sources = new Map<number, SourceEntry>()
+  /** Of all numbers ever in use, since versions only rise. */
+  readonly #versions: number[] = []
+  readonly #rankings = new Set<Ranking>()
+  readonly #parts: IndexParts
+  #version = 0
+  readonly #copyAt = ({ rows, slot }: RowPlace): Copy => {
+    const { listingId: key, publisherId, createdAt, meaning = '', terms = '', ...entry } = rows.entry(slot)
+    const { source } = this.#lanes.at(rows.laneOf(slot))
+    const about = { key, listingId: listingIdOf(key), source, seller: publisherId, position: createdAt }
+    return { ...entry, ...about, meaning, terms, ...this.sellers.of(publisherId) }
+  }
+  readonly #changing = new Emitter<readonly string[]>()
+  readonly #touched = new Emitter<readonly string[]>()
+
+  /** Calls back before copies of these listings change, or what is known of their sellers, or what rules leave out. */
+  readonly onChanging = this.#changing.listen
+  /** Calls back in the turn in which they have changed, after all rankings have decided. */
+  readonly onTouched = this.#touched.listen
+
+  /** @param sizes at most `MAX_SEGMENT_ROWS`; tests use small ones */
+  constructor(filters: Iterable<Filter>, sizes: SegmentSizes = USUAL_SIZES) {
+    this.#segments = new Segments({
+      plan: segmentPlan(pathsOf(filters), sizes.segment),
+      sizes,
+      listingIdOf,
+      sourceNameOf: (lane) => this.#sources.get(this.#lanes.at(lane).source)?.name,
+      listener: {
+        changing: (ids) => this.#changing.emit(ids),
+        came: (row) => this.#count(row, 1),
+        leaves: (row) => {
+          this.#count(row, -1)
+          for (const ranking of this.#rankings) ranking.forget(row)
+        },
+        changed: (ids, rows) => {
+          for (const ranking of this.#rankings) ranking.follow(ids, rows)
+          this.#touched.emit(ids)
+        },
+        moved: (segment, from) => {
+          for (const ranking of this.#rankings) ranking.carry(segment, from)
+        },
+      },
+    })
+    this.#parts = {
+      lanes: this.#lanes,
+      sellers: this.sellers,
+      unions: new SharedUnions(),
+      rows: sizes.segment,
+      segments: () => this.#segments.all,
+      tail: () => this.#segments.tail,
+      rowsOf: (listingId) => this.#segments.rowsOf(listingId),
+      shared: () => this.#segments.shared(),
+      source: (number) => this.#sources.get(number)!,
+      copyAt: this.#copyAt,
+      version: () => this.#version,
+      mainScope: () => this.mainScope,
+    }
+  }
+
+  /** A new generation of the source of that name: its number, which is free again after `removeSource`. */
+  addSource(name: string, isOwn = false): number {
+    let number = 0
+    while (this.#sources.has(number)) number++
+    this.#versions[number] ??= 0
+    this.#sources.set(number, { name, isOwn, rows: 0, bytes: 0 })
+    return number
+  }
+
+  /** Removes its rows in steps. No row of it may be put any more. */
+  *removeSource(source: number): Generator<void> {
+    yield* this.#segments.removeAll(this.#lanes.ofSource(source))
+    this.#lanes.forget(source)
+    this.#sources.delete(source)
+    this.#versions[source]!++
+  }
+
+  /** Inserts, or replaces the row of that source and key. @throws SyntaxError for some bytes that are not JSON, before any change */
+  put(row: Row): void {
+    const { source, status, origin } = row
+    const lane = this.#lanes.numberOf(source, status, origin)
+    this.#segments.put(entryOf(row), lane, this.#lanes.ofSource(source))
+  }
+
+  remove(source: number, key: string): boolean {
+    return this.#segments.remove(key, this.#lanes.ofSource(source))
+  }
+
+  /** Puts rows of one source and of different keys in steps of some ms, several times as fast as one by one. */
+  *load(source: number, rows: readonly Row[]): Generator<unknown, void> {
+    const plan = this.#segments.plan
+    const { name } = this.#sources.get(source)!
+    const entries = rows.map(entryOf).sort(comparePlaces)
+    let builder = new SegmentBuilder(plan)
+    let read = 0
+    for (const [n, entry] of entries.entries()) {
+      builder.add(entry, { source: name })
+      read += entry.bytes.length
+      if (read > BYTES_PER_STEP) {
+        yield
+        read = 0
+      }
+      const isLast = n === entries.length - 1
+      if (!isLast && builder.size < plan.rows && builder.values < MAX_VALUES) continue
+      yield* this.adopt(source, yield* builder.finish(), plan)
+      builder = new SegmentBuilder(plan)
+    }
+  }
+
+  /** Of segments for `adopt`. Derived values are made as in listings of that source. */
+  planOf(source: number): SegmentPlan {
+    const { paths, rows } = this.#segments.plan
+    const { name } = this.#sources.get(source)!
+    return segmentPlan(
+      paths.map((path) => pathIn(path, name)),
+      rows,
+    )
+  }
+
+  /**
+   * Adopts a segment of the source in steps of some ms, each of which puts some of its rows. Rows that are put meanwhile may
+   * be replaced by it. @param plan that it was built with
+   */
+  *adopt(source: number, data: SegmentData, plan: SegmentPlan): Generator<void> {
+    const lanes = Uint16Array.from(data.statuses, (status, slot) => {
+      return this.#lanes.numberOf(source, LISTING_STATUSES[status]!, data.origins[data.originOf[slot]!])
+    })
+    yield* this.#segments.adopt(data, lanes, this.#lanes.ofSource(source), plan)
+  }
+
+  get(source: number, key: string): Copy | undefined {
+    const row = this.#segments.find(key, this.#lanes.ofSource(source))
+    return row && this.#copyAt(row)
+  }
+
+  /** Of every source, in no order. */
+  copiesOf(listingId: string): readonly Copy[] {
+    return this.#segments.rowsOf(listingId).map(this.#copyAt)
+  }
+
+  nameOf(source: number): string {
+    return this.#sources.get(source)!.name
+  }
+
+  /** Rows. */
+  sizeOf(source: number): number {
+    return this.#sources.get(source)!.rows
+  }
+
+  /** Of its listings as they are served. */
+  bytesOf(source: number): number {
+    return this.#sources.get(source)!.bytes
+  }
+
+  /** Differs whenever something of these sources has changed. */
+  versionOf({ key, numbers }: SourceSet): string {
+    return `${key}:${numbers.reduce((sum, source) => sum + this.#versions[source]!, 0)}`
+  }
+
+  /** All rows of the source, the oldest first. To be read in one turn. */
+  *oldest(source: number): Generator<Copy> {
+    const lanes = new Set(this.#lanes.ofSource(source))
+    for (const row of oldestFirst(this.#segments.all, (lane) => lanes.has(lane))) yield this.#copyAt(row)
+  }
+
+  /** Ids of listings that two generations of one source do not have alike. To be read in one turn. */
+  *differences(one: number, other: number): Generator<string> {
+    for (const [from, to] of [
+      [one, other],
+      [other, one],
+    ] as const)
+      for (const copy of this.oldest(from)) {
+        const twin = this.get(to, copy.key)
+        if (twin === undefined || (from === one && !isSame(copy, twin))) yield copy.listingId
+      }
+  }
+
+  /** What is known of a seller from now on: its rows are decided again, and none is written. */
+  learn(number: number, seller: Seller): void {
+    const before = this.sellers.of(number)
+    if (before.publisher === seller.publisher && before.storefrontUrl === seller.storefrontUrl) return
+    this.#change(this.listingIdsOf(new Set([number])), (ids) => {
+      this.sellers.learn(number, seller)
+      for (const lane of this.sellers.lanesOf(number)) this.#versions[this.#lanes.at(lane).source]!++
+      for (const ranking of this.#rankings) ranking.decideAgain(ids)
+    })
+  }
+
+  /** Of all their rows, by the number of the seller. */
+  listingIdsOf(sellers: ReadonlySet<number>): string[] {
+    const ids = new Set<string>()
+    for (const segment of this.#segments.all) {
+      const slots = segment.publishers.having(sellers, bitset(segment.size))
+      forEachBit(slots, (slot) => {
+        if (segment.isLive(slot)) ids.add(listingIdOf(segment.keyOf(slot)))
+      })
+    }
+    return [...ids]
+  }
+
+  /** A ranking that follows every change, in steps: to be asked after the last one, and to be ended. */
+  *rank(options: RankingOptions): Generator<void, Ranking> {
+    const ranking = new Ranking(this.#parts, options)
+    this.#rankings.add(ranking)
+    yield* ranking.decideAll()
+    return ranking
+  }
+
+  end(ranking: Ranking): void {
+    this.#rankings.delete(ranking)
+    ranking.close()
+  }
+
+  /** After its rules changed: listings that they may concern. */
+  decideAgain(ranking: Ranking, listingIds: readonly string[]): void {
+    this.#change(listingIds, () => ranking.decideAgain(listingIds))
+  }
+
+  /** Differences between what the ranking has marked and a new decision, of so many listings by chance. */
+  selfCheck(ranking: Ranking, count = 100): number {
+    let wrong = 0
+    for (let n = 0; n < count; n++) wrong += ranking.countWrong(randomId(this.#segments.all))
+    return wrong
+  }
+
+  /** Builds columns of other filters in steps; until the end, filters without one read documents. */
+  *replan(filters: Iterable<Filter>): Generator<void> {
+    this.#segments.replan(segmentPlan(pathsOf(filters), this.#segments.plan.rows))
+    yield* this.#segments.rebuild()
+  }
+
+  /**
+   * All matches of a question, in one step where all segments have the columns of its filters.
+   * @throws SourceError `unsupported_filter` where documents of too many rows would be read
+   */
+  match(scope: Scope, conditions: CopyConditions): Generator<void, CopyMatches> {
+    return matchCopies(this.#parts, scope, conditions)
+  }
+
+  /** What the scope shows of one id, and the copies that it hides, by the rule of `authority.ts`. */
+  decisionsOf(listingId: string, scope: Scope, status: ListingStatus | null): Decision<RankedRow>[] {
+    return decisionsOf(this.#parts, scope, listingId, status)
+  }
+
+  /** The decision for a copy that the scope shows; `undefined` once it does not. */
+  groupOf(
+    { source, key, listingId }: Copy,
+    scope: Scope,
+    status: ListingStatus | null,
+  ): Decision<RankedRow> | undefined {
+    const decisions = this.decisionsOf(listingId, scope, status)
+    return decisions.find(({ decider }) => decider.source === source && decider.key === key)
+  }
+
+  /** Sources that have an open listing of that address which exists in the scope, with its storefronts there. */
+  sellersOf(address: string, scope: Scope): Map<number, Set<string | null>> {
+    return sellersOf(this.#parts, scope, address)
+  }
+
+  #count({ rows, slot }: RowPlace, change: 1 | -1): void {
+    const lane = rows.laneOf(slot)
+    const { source } = this.#lanes.at(lane)
+    const entry = this.#sources.get(source)!
+    entry.rows += change
+    entry.bytes += change * rows.lengthOf(slot)
+    this.#versions[source]!++
+    this.#version++
+    this.sellers.count(rows.publisherIdOf(slot), lane, change)
+  }
+
+  #change(listingIds: readonly string[], change: (listingIds: readonly string[]) => void): void {
+    this.#changing.emit(listingIds)
+    this.#version++
+    change(listingIds)
+    this.#touched.emit(listingIds)
+  }
+}
+
+function entryOf({
+  key: listingId,
+  seller: publisherId,
+  position: createdAt,
+  status,
+  bytes,
+  origin,
+}: Row): IndexEntry {
+  return { listingId, publisherId, createdAt, status, bytes, ...(origin && { origin }) }
+}
+
+function isSame(one: Copy, other: Copy): boolean {
+  return (
+    one.seller === other.seller &&
+    one.position === other.position &&
+    one.status === other.status &&
+    Buffer.compare(one.bytes, other.bytes) === 0 &&
+    JSON.stringify(one.origin) === JSON.stringify(other.origin)
+  )
+}
+
+/** The listing of a row by chance; it may be dead. */
+function randomId(segments: readonly Segment[]): string {
+  let at = Math.floor(Math.random() * segments.reduce((sum, { size }) => sum + size, 0))
+  for (const segment of segments) {
+    if (at < segment.size) return listingIdOf(segment.keyOf(at))
+    at -= segment.size
+  }
+  return ''
+}

@@ -1,0 +1,181 @@
+import type { ListingStatus } from '../domain/listing.ts'
+import type { StandingFilter } from '../domain/query.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
+import { criteriaIn } from '../filter-spec/filter.ts'
+import type { Decision } from './authority.ts'
+import { type Bitset, bitset, hasBit, highestBelow } from './bitset.ts'
+import { type Copy, listingIdOf } from './copy.ts'
+import { type CopyConditions, CopyMatches } from './copy-matches.ts'
+import { documentOf } from './document-reader.ts'
+import { DocumentScan } from './document-scan.ts'
+import type { SharedUnions } from './key-union.ts'
+import type { Mask, Selected } from './masks.ts'
+import { type Conditions, matchSegment } from './match.ts'
+import type { Match } from './newest-first.ts'
+import type { RankedRows, Ranking } from './ranking.ts'
+import type { Segment } from './segment.ts'
+import type { Sellers } from './sellers.ts'
+import type { SourceSet } from './source-set.ts'
+
+/** What one question reads. An object literal: scopes are not registered and do not end. */
+export type Scope = {
+  ranking: Ranking
+  /** At most one generation of each source. */
+  sources: SourceSet
+  /** Of the reader's view: a listing whose best copy does not match does not exist. */
+  standing?: StandingFilter | undefined
+  /** Ids of gateways that the question came through: copies that came through one of them do not exist. */
+  via?: readonly string[] | undefined
+}
+
+/** A copy in a decision. `rank`: of its source. */
+export type RankedRow = Copy & { rank: number; isOwn: boolean }
+
+/** What a scope reads of an index. */
+export type IndexParts = RankedRows & {
+  sellers: Sellers
+  unions: SharedUnions
+  /** Most rows of a segment. */
+  rows: number
+  /** Raised with every change. */
+  version: () => number
+  mainScope: () => Scope | null
+}
+
+/** As `CopyIndex.match`. */
+export function* matchCopies(
+  parts: IndexParts,
+  scope: Scope,
+  asked: CopyConditions,
+): Generator<void, CopyMatches> {
+  const scan = new DocumentScan()
+  const conditions = conditionsOf(parts, scope, asked)
+  const unread: { segment: Segment; slots: Bitset; criteria: Conditions['criteria'] }[] = []
+  const collect: Conditions['scan'] = {
+    keep: (segment, criteria) => unread.push({ segment, criteria, slots: segment.matches.slice() }) * 0,
+  }
+  for (const segment of parts.segments()) matchSegment(segment, { ...conditions, scan: collect })
+  for (const { segment, slots, criteria } of unread) yield* scan.evaluate(segment, slots, criteria)
+  let version = ''
+  let matches: readonly Match[] = []
+  const find = (): readonly Match[] => {
+    const now = `${parts.version()} ${scope.ranking.version}`
+    if (now !== version) matches = findMatches(parts, { ...conditions, scan })
+    version = now
+    return matches
+  }
+  const isWhole =
+    asked.criteria.length === 0 && !asked.priceLimit && !asked.sellers && !asked.lanes && !hasFilter(scope)
+  return new CopyMatches({
+    find,
+    unionsOf: (prices) => parts.unions.of(prices, parts.segments(), parts.rows, baseOf(parts)),
+    personOf: (seller) => parts.sellers.personOf(seller),
+    copyAt: parts.copyAt,
+    lanes: parts.lanes,
+    wholeMaskOf: isWhole ? conditions.maskOf! : null,
+  })
+}
+
+/** All decisions of the scope about one id: what it shows, and what that hides. */
+export function decisionsOf(
+  parts: IndexParts,
+  scope: Scope,
+  listingId: string,
+  status: ListingStatus | null,
+): Decision<RankedRow>[] {
+  const { ranking, standing } = scope
+  const decisions = ranking.decisionsOf(listingId, selectedOf(scope, status), ({ row }) => {
+    return !hasFilter(scope) || isMatch(parts, parts.copyAt(row), standing!)
+  })
+  return decisions.map(({ decider, otherCopies, ...decision }) => ({
+    ...decision,
+    decider: { ...parts.copyAt(decider.row), rank: decider.rank, isOwn: decider.isOwn },
+    otherCopies: otherCopies.map(({ row, rank, isOwn }) => ({ ...parts.copyAt(row), rank, isOwn })),
+  }))
+}
+
+/** Sources with a listing of that address that exists in the scope and is open, and the storefronts there. */
+export function sellersOf(parts: IndexParts, scope: Scope, address: string): Map<number, Set<string | null>> {
+  const selected = selectedOf(scope, 'open')
+  const found = new Map<number, Set<string | null>>()
+  for (const { lane, number } of parts.sellers.rowsOf(address)) {
+    const { source, status } = parts.lanes.at(lane)
+    if (status !== 'open' || !scope.ranking.has(lane, selected)) continue
+    const { storefrontUrl } = parts.sellers.of(number)
+    if (found.get(source)?.has(storefrontUrl) === true) continue
+    const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
+    if (isSure || existsRow(parts, scope, { lane, number, address }))
+      found.set(source, (found.get(source) ?? new Set()).add(storefrontUrl))
+  }
+  return found
+}
+
+function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): Conditions {
+  const { status, criteria, priceLimit, sellers = null, lanes } = asked
+  const selected = selectedOf(scope, status)
+  return {
+    status,
+    criteria,
+    priceLimit,
+    publisherId: sellers,
+    standing: scope.standing?.criteria ?? [],
+    maskOf: (segment) => scope.ranking.maskOf(segment, selected),
+    ...(lanes && { lanes: (lane: number) => lanes(parts.lanes.at(lane)) }),
+  }
+}
+
+function findMatches(parts: IndexParts, conditions: Conditions): readonly Match[] {
+  const matches: Match[] = []
+  for (const segment of parts.segments()) {
+    const match = matchSegment(segment, conditions)
+    if (match.count + match.hidden === 0) continue
+    const hidden = match.hiddenSlots && { hiddenSlots: match.hiddenSlots.slice() }
+    matches.push({ ...match, ...hidden, slots: match.slots.slice() })
+  }
+  return matches
+}
+
+/** What the main scope shows. */
+function baseOf(parts: IndexParts): ((segment: Segment) => Bitset) | undefined {
+  const main = parts.mainScope()
+  if (main === null) return undefined
+  const selected = selectedOf(main, 'open')
+  return (segment) => {
+    const { open } = segment.liveByStatus
+    const { shown }: Mask = main.ranking.maskOf(segment, selected)
+    return shown === null ? open : open.map((word, n) => word & shown[n]!)
+  }
+}
+
+function existsRow(
+  parts: IndexParts,
+  scope: Scope,
+  { lane, number, address }: { lane: number; number: number; address: string },
+): boolean {
+  const selected = selectedOf(scope, 'open')
+  for (const segment of parts.segments()) {
+    if (!segment.lanesInUse.has(lane)) continue
+    const slots = segment.publishers.having(new Set([number]), bitset(segment.size))
+    const { present } = scope.ranking.maskOf(segment, selected)
+    for (let slot = highestBelow(slots, segment.size); slot !== -1; slot = highestBelow(slots, slot)) {
+      if (!segment.isLive(slot) || segment.laneOf(slot) !== lane) continue
+      if (present !== null && !hasBit(present, slot)) continue
+      if (!hasFilter(scope)) return true
+      const decisions = decisionsOf(parts, scope, listingIdOf(segment.keyOf(slot)), 'open')
+      if (decisions.some(({ decider, isShown }) => isShown && decider.publisher === address)) return true
+    }
+  }
+  return false
+}
+
+const selectedOf = ({ sources, via }: Scope, status: ListingStatus | null): Selected => ({
+  sources,
+  via,
+  status,
+})
+
+const hasFilter = ({ standing }: Scope): boolean => (standing?.criteria.length ?? 0) > 0
+
+function isMatch(parts: IndexParts, { source, bytes }: Copy, { criteria }: StandingFilter): boolean {
+  return matchesAll(criteriaIn(criteria, parts.source(source).name), documentOf(bytes))
+}

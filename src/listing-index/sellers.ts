@@ -1,0 +1,119 @@
+import { type ListingIdentity, sellerKey } from '../domain/listing-identity.ts'
+
+export type Seller = Readonly<Pick<ListingIdentity, 'publisher' | 'storefrontUrl'>>
+
+type Entry = { seller: Seller; name: string | null; rows: Map<number, number> }
+
+/** Sellers without rows. */
+const MAX_IDLE = 1000
+const UNKNOWN: Seller = { publisher: null, storefrontUrl: null }
+
+/**
+ * The sellers of all rows, by number. Publishers of the own Registry keep the ids of its store, which are positive; others
+ * have negative numbers, as long as they have rows. A seller is an address at a storefront.
+ */
+export class Sellers {
+  readonly #entries = new Map<number, Entry>()
+  readonly #numbers = new Map<string, number>()
+  readonly #byAddress = new Map<string, Set<number>>()
+  #idle: Set<number> = new Set()
+  #idleBefore: Set<number> = new Set()
+  #last = 0
+
+  /**
+   * The number of an upstream's seller.
+   * @param unknownAs what keeps sellers without a known address apart, such as the source and its `publisher_id`
+   */
+  numberOf({ publisher, storefrontUrl }: Seller, unknownAs: string): number {
+    const name = JSON.stringify([publisher, storefrontUrl, publisher === null && unknownAs])
+    const known = this.#numbers.get(name)
+    if (known !== undefined) {
+      this.#idle.delete(known)
+      this.#idleBefore.delete(known)
+      return known
+    }
+    const number = --this.#last
+    this.#numbers.set(name, number)
+    this.#set(number, { seller: { publisher, storefrontUrl }, name, rows: new Map() })
+    return number
+  }
+
+  of(number: number): Seller {
+    return this.#entries.get(number)?.seller ?? UNKNOWN
+  }
+
+  /** Numbers of sellers with that address. */
+  numbersOf(address: string): ReadonlySet<number> {
+    return this.#byAddress.get(address) ?? NO_NUMBERS
+  }
+
+  /** Equal for sellers that are one, as of `sellerKey`. */
+  personOf(number: number): string {
+    return sellerKey(this.of(number)) ?? `${number}`
+  }
+
+  /** The sellers with that address, each with the lanes of its rows. */
+  *rowsOf(address: string): Generator<{ lane: number; number: number }> {
+    for (const number of this.numbersOf(address))
+      for (const lane of this.lanesOf(number)) yield { lane, number }
+  }
+
+  /** Of its rows. */
+  lanesOf(number: number): Iterable<number> {
+    return this.#entries.get(number)?.rows.keys() ?? []
+  }
+
+  /** What is known of the seller from now on. */
+  learn(number: number, seller: Seller): void {
+    const before = this.#entries.get(number)
+    if (before !== undefined) this.#forgetAddress(number, before.seller)
+    this.#set(number, { name: null, rows: new Map(), ...before, seller })
+  }
+
+  /** Counts rows. An upstream's seller without rows is forgotten after many others have lost theirs. */
+  count(number: number, lane: number, change: 1 | -1): void {
+    const entry = this.#entries.get(number) ?? {
+      seller: UNKNOWN,
+      name: null,
+      rows: new Map<number, number>(),
+    }
+    this.#entries.set(number, entry)
+    const count = (entry.rows.get(lane) ?? 0) + change
+    if (count > 0) entry.rows.set(lane, count)
+    else entry.rows.delete(lane)
+    if (number < 0 && entry.rows.size === 0) this.#setIdle(number)
+  }
+
+  /** A row that is replaced has a seller without rows for a moment, as one that is still to come. */
+  #setIdle(number: number): void {
+    this.#idle.add(number)
+    if (this.#idle.size < MAX_IDLE) return
+    for (const one of this.#idleBefore) if (this.#entries.get(one)?.rows.size === 0) this.#forget(one)
+    this.#idleBefore = this.#idle
+    this.#idle = new Set()
+  }
+
+  #forget(number: number): void {
+    const { seller, name } = this.#entries.get(number)!
+    this.#entries.delete(number)
+    this.#forgetAddress(number, seller)
+    if (name !== null) this.#numbers.delete(name)
+  }
+
+  #set(number: number, entry: Entry): void {
+    this.#entries.set(number, entry)
+    const { publisher } = entry.seller
+    if (publisher === null) return
+    const numbers = this.#byAddress.get(publisher) ?? new Set()
+    this.#byAddress.set(publisher, numbers.add(number))
+  }
+
+  #forgetAddress(number: number, { publisher }: Seller): void {
+    if (publisher === null) return
+    const numbers = this.#byAddress.get(publisher)
+    numbers?.delete(number)
+    if (numbers?.size === 0) this.#byAddress.delete(publisher)
+  }
+}
+
+const NO_NUMBERS: ReadonlySet<number> = new Set()
