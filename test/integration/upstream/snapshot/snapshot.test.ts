@@ -501,6 +501,25 @@ test('a gateway is pulled as one stream behind its first page', async (t) => {
   t.is(status().listings, 3000)
 })
 
+test.serial('a stream may take ten minutes while its bytes arrive, and no longer', async (t) => {
+  const { now } = performance
+  t.teardown(() => {
+    performance.now = now
+  })
+  for (const [minutes, held] of [
+    [9, 250],
+    [11, 0],
+  ] as const) {
+    const beforePage = (request: number) => {
+      if (request === 2) performance.now = () => now.call(performance) + minutes * 60_000
+    }
+    const { status, ready } = await open(t, { items: listingTexts('a', 250), kind: 'gateway', beforePage })
+    await ready
+    performance.now = now
+    t.deepEqual([status().listings ?? 0, status().lastError?.reason], [held, held > 0 ? undefined : 'timeout'])
+  }
+})
+
 test('a gateway that does not stream is pulled by pages', async (t) => {
   const fakeOptions = { items: listingTexts('a', 300) }
   const { read, fake } = await openPulled(t, fakeOptions, { kind: 'gateway' })
