@@ -310,10 +310,10 @@ function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
 }
 
 function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
-  const { registry, state, reason } = note!
+  const { registry, state, reason, held, of } = note!
   if (!isKnown && hasAnswered(state))
     return { registry, state: traitsOf(NOT_FOLLOWED).state, reason: NOT_FOLLOWED }
-  return { registry, state, ...(reason !== undefined && { reason }) }
+  return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 
 function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {
