@@ -1,0 +1,62 @@
+import type { Caching, ListingQuery } from '../query.ts'
+import type { Item, ReadingInfo, SourcePart, Visibility } from './reading.ts'
+
+/** A source of a market. Its rows are in the index; this is what else is known of it. */
+export type Holding = {
+  /** That of the own Registry, or the upstream's configured name. */
+  name: string
+  visibility: Visibility
+  /** The lowest number wins when sources have copies of a listing. */
+  priority: number
+  /** The own Registry, of which listings of every status are held. Of others open ones are. */
+  isOwn: boolean
+  /** May have several copies of one id, each with an `origin`. */
+  isGateway: boolean
+  /** What answers the question now. @throws SourceError why nothing of the source may be shown */
+  answer: (query: ListingQuery) => HeldAnswer
+  /** How much of the source is held. */
+  coverage: () => 'whole' | 'none' | SourcePart['state']
+  /**
+   * What an answer waits for: for `no-cache` what is new, else the first listings of a source that has none yet. `null`: nothing.
+   * Never rejects.
+   */
+  prepare: (caching: Caching | undefined, signal: AbortSignal) => Promise<void> | null
+  /** Brings what the question needs, for a source that holds only what was asked of it. Absent: nothing is to be brought. */
+  fetch?: (query: ListingQuery, signal: AbortSignal) => Promise<void>
+  /**
+   * Copies of one id, of any status: what is held where that is fresh, else what the source says now. `ignoresHeld`: as if none
+   * were held. @throws SourceError
+   */
+  find: (question: OneListing, signal: AbortSignal) => Promise<FoundCopies>
+  /** Calls `listener`, in the turn of the change, when the rows that are read become others. Returns a function that ends this. */
+  follow: (listener: (change: HoldingChange) => void) => () => void
+}
+
+/** What is held for a question: `source` has its rows (`CopyIndex.addSource`), the rest is what answers say of them. */
+export type HeldAnswer = Pick<
+  ReadingInfo,
+  'asOf' | 'stale' | 'reason' | 'part' | 'invalid' | 'missing' | 'isAttributed'
+> & {
+  source: number
+  /** Whether this may be said again, whatever the rows are by then. `now`: ms since the epoch, monotonic. */
+  isCurrent: (now?: number) => boolean
+}
+
+export type OneListing = Pick<ListingQuery, 'caching' | 'via' | 'trace'> & {
+  listingId: string
+  ignoresHeld?: boolean
+}
+
+/** @see ReadingInfo */
+export type FoundCopies = Pick<
+  ReadingInfo,
+  'asOf' | 'stale' | 'reason' | 'invalid' | 'missing' | 'isAttributed' | 'isCurrent'
+> & { copies: readonly Item[] }
+
+export type HoldingChange =
+  /** Other rows are read from now on: those of another generation. `from`: `null` where none were. */
+  | { kind: 'replaced'; from: number | null; to: number }
+  /** What is held is shown again, or no longer. */
+  | { kind: 'shown' | 'hidden'; source: number }
+  /** From now on listings are held. `isContinued`: as another process, or an earlier one, has held them. */
+  | { kind: 'held'; isContinued: boolean }
