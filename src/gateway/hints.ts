@@ -1,13 +1,11 @@
 import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import { endOfMs } from '../domain/timestamp.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { filterNameOf, OVERRIDE_PREFIX, parseCriteria } from '../filter-spec/parameters.ts'
 import { MODEL_PATH } from '../vocabulary/names.ts'
-import { decidersOf } from './deciders.ts'
-import { MergedSequence } from './merge.ts'
-import { type MergeRequest, type MergeSettings, visibleSources, withBudget } from './sources.ts'
+import { ask, matchesOf } from './asked.ts'
+import { type AskRequest, type MarketSettings, visibleSources } from './sources.ts'
 
 /** By derived filter: listings that match all other filters, and that this one cannot judge. */
 type Unplaced = Readonly<Record<string, number>>
@@ -23,9 +21,9 @@ export type Hints = { unplaced: Unplaced | undefined; suggestions: readonly Sugg
  * where it asks for the unplaced itself.
  */
 export async function countUnplaced(
-  settings: MergeSettings,
+  settings: MarketSettings,
   { query, spec }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> },
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<Unplaced | undefined> {
   if (!query.criteria.some(({ filter }) => filter.parseDerived !== undefined)) return undefined
   const derived = query.criteria.filter(({ unplaced }) => unplaced !== undefined)
@@ -41,23 +39,20 @@ export async function countUnplaced(
 }
 
 /**
- * What a spelling of a model leaves out, over sources in memory: absent where a source had to be read for it, and where the
- * spelling finds all.
+ * What a spelling of a model leaves out: absent where a source would have to be asked for it, and where the spelling finds all.
  */
 export async function suggestModel(
-  settings: MergeSettings,
+  settings: MarketSettings,
   { query, spec, total }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'>; total: number },
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<readonly Suggestion[] | undefined> {
   const spelled = query.criteria.find(({ filter }) => filter.path === MODEL_PATH)
   const text = query.filters.findLast(([name]) => name === spelled?.filter.name)?.[1]
   if (spelled === undefined || text === undefined || setFormOf(text) !== null) return undefined
   const meant = settings.vocabulary.queryOf(text)
   if (meant === null || Object.keys(meant).some((name) => isAsked(query, name))) return undefined
-  const visible = visibleSources(settings.sources, request)
-  const isInMemory = ({ held }: NamedSource): boolean =>
-    held?.answers(query) === true && (held.fetch === undefined || held.coverage() === 'whole')
-  if (!visible.every(isInMemory)) return undefined
+  const isBrought = ({ fetch, coverage }: Holding): boolean => fetch !== undefined && coverage() !== 'whole'
+  if (visibleSources(settings.sources, request).some(isBrought)) return undefined
   const others = query.filters.filter(([parameter]) => filterNameOf(parameter) !== spelled.filter.name)
   const filters = [...others, ...Object.entries(meant)]
   const criteria = parseCriteria(spec, filters)
@@ -71,16 +66,9 @@ function isAsked({ criteria }: ListingQuery, name: string): boolean {
 
 /** Listings that match, each once, over the sources that answer. */
 export async function countMatches(
-  settings: MergeSettings,
+  settings: MarketSettings,
   query: ListingQuery,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<number> {
-  const { sources, holdings, clock } = settings
-  const { budgetMs: ms = settings.budgetMs } = request
-  const sequence = new MergedSequence(visibleSources(sources, request), query, {
-    cap: endOfMs(clock.now()),
-    openDeciders: decidersOf(holdings, ms),
-  })
-  await withBudget(ms, request.signal, (signal) => sequence.take(1, signal))
-  return sequence.total
+  return (await matchesOf(settings, await ask(settings, query, request))).total
 }

@@ -1,14 +1,18 @@
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { type Item, MAX_VIA } from '../domain/source/reading.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
+import type { Copy } from '../listing-index/copy.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
+import type { Asked } from './asked.ts'
 import { type Comparison, itemPrice } from './by-price/item-price.ts'
 import type { ItemPrices } from './by-price/item-prices.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
-import type { Verdict } from './deciders.ts'
+import type { MarketSettings } from './sources.ts'
 
 export type MergedItem = {
   item: Item
@@ -90,28 +94,109 @@ function markOutlier(price: ItemPrice, groups: readonly string[], tokens: TokenT
   return groups.includes(tokens.groupingOf('gpu')(basis)) ? { ...price, outlier: true } : price
 }
 
-type MergedIn = {
-  ranked: readonly NamedSource[]
-  rank: number
-  isStale: boolean
+/** The copies that a question shows, with what is known of the others. */
+export function mergeCopies(
+  { index, ranks, rules }: MarketSettings,
+  asked: Asked,
+  copies: readonly Copy[],
+): MergedItem[] {
+  const { scope, query, bySource, answers } = asked
+  const stale = new Set<number>()
+  const wholes = new Set<number>()
+  for (const { answer } of answers) {
+    if (answer instanceof SourceError) continue
+    if (answer.stale) stale.add(answer.source)
+    if (answer.part === undefined) wholes.add(answer.source)
+  }
+  const known = knownInBetter({ index, ranks }, asked, (source) => wholes.has(source))
+  return copies.flatMap((copy): MergedItem[] => {
+    const group = index.groupOf(copy, scope, query.status)
+    // It has changed since it was found.
+    if (group === undefined) return []
+    const { name } = bySource.get(copy.source)!
+    const rank = ranks.get(name)!
+    return [
+      mergeItem(copy, {
+        registry: name,
+        label: rules.labelOf(name),
+        isStale: stale.has(copy.source),
+        otherCopies: group.otherCopies.map((other) => ({ item: other, registry: bySource.get(other.source)!.name })),
+        isConflict: group.isConflict,
+        unchecked: uncheckedFor(rank),
+        ...known(copy, rank),
+      }),
+    ]
+  })
+
+  function uncheckedFor(rank: number): readonly string[] {
+    return asked.unknown.length === 0 ? NONE : asked.unknown.flatMap((one) => (one.rank < rank ? one.name : []))
+  }
 }
 
-/** A readable copy that no better source is known to have, with what is known of the others. */
+/** What better sources know of a listing's publisher; names by rank. */
+export type KnownPublisher = {
+  /** Those known whole, which know the publisher and do not have the listing. */
+  notIn: readonly string[]
+  /** Those with another storefront of the publisher. */
+  disputed: readonly string[]
+}
+
+/**
+ * What better sources know of the publisher of a listing that none of them has, by rows that exist for the reader.
+ * @param isWhole whether all listings of the source with that number are known
+ */
+export function knownInBetter(
+  { index, ranks }: Pick<MarketSettings, 'index' | 'ranks'>,
+  { scope, bySource }: Pick<Asked, 'scope' | 'bySource'>,
+  isWhole: (source: number) => boolean,
+): (item: ListingIdentity & Pick<Item, 'origin'>, rank: number) => KnownPublisher {
+  const sellers = new Map<string, ReturnType<CopyIndex['sellersOf']>>()
+  return ({ publisher, storefrontUrl, origin }, rank) => {
+    if (publisher === null || rank === 0) return NOTHING_KNOWN
+    const known = sellers.get(publisher) ?? index.sellersOf(publisher, scope)
+    sellers.set(publisher, known)
+    const better = [...known]
+      .map(([source, storefronts]) => {
+        const { name } = bySource.get(source)!
+        return { source, storefronts, name, rank: ranks.get(name)! }
+      })
+      .filter((one) => one.rank < rank)
+      .sort((a, b) => a.rank - b.rank)
+    if (better.length === 0) return NOTHING_KNOWN
+    return {
+      // A listing of a gateway is not missed anywhere.
+      notIn: origin === undefined ? better.flatMap(({ source, name }) => (isWhole(source) ? name : [])) : NONE,
+      disputed: better.flatMap(({ storefronts, name }) => (storefronts.has(storefrontUrl) ? [] : name)),
+    }
+  }
+}
+
+const NONE: readonly never[] = []
+const NOTHING_KNOWN: KnownPublisher = { notIn: NONE, disputed: NONE }
+
+/** What is known of a copy that no better source is known to have. */
+export type Verdict = KnownPublisher & {
+  /** Its source. */
+  registry: string
+  label: string | undefined
+  isStale: boolean
+  /** Copies of the listing in worse sources, by rank. */
+  otherCopies: readonly { item: Item; registry: string }[]
+  isConflict: boolean
+  /** Better sources that could not be asked whether they have the listing, by rank. */
+  unchecked: readonly string[]
+}
+
 export function mergeItem(
   item: Item,
-  { ranked, rank, isStale }: MergedIn,
-  { otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
+  { registry, label, isStale, otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
 ): MergedItem {
   const { origin } = item
-  const { name: registry, label } = ranked[rank]!
   return {
     item,
     bytes: item.bytes,
     registry,
-    alsoIn:
-      otherCopies.length === 0 && origin === undefined
-        ? NONE
-        : alsoIn(item, registry, { ranked, otherCopies }),
+    alsoIn: otherCopies.length === 0 && origin === undefined ? NONE : alsoIn(item, registry, otherCopies),
     stale: isStale || origin?.stale === true,
     differs: origin?.differs === true || otherCopies.some((other) => hasOtherTerms(item, other.item)),
     conflict: isConflict,
@@ -122,13 +207,9 @@ export function mergeItem(
   }
 }
 
-function alsoIn(
-  item: Item,
-  registry: string,
-  { ranked, otherCopies }: Pick<MergedIn, 'ranked'> & Pick<Verdict, 'otherCopies'>,
-): string[] {
+function alsoIn(item: Item, registry: string, otherCopies: Verdict['otherCopies']): string[] {
   const source = qualifiedName(registry, item)
-  const names = otherCopies.map((other) => qualifiedName(ranked[other.rank]!.name, other.item))
+  const names = otherCopies.map((other) => qualifiedName(other.registry, other.item))
   return [...new Set(joined(NONE, registry, item.origin?.alsoIn).concat(names))].filter(
     (name) => name !== source,
   )
@@ -142,8 +223,6 @@ function joined(
 ): readonly string[] {
   return inner === undefined ? names : [...names, ...inner.map((name) => `${registry}/${name}`)]
 }
-
-const NONE: readonly never[] = []
 
 /** Whether two copies of a listing have different offers or escrows; so has an unreadable one. */
 function hasOtherTerms(item: Item, other: Item): boolean {

@@ -8,11 +8,12 @@ import { type Scalar, toScalar } from '../filter-spec/scalar.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
 import { continentOfCountry } from '../vocabulary/places/place-table.ts'
+import type { MarkedSettings } from './by-price/price-bounds.ts'
 import { readFacets } from './facets.ts'
 import { type MergedItem, readListing } from './merged-item.ts'
 import { readPage } from './pages.ts'
 import { unlessRefused } from './source-report.ts'
-import type { MergeRequest, MergeSettings } from './sources.ts'
+import type { AskRequest } from './sources.ts'
 
 /** A listing that differs from what was asked in one thing. */
 export type NearMiss = {
@@ -45,9 +46,9 @@ type Found = NearMiss & { distance: number }
  * What cannot be answered in the time of the query is left out.
  */
 export async function findNearMisses(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   asked: Asked,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<NearMiss[]> {
   const { criteria, priceLimit } = asked.query
   const tries = criteria.slice(0, MAX_TRIED).map((criterion) => missOf(settings, asked, criterion, request))
@@ -60,10 +61,10 @@ export async function findNearMisses(
 }
 
 async function missOf(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { query, spec }: Asked,
   criterion: Criterion,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<Found | null> {
   const { name } = criterion.filter
   const wanted = query.filters.findLast(([one]) => one === name)![1]
@@ -100,7 +101,7 @@ async function missOf(
 
 /** What is near to a model or a place, the nearest first: the model, then its memory; the country, then its continent. */
 function nearTo(
-  { vocabulary }: MergeSettings,
+  { vocabulary }: MarkedSettings,
   { filter: { name, path, parseDerived }, test }: Criterion,
   wanted: string,
 ): Filters {
@@ -144,9 +145,9 @@ type Wanted = { relaxed: ListingQuery; criterion: Criterion; wanted: string }
 
 /** The value of a listing that is nearest to a number or a range; `null` where none is a number. */
 async function nearestNumber(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { relaxed, criterion: { filter, test }, wanted }: Wanted,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<{ filters: Filters; distance: number } | null> {
   const isRange = filter.op === 'range'
   if (!isRange && (filter.value_type !== 'number' || !Number.isFinite(Number(wanted)))) return null
@@ -166,10 +167,10 @@ async function nearestNumber(
 }
 
 async function missOfPrice(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { query }: Asked,
   { tokens, per, scaleOf, max }: PriceLimit,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<Found | null> {
   const byPrice = { tokens, per, scaleOf }
   const page = await readCheapest(settings, { ...query, priceLimit: undefined }, { ...request, byPrice })
@@ -187,9 +188,9 @@ async function missOfPrice(
 }
 
 async function readCheapest(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   query: ListingQuery,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<readonly MergedItem[]> {
   const { priceLimit: limit } = query
   const byPrice =

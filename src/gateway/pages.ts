@@ -1,31 +1,32 @@
 import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { endOfMs } from '../domain/timestamp.ts'
-import { nextTurn } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
+import type { CopyMatches } from '../listing-index/copy-matches.ts'
+import { type Asked, ask, matchesOf, outcomesOf } from './asked.ts'
+import { comparisonWith } from './by-price/item-price.ts'
+import type { MarkedSettings, PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
+import { byPriceWalk } from './by-price/price-walk.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
-import { decidersOf } from './deciders.ts'
-import type { MergedItem } from './merged-item.ts'
-import { boundsFor, describeItems, isExact, openSequence } from './sequence.ts'
+import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
+import { type AskRequest, type MarketSettings, type Outcome, rankSources } from './sources.ts'
+import { type Validity, validityOf } from './validity.ts'
+import { newestFirst, type PricePoint, type ResumePoint, type Visit, type Walk } from './walk.ts'
 
-/** Last listing for pages by offset: whether a source is live or in memory changes nothing for a reader. */
+/** Last listing for pages by offset. */
 const MAX_DEPTH = 2000
-/** Listings that are merged at once. In a ring of gateways, a query that comes back may ask for a deeper page. */
-const MAX_AT_ONCE = 2000
 
 export type MergedPage = Reports & {
   items: readonly MergedItem[]
   total: number
-  /** Whether the total is exact, or at most that. */
-  isTotalExact: boolean
   nextCursor: string | undefined
-  areBoundsCurrent: () => boolean
+  isCurrent: Validity
 }
 
-export type PageSettings = MergeSettings & {
+export type PageSettings = MarkedSettings & {
   /** `null`: no cursors. */
   cursors: Cursors | null
   /** Default: `MAX_DEPTH`, and none for the own Registry alone. */
@@ -41,89 +42,120 @@ export type Paging = {
 }
 
 /**
- * A source without an answer within `budgetMs` has failed. Rejects with an `EntrepotError`: `bad_request` for
- * a page beyond `MAX_DEPTH`, an unknown source or an invalid cursor; and as `assertAnswerable` does.
+ * Rejects with an `EntrepotError`: `bad_request` for a page beyond `MAX_DEPTH`, an unknown source or an invalid cursor; and as
+ * `assertAnswerable` does.
  */
 export async function readPage(
   settings: PageSettings,
   query: ListingQuery,
   { limit, offset, cursor }: Paging,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<MergedPage> {
-  const { sources, holdings, clock, cursors } = settings
-  const { byPrice: by, isLoop = false, budgetMs: ms = settings.budgetMs } = request
-  const visible = visibleSources(sources, request)
-  const question = questionOf(query, by, visible)
-  const from = openCursor(cursors, cursor, question)
-  // The own Registry alone is read at any depth, in its own order.
-  const isOwn = sources.every(({ mode }) => mode === 'local')
-  const { maxDepth = isOwn ? Number.POSITIVE_INFINITY : MAX_DEPTH } = settings
-  if (offset + limit > maxDepth && from === null && !isLoop)
+  const { sources, cursors, maxDepth = depthOf(sources) } = settings
+  const { byPrice: by, isLoop = false, reader } = request
+  const isFirst = cursor === null || cursor === undefined
+  if (isFirst && offset + limit > maxDepth && !isLoop)
     throw new EntrepotError(
       'bad_request',
       `offset + limit may not exceed ${maxDepth} at a gateway: use cursor to read further`,
     )
-  const cap = isOwn ? Number.MAX_SAFE_INTEGER : endOfMs(clock.now())
-  const passed = from === null ? offset : 0
-  const skip = isOwn && by === undefined ? passed : 0
-  const openDeciders = decidersOf(holdings, ms)
-  const { reader } = request
-  const asked = by === undefined && from === null ? { ...query, newest: offset + limit } : query
-  const sequence = openSequence(visible, asked, { by, cap, from, skip, openDeciders, reader, settings })
-  const { page, before } = await withBudget(ms, request.signal, (signal) =>
-    takeBehind(sequence, { skipped: passed - skip, limit }, signal),
-  )
-  const { resumePoint } = sequence
-  const total = from?.total ?? Math.max(sequence.total, before + page.length)
-  const isTotalExact = from?.isTotalExact ?? isExact(sequence.outcomes, sequence.deciders)
-  const bounds = await boundsFor(sequence, settings, reader)
-  const items = describeItems(page, sequence, query, { ...settings, bounds })
-  const needsCursor = cursor !== undefined && cursors !== null && !isLoop
-  const hasMore = needsCursor && items.length > 0 && sequence.hasMore()
-  const reports = reportOutcomes(sequence.outcomes, countReturned(items), settings)
+  const isNewest = by === undefined && isFirst
+  const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
+  const question = questionOf(query, by, asked)
+  const from = isFirst ? null : openCursor(cursors, cursor, question)
+  const matches = await matchesOf(settings, asked)
+  const walk = await openWalk(settings, asked, { matches, by, from, reader })
+  // One more shows whether there are more.
+  const found = walk.take(from, isFirst ? offset : 0, limit + 1)
+  const visits = found.slice(0, limit)
+  const bounds = walk.bounds ?? (await settings.boundsOf(reader, asked))
+  const items = itemsOf(settings, asked, visits, { walk, bounds })
+  const { outcomes, total: whole } = withoutPart(outcomesOf(asked, matches), visits.length === limit)
+  const total = from?.total ?? whole ?? matches.total
+  const reports = reportOutcomes(outcomes, countReturned(items), settings)
   assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
+  const last = visits.at(-1)
+  const hasMore = found.length > limit || (whole !== undefined && whole > offset + limit)
   const nextCursor =
-    hasMore && resumePoint !== null
-      ? cursors!.seal({ ...resumePoint, total, isTotalExact }, question)
+    cursor !== undefined && cursors !== null && !isLoop && hasMore && last !== undefined
+      ? cursors.seal({ ...walk.pointAfter(last), total }, question)
       : undefined
-  return { items, total, isTotalExact, nextCursor, areBoundsCurrent: bounds.isCurrent, ...reports }
+  const isCurrent = validityOf(settings, asked, { nextCursor, bounds })
+  return { items, total, nextCursor, isCurrent, ...reports }
+}
+
+/** The own Registry alone is read at any depth. */
+function depthOf(sources: readonly Holding[]): number {
+  return sources.every(({ isOwn }) => isOwn) ? Number.POSITIVE_INFINITY : MAX_DEPTH
 }
 
 /** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
-function openCursor(cursors: Cursors | null, cursor: string | null | undefined, question: string) {
-  if (cursor === null || cursor === undefined) return null
+function openCursor(cursors: Cursors | null, cursor: string, question: string) {
   if (cursors === null) throw invalidCursor('is not valid here')
   return cursors.open(cursor, question)
 }
 
-/** Passes what is before a deep page in parts, so that other requests are answered meanwhile. */
-async function takeBehind(
-  sequence: ReturnType<typeof openSequence>,
-  { skipped, limit }: { skipped: number; limit: number },
-  signal: AbortSignal,
-): Promise<{ page: MergedItem[]; before: number }> {
-  let before = 0
-  while (before < skipped && skipped - before + limit > MAX_AT_ONCE) {
-    const { length } = await sequence.take(Math.min(skipped - before, MAX_AT_ONCE), signal)
-    if (length === 0) return { page: [], before }
-    before += length
-    await nextTurn(signal)
-  }
-  const merged = await sequence.take(skipped - before + limit, signal)
-  return { page: merged.slice(skipped - before), before: Math.min(skipped, before + merged.length) }
+type WalkOptions = Pick<AskRequest, 'reader'> & {
+  matches: CopyMatches
+  by: ByPrice | undefined
+  from?: ResumePoint | null
+}
+
+/** The order that the reader wants. `from`: a point of the same order. */
+export async function openWalk(
+  settings: MarkedSettings,
+  asked: Asked,
+  { matches, by, from = null, reader }: WalkOptions,
+): Promise<Walk> {
+  if (by !== undefined)
+    return byPriceWalk(settings, asked, { by, from: from as PricePoint | null, reader, matches })
+  const { clock, sources } = settings
+  // The order of the own Registry alone is that of the protocol.
+  const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now())
+  return newestFirst(asked, matches, cap)
+}
+
+/** With what they mean and cost: at the price that was compared, else at the one that leads. */
+export function itemsOf(
+  settings: MarketSettings,
+  asked: Asked,
+  visits: readonly Visit[],
+  { walk: { comparison }, bounds }: { walk: Walk; bounds: PriceBounds },
+): MergedItem[] {
+  const { priceLimit, via } = asked.query
+  const compared = comparison ?? (priceLimit && comparisonWith(priceLimit))
+  const copies = visits.map(({ copy }) => copy)
+  return mergeCopies(settings, asked, copies).map((item) =>
+    describeItem(item, { ...settings, bounds, via }, compared),
+  )
+}
+
+/** A full page of the newest matches of a source lacks nothing. @returns all of these matches, where they are counted there */
+function withoutPart(
+  outcomes: readonly Outcome[],
+  isFull: boolean,
+): { outcomes: readonly Outcome[]; total?: number } {
+  const [first] = outcomes
+  const { result } = first ?? {}
+  if (outcomes.length !== 1 || !isFull || result === undefined || result instanceof SourceError)
+    return { outcomes }
+  const { isNewest, part } = result
+  if (isNewest !== true || part?.of === undefined) return { outcomes }
+  const answered = { ...result, matched: part.of, part: undefined, reason: undefined }
+  return { outcomes: [{ ...first!, result: answered }], total: part.of }
 }
 
 /** Binds a cursor to everything but the page size. */
 export function questionOf(
   { status, publisher, filters, criteria, standing, via, priceLimit }: ListingQuery,
   by: ByPrice | undefined,
-  sources: readonly NamedSource[],
+  { answers }: Pick<Asked, 'answers'>,
 ): string {
   // A reload may give a filter another meaning.
   const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
     return [path, op, value_type, alias_kind, onMissing]
   })
-  const names = rankSources(sources).map(({ name }) => name)
+  const names = rankSources(answers.map(({ source }) => source)).map(({ name }) => name)
   const parts = [status, publisher, filters, meanings, via, names, ...(standing?.key ? [standing.key] : [])]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]

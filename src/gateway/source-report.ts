@@ -5,7 +5,7 @@ import type { SourceStatus } from '../domain/source/source-status.ts'
 import { EntrepotError } from '../errors.ts'
 import type { SourceNote, SourceReport, SourceStatusJson } from '../wire/source.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { MergeRequest, MergeSettings, Outcome } from './sources.ts'
+import type { AskRequest, MarketSettings, Outcome } from './sources.ts'
 
 export type Reports = {
   /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
@@ -21,7 +21,7 @@ export type Report = SourceReport & { detail?: string }
 export function reportOutcomes(
   outcomes: readonly Outcome[],
   returned: ReadonlyMap<string, number>,
-  { clock, describeFailure }: Pick<MergeSettings, 'clock' | 'describeFailure'>,
+  { clock, describeFailure }: Pick<MarketSettings, 'clock' | 'describeFailure'>,
 ): Reports {
   const now = clock.monotonic()
   const sources = outcomes.flatMap((outcome): Report[] => {
@@ -54,22 +54,20 @@ export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
 }
 
 function reportOutcome(
-  { source, result, elapsedMs, isWhole }: Outcome,
+  { source, result, elapsedMs }: Outcome,
   returned: number,
   now: number,
 ): SourceReport {
-  const { name, mode } = source
-  const named = { registry: name, ...(mode === 'local' && { mode }) }
+  const { name, isOwn } = source
+  const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
   const { reason } = result
   if (!(result instanceof SourceError)) {
-    const { stale, total, hidden = 0, asOf, invalid, part } = result
-    const matched = total + hidden
-    const total_is = isWhole ? undefined : ('at_most' as const)
+    const { stale, matched, asOf, invalid, part } = result
     const age_seconds = Math.max(0, Math.floor((now - asOf) / 1000))
     const elapsed_ms = Math.round(elapsedMs)
     const state = part?.state ?? (stale ? 'stale' : 'loaded')
     const { held, of } = part ?? {}
-    const counts = { matched, total_is, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
+    const counts = { matched, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
     return { ...named, state, ...counts }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters
@@ -145,14 +143,14 @@ export function timeOf(milliseconds: number): string {
  */
 export function assertAnswerable(
   { total, sources, outcomes }: Omit<Reports, 'complete'> & { total: number },
-  { requireAll = false, isLoop = false }: Pick<MergeRequest, 'requireAll' | 'isLoop'>,
+  { requireAll = false, isLoop = false }: Pick<AskRequest, 'requireAll' | 'isLoop'>,
 ): void {
   if (requireAll && sources.some(({ state }) => state !== 'loaded'))
     throw incompleteError('Not every Registry has a current answer: see sources', sources)
   if (!outcomes.some(hasAnswered)) throw noSourceError(outcomes, sources, isLoop)
   // The gateway where the question began reads the sources itself that were skipped as a loop.
   const upstreams = outcomes.filter(
-    (outcome) => outcome.source.mode !== 'local' && !NOT_ASKED.includes(failureOf(outcome)),
+    (outcome) => !outcome.source.isOwn && !NOT_ASKED.includes(failureOf(outcome)),
   )
   if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
     throw noSourceError(upstreams, sources, isLoop)

@@ -1,61 +1,55 @@
-import type { Clock } from '../domain/clock.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import type { CurrentSpec } from './current-spec.ts'
+import { type Asked, versionOf } from './asked.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
-import type { Outcome } from './sources.ts'
+import type { Answered, MarketSettings } from './sources.ts'
 
-type Checked = {
-  outcomes: readonly Outcome[]
-  nextCursor?: string | undefined
-  /** Whether outliers are marked by the bounds of now. */
-  areBoundsCurrent: () => boolean
-}
-
+/** Whether an answer may be given again; `undefined`: never. */
 export type Validity = (() => boolean) | undefined
 
+type Made = {
+  /** Default: what is held. */
+  results?: readonly { source: Pick<Holding, 'isOwn'>; result: Said | SourceError }[]
+  nextCursor?: string | undefined
+  bounds?: Pick<PriceBounds, 'isCurrent'>
+}
+
+type Said = Pick<Answered, 'asOf' | 'stale' | 'isCurrent'>
+
 /**
- * Whether an answer may be served again: every Reading and the filters are current, no age is a second older, and a cursor
- * has half its life left. `undefined`: never.
- * @param spec `null` for an answer without filters
+ * While no row of its sources, no rule and no mark has changed, every source says the same, no age is a second older, and a
+ * cursor has half its life left.
  */
 export function validityOf(
-  { outcomes, nextCursor, areBoundsCurrent }: Checked,
-  spec: CurrentSpec | null,
-  clock: Clock,
+  { index, clock }: Pick<MarketSettings, 'index' | 'clock'>,
+  { answers, scope, version }: Asked,
+  { results = answers.map(({ source, answer }) => ({ source, result: answer })), nextCursor, bounds }: Made,
 ): Validity {
-  const checks: ((now: number) => boolean)[] = spec === null ? [] : [spec.isCurrent]
-  checks.push(areBoundsCurrent)
   const now = clock.monotonic()
+  const checks: ((now: number) => boolean)[] = bounds === undefined ? [] : [bounds.isCurrent]
   let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
-  for (const { source, result } of outcomes) {
-    if (result instanceof SourceError || result.isCurrent === undefined) return undefined
+  for (const { source, result } of results) {
+    if (result instanceof SourceError || result.stale || result.isCurrent === undefined) return undefined
     checks.push(result.isCurrent)
-    if (source.mode === 'local') continue
-    if (result.cache?.outcome !== 'hit') return undefined
-    until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
+    if (!source.isOwn)
+      until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
-  return whileCurrent(checks, until, clock)
+  const isUnchanged = (): boolean => versionOf({ index }, scope) === version
+  return whileCurrent(checks, isUnchanged, { until, clock })
 }
 
 /** A separate function, so that the closure does not retain the answer. */
 const whileCurrent =
-  (checks: readonly ((now: number) => boolean)[], until: number, clock: Clock) => (): boolean => {
+  (
+    checks: readonly ((now: number) => boolean)[],
+    isUnchanged: () => boolean,
+    { until, clock }: { until: number } & Pick<MarketSettings, 'clock'>,
+  ) =>
+  (): boolean => {
     const now = clock.monotonic()
-    return now < until && checks.every((isCurrent) => isCurrent(now))
+    return now < until && isUnchanged() && checks.every((isCurrent) => isCurrent(now))
   }
-
-/** Whether these sources have in memory what they have now. */
-export function whileHeld(sources: readonly NamedSource[]): () => boolean {
-  const checks = sources.flatMap(({ held }) => (held === undefined ? [] : [whileVersion(held.version)]))
-  return () => checks.every((isSame) => isSame())
-}
-
-function whileVersion(version: (() => string) | undefined): () => boolean {
-  if (version === undefined) return () => false
-  const before = version()
-  return () => version() === before
-}
 
 /** `other` absent: the first alone. */
 export function bothHold(one: Validity, other: Validity): Validity {

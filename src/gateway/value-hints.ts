@@ -5,10 +5,12 @@ import { writeSet } from '../filter-spec/literals.ts'
 import { OPERATIONS, parseTest, setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import { publisherNamed } from '../signing/principal.ts'
-import { readFacets, selectAll } from './facets.ts'
+import { ask, matchesOf } from './asked.ts'
+import type { MarkedSettings } from './by-price/price-bounds.ts'
+import { readFacets, sellersOf } from './facets.ts'
 import { countMatches, type Suggestion } from './hints.ts'
 import { unlessRefused } from './source-report.ts'
-import type { MergeRequest, MergeSettings } from './sources.ts'
+import type { AskRequest } from './sources.ts'
 
 type Asked = { query: ListingQuery; spec: Pick<FilterSpec, 'filters'> }
 
@@ -24,9 +26,9 @@ const MAX_SET = 100
  * finds others.
  */
 export async function suggestWholeValues(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { query, spec, total }: Asked & { total: number },
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<Suggestion[]> {
   const sets = query.criteria.slice(0, MAX_LOOKED_UP).flatMap(({ filter }) => splitSetOf(query, filter) ?? [])
   const found = await Promise.all(
@@ -45,11 +47,11 @@ export async function suggestWholeValues(
 
 /** With these values in place of the filter's own, and what matches then. Empty where they cannot be written, or it is not answered. */
 async function replaced(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { query, spec }: Asked,
   filter: Filter,
   values: readonly string[],
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<Suggestion[]> {
   const text = writeValues(filter, values)
   if (text === null) return []
@@ -113,9 +115,9 @@ function joinKnown(pieces: readonly string[], known: ReadonlySet<string>): strin
 
 /** For a query without a match: the nearest value that listings have in place of one that none has, where that finds some. */
 export async function suggestValues(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { query, spec }: Asked,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<Suggestion[]> {
   const asked = query.criteria.filter(isOneText).slice(0, MAX_LOOKED_UP)
   const found = await Promise.all(
@@ -136,17 +138,16 @@ const MAX_PUBLISHERS = 3
 
 /** Where a publisher is the beginning of an address, as in `0x0f26…` or `0x0f26…3d2a`: such publishers of what matches otherwise. */
 export async function suggestPublishers(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { query }: Pick<Asked, 'query'>,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<Suggestion[]> {
   const { publisher } = query
   if (publisher === null || publisherNamed(publisher) !== null) return []
   const [head = '', tail = ''] = publisher.split(/…|\.{3}/)
   if (head.length < MIN_BEGINNING) return []
-  const read = await unlessRefused(selectAll(settings, { ...query, publisher: null }, request))
-  const sellers = new Set(read?.selected.flatMap(({ selection }) => [...(selection?.sellers() ?? [])]))
-  const meant = [...sellers].filter(
+  const asked = await ask(settings, { ...query, publisher: null }, request)
+  const meant = [...sellersOf(settings, await matchesOf(settings, asked))].filter(
     (one) => one.toLowerCase().startsWith(head) && one.toLowerCase().endsWith(tail),
   )
   const counts = meant.slice(0, MAX_PUBLISHERS).map(async (one) => ({
@@ -168,10 +169,10 @@ function isOneText({ filter, test }: Criterion): boolean {
 
 /** The most frequent values of a filter, of sources that the reader may see; empty where they cannot be counted. */
 async function valuesOf(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { query, spec }: Asked,
   filter: Filter,
-  { among, request }: { among: readonly string[] | null; request: MergeRequest },
+  { among, request }: { among: readonly string[] | null; request: AskRequest },
 ): Promise<readonly string[]> {
   const filters = among === null ? [] : [[filter.name, `${filter.op}:${JSON.stringify(among)}`] as const]
   const asked = {

@@ -6,10 +6,11 @@ import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { continentOfCountry, countryName } from '../vocabulary/places/place-table.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SpellingJson, VocabularyJson } from '../wire/vocabulary.ts'
-import { countAll, pricesPer, selectAll } from './facets.ts'
+import { type Asked, askNow, matchesOf, outcomesOf, whileLearning } from './asked.ts'
+import { pricesPer } from './facets.ts'
 import { type Reports, reportOutcomes } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, visibleSources } from './sources.ts'
-import { whileHeld } from './validity.ts'
+import type { AskRequest, MarketSettings } from './sources.ts'
+import { validityOf } from './validity.ts'
 
 /** Texts of models, and of regions, that are read for one report, the most frequent ones of each source: 0.3 ms each. */
 const MAX_TEXTS = 2000
@@ -36,24 +37,28 @@ const textAt = (path: string): Filter =>
     indexed: true,
   })
 
-const TEXTS = [textAt(MODEL_PATH), textAt(REGION_PATH)]
+/** The index has their columns. */
+export const TEXTS = [textAt(MODEL_PATH), textAt(REGION_PATH)]
 
 type Report = Omit<VocabularyJson, 'filters'> & Reports
 
 /**
- * What open listings say, what it means, and what is not recognised, over sources in memory or within their limits. Readers who see
- * the same share one report, which none of them ends.
+ * What open listings say, what it means, and what is not recognised. Readers who see the same share one report, which none of
+ * them ends.
  */
-export function createVocabularyReport(settings: MergeSettings): (request: MergeRequest) => Promise<Report> {
+export function createVocabularyReport(
+  settings: MarketSettings,
+): (request: Pick<AskRequest, 'reader'>) => Promise<Report> {
   const kept = new Map<string, { report: Promise<Report>; isCurrent: () => boolean }>()
-  return (request) => {
-    const { digest } = request.reader
+  return ({ reader }) => {
+    const { digest } = reader
     const before = kept.get(digest)
     if (before?.isCurrent()) return before.report
-    const isHeld = whileHeld(visibleSources(settings.sources, request))
+    const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+    const isCurrent = validityOf(settings, asked, {}) ?? (() => false)
     const until = settings.clock.monotonic() + KEPT_MS
-    const report = readReport(settings, { ...request, signal: new AbortController().signal })
-    const entry = { report, isCurrent: () => isHeld() && settings.clock.monotonic() < until }
+    const report = readReport(settings, asked)
+    const entry = { report, isCurrent: () => isCurrent() && settings.clock.monotonic() < until }
     kept.delete(digest)
     kept.set(digest, entry)
     if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
@@ -62,20 +67,22 @@ export function createVocabularyReport(settings: MergeSettings): (request: Merge
   }
 }
 
-async function readReport(settings: MergeSettings, request: MergeRequest): Promise<Report> {
-  const { selected, visible } = await selectAll(
-    settings,
-    { ...ALL_OPEN, standing: request.reader.filter },
-    request,
-  )
-  const counts = await countAll(selected, TEXTS, pricesPer('offer', settings), request.signal)
+async function readReport(settings: MarketSettings, asked: Asked): Promise<Report> {
+  const matches = await matchesOf(settings, asked)
+  const counts: SourceTexts[] = []
+  for (const source of matches.bySource().keys()) {
+    const ofSource = await matchesOf(settings, asked, (lane) => lane.source === source)
+    const { values } = await whileLearning(ofSource.facets(TEXTS, pricesPer('offer', settings)))
+    counts.push({ source: asked.bySource.get(source)!.name, values })
+  }
   const report = new VocabularyCounts(settings.vocabulary)
   await inTurns(addTexts(report, counts))
-  const outcomes = visible.flatMap((source) => selected.filter((one) => one.source === source))
-  return { ...report.json, ...reportOutcomes(outcomes, new Map(), settings) }
+  return { ...report.json, ...reportOutcomes(outcomesOf(asked, matches), new Map(), settings) }
 }
 
-function* addTexts(report: VocabularyCounts, counts: Awaited<ReturnType<typeof countAll>>): Generator<void> {
+type SourceTexts = { source: string; values: readonly ReadonlyMap<string, number>[] }
+
+function* addTexts(report: VocabularyCounts, counts: readonly SourceTexts[]): Generator<void> {
   const most = Math.ceil(MAX_TEXTS / counts.length)
   const frequent = (values: ReadonlyMap<string, number>) => [...values].sort(byCount).slice(0, most)
   for (const { source, values } of counts) {

@@ -189,6 +189,23 @@ export class CopyIndex {
     return this.#segments.rowsOf(listingId).map(this.#copyAt)
   }
 
+  /** Keys of all its rows, oldest first. */
+  keysOf(source: number): string[] {
+    return [...this.oldest(source).map(({ key }) => key)]
+  }
+
+  /** Sellers with rows of the source of that name, by number. */
+  *sellersIn(name: string): Generator<readonly [number: number, seller: Seller]> {
+    for (const [number, seller, lanes] of this.sellers.all())
+      if (lanes.some((lane) => this.nameOf(this.#lanes.at(lane).source) === name)) yield [number, seller]
+  }
+
+  /** Sellers with rows of that source whose address is not known. */
+  *unknownSellersOf(source: number): Generator<Seller> {
+    for (const [, seller, lanes] of this.sellers.unknown())
+      if (lanes.some((lane) => this.#lanes.at(lane).source === source)) yield seller
+  }
+
   nameOf(source: number): string {
     return this.#sources.get(source)!.name
   }

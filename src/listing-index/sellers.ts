@@ -16,6 +16,7 @@ export class Sellers {
   readonly #entries = new Map<number, Entry>()
   readonly #numbers = new Map<string, number>()
   readonly #byAddress = new Map<string, Set<number>>()
+  readonly #unknown = new Set<number>()
   #idle: Set<number> = new Set()
   #idleBefore: Set<number> = new Set()
   #last = 0
@@ -45,6 +46,19 @@ export class Sellers {
   /** Numbers of sellers with that address. */
   numbersOf(address: string): ReadonlySet<number> {
     return this.#byAddress.get(address) ?? NO_NUMBERS
+  }
+
+  /** Each with the lanes of its rows. */
+  *all(): Generator<readonly [number: number, seller: Seller, lanes: readonly number[]]> {
+    for (const [number, { seller, rows }] of this.#entries) yield [number, seller, [...rows.keys()]]
+  }
+
+  /** Those without a known address. */
+  *unknown(): ReturnType<Sellers['all']> {
+    for (const number of this.#unknown) {
+      const { seller, rows } = this.#entries.get(number)!
+      yield [number, seller, [...rows.keys()]]
+    }
   }
 
   /** Equal for sellers that are one, as of `sellerKey`. */
@@ -103,12 +117,14 @@ export class Sellers {
   #set(number: number, entry: Entry): void {
     this.#entries.set(number, entry)
     const { publisher } = entry.seller
+    if (publisher === null) this.#unknown.add(number)
     if (publisher === null) return
     const numbers = this.#byAddress.get(publisher) ?? new Set()
     this.#byAddress.set(publisher, numbers.add(number))
   }
 
   #forgetAddress(number: number, { publisher }: Seller): void {
+    this.#unknown.delete(number)
     if (publisher === null) return
     const numbers = this.#byAddress.get(publisher)
     numbers?.delete(number)

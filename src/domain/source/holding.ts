@@ -28,6 +28,8 @@ export type Holding = {
    * were held. @throws SourceError
    */
   find: (question: OneListing, signal: AbortSignal) => Promise<FoundCopies>
+  /** The number of a seller of the own Registry, also by an identity that it has replaced. Absent at upstreams. */
+  sellerNamed?: (publisher: string) => number | undefined
   /** Calls `listener`, in the turn of the change, when the rows that are read become others. Returns a function that ends this. */
   follow: (listener: (change: HoldingChange) => void) => () => void
 }
@@ -38,6 +40,8 @@ export type HeldAnswer = Pick<
   'asOf' | 'stale' | 'reason' | 'part' | 'invalid' | 'missing' | 'isAttributed'
 > & {
   source: number
+  /** Whether the rows are the newest of `part.of` matches: a full page of them lacks nothing. */
+  isNewest?: boolean
   /** Whether this may be said again, whatever the rows are by then. `now`: ms since the epoch, monotonic. */
   isCurrent: (now?: number) => boolean
 }

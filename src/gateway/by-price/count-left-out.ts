@@ -4,16 +4,16 @@ import type { Item } from '../../domain/source/reading.ts'
 import type { PriceGrouping } from '../../domain/source/selection.ts'
 import { leadingPrice } from '../../wire/describe-summary.ts'
 import type { NotCounted, PriceRangeJson } from '../../wire/facets.ts'
+import type { NamedMatches } from '../asked.ts'
 import { readListing } from '../merged-item.ts'
-import type { SelectedSource } from '../selected-source.ts'
-import type { MergeSettings } from '../sources.ts'
+import type { MarketSettings } from '../sources.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
 type Counted = {
   prices: readonly PriceRangeJson[]
   grouping: PriceGrouping
   bounds: PriceBounds
-  settings: Pick<MergeSettings, 'tokens' | 'itemPrices'>
+  settings: Pick<MarketSettings, 'tokens' | 'itemPrices'>
 }
 
 /** Before all listings without a price. */
@@ -21,7 +21,7 @@ const FIRST = { key: 0, position: Number.POSITIVE_INFINITY, listingId: '' }
 
 /** The listings that the leading price leaves out, each by one reason: with the offers of that price they are all matches. */
 export function* countLeftOut(
-  selected: readonly SelectedSource[],
+  { matches, nameOf }: NamedMatches,
   { prices, grouping: { per, scaleOf }, bounds, settings: { tokens, itemPrices } }: Counted,
 ): Generator<void, NotCounted> {
   const lead = leadingPrice(prices)
@@ -37,13 +37,11 @@ export function* countLeftOut(
     if (leading.gpus === null) return 'whole'
     return per === 'gb' || per === 'tflop' ? 'unsized' : 'other'
   }
-  for (const { selection, source } of selected) {
-    const after = { ...FIRST, group: groups.length }
-    for (const { item } of selection?.byPrice({ groups, per, scaleOf }, after) ?? []) {
-      yield
-      const reason = reasonOf(item, source.name)
-      counts[reason] = (counts[reason] ?? 0) + 1
-    }
+  const after = { ...FIRST, group: groups.length }
+  for (const { copy } of matches.copiesByPrice({ groups, per, scaleOf }, after)) {
+    yield
+    const reason = reasonOf(copy, nameOf(copy))
+    counts[reason] = (counts[reason] ?? 0) + 1
   }
   return counts
 }

@@ -4,8 +4,8 @@ import { TokenTable } from '../../domain/price/token.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import type { PriceCounts, PriceGrouping } from '../../domain/source/selection.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
+import type { NamedMatches } from '../asked.ts'
 import { readListing } from '../merged-item.ts'
-import type { SelectedSource } from '../selected-source.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
 export type Outliers = {
@@ -19,7 +19,7 @@ type Context = { bounds: PriceBounds; prices: PriceGrouping; tokens: TokenTable 
 
 /** The outliers among all matches: of each group of prices the cheapest are looked at, up to the highest bound. */
 export function* countOutliers(
-  selected: readonly SelectedSource[],
+  { matches, nameOf }: NamedMatches,
   { bounds, prices, tokens }: Context,
 ): Generator<void, Outliers> {
   const counted = new Map<string, PriceCounts>()
@@ -27,20 +27,18 @@ export function* countOutliers(
   for (const [group, highest] of bounds.highest) {
     const bases = basesOf(group, tokens)
     const name = prices.groupOf(bases[0]!)
-    for (const { selection, source } of selected)
-      for (const { item, place } of selection?.byPrice(
-        { groups: [bases], per: 'gpu', scaleOf: tokens.scaleOf },
-        null,
-      ) ?? []) {
-        yield
-        if (place.group > 0 || place.key >= highest) break
-        if (!bounds.outliersOf(item, source.name).includes(group)) continue
-        listings.add(`${source.name}\n${item.listingId}\n${item.publisher}`)
-        const price = priceIn(item, { bases, prices, source: source.name })
-        if (price === null) continue
-        const known = counted.get(name)
-        counted.set(name, known === undefined ? price : addPriceCounts(known, price))
-      }
+    const order = { groups: [bases], per: 'gpu', scaleOf: tokens.scaleOf } as const
+    for (const { copy, group: at, key } of matches.copiesByPrice(order, null)) {
+      yield
+      if (at > 0 || key >= highest) break
+      const source = nameOf(copy)
+      if (!bounds.outliersOf(copy, source).includes(group)) continue
+      listings.add(`${source}\n${copy.key}`)
+      const price = priceIn(copy, { bases, prices, source })
+      if (price === null) continue
+      const known = counted.get(name)
+      counted.set(name, known === undefined ? price : addPriceCounts(known, price))
+    }
   }
   return { listings: listings.size, prices: counted }
 }
@@ -50,25 +48,25 @@ const MAX_TIES = 100
 
 /** The fewest GPUs of a listing at the least price of a group; `null` where none counts its GPUs. */
 export function countLeastGpus(
-  selected: readonly SelectedSource[],
-  { group, key, bounds, prices, tokens }: LeastOptions,
+  { matches, nameOf }: NamedMatches,
+  { group, key: least, bounds, prices, tokens }: LeastOptions,
 ): number | null {
   const bases = basesOf(group, tokens).flatMap((basis) => bothKinds(basis, prices.per))
-  let least: number | null = null
-  for (const { selection, source } of selected) {
-    const { per, scaleOf } = prices
-    let left = MAX_TIES
-    for (const { item, place } of selection?.byPrice({ groups: [bases], per, scaleOf, max: key }, null) ??
-      []) {
-      if (place.group > 0) break
-      if (place.key !== key) continue
-      if (left-- === 0) break
-      if (bounds.outliersOf(item, source.name).length > 0) continue
-      const gpus = gpuCount(readListing(item))
-      if (gpus !== null && (least === null || gpus < least)) least = gpus
-    }
+  const { per, scaleOf } = prices
+  let fewest: number | null = null
+  let left = MAX_TIES
+  for (const { copy, group: at, key } of matches.copiesByPrice(
+    { groups: [bases], per, scaleOf, max: least },
+    null,
+  )) {
+    if (at > 0) break
+    if (key !== least) continue
+    if (left-- === 0) break
+    if (bounds.outliersOf(copy, nameOf(copy)).length > 0) continue
+    const gpus = gpuCount(readListing(copy))
+    if (gpus !== null && (fewest === null || gpus < fewest)) fewest = gpus
   }
-  return least
+  return fewest
 }
 
 type LeastOptions = Context & { group: string; key: PriceKey }

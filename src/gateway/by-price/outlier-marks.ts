@@ -2,10 +2,8 @@ import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import { modelIn } from '../../vocabulary/meaning.ts'
 import { readListing } from '../merged-item.ts'
-import type { MergeSettings } from '../sources.ts'
+import type { MarketSettings } from '../sources.ts'
 import type { Bound, BoundsByGroup, PriceBounds } from './price-bounds.ts'
-
-export type Settings = Omit<MergeSettings, 'boundsOf'>
 
 export type Marks = Pick<PriceBounds, 'highest' | 'outliersOf' | 'marking'>
 
@@ -13,7 +11,7 @@ export type Marks = Pick<PriceBounds, 'highest' | 'outliersOf' | 'marking'>
 const MAX_MARKING_BYTES = 6144
 
 /** Marks by these bounds. */
-export function marksOf(bounds: BoundsByGroup, settings: Settings): Marks {
+export function marksOf(bounds: BoundsByGroup, settings: MarketSettings): Marks {
   const highest = new Map(
     Array.from(bounds, ([group, byModel]) => {
       return [group, [...byModel.values()].reduce((one, other) => (other > one ? other : one))] as const
@@ -48,7 +46,7 @@ export function marksOf(bounds: BoundsByGroup, settings: Settings): Marks {
 }
 
 /** What these bounds mark, which a cursor has carried. */
-export function outliersBelow(bounds: readonly Bound[], settings: Settings): PriceBounds['outliersOf'] {
+export function outliersBelow(bounds: readonly Bound[], settings: MarketSettings): PriceBounds['outliersOf'] {
   const byGroup = new Map<string, Map<string, PriceKey>>()
   for (const [group, model, key] of bounds) {
     const byModel = byGroup.get(group) ?? new Map<string, PriceKey>()
@@ -57,6 +55,6 @@ export function outliersBelow(bounds: readonly Bound[], settings: Settings): Pri
   return marksOf(byGroup, settings).outliersOf
 }
 
-export function modelOf(item: Item, source: string, { vocabulary }: Settings): string | null {
+export function modelOf(item: Item, source: string, { vocabulary }: MarketSettings): string | null {
   return modelIn(item.meaning ?? vocabulary.describe(item, () => readListing(item), source))
 }

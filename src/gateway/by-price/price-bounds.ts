@@ -2,7 +2,8 @@ import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
 import type { Reader } from '../../domain/reader.ts'
 import { addTo } from '../../domain/source/facet-counter.ts'
 import type { Item } from '../../domain/source/reading.ts'
-import type { Matches } from '../../domain/source/selection.ts'
+import type { Asked } from '../asked.ts'
+import type { MarketSettings } from '../sources.ts'
 
 /** One in so many of the lower median is the least price that is no outlier. */
 export const OUTLIER_PART = 100n
@@ -30,11 +31,11 @@ export type BoundsByGroup = ReadonlyMap<string, ReadonlyMap<string, PriceKey>>
 /** One of them, as a cursor carries it. */
 export type Bound = readonly [group: string, model: string, key: string]
 
-/** All matches of one source; `null` where it failed. */
-export type WholeRead = { source: { name: string }; selection: Pick<Matches, 'items'> | null }
+/** @param asked the question of the answer */
+export type FindBounds = (reader: Reader, asked?: Asked) => Promise<PriceBounds>
 
-/** @param selected what was read whole for the answer */
-export type FindBounds = (reader: Reader, selected?: readonly WholeRead[]) => Promise<PriceBounds>
+/** With the marks of outliers. */
+export type MarkedSettings = MarketSettings & { boundsOf: FindBounds }
 
 export const NO_BOUNDS: PriceBounds = {
   id: 0,

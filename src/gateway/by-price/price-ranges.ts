@@ -2,7 +2,7 @@ import { isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../../domain/price/price-key.ts'
 import { TokenTable } from '../../domain/price/token.ts'
 import { byCount } from '../../domain/source/facet-counter.ts'
-import type { Facets, PriceCounts } from '../../domain/source/selection.ts'
+import type { PriceCounts } from '../../domain/source/selection.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
 import type { PriceRangeJson } from '../../wire/facets.ts'
 import type { Outliers } from './count-outliers.ts'
@@ -18,13 +18,13 @@ type RangeOptions = {
   leastGpus: (group: string, key: PriceKey) => number | null
 }
 
-/** What the counts of all sources say of each group of prices, less the outliers. */
+/** What the counts say of each group of prices, less the outliers. */
 export function rangesOf(
-  counts: readonly Pick<Facets, 'prices'>[],
+  counts: ReadonlyMap<string, PriceCounts>,
   outliers: Outliers,
   { per, tokens, chains, leastGpus }: RangeOptions,
 ): PriceRangeJson[] {
-  return mergePrices(counts)
+  return [...counts]
     .map(([group, counts]): GroupCounts => {
       const low = outliers.prices.get(group)
       return [group, low === undefined ? counts : addPriceCounts(counts, low, -1)]
@@ -52,14 +52,6 @@ export function rangesOf(
         most: amount(keys.at(-1)!),
       }
     })
-}
-
-function mergePrices(counts: readonly Pick<Facets, 'prices'>[]): GroupCounts[] {
-  const groups = new Set(counts.flatMap(({ prices }) => [...prices.keys()]))
-  return Array.from(groups, (group) => {
-    const all = counts.flatMap(({ prices }) => prices.get(group) ?? [])
-    return [group, all.reduce((one, other) => addPriceCounts(one, other))]
-  })
 }
 
 type GroupCounts = [group: string, counts: PriceCounts]

@@ -1,0 +1,159 @@
+import type { ListingQuery } from '../domain/query.ts'
+import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
+import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import { inTurns } from '../domain/turns.ts'
+import { EntrepotError } from '../errors.ts'
+import type { Copy } from '../listing-index/copy.ts'
+import type { CopyConditions, CopyMatches } from '../listing-index/copy-matches.ts'
+import type { Scope } from '../listing-index/scope.ts'
+import { SourceSet } from '../listing-index/source-set.ts'
+import { type AskRequest, type MarketSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
+
+/** What one question reads: the rows of the sources that answer it now, and why the others do not. */
+export type Asked = {
+  query: ListingQuery
+  scope: Scope
+  /** In the order of the configuration. */
+  answers: readonly SourceAnswer[]
+  /** By the number of its rows. */
+  bySource: ReadonlyMap<number, Holding>
+  /** Names and ranks of sources that may have listings which are not known here, the best first. */
+  unknown: readonly { name: string; rank: number }[]
+  /** Of its rows, and of what rules leave out. */
+  version: string
+  /** In ms. */
+  startedAt: number
+}
+
+type SourceAnswer = { source: Holding; answer: HeldAnswer | SourceError }
+
+/** Of each upstream, where the query has come back. */
+export const LOOP = new SourceError('loop', 'the query has been through this gateway before')
+
+/** Sources that hold only what was asked bring it first, in the time of the question. @throws EntrepotError `bad_request` */
+export async function ask(
+  settings: MarketSettings,
+  query: ListingQuery,
+  request: AskRequest,
+): Promise<Asked> {
+  const startedAt = performance.now()
+  const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
+  if (bringing.length > 0) {
+    const { signal: caller, budgetMs = settings.budgetMs } = request
+    await withBudget(budgetMs, caller, (signal) =>
+      Promise.all(bringing.map((fetch) => fetch(query, signal))),
+    ).catch((error: unknown) => {
+      if (!(error instanceof SourceError)) throw error
+    })
+  }
+  return { ...askNow(settings, query, request), startedAt }
+}
+
+/** Of what is held now. @throws EntrepotError `bad_request` */
+export function askNow(
+  settings: MarketSettings,
+  query: ListingQuery,
+  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
+): Asked {
+  const { sources, ranks, ranking, rules } = settings
+  const answers = visibleSources(sources, request).map((source): SourceAnswer => {
+    const isSkipped = request.isLoop === true && !source.isOwn
+    return { source, answer: isSkipped ? LOOP : answerOf(source, query) }
+  })
+  const bySource = new Map<number, Holding>()
+  for (const one of answers) {
+    const { source, answer } = one
+    if (answer instanceof SourceError) continue
+    bySource.set(answer.source, source)
+    // A copy that may be of a denied publisher, or cannot be signed without one, is left out.
+    const isUnsure = ranking.groupBy === 'id' && answer.isAttributed === false
+    if (isUnsure || rules.hidesUnknown(source.name, answer.source))
+      one.answer = { ...answer, missing: joinMissing(answer.missing, DIRECTORY) }
+  }
+  const { standing, via } = query
+  const scope = { ranking, sources: sourceSet([...bySource.keys()]), standing, via }
+  const unknown = answers.flatMap(({ source: { name }, answer }) =>
+    mayHaveMore(answer) ? { name, rank: ranks.get(name)! } : [],
+  )
+  unknown.sort((a, b) => a.rank - b.rank)
+  const version = versionOf(settings, scope)
+  return { query, scope, answers, bySource, unknown, version, startedAt: performance.now() }
+}
+
+export function versionOf({ index }: Pick<MarketSettings, 'index'>, { sources, ranking }: Scope): string {
+  return `${index.versionOf(sources)} ${ranking.version}`
+}
+
+function answerOf(source: Holding, query: ListingQuery): HeldAnswer | SourceError {
+  try {
+    return source.answer(query)
+  } catch (error) {
+    if (error instanceof SourceError) return error
+    throw error
+  }
+}
+
+function mayHaveMore(answer: HeldAnswer | SourceError): boolean {
+  return answer instanceof SourceError ? answer.traits.state !== 'skipped' : answer.part !== undefined
+}
+
+/** Questions of one reader have the same set, mostly. */
+function sourceSet(numbers: readonly number[]): SourceSet {
+  const key = numbers.join()
+  if (latest?.key !== key) latest = { key, set: new SourceSet(numbers) }
+  return latest.set
+}
+
+let latest: { key: string; set: SourceSet } | null = null
+
+/** All that match. Rejects as `whileLearning` does. */
+export function matchesOf(
+  settings: MarketSettings,
+  { query, scope }: Asked,
+  lanes?: CopyConditions['lanes'],
+): Promise<CopyMatches> {
+  return whileLearning(settings.index.match(scope, { ...conditionsOf(settings, query), lanes }))
+}
+
+/** Rejects with an EntrepotError `unavailable` while the index learns a filter, and too many listings would be read for it. */
+export async function whileLearning<T>(steps: Generator<unknown, T>, caller?: AbortSignal): Promise<T> {
+  try {
+    return await inTurns(steps, caller)
+  } catch (error) {
+    if (error instanceof SourceError) throw new EntrepotError('unavailable', error.message)
+    throw error
+  }
+}
+
+function conditionsOf({ index, sources }: MarketSettings, query: ListingQuery): CopyConditions {
+  const { status, criteria, priceLimit, publisher } = query
+  if (publisher === null) return { status, criteria, priceLimit }
+  const own = sources.flatMap(({ sellerNamed }) => sellerNamed?.(publisher) ?? [])
+  return { status, criteria, priceLimit, sellers: new Set([...index.sellers.numbersOf(publisher), ...own]) }
+}
+
+/** Matches, with the names of their sources. */
+export type NamedMatches = { matches: CopyMatches; nameOf: (copy: Pick<Copy, 'source'>) => string }
+
+export function nameIn({ bySource }: Pick<Asked, 'bySource'>): NamedMatches['nameOf'] {
+  return ({ source }) => bySource.get(source)!.name
+}
+
+/** How each source answered: with its counts of the matches. */
+export function outcomesOf({ answers, startedAt }: Asked, matches: CopyMatches): readonly Outcome[] {
+  const elapsedMs = performance.now() - startedAt
+  const counts = matches.bySource()
+  return answers.map(({ source, answer }): Outcome => {
+    if (answer instanceof SourceError) return { source, elapsedMs, result: answer }
+    const { matched } = counts.get(answer.source) ?? { matched: 0 }
+    return { source, elapsedMs, result: { ...answer, matched } }
+  })
+}
+
+/** Whether a better source than that of the copy may have the listing. */
+export function isUnchecked({ scope: { ranking }, unknown }: Asked, { source, origin }: Copy): boolean {
+  if ((origin?.unchecked?.length ?? 0) > 0) return true
+  const [first] = unknown
+  return first !== undefined && first.rank < ranking.rankOf(source)!
+}
