@@ -46,7 +46,7 @@ const MAX_SMALL_SEGMENTS = 32
 type SegmentsOptions = {
   plan: SegmentPlan
   sizes: SegmentSizes
-  sourceNameOf: SegmentOptions['sourceNameOf']
+  sourceNameOf: (lane: number) => string | undefined
   /** The listing of a row with that key. */
   listingIdOf: (key: string) => string
   listener: RowListener
@@ -161,7 +161,8 @@ export class Segments {
     plan = this.#plan,
   ): Generator<void> {
     const { listingIdOf, listener } = this.#options
-    const segment = this.#append(data, { plan, lanes, isEmpty: true })
+    const sourceNames = this.#sourceNames(lanes)
+    const segment = this.#append(data, { plan, lanes, sourceNames, isEmpty: true })
     this.#adopted.add(segment)
     for (let from = 0; from < segment.size; from += STEP) {
       if (from > 0) yield
@@ -232,6 +233,10 @@ export class Segments {
     return new Tail(sizes.tail, { plan: this.#plan, reader: this.#reader, texts: this.#texts, sourceNameOf })
   }
 
+  #sourceNames(lanes: Iterable<number>): ReadonlyMap<number, string | undefined> {
+    return new Map(new Set(lanes).values().map((lane) => [lane, this.#options.sourceNameOf(lane)]))
+  }
+
   #deleteKey(key: string, ofSource: readonly number[]): void {
     const row = this.find(key, ofSource)
     if (row === undefined) return
@@ -254,18 +259,10 @@ export class Segments {
     return { rows: this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!, slot }
   }
 
-  #append(
-    data: SegmentData,
-    {
-      plan = this.#plan,
-      lanes,
-      isEmpty = false,
-    }: { plan?: SegmentPlan; lanes: Uint16Array; isEmpty?: boolean },
-  ): Segment {
+  #append(data: SegmentData, { plan = this.#plan, ...options }: AppendOptions): Segment {
     let number = 0
     while (this.#byNumber.has(number)) number++
-    const { sourceNameOf } = this.#options
-    const segment = new Segment(number, data, { columns: plan.columns, lanes, sourceNameOf, isEmpty })
+    const segment = new Segment(number, data, { columns: plan.columns, ...options })
     this.#byNumber.set(number, segment)
     this.#sealed.push(segment)
     this.#sealed.sort((a, b) => b.newest - a.newest)
@@ -277,7 +274,7 @@ export class Segments {
     const tail = this.#tail
     const { data, lanes, slots } = tail.seal()
     this.#tail = this.#newTail()
-    const segment = this.#append(data, { lanes })
+    const segment = this.#append(data, { lanes, sourceNames: this.#sourceNames(lanes) })
     for (const [n, slot] of slots.entries())
       this.#groups.move(this.#options.listingIdOf(segment.keyOf(n)), inTail(slot), locationIn(segment, n))
     this.#options.listener.moved(
@@ -320,12 +317,14 @@ export class Segments {
   /** Queries see the sources until all is built, and then the merged segment. */
   *#mergeAll(sources: readonly Segment[]): Generator<number, void> {
     const plan = this.#plan
+    // A source may be removed meanwhile.
+    const sourceNames = this.#sourceNames(sources.flatMap(({ countByLane }) => [...countByLane.keys()]))
     const built = yield* mergeSegments(sources, plan, this.#reader)
     this.#sealed = this.#sealed.filter((segment) => !sources.includes(segment))
     if (built !== null) {
       const { data, from } = built
       const lanes = Uint16Array.from(from, ({ rows, slot }) => rows.laneOf(slot))
-      const merged = this.#append(data, { plan, lanes })
+      const merged = this.#append(data, { plan, lanes, sourceNames })
       // At once: some ms for the largest segment.
       for (const [n, { rows, slot }] of from.entries())
         if (rows.isLive(slot))
@@ -340,6 +339,8 @@ export class Segments {
     for (const { number } of sources) this.#byNumber.delete(number)
   }
 }
+
+type AppendOptions = Omit<SegmentOptions, 'columns'> & { plan?: SegmentPlan }
 
 const locationIn = ({ number }: Segment, slot: number): number => number * MAX_SEGMENT_ROWS + slot
 const inTail = (slot: number): number => -1 - slot
