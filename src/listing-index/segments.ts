@@ -1,5 +1,6 @@
 import { DocumentReader } from './document-reader.ts'
 import { Groups } from './groups.ts'
+import { mergeSegments, type SegmentSizes, segmentsToMerge } from './merge-segments.ts'
 import {
   type IndexEntry,
   MAX_SEGMENT_ROWS,
@@ -8,20 +9,9 @@ import {
   type SegmentData,
   type SegmentOptions,
 } from './segment.ts'
-import { MAX_VALUES, mergeSegments, type SegmentPlan, STEP } from './segment-builder.ts'
+import { type SegmentPlan, STEP } from './segment-builder.ts'
 import { Tail } from './tail.ts'
 import { TextStore } from './text-store.ts'
-
-export type SegmentSizes = {
-  /** Rows with which the tail is sealed. */
-  tail: number
-  /** Most rows of a segment. */
-  segment: number
-  /** Values or rows per step of a merge. */
-  step: number
-  /** Most steps in one turn of the event loop. Default: one with each change. */
-  stepsPerTurn?: number
-}
 
 /** What follows rows, in the turn of each change. */
 export type RowListener = {
@@ -36,8 +26,6 @@ export type RowListener = {
   moved: (segment: Segment, from: readonly RowPlace[]) => void
 }
 
-/** So many segments of similar size are merged. */
-const FAN_IN = 4
 /** The tail is sealed earlier where its rows have many values. */
 const MAX_TAIL_VALUES = 16_384
 /** With so many beside full segments, merges go on whatever a turn takes. */
@@ -344,31 +332,3 @@ type AppendOptions = Omit<SegmentOptions, 'columns'> & { plan?: SegmentPlan }
 
 const locationIn = ({ number }: Segment, slot: number): number => number * MAX_SEGMENT_ROWS + slot
 const inTail = (slot: number): number => -1 - slot
-
-/** A wasteful segment, or several of similar size that fit one. */
-function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {
-  const wasteful = segments.find((segment) => segment.isWasteful)
-  if (wasteful !== undefined) return [wasteful]
-  let least = 0
-  for (let most = sizes.tail * FAN_IN; least < sizes.segment; most *= FAN_IN) {
-    const similar = segments
-      .filter(({ liveCount }) => liveCount >= least && liveCount < Math.min(most, sizes.segment))
-      .sort((a, b) => a.liveCount - b.liveCount)
-    const fitting = similar.slice(0, fitCount(similar, sizes.segment))
-    if (similar.length >= FAN_IN && fitting.length > 1) return fitting
-    least = most
-  }
-  return null
-}
-
-/** How many of them, at most `FAN_IN`, have no more than `most` live rows and `MAX_VALUES`. */
-function fitCount(segments: readonly Segment[], most: number): number {
-  let rows = 0
-  let total = 0
-  const tooMany = segments.findIndex(({ liveCount, values }, n) => {
-    rows += liveCount
-    total += values
-    return n === FAN_IN || rows > most || total > MAX_VALUES
-  })
-  return tooMany === -1 ? segments.length : tooMany
-}
