@@ -83,8 +83,8 @@ function criteriaSets(segment: Segment, criteria: readonly Criterion[], from: nu
 
 const WHOLE: Mask = { shown: null, present: null }
 
-function lanesIn({ size, lanes, lanesInUse }: Segment, isIn: (lane: number) => boolean): Bitset {
-  const inUse = new Set(lanesInUse.values().filter(isIn))
+function lanesIn({ size, lanes, countByLane }: Segment, isIn: (lane: number) => boolean): Bitset {
+  const inUse = new Set(countByLane.keys().filter(isIn))
   const slots = bitset(size)
   for (let slot = 0; slot < size; slot++) if (inUse.has(lanes[slot]!)) setBit(slots, slot)
   return slots
