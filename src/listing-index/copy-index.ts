@@ -8,19 +8,13 @@ import { type Copy, listingIdOf, type Row } from './copy.ts'
 import type { CopyConditions, CopyMatches } from './copy-matches.ts'
 import { SharedUnions } from './key-union.ts'
 import { Lanes } from './lanes.ts'
+import type { SegmentSizes } from './merge-segments.ts'
 import { oldestFirst } from './newest-first.ts'
 import { Ranking, type RankingOptions } from './ranking.ts'
 import { decisionsOf, type IndexParts, matchCopies, type RankedRow, type Scope, sellersOf } from './scope.ts'
 import { comparePlaces, type IndexEntry, type RowPlace, type Segment, type SegmentData } from './segment.ts'
-import {
-  MAX_VALUES,
-  pathsOf,
-  SegmentBuilder,
-  type SegmentPlan,
-  STEP,
-  segmentPlan,
-} from './segment-builder.ts'
-import { type SegmentSizes, Segments } from './segments.ts'
+import { loadSegments, pathsOf, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
+import { Segments } from './segments.ts'
 import { type Seller, Sellers } from './sellers.ts'
 import type { SourceSet } from './source-set.ts'
 
@@ -35,8 +29,6 @@ const USUAL_SIZES: SegmentSizes = {
   step: STEP,
   stepsPerTurn: STEPS_PER_TURN,
 }
-/** What `load` reads per step: about 2 ms. */
-const BYTES_PER_STEP = 256 * 1024
 
 type SourceEntry = { name: string; isOwn: boolean; rows: number; bytes: number }
 
@@ -139,29 +131,15 @@ export class CopyIndex {
 
   /** Puts rows of one source and of different keys in steps of some ms, several times as fast as one by one. */
   *load(source: number, rows: readonly Row[]): Generator<unknown, void> {
-    const plan = this.#segments.plan
-    const { name } = this.#sources.get(source)!
+    const { plan } = this.#segments
     const entries = rows.map(entryOf).sort(comparePlaces)
-    let builder = new SegmentBuilder(plan)
-    let read = 0
-    for (const [n, entry] of entries.entries()) {
-      builder.add(entry, { source: name })
-      read += entry.bytes.length
-      if (read > BYTES_PER_STEP) {
-        yield
-        read = 0
-      }
-      const isLast = n === entries.length - 1
-      if (!isLast && builder.size < plan.rows && builder.values < MAX_VALUES) continue
-      yield* this.adopt(source, yield* builder.finish(), plan)
-      builder = new SegmentBuilder(plan)
-    }
+    yield* loadSegments(plan, entries, (data) => this.adopt(source, data, plan), this.nameOf(source))
   }
 
   /** Of segments for `adopt`. Derived values are made as in listings of that source. */
   planOf(source: number): SegmentPlan {
     const { paths, rows } = this.#segments.plan
-    const { name } = this.#sources.get(source)!
+    const name = this.nameOf(source)
     return segmentPlan(
       paths.map((path) => pathIn(path, name)),
       rows,

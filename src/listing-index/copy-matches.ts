@@ -36,7 +36,8 @@ export type CopyPage = {
 /** Of one source: copies that match, and how many of them better copies hide. With a filter of the view, only what is shown. */
 export type SourceCount = { matched: number; hidden: number }
 
-type CopyMatchesOptions = Pick<MatchesOptions, 'unionsOf' | 'personOf'> & {
+type CopyMatchesOptions = Pick<MatchesOptions, 'unionsOf'> & {
+  personOf: (seller: number) => string
   find: () => readonly Match[]
   copyAt: (row: RowPlace) => Copy
   lanes: Lanes
@@ -63,6 +64,11 @@ export class CopyMatches extends IndexMatches {
   *copiesByPrice(order: PriceOrder, after: PriceAfter | null, cap?: Micros) {
     for (const { rows, slot, group, key } of this.byPrice(order, after, cap))
       yield { copy: this.#options.copyAt({ rows, slot }), group, key }
+  }
+
+  /** Equal ones are one seller. */
+  sellers(): Set<string> {
+    return new Set(this.publisherIds().map((seller) => this.#options.personOf(seller)))
   }
 
   /** In no order; all as of the first. */

@@ -6,17 +6,11 @@ import { type Bitset, bitset, setBit } from './bitset.ts'
 import { IndexMatches } from './index-matches.ts'
 import { SharedUnions } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
+import type { SegmentSizes } from './merge-segments.ts'
 import { type Match, newestFirst, olderThan } from './newest-first.ts'
 import { comparePlaces, type IndexEntry, type Place, Segment, type SegmentData } from './segment.ts'
-import {
-  MAX_VALUES,
-  pathsOf,
-  SegmentBuilder,
-  type SegmentPlan,
-  STEP,
-  segmentPlan,
-} from './segment-builder.ts'
-import { type SegmentSizes, Segments } from './segments.ts'
+import { loadSegments, pathsOf, type SegmentPlan, STEP, segmentPlan } from './segment-builder.ts'
+import { Segments } from './segments.ts'
 import { IN_TAIL } from './tail.ts'
 
 export type { IndexEntry } from './segment.ts'
@@ -63,8 +57,6 @@ const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria:
 const PAGE = 512
 /** Of merges: some ms. */
 const STEPS_PER_TURN = 8
-/** What `load` reads per step: about 2 ms. */
-const BYTES_PER_STEP = 256 * 1024
 
 /** Filters by bit operations over segments. */
 export class ListingIndex {
@@ -116,22 +108,7 @@ export class ListingIndex {
 
   /** Puts listings of different ids in steps of some ms, several times as fast as one by one. */
   *load(entries: readonly IndexEntry[]): Generator<unknown, void> {
-    const sorted = entries.toSorted(comparePlaces)
-    const { rows } = this.plan
-    let builder = new SegmentBuilder(this.plan)
-    let read = 0
-    for (const [n, entry] of sorted.entries()) {
-      builder.add(entry)
-      read += entry.bytes.length
-      if (read > BYTES_PER_STEP) {
-        yield
-        read = 0
-      }
-      const isLast = n === sorted.length - 1
-      if (!isLast && builder.size < rows && builder.values < MAX_VALUES) continue
-      yield* this.adopt(yield* builder.finish())
-      builder = new SegmentBuilder(this.plan)
-    }
+    yield* loadSegments(this.plan, entries.toSorted(comparePlaces), (segment) => this.adopt(segment))
   }
 
   remove(listingId: string): boolean {

@@ -38,8 +38,8 @@ export function matchSegment(segment: Segment, conditions: Conditions): Match {
   const found = matchRows(segment, conditions, masks, isView ? standing : [])
   if (found > 0 && maskOf !== undefined && !isView && mask.shown !== mask.present) {
     const { hiddenMatches } = segment
-    const shown = intersect(slots, split(slots, mask.shown!, hiddenMatches), [])
-    return { rows: segment, slots, count: shown, hidden: found - shown, hiddenSlots: hiddenMatches }
+    const count = split(slots, mask.shown!, hiddenMatches)
+    return { rows: segment, slots, count, hidden: found - count, hiddenSlots: hiddenMatches }
   }
   if (maskOf !== undefined) return { rows: segment, slots, count: found, hidden: 0 }
   const without = (count: number, rowsIn: Conditions['hiddenIn']): number =>
@@ -83,17 +83,17 @@ function criteriaSets(segment: Segment, criteria: readonly Criterion[], from: nu
 
 const WHOLE: Mask = { shown: null, present: null }
 
-function lanesIn({ size, lanes, lanesInUse }: Segment, isIn: (lane: number) => boolean): Bitset {
-  const inUse = new Set(lanesInUse.values().filter(isIn))
+function lanesIn({ size, lanes, countByLane }: Segment, isIn: (lane: number) => boolean): Bitset {
+  const inUse = new Set(countByLane.keys().filter(isIn))
   const slots = bitset(size)
   for (let slot = 0; slot < size; slot++) if (inUse.has(lanes[slot]!)) setBit(slots, slot)
   return slots
 }
 
-/** Sets `hidden` to the slots that are not shown. */
-function split(slots: Bitset, shown: Bitset, hidden: Bitset): Bitset {
+/** Moves the slots that are not shown to `hidden`. Returns how many are left. */
+function split(slots: Bitset, shown: Bitset, hidden: Bitset): number {
   for (let n = 0; n < slots.length; n++) hidden[n] = slots[n]! & ~shown[n]!
-  return shown
+  return removeAll(slots, hidden)
 }
 
 const NONE: readonly Bitset[] = []

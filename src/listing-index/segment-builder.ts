@@ -4,9 +4,8 @@ import type { Filter } from '../filter-spec/filter.ts'
 import { type DerivedStep, MEANING, type Path, pathKey } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
 import { DocumentReader, type RowValues } from './document-reader.ts'
-import { newestFirst } from './newest-first.ts'
 import { PriceColumnsBuilder } from './price-columns-builder.ts'
-import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
+import { comparePlaces, type IndexEntry, type Place, type SegmentData } from './segment.ts'
 import { TextStore } from './text-store.ts'
 
 export type SegmentPlan = {
@@ -173,37 +172,34 @@ export class SegmentBuilder {
   }
 }
 
+/** Segments of entries, the oldest first and of one source, in steps of some ms. Each is adopted before the next. */
+export function* loadSegments(
+  plan: SegmentPlan,
+  entries: readonly IndexEntry[],
+  adopt: (data: SegmentData) => Generator<void>,
+  source?: string,
+): Generator<unknown, void> {
+  let builder = new SegmentBuilder(plan)
+  let read = 0
+  for (const [n, entry] of entries.entries()) {
+    builder.add(entry, { source })
+    read += entry.bytes.length
+    if (read > BYTES_PER_STEP) {
+      yield
+      read = 0
+    }
+    const isLast = n === entries.length - 1
+    if (!isLast && builder.size < plan.rows && builder.values < MAX_VALUES) continue
+    yield* adopt(yield* builder.finish())
+    builder = new SegmentBuilder(plan)
+  }
+}
+
+/** About 2 ms. */
+const BYTES_PER_STEP = 256 * 1024
+
 function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
   const number = numbers.get(key) ?? numbers.size
   numbers.set(key, number)
   return number
-}
-
-type MergedRow = { rows: Segment; slot: number }
-
-/**
- * Builds one segment of the live rows of several, in steps as `finish` of a builder; `null` without one. `from`: where its rows
- * are; some may have been deleted meanwhile.
- */
-export function* mergeSegments(
-  sources: readonly Segment[],
-  plan: SegmentPlan,
-  reader: DocumentReader,
-): Generator<number, { data: SegmentData; from: readonly MergedRow[] } | null> {
-  const from: MergedRow[] = []
-  const live = sources.map((rows) => ({ rows, slots: rows.live, count: rows.liveCount, hidden: 0 }))
-  for (const { rows, slot } of newestFirst(live)) {
-    from.push({ rows, slot })
-    yield 1
-  }
-  if (from.length === 0) return null
-  const builder = new SegmentBuilder({ ...plan, rows: from.length }, reader)
-  for (const { rows, slot } of from.reverse()) {
-    const before = builder.values
-    const entry = rows.entry(slot)
-    const source = rows.sourceOf(slot)
-    builder.add(entry, { source, ...(!rows.holdsDeadText && { text: entry.bytes }) })
-    yield 1 + builder.values - before
-  }
-  return { data: yield* builder.finish(), from }
 }

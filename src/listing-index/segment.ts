@@ -82,7 +82,8 @@ export type SegmentOptions = {
   columns: ReadonlyMap<string, number>
   /** Per row. */
   lanes: Uint16Array
-  sourceNameOf: (lane: number) => string | undefined
+  /** By lane, as of when its rows were ordered. */
+  sourceNames: ReadonlyMap<number, string | undefined>
   /** Its rows exist once they are revived. Default: at once. */
   isEmpty?: boolean
   /** Of a part of the tail: where its rows are in the tail. */
@@ -113,13 +114,13 @@ export class Segment implements Rows {
   readonly hiddenMatches: Bitset
   readonly #data: SegmentData
   readonly #columnNumbers: SegmentOptions['columns']
-  readonly #sourceNameOf: SegmentOptions['sourceNameOf']
+  readonly #sourceNames: SegmentOptions['sourceNames']
   #liveBytes = 0
   #heldBytes = 0
 
   /** Takes ownership of the data, which has one row or more. */
   constructor(number: number, data: SegmentData, options: SegmentOptions) {
-    const { columns, lanes, sourceNameOf, isEmpty = false, tailSlots } = options
+    const { columns, lanes, sourceNames, isEmpty = false, tailSlots } = options
     const size = data.listingIds.length
     this.number = number
     this.size = size
@@ -129,9 +130,9 @@ export class Segment implements Rows {
     this.publishers = new Column(size, data.publishers)
     this.prices = new PriceColumns(data.prices)
     this.#columnNumbers = columns
-    this.#sourceNameOf = sourceNameOf
     this.lanes = lanes
     this.lanesInUse = new Set(lanes)
+    this.#sourceNames = sourceNames
     this.tailSlots = tailSlots
     this.matches = bitset(size)
     this.hiddenMatches = bitset(size)
@@ -185,7 +186,9 @@ export class Segment implements Rows {
   #count(slot: number, status: ListingStatus, change: 1 | -1): void {
     const lane = this.lanes[slot]!
     this.counts[status] += change
-    this.countByLane.set(lane, (this.countByLane.get(lane) ?? 0) + change)
+    const count = (this.countByLane.get(lane) ?? 0) + change
+    if (count === 0) this.countByLane.delete(lane)
+    else this.countByLane.set(lane, count)
     this.#liveBytes += change * this.#data.lengths[slot]!
     this.version++
   }
@@ -215,7 +218,7 @@ export class Segment implements Rows {
   }
 
   sourceOf(slot: number): string | undefined {
-    return this.#sourceNameOf(this.lanes[slot]!)
+    return this.#sourceNames.get(this.lanes[slot]!)
   }
 
   placeAt(slot: number): Place {

@@ -1,5 +1,6 @@
 import { DocumentReader } from './document-reader.ts'
 import { Groups } from './groups.ts'
+import { mergeSegments, type SegmentSizes, segmentsToMerge } from './merge-segments.ts'
 import {
   type IndexEntry,
   MAX_SEGMENT_ROWS,
@@ -8,20 +9,9 @@ import {
   type SegmentData,
   type SegmentOptions,
 } from './segment.ts'
-import { MAX_VALUES, mergeSegments, type SegmentPlan, STEP } from './segment-builder.ts'
+import { type SegmentPlan, STEP } from './segment-builder.ts'
 import { Tail } from './tail.ts'
 import { TextStore } from './text-store.ts'
-
-export type SegmentSizes = {
-  /** Rows with which the tail is sealed. */
-  tail: number
-  /** Most rows of a segment. */
-  segment: number
-  /** Values or rows per step of a merge. */
-  step: number
-  /** Most steps in one turn of the event loop. Default: one with each change. */
-  stepsPerTurn?: number
-}
 
 /** What follows rows, in the turn of each change. */
 export type RowListener = {
@@ -36,8 +26,6 @@ export type RowListener = {
   moved: (segment: Segment, from: readonly RowPlace[]) => void
 }
 
-/** So many segments of similar size are merged. */
-const FAN_IN = 4
 /** The tail is sealed earlier where its rows have many values. */
 const MAX_TAIL_VALUES = 16_384
 /** With so many beside full segments, merges go on whatever a turn takes. */
@@ -46,7 +34,7 @@ const MAX_SMALL_SEGMENTS = 32
 type SegmentsOptions = {
   plan: SegmentPlan
   sizes: SegmentSizes
-  sourceNameOf: SegmentOptions['sourceNameOf']
+  sourceNameOf: (lane: number) => string | undefined
   /** The listing of a row with that key. */
   listingIdOf: (key: string) => string
   listener: RowListener
@@ -161,7 +149,8 @@ export class Segments {
     plan = this.#plan,
   ): Generator<void> {
     const { listingIdOf, listener } = this.#options
-    const segment = this.#append(data, { plan, lanes, isEmpty: true })
+    const sourceNames = this.#sourceNames(lanes)
+    const segment = this.#append(data, { plan, lanes, sourceNames, isEmpty: true })
     this.#adopted.add(segment)
     for (let from = 0; from < segment.size; from += STEP) {
       if (from > 0) yield
@@ -232,6 +221,10 @@ export class Segments {
     return new Tail(sizes.tail, { plan: this.#plan, reader: this.#reader, texts: this.#texts, sourceNameOf })
   }
 
+  #sourceNames(lanes: Iterable<number>): ReadonlyMap<number, string | undefined> {
+    return new Map(new Set(lanes).values().map((lane) => [lane, this.#options.sourceNameOf(lane)]))
+  }
+
   #deleteKey(key: string, ofSource: readonly number[]): void {
     const row = this.find(key, ofSource)
     if (row === undefined) return
@@ -254,18 +247,10 @@ export class Segments {
     return { rows: this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!, slot }
   }
 
-  #append(
-    data: SegmentData,
-    {
-      plan = this.#plan,
-      lanes,
-      isEmpty = false,
-    }: { plan?: SegmentPlan; lanes: Uint16Array; isEmpty?: boolean },
-  ): Segment {
+  #append(data: SegmentData, { plan = this.#plan, ...options }: AppendOptions): Segment {
     let number = 0
     while (this.#byNumber.has(number)) number++
-    const { sourceNameOf } = this.#options
-    const segment = new Segment(number, data, { columns: plan.columns, lanes, sourceNameOf, isEmpty })
+    const segment = new Segment(number, data, { columns: plan.columns, ...options })
     this.#byNumber.set(number, segment)
     this.#sealed.push(segment)
     this.#sealed.sort((a, b) => b.newest - a.newest)
@@ -277,7 +262,7 @@ export class Segments {
     const tail = this.#tail
     const { data, lanes, slots } = tail.seal()
     this.#tail = this.#newTail()
-    const segment = this.#append(data, { lanes })
+    const segment = this.#append(data, { lanes, sourceNames: this.#sourceNames(lanes) })
     for (const [n, slot] of slots.entries())
       this.#groups.move(this.#options.listingIdOf(segment.keyOf(n)), inTail(slot), locationIn(segment, n))
     this.#options.listener.moved(
@@ -320,12 +305,14 @@ export class Segments {
   /** Queries see the sources until all is built, and then the merged segment. */
   *#mergeAll(sources: readonly Segment[]): Generator<number, void> {
     const plan = this.#plan
+    // A source may be removed meanwhile.
+    const sourceNames = this.#sourceNames(sources.flatMap(({ countByLane }) => [...countByLane.keys()]))
     const built = yield* mergeSegments(sources, plan, this.#reader)
     this.#sealed = this.#sealed.filter((segment) => !sources.includes(segment))
     if (built !== null) {
       const { data, from } = built
       const lanes = Uint16Array.from(from, ({ rows, slot }) => rows.laneOf(slot))
-      const merged = this.#append(data, { plan, lanes })
+      const merged = this.#append(data, { plan, lanes, sourceNames })
       // At once: some ms for the largest segment.
       for (const [n, { rows, slot }] of from.entries())
         if (rows.isLive(slot))
@@ -341,33 +328,7 @@ export class Segments {
   }
 }
 
+type AppendOptions = Omit<SegmentOptions, 'columns'> & { plan?: SegmentPlan }
+
 const locationIn = ({ number }: Segment, slot: number): number => number * MAX_SEGMENT_ROWS + slot
 const inTail = (slot: number): number => -1 - slot
-
-/** A wasteful segment, or several of similar size that fit one. */
-function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {
-  const wasteful = segments.find((segment) => segment.isWasteful)
-  if (wasteful !== undefined) return [wasteful]
-  let least = 0
-  for (let most = sizes.tail * FAN_IN; least < sizes.segment; most *= FAN_IN) {
-    const similar = segments
-      .filter(({ liveCount }) => liveCount >= least && liveCount < Math.min(most, sizes.segment))
-      .sort((a, b) => a.liveCount - b.liveCount)
-    const fitting = similar.slice(0, fitCount(similar, sizes.segment))
-    if (similar.length >= FAN_IN && fitting.length > 1) return fitting
-    least = most
-  }
-  return null
-}
-
-/** How many of them, at most `FAN_IN`, have no more than `most` live rows and `MAX_VALUES`. */
-function fitCount(segments: readonly Segment[], most: number): number {
-  let rows = 0
-  let total = 0
-  const tooMany = segments.findIndex(({ liveCount, values }, n) => {
-    rows += liveCount
-    total += values
-    return n === FAN_IN || rows > most || total > MAX_VALUES
-  })
-  return tooMany === -1 ? segments.length : tooMany
-}

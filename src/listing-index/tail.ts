@@ -1,12 +1,5 @@
 import type { DocumentReader, RowValues } from './document-reader.ts'
-import {
-  comparePlaces,
-  type IndexEntry,
-  type Rows,
-  Segment,
-  type SegmentData,
-  type SegmentOptions,
-} from './segment.ts'
+import { comparePlaces, type IndexEntry, type Rows, Segment, type SegmentData } from './segment.ts'
 import { SegmentBuilder, type SegmentPlan } from './segment-builder.ts'
 import { TextStore } from './text-store.ts'
 
@@ -23,7 +16,7 @@ export class Tail implements Rows {
   readonly size: number
   readonly #plan: SegmentPlan
   readonly #reader: DocumentReader
-  readonly #sourceNameOf: SegmentOptions['sourceNameOf']
+  readonly #sourceNameOf: (lane: number) => string | undefined
   readonly #texts: TextStore
   readonly #rows = new Map<number, TailRow>()
   readonly #free: number[]
@@ -127,9 +120,9 @@ export class Tail implements Rows {
   }
 
   #segment({ data, lanes, slots }: ReturnType<Tail['seal']>): Segment {
-    const sourceNameOf = this.#sourceNameOf
+    const sourceNames = new Map(new Set(lanes).values().map((lane) => [lane, this.#sourceNameOf(lane)]))
     const { columns } = this.#plan
-    return new Segment(IN_TAIL, data, { columns, lanes, sourceNameOf, tailSlots: Uint16Array.from(slots) })
+    return new Segment(IN_TAIL, data, { columns, lanes, sourceNames, tailSlots: Uint16Array.from(slots) })
   }
 }
 
@@ -137,5 +130,5 @@ export type TailOptions = {
   plan: SegmentPlan
   reader: DocumentReader
   texts?: TextStore
-  sourceNameOf: SegmentOptions['sourceNameOf']
+  sourceNameOf: (lane: number) => string | undefined
 }
