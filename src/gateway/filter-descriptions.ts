@@ -6,7 +6,7 @@ import type { SourceNote } from '../wire/source.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import type { MergedFacets } from './facets.ts'
 import type { Completeness, MarketSource } from './market-parts.ts'
-import type { MergeSettings } from './sources.ts'
+import type { MarketSettings } from './sources.ts'
 
 export type FilterDescription = FilterDefinition & {
   /** Those that declare the filter, where not all do. */
@@ -37,7 +37,7 @@ export function describeFilters(
   spec: CurrentSpec,
   visible: readonly MarketSource[],
   counts: MergedFacets | null,
-  settings: Pick<MergeSettings, 'describeFailure'>,
+  settings: Pick<MarketSettings, 'describeFailure'>,
 ): FilterDescriptions {
   const { filters: declared } = JSON.parse(spec.body) as { filters: FilterDescription[] }
   const derived = [...spec.filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
@@ -70,7 +70,7 @@ function countsOf(counts: MergedFacets | null, filter: string): FacetJson | unde
 function countedIn(counts: MergedFacets | null): FilterDescriptions['counted'] {
   if (counts === null) return 'none'
   if (!counts.complete) return 'some'
-  return counts.isTotalExact ? 'all' : 'at_most'
+  return 'all'
 }
 
 function declaresNone({ spec }: MarketSource): boolean {
@@ -83,11 +83,11 @@ function declaresNone({ spec }: MarketSource): boolean {
 function noteOnSpec(
   one: MarketSource,
   counts: MergedFacets | null,
-  { describeFailure }: Pick<MergeSettings, 'describeFailure'>,
+  { describeFailure }: Pick<MarketSettings, 'describeFailure'>,
 ): SourceNote {
   const { source, spec } = one
-  const { name, mode } = source
-  const named = { registry: name, ...(mode === 'local' && { mode }) }
+  const { name, isOwn } = source
+  const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
   if (spec === undefined || spec.spec() !== null || declaresNone(one)) {
     const { state, ...counted } = counts?.sources.find(({ registry }) => registry === name) ?? {}
     return state !== undefined && hasAnswered(state)

@@ -1,27 +1,32 @@
 import type { Clock } from '../domain/clock.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SourceNote } from '../wire/source.ts'
 import type { ChangeFeed } from './changes/change-feed.ts'
-import type { Curation } from './curation.ts'
 import type { SpecSource } from './current-spec.ts'
 import type { Cursors } from './cursor.ts'
-import type { MergeSettings } from './sources.ts'
+import type { Curation } from './rules.ts'
+import type { MarketSettings } from './sources.ts'
 
 /** `complete`: every source that could contribute has answered, fresh or stale. */
 export type Completeness = { complete: boolean; sources: readonly SourceNote[] }
 
 export type MarketSource = {
-  source: NamedSource
+  source: Holding
   /** Absent for the own Registry. */
   spec?: SpecSource | undefined
-  health: (signal: AbortSignal) => readonly SourceNote[] | Promise<readonly SourceNote[]>
+  health: () => readonly SourceNote[]
 }
 
-export type MarketParts = Pick<MergeSettings, 'describeFailure'> & {
+export type MarketParts = Pick<MarketSettings, 'describeFailure'> & {
+  /** All copies of these sources. */
+  index: CopyIndex
   sources: readonly MarketSource[]
+  /** Whether it is that of readers of the signed line. Default: no. */
+  isSigned?: boolean
   /** Of the own Registry; `null` for the market of a buyer. */
   spec: FilterSpec | null
   /** Absent for the market of a buyer. */

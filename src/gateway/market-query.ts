@@ -11,7 +11,7 @@ import { parseCdnLoop } from './cdn-loop.ts'
 import { type CurrentSpec, createReadSpec } from './current-spec.ts'
 import type { MarketParts } from './market-parts.ts'
 import { noSourceError, reportOutcomes } from './source-report.ts'
-import type { MergeRequest, Outcome } from './sources.ts'
+import type { AskRequest, Outcome } from './sources.ts'
 
 /** Which listings a reader asks for. */
 export type MarketQuery = {
@@ -43,7 +43,7 @@ export type MarketRequest = {
 
 export type CheckedQuery = {
   query: ListingQuery
-  merge: MergeRequest
+  merge: AskRequest
   spec: CurrentSpec
   /** Parameters that do not count as they are given; absent without any. */
   warnings: readonly Violation[] | undefined
@@ -135,14 +135,14 @@ export function createQueryReader(parts: MarketParts): QueryReader {
 /** A gateway holds open listings of other Registries, and has the others of its own alone. */
 function refuseClosed(
   { sources, gatewayId }: MarketParts,
-  { status, named }: Pick<MarketQuery, 'status'> & Pick<MergeRequest, 'named'>,
+  { status, named }: Pick<MarketQuery, 'status'> & Pick<AskRequest, 'named'>,
   { reader }: MarketRequest,
 ): void {
   if (gatewayId === undefined || status === null || status === 'open') return
   const asked = sources.filter(
     ({ source }) => maySee(reader, source) && named?.includes(source.name) !== false,
   )
-  if (asked.length === 0 || asked.some(({ source }) => source.mode === 'local')) return
+  if (asked.length === 0 || asked.some(({ source }) => source.isOwn)) return
   throw new EntrepotError(
     'bad_request',
     `A gateway lists only open listings of other Registries: ask those for ${status} ones, or GET /listings/{id} for one`,
@@ -155,7 +155,7 @@ function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void
   const visible = parts.sources.filter(({ source }) => maySee(reader, source))
   const failed = visible.flatMap(({ source, spec }): Outcome[] => {
     const result = spec?.spec() === null ? spec.failure() : null
-    return result === null ? [] : [{ source, result, elapsedMs: 0, isWhole: false }]
+    return result === null ? [] : [{ source, result, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return
   throw noSourceError(failed, reportOutcomes(failed, new Map(), parts).sources)

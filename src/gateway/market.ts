@@ -2,23 +2,27 @@ import type { PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
 import { maySee, SEES_ALL } from '../domain/reader.ts'
+import type { Holding } from '../domain/source/holding.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
+import type { RankingOptions } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import type { FacetJson, NotCounted } from '../wire/facets.ts'
 import type { SourceNote } from '../wire/source.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
+import { askNow, matchesOf, outcomesOf } from './asked.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
 import { createFindBounds } from './by-price/outliers.ts'
+import type { MarkedSettings } from './by-price/price-bounds.ts'
 import { currentPosition, type Following, followChanges, type SharedReads } from './changes/market-changes.ts'
-import { type RuleCount, SourceDenials } from './curation.ts'
 import type { CurrentSpec } from './current-spec.ts'
-import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, selectAll } from './facets.ts'
+import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
 import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
-import { Holdings } from './holdings.ts'
 import type { Completeness, MarketParts } from './market-parts.ts'
 import {
   type CheckedQuery,
@@ -26,16 +30,16 @@ import {
   type MarketQuery,
   type MarketRequest,
   type QueryReader,
-  type RequestPath,
 } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
 import { type MergedPage, type PageSettings, type Paging, readPage } from './pages.ts'
-import { prepareSources } from './prepare-sources.ts'
-import { type Denials, restrictSource } from './restrict-source.ts'
+import { refresh } from './refresh.ts'
+import { type RuleCount, Rules, type SourceRules } from './rules.ts'
+import { isSignable } from './signable.ts'
 import { type Reports, unlessRefused } from './source-report.ts'
-import { type MergeRequest, type MergeSettings, rankSources, traceSource } from './sources.ts'
-import { bothHold, type Validity, validityOf } from './validity.ts'
+import { type AskRequest, type MarketSettings, rankSources } from './sources.ts'
+import { bothHold, type Validity } from './validity.ts'
 import { suggestPublishers, suggestValues, suggestWholeValues } from './value-hints.ts'
 import { createVocabularyReport } from './vocabulary-report.ts'
 
@@ -75,9 +79,9 @@ export type Market = {
   /** Whether the operator says that there are private sources which the reader does not see. */
   isPrivateHidden: (request: Pick<MarketRequest, 'reader'>) => boolean
   /** What the operator leaves out of that source now; `null`: nothing. */
-  denialsOf: (source: string) => Denials | null
-  /** How many open listings of each source each rule and block leaves out, for the operator. */
-  ruleCounts: (signal: AbortSignal) => Promise<ReadonlyMap<string, readonly RuleCount[]>>
+  rulesOf: (source: string) => SourceRules | null
+  /** How many open listings of each source that is held each rule and block leaves out, for the operator. */
+  ruleCounts: () => Promise<ReadonlyMap<string, readonly RuleCount[]>>
   close: () => void
 }
 
@@ -96,17 +100,22 @@ type MarketFacets = MergedFacets & Announced & Hints & { notCounted: NotCounted;
 /** The filters do not wait long for their counts. */
 const COUNT_MS = 2000
 
-export function createMarket(parts: MarketParts): Market {
-  const { feed, sourceOf = beforeSlash } = parts
-  const { sources, isCurated, denialsOf, ruleCounts, close } = curateSources(parts)
-  const holdings = new Holdings(rankSources(sources))
+/** Resolves once all that is held is ranked. */
+export async function openMarket(parts: MarketParts): Promise<Market> {
+  const { feed, index, sourceOf = beforeSlash } = parts
+  const sources = parts.sources.map(({ source }) => source)
+  const names = rankSources(sources).map(({ name }) => name)
+  const rules = new Rules(index, names, parts.curation)
+  const ranking = await inTurns(index.rank(rankingOptions(parts, names, rules)))
+  const endRules = rules.onChange((listingIds) => index.decideAgain(ranking, listingIds))
   const itemPrices = new ItemPrices(parts.tokens)
-  const shared = { ...parts, sources, holdings, itemPrices }
-  const settings = { ...shared, boundsOf: createFindBounds(shared) }
+  const ranks = new Map(names.map((name, rank) => [name, rank]))
+  const ranked = { ...parts, sources, ranks, ranking, rules, itemPrices }
+  const settings: PageSettings = { ...ranked, boundsOf: createFindBounds(ranked) }
   const read = createQueryReader(parts)
   const reads: SharedReads = new Map()
-  const positionOf = (checked: CheckedQuery) => feed && currentPosition({ sources, feed }, checked)
-  const visibleTo = ({ reader }: MarketRequest) =>
+  const positionOf = (checked: CheckedQuery) => feed && currentPosition({ ...settings, feed }, checked)
+  const visibleTo = ({ reader }: Pick<MarketRequest, 'reader'>) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
   const isPrivateHidden: Market['isPrivateHidden'] = ({ reader }) =>
     parts.announcesPrivate === true &&
@@ -138,35 +147,45 @@ export function createMarket(parts: MarketParts): Market {
     filterSpec: (request) => read.spec(request),
     filters: async (request, isCounted) => {
       const spec = await read.spec(request)
-      const counts = isCounted ? await countValues(asking, spec, request) : null
+      const counts = isCounted ? await countFilters(asking, spec, request) : null
       return describeFilters(spec, visibleTo(request), counts, parts)
     },
     vocabulary: async (request) => {
-      const { reader, signal, budgetMs } = request
       const { filters } = await read.spec(request)
       const derived = [...filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
-      const report = await vocabularyOf({ reader, signal, ...(budgetMs !== undefined && { budgetMs }) })
-      return { filters: derived.map(({ name }) => name), ...report }
+      return { filters: derived.map(({ name }) => name), ...(await vocabularyOf(request)) }
     },
     sources: async (request) => {
-      const counts = await countListings(settings, request, isCurated())
-      const { sources, ...health } = await readHealth(visibleTo(request), request.signal)
-      return { ...health, sources: sources.map((note) => withCount(note, counts)) }
+      const counts = await countListings(settings, request)
+      const notes = visibleTo(request).flatMap(({ health }) => health())
+      const complete = notes.every(({ state }) => hasAnswered(state))
+      return { complete, sources: notes.map((note) => withCount(note, counts)) }
     },
-    listingCounts: (request) => countListings(settings, request, isCurated()),
+    listingCounts: (request) => countListings(settings, request),
     isPrivateHidden,
-    denialsOf,
-    ruleCounts: (signal) => ruleCounts(read.path({ reader: SEES_ALL, signal }), signal),
+    rulesOf: (source) => rules.of(source),
+    ruleCounts: () => countRules(settings),
     close: () => {
-      holdings.close()
-      close()
+      endRules()
+      rules.close()
+      index.end(ranking)
     },
   }
 }
 
+/** Of readers of the signed line, who know a listing by its id alone, and who are not given what cannot be signed. */
+function rankingOptions(
+  { isSigned = false, curation }: MarketParts,
+  names: readonly string[],
+  rules: Rules,
+): RankingOptions {
+  if (isSigned) return { names, groupBy: 'id', isOut: (copy) => rules.isOut(copy) || !isSignable(copy) }
+  return { names, groupBy: 'listing', ...(curation && { isOut: rules.isOut }) }
+}
+
 /** A question whose sources are prepared to answer it. */
 function preparing(
-  sources: MergeSettings['sources'],
+  sources: readonly Holding[],
   ask: QueryReader['query'],
   ofMarket: number,
 ): QueryReader['query'] {
@@ -174,30 +193,7 @@ function preparing(
     const checked = await ask(...question)
     const { budgetMs = ofMarket } = checked.merge
     const merge = { ...checked.merge, budgetMs }
-    return { ...checked, merge: { ...merge, budgetMs: await prepareSources(sources, checked.query, merge) } }
-  }
-}
-
-/** The sources without what the operator leaves out. */
-function curateSources({ sources: all, curation, feed }: MarketParts) {
-  const denials = all.map(({ source }) => curation && new SourceDenials(source, curation))
-  const sources = all.map(({ source }, n) => traceSource(restrictSource(source, denials[n] ?? null)))
-  for (const [n, one] of denials.entries())
-    one?.onChange((listingIds) => feed?.lookAgain(sources[n]!.name, listingIds))
-  return {
-    sources,
-    isCurated: () => denials.some((one) => one?.isActive() === true),
-    denialsOf: (name: string): Denials | null => {
-      const one = denials[all.findIndex(({ source }) => source.name === name)]
-      return one?.isActive() === true ? one : null
-    },
-    ruleCounts: async (path: RequestPath, signal: AbortSignal) => {
-      const counts = await Promise.all(denials.map((one) => one?.counts(path, signal) ?? []))
-      return new Map(all.map(({ source }, n) => [source.name, counts[n]!]))
-    },
-    close: () => {
-      for (const one of denials) one?.close()
-    },
+    return { ...checked, merge: { ...merge, budgetMs: await refresh(sources, checked.query, merge) } }
   }
 }
 
@@ -237,13 +233,13 @@ async function readMarketPage(
         : undefined,
     hasPrivate: isPrivateHidden(request),
     warnings: checked.warnings,
-    isCurrent: bothHold(validityOf(page, asked.filters.length === 0 ? null : spec, clock), position?.isGood),
+    isCurrent: [asked.filters.length === 0 ? undefined : spec.isCurrent, position?.isGood].reduce(bothHold, page.isCurrent),
     changesPosition: position?.text,
   }
 }
 
 async function readMarketFacets(
-  { parts, settings, ask, isPrivateHidden }: Asking,
+  { settings, ask, isPrivateHidden }: Asking,
   { by: asBy, pricesBy = null, ...asked }: Parameters<Market['facets']>[0],
   request: MarketRequest,
 ): Promise<MarketFacets> {
@@ -267,12 +263,12 @@ async function readMarketFacets(
     suggestions: whole.length > 0 ? whole : undefined,
     warnings,
     hasPrivate: isPrivateHidden(request),
-    isCurrent: validityOf(facets, hasFilters ? spec : null, parts.clock),
+    isCurrent: bothHold(facets.isCurrent, hasFilters ? spec.isCurrent : undefined),
   }
 }
 
 /** The values that open listings have, by filter; `null` where the sources' answers are refused. */
-function countValues(
+function countFilters(
   { parts, settings, pathOf }: Asking,
   spec: CurrentSpec,
   request: MarketRequest,
@@ -288,9 +284,9 @@ type Counted = { query: ListingQuery; spec: CurrentSpec; total: number; isFirst:
 
 /** Queries that find more: by what a model means, and by values that listings have. */
 async function suggest(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   { isFirst, ...counted }: Counted,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<readonly Suggestion[] | undefined> {
   const models = (await suggestModel(settings, counted, request)) ?? []
   const whole = await suggestWholeValues(settings, counted, request)
@@ -302,19 +298,26 @@ async function suggest(
 
 /** By name. Copies that better sources have count, as in what a source reports of itself. */
 async function countListings(
-  settings: MergeSettings,
-  { reader, signal }: MarketRequest,
-  isCurated: boolean,
+  settings: MarketSettings,
+  { reader }: Pick<MarketRequest, 'reader'>,
 ): Promise<ReadonlyMap<string, number | null> | null> {
-  if (reader.filter.key === '' && !isCurated) return null
-  const query = { ...ALL_OPEN, standing: reader.filter }
-  const { selected } = await selectAll(settings, query, { reader, signal })
+  if (reader.filter.key === '' && !settings.rules.areAny) return null
+  const asked = askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+  const matches = await matchesOf(settings, asked)
   return new Map(
-    selected.map(({ source, selection }) => [
+    outcomesOf(asked, matches).map(({ source, result }) => [
       source.name,
-      selection && selection.total + (selection.hidden ?? 0),
+      result instanceof SourceError ? null : result.matched,
     ]),
   )
+}
+
+/** Of each source that has an answer. */
+async function countRules(settings: MarketSettings): Promise<ReadonlyMap<string, readonly RuleCount[]>> {
+  const { bySource } = askNow(settings, ALL_OPEN, { reader: SEES_ALL })
+  const counts = new Map<string, readonly RuleCount[]>()
+  for (const [number, { name }] of bySource) counts.set(name, await settings.rules.counts(name, number))
+  return counts
 }
 
 function withCount(note: SourceNote, counts: ReadonlyMap<string, number | null> | null): SourceNote {
@@ -329,10 +332,10 @@ type PricedBy = { name: string; query: ListingQuery; spec: CurrentSpec; per: Pri
 
 /** With the prices of the listings of each of the most frequent values. */
 async function withPrices(
-  settings: MergeSettings,
+  settings: MarkedSettings,
   counted: MergedFacets,
   { name, query, spec, per }: PricedBy,
-  request: MergeRequest,
+  request: AskRequest,
 ): Promise<MergedFacets> {
   const facet = counted.facets[name]
   if (facet === undefined) return counted
@@ -347,14 +350,6 @@ async function withPrices(
     values.push({ ...one, ...(prices && { prices: [...prices] }) })
   }
   return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
-}
-
-async function readHealth(
-  sources: MarketParts['sources'],
-  signal: AbortSignal,
-): ReturnType<Market['sources']> {
-  const notes = (await Promise.all(sources.map(({ health }) => health(signal)))).flat()
-  return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
 }
 
 /** `eu/curated` belongs to the source `eu`. */

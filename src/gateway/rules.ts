@@ -126,7 +126,7 @@ export class Rules {
     for (const [number, seller] of this.#index.sellersIn(name))
       if (now.deniesSeller(seller) !== (before?.deniesSeller(seller) ?? false)) sellers.add(number)
     yield* this.#index.listingIdsOf(sellers)
-    yield* now.listingIds.symmetricDifference(before?.listingIds ?? new Set())
+    yield* now.listingIds.symmetricDifference(before?.listingIds ?? new Set<string>())
   }
 
   /** Rules that are the same stay the same object. */

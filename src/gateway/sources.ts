@@ -14,9 +14,12 @@ import type { Rules } from './rules.ts'
 /** What one source says in an answer: facts of what is held with its counts, or why there are none. */
 export type Outcome = { source: Holding; elapsedMs: number; result: Answered | SourceError }
 
-/** `matched`: what matches there; `hidden`: how many of these better sources have. */
-export type Answered = Omit<HeldAnswer, 'source' | 'isCurrent'> &
-  Partial<Pick<HeldAnswer, 'isCurrent'>> & { matched: number }
+/** `matched`: what matches there, whether better sources have it or not. */
+export type Answered = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
+  matched: number
+  /** Absent: it is not said again. */
+  isCurrent?: HeldAnswer['isCurrent'] | undefined
+}
 
 /** What every answer is made of. */
 export type MarketSettings = {

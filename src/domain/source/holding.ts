@@ -46,7 +46,8 @@ export type HeldAnswer = Pick<
   isCurrent: (now?: number) => boolean
 }
 
-export type OneListing = Pick<ListingQuery, 'caching' | 'via' | 'trace'> & {
+export type OneListing = Pick<ListingQuery, 'caching' | 'trace'> & {
+  via?: readonly string[] | undefined
   listingId: string
   ignoresHeld?: boolean
 }

@@ -18,7 +18,7 @@ export type Item = {
   isKnownById?: true
   /** Left out for readers of the signed line, and then unreadable. */
   readonly isLeftOut?: boolean
-  origin?: Origin
+  origin?: Origin | undefined
   /** JSON members that a gateway adds: what the listing means, by its vocabulary. Absent where it was not read for that. */
   meaning?: string | undefined
   /** Its prices, as of `writeTerms`. Absent where it was not read for that. */
