@@ -61,7 +61,8 @@ export async function readPage(
     )
   const isNewest = by === undefined && isFirst
   const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
-  const question = questionOf(query, by, asked)
+  const visible = asked.answers.map(({ source }) => source)
+  const question = questionOf(query, by, visible)
   const from = isFirst ? null : openCursor(cursors, cursor, question)
   const matches = await matchesOf(settings, asked)
   const walk = await openWalk(settings, asked, { matches, by, from, reader })
@@ -149,13 +150,13 @@ function withoutPart(
 export function questionOf(
   { status, publisher, filters, criteria, standing, via, priceLimit }: ListingQuery,
   by: ByPrice | undefined,
-  { answers }: Pick<Asked, 'answers'>,
+  sources: readonly Pick<Holding, 'name' | 'priority'>[],
 ): string {
   // A reload may give a filter another meaning.
   const meanings = criteria.map(({ filter: { path, op, value_type, alias_kind }, onMissing }) => {
     return [path, op, value_type, alias_kind, onMissing]
   })
-  const names = rankSources(answers.map(({ source }) => source)).map(({ name }) => name)
+  const names = rankSources(sources).map(({ name }) => name)
   const parts = [status, publisher, filters, meanings, via, names, ...(standing?.key ? [standing.key] : [])]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(parts)
   const order = by && [by.tokens, by.per]

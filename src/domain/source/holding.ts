@@ -14,6 +14,8 @@ export type Holding = {
   isGateway: boolean
   /** What answers the question now. @throws SourceError why nothing of the source may be shown */
   answer: (query: ListingQuery) => HeldAnswer
+  /** The number of the rows that are read, shown or not; `null` where none are held. */
+  rows: () => number | null
   /** How much of the source is held. */
   coverage: () => 'whole' | 'none' | SourcePart['state']
   /**

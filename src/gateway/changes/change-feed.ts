@@ -1,16 +1,16 @@
 import type { Clock } from '../../domain/clock.ts'
 import { Emitter } from '../../domain/emitter.ts'
 import { type FeedEntry, GONE, PROCESS_START, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
-import { ALL_OPEN } from '../../domain/query.ts'
 import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
-import type { HeldChange, HeldCopy } from '../../domain/source/held.ts'
-import type { NamedSource } from '../../domain/source/named-source.ts'
+import type { Holding, HoldingChange } from '../../domain/source/holding.ts'
+import type { Copy } from '../../listing-index/copy.ts'
+import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import type { Feed, NewFeedChange } from '../../store/feed.ts'
 import { ChangeLog, nameOf } from './change-log.ts'
 import { EarlierCopies } from './earlier-copies.ts'
 import type { FollowedRegistry } from './followed-registry.ts'
-import { changesBetween, type IsDenied, statesOf } from './held-copy.ts'
+import { changesBetween, statesOf } from './held-copy.ts'
 import { unloggedChanges } from './unlogged-changes.ts'
 
 /** Entries per read, and per append: about 10 ms of SQLite. */
@@ -22,10 +22,16 @@ const RETRY_MS = 500
 /** Of the log, here and in the store. */
 const MAX_LOG_BYTES = 32 * 1024 * 1024
 
-type HeldSource = Pick<NamedSource, 'name'> & { held: NonNullable<NamedSource['held']> }
+type Attached = {
+  sources: readonly Holding[]
+  registry: FollowedRegistry | null
+  /** Whether the operator leaves out a copy of that source now. */
+  isDenied: (copy: Copy, source: string) => boolean
+}
 
 type ChangeFeedOptions = {
   feed: Feed
+  index: CopyIndex
   /** Whether other processes append changes of the same upstreams. */
   isShared: boolean
   retentionMs: number
@@ -34,7 +40,7 @@ type ChangeFeedOptions = {
 }
 
 /**
- * Appends what changes in sources in memory to the log of the store, and follows that log. An entry is readable here
+ * Appends what changes in the sources to the log of the store, and follows that log. An entry is readable here
  * only when this process has its change, or will append its own: docs/decisions/0030-a-log-of-changes.md.
  */
 export class ChangeFeed {
@@ -46,9 +52,11 @@ export class ChangeFeed {
   /** Of entries, by age. */
   retentionMs: number
   readonly #options: ChangeFeedOptions
-  readonly #attached = new Set<{ sources: readonly HeldSource[]; registry: FollowedRegistry | null }>()
+  readonly #attached = new Set<Attached>()
   /** By the `follow` of each source: a reload opens the same sources again. */
-  readonly #followed = new WeakSet<HeldSource['held']['follow']>()
+  readonly #followed = new WeakSet<Holding['follow']>()
+  /** Copies before the change that is made. */
+  readonly #changing = new Map<string, readonly Copy[]>()
   readonly earlier = new EarlierCopies()
   /** To be appended, by source and key. */
   #queue = new Map<string, NewFeedChange>()
@@ -58,7 +66,7 @@ export class ChangeFeed {
   readonly #away = new Map<string, number>()
   readonly #reads = new SingleFlight(() => this.#readAll())
   readonly #appends = new SingleFlight(() => this.#appendAll())
-  readonly #stopListening: () => void
+  readonly #ends: readonly (() => void)[]
   #cancelRead: (() => void) | null = null
   #cancelAppend: (() => void) | null = null
   #isFaulty = false
@@ -78,16 +86,22 @@ export class ChangeFeed {
     this.#options = options
     this.retentionMs = options.retentionMs
     this.epoch = options.isShared ? '' : randomId()
-    this.#stopListening = options.feed.onAppend(() => this.#readInBackground())
+    const { feed, index } = options
+    this.#ends = [
+      feed.onAppend(() => this.#readInBackground()),
+      index.onChanging((ids) => {
+        for (const id of ids) this.#changing.set(id, index.copiesOf(id))
+      }),
+      index.onTouched((ids) => this.#takeAll(ids)),
+    ]
   }
 
   /** Follows these sources as well, until the returned function is called. */
-  attach(sources: readonly NamedSource[], registry: FollowedRegistry | null, isDenied: IsDenied): () => void {
-    const held = sources.filter((source): source is NamedSource & HeldSource => source.held !== undefined)
-    const attached = { sources: held, registry }
+  attach(attached: Attached): () => void {
+    const { sources, registry } = attached
     this.#attached.add(attached)
-    const ends = held.map((source) => source.held.follow((change) => this.#take(source, change, isDenied)))
-    for (const source of held) this.#begin(source, source.name === registry?.name)
+    const ends = sources.map((source) => source.follow((change) => this.#take(source, change)))
+    for (const source of sources) this.#begin(source)
     if (registry !== null && !this.#isRecovered) {
       this.#isRecovered = true
       this.#recover(registry).catch((cause: unknown) => {
@@ -111,7 +125,7 @@ export class ChangeFeed {
     const source = this.#sourceNamed(name)
     if (source === undefined) return
     for (const listingId of listingIds)
-      for (const [key, { publisher }] of statesOf(source.held.find(listingId), name))
+      for (const [key, { publisher }] of statesOf(this.#copiesIn(source, listingId), name))
         this.#enqueue({ source: name, key, listingId, publisher, state: randomId() })
     this.#appendInBackground()
   }
@@ -123,33 +137,37 @@ export class ChangeFeed {
 
   close(): void {
     this.#isClosed = true
-    this.#stopListening()
+    for (const end of this.#ends) end()
     this.#cancelRead?.()
     this.#cancelAppend?.()
   }
 
-  /** A source that may have been in memory before. */
-  #begin(source: HeldSource, isOwn: boolean): void {
-    const { follow, coverage } = source.held
+  /** A source that may have been held before. */
+  #begin(source: Holding): void {
+    const { follow, coverage } = source
     if (this.#followed.has(follow)) return
     this.#followed.add(follow)
-    if (isOwn) return
+    if (source.isOwn) return
     if (this.#away.get(source.name) === undefined) this.#away.set(source.name, this.log.end)
     if (coverage() === 'whole' || coverage() === 'partial')
-      this.#take(source, { kind: 'held', isContinued: true }, () => false)
+      this.#take(source, { kind: 'held', isContinued: true })
   }
 
-  #take(source: HeldSource, change: HeldChange, isDenied: IsDenied): void {
+  #take(source: Holding, change: HoldingChange): void {
+    const { index } = this.#options
     switch (change.kind) {
-      case 'copies':
-        for (const listingId of change.listingIds) {
-          const about = { source: source.name, listingId, isDenied, isPushedOut: change.isPushedOut }
-          const changes = changesBetween(change.before(listingId), change.after(listingId), about)
-          for (const [entry, before] of changes) this.#enqueue(entry, before)
+      case 'replaced': {
+        const { from, to } = change
+        if (from === null) break
+        for (const listingId of new Set(index.differences(from, to))) {
+          const copies = index.copiesOf(listingId)
+          const ofNumber = (number: number) => copies.filter((copy) => copy.source === number)
+          this.#enqueueChanges(source, listingId, ofNumber(from), ofNumber(to))
         }
         break
+      }
       case 'hidden':
-        this.#leave(source, change.listingIds())
+        this.#leave(source)
         break
       case 'shown':
         if (this.#options.isShared) this.#continue(source, false)
@@ -158,32 +176,87 @@ export class ChangeFeed {
       case 'held':
         // While the source refuses our key nothing of it is found, and nothing is gone.
         if (change.isContinued && this.#options.isShared) {
-          if (source.held.answers(ALL_OPEN)) this.#continue(source, true)
+          if (source.coverage() !== 'none') this.#continue(source, true)
         } else this.#enqueue({ ...WHOLE, source: source.name, state: randomId() })
         this.#return(source)
     }
     this.#appendInBackground()
   }
 
+  /** Changes of rows that are read now. */
+  #takeAll(listingIds: readonly string[]): void {
+    for (const listingId of listingIds) {
+      const before = this.#changing.get(listingId) ?? []
+      this.#changing.delete(listingId)
+      const after = this.#options.index.copiesOf(listingId)
+      for (const number of new Set([...before, ...after].map((copy) => copy.source))) {
+        const source = this.#sourceOf(number)
+        if (source === undefined || source.coverage() === 'loading') continue
+        const ofNumber = (copies: readonly Copy[]) => copies.filter((copy) => copy.source === number)
+        this.#enqueueChanges(source, listingId, ofNumber(before), ofNumber(after))
+      }
+    }
+    this.#appendInBackground()
+  }
+
+  #enqueueChanges(
+    source: Holding,
+    listingId: string,
+    before: readonly Copy[],
+    after: readonly Copy[],
+  ): void {
+    const { name } = source
+    const isDenied = (copy: Copy): boolean =>
+      [...this.#attached].some((one) => one.isDenied(copy, name))
+    const isPushedOut = (copy: Copy): boolean => source.coverage() === 'partial' && this.#isOlderThanAll(source, copy)
+    const about = { source: name, listingId, isDenied, isPushedOut }
+    for (const [entry, earlier] of changesBetween(before, after, about)) this.#enqueue(entry, earlier)
+  }
+
+  #isOlderThanAll(source: Holding, { position }: Copy): boolean {
+    const number = source.rows()
+    if (number === null) return false
+    const [oldest] = this.#options.index.oldest(number).take(1)
+    return oldest !== undefined && position <= oldest.position
+  }
+
+  /** Whose rows of that number are read. */
+  #sourceOf(number: number): Holding | undefined {
+    for (const { sources } of this.#attached)
+      for (const source of sources) if (source.rows() === number) return source
+    return undefined
+  }
+
+  #copiesIn(source: Holding, listingId: string): readonly Copy[] {
+    const number = source.rows()
+    return this.#options.index.copiesOf(listingId).filter((copy) => copy.source === number)
+  }
+
   /** Copies of worse sources are shown from now on. */
-  #leave({ name: source }: HeldSource, listingIds: Iterable<string>): void {
-    this.#away.set(source, this.log.end)
-    for (const listingId of new Set(listingIds))
-      for (const other of this.#othersWith(listingId, source))
-        for (const [key, { publisher }] of statesOf(other.held.find(listingId), other.name))
-          this.#enqueue({ source, key, listingId, publisher, state: randomId() })
+  #leave(source: Holding): void {
+    const { name } = source
+    this.#away.set(name, this.log.end)
+    for (const listingId of this.#idsOf(source))
+      for (const other of this.#othersWith(listingId, name))
+        for (const [key, { publisher }] of statesOf(this.#copiesIn(other, listingId), other.name))
+          this.#enqueue({ source: name, key, listingId, publisher, state: randomId() })
+  }
+
+  #idsOf(source: Holding): ReadonlySet<string> {
+    const number = source.rows()
+    return number === null ? new Set() : new Set(this.#options.index.oldest(number).map(({ listingId }) => listingId))
   }
 
   /** Its copies count again: of what others have as well, and of what has changed meanwhile. */
-  #return(source: HeldSource): void {
-    const { name, held } = source
+  #return(source: Holding): void {
+    const { name } = source
     const since = this.#away.get(name) ?? this.log.end
     this.#away.delete(name)
     const listingIds = new Set(Iterator.from(this.log.after(since)).map((entry) => entry.listingId))
-    for (const listingId of held.ids())
+    for (const listingId of this.#idsOf(source))
       if (this.#othersWith(listingId, name).length > 0) listingIds.add(listingId)
     for (const listingId of listingIds)
-      for (const [key, { publisher, state }] of statesOf(held.find(listingId), name))
+      for (const [key, { publisher, state }] of statesOf(this.#copiesIn(source, listingId), name))
         this.#enqueue({ source: name, key, listingId, publisher, state })
   }
 
@@ -191,11 +264,12 @@ export class ChangeFeed {
    * What differs from what the log has of the source. `isBegun`: what the log has, too. The process before this one may
    * have handed out entries of other replicas whose changes it did not have yet.
    */
-  #continue({ name: source, held }: HeldSource, isBegun: boolean): void {
+  #continue(holding: Holding, isBegun: boolean): void {
+    const { name: source } = holding
     for (const { source: of, key, listingId, publisher, state } of this.log.after(0)) {
       if (of !== source || key === WHOLE_SOURCE) continue
       const absent = state === PUSHED_OUT ? PUSHED_OUT : GONE
-      const now = statesOf(held.find(listingId), source).get(key)?.state ?? absent
+      const now = statesOf(this.#copiesIn(holding, listingId), source).get(key)?.state ?? absent
       if (isBegun || now !== state) this.#enqueue({ source, key, listingId, publisher, state: now })
     }
   }
@@ -207,7 +281,8 @@ export class ChangeFeed {
     if (followed === null) return this.#append([], registry.position())
     const listingIds = await registry.changedSince(followed)
     const { name } = registry
-    const find = (listingId: string) => this.#sourceNamed(name)?.held.find(listingId) ?? []
+    const own = this.#sourceNamed(name)
+    const find = (listingId: string) => (own === undefined ? [] : this.#copiesIn(own, listingId))
     const changes = listingIds === 'lost' ? null : unloggedChanges(this.log, { name, find }, listingIds)
     for (const change of changes ?? []) this.#enqueue(change)
     if (changes === null) {
@@ -217,20 +292,21 @@ export class ChangeFeed {
     this.#appendInBackground()
   }
 
-  #sourceNamed(name: string): HeldSource | undefined {
+  #sourceNamed(name: string): Holding | undefined {
     return [...this.#attached].flatMap(({ sources }) => sources).find((one) => one.name === name)
   }
 
-  #othersWith(listingId: string, source: string): HeldSource[] {
-    const others = new Map<string, HeldSource>()
-    for (const { sources } of this.#attached)
-      for (const other of sources)
-        if (other.name !== source && other.held.find(listingId).length > 0) others.set(other.name, other)
+  #othersWith(listingId: string, source: string): Holding[] {
+    const others = new Map<string, Holding>()
+    for (const { source: number } of this.#options.index.copiesOf(listingId)) {
+      const other = this.#sourceOf(number)
+      if (other !== undefined && other.name !== source) others.set(other.name, other)
+    }
     return [...others.values()]
   }
 
   /** @param before the copy that was shown before the change; absent where it is not known */
-  #enqueue(change: Omit<NewFeedChange, 'known'>, before?: HeldCopy | null): void {
+  #enqueue(change: Omit<NewFeedChange, 'known'>, before?: Copy | null): void {
     const name = nameOf(change)
     const isPending = this.isPending(name)
     // Readers may have been sent what was between two changes of one entry.
@@ -308,8 +384,8 @@ export class ChangeFeed {
   #isAhead({ source, key, listingId, state }: FeedEntry): boolean {
     if (this.#registry()?.name !== source) return false
     for (const { sources } of this.#attached)
-      for (const { name, held } of sources)
-        if (name === source && (statesOf(held.find(listingId), name).get(key)?.state ?? GONE) !== state)
+      for (const one of sources)
+        if (one.name === source && (statesOf(this.#copiesIn(one, listingId), source).get(key)?.state ?? GONE) !== state)
           return true
     return false
   }

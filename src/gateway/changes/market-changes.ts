@@ -1,21 +1,20 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
 import { GONE, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
+import type { Holding } from '../../domain/source/holding.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
-import type { NamedSource } from '../../domain/source/named-source.ts'
 import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
 import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import { comparisonWith } from '../by-price/item-price.ts'
-import type { PriceBounds } from '../by-price/price-bounds.ts'
+import type { Copy } from '../../listing-index/copy.ts'
+import type { MarkedSettings, PriceBounds } from '../by-price/price-bounds.ts'
 import type { MarketParts } from '../market-parts.ts'
 import type { CheckedQuery } from '../market-query.ts'
 import { describeItem, type MergedItem } from '../merged-item.ts'
 import { questionOf } from '../pages.ts'
-import { type MergeSettings, rankSources, visibleSources } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { type LoggedEntry, nameOf } from './change-log.ts'
 import {
@@ -26,7 +25,7 @@ import {
   openPosition,
   sealPosition,
 } from './feed-position.ts'
-import { type ChangesView, isFollowed, notFollowedIn, shownListings, wasShown } from './shown-listings.ts'
+import { type ChangesView, type ShownNow, shownListings, shownNow, viewOf, wasShown } from './shown-listings.ts'
 
 /** Entries that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
@@ -60,8 +59,8 @@ export type Following = {
   sources: () => { complete: boolean; sources: readonly SourceNote[] }
 }
 
-/** `parts`: the sources with their health; `sources`: the same, traced. */
-type ChangesSettings = MergeSettings & {
+/** `parts`: the sources with their health. */
+type ChangesSettings = MarkedSettings & {
   feed: ChangeFeed
   parts: Pick<MarketParts, 'sources'>
   reads: SharedReads
@@ -80,7 +79,7 @@ export async function followChanges(
   const view = viewOf(sources, checked)
   const digest = digestIn(feed, view)
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
-  const start = since ?? sealNow(feed, view, digest)
+  const start = since ?? sealNow(feed, missingIn(settings, view), digest)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
   if (latest.position.position > feed.log.end) await readBehind(feed, checked.merge.signal)
   checkPosition(feed, view, latest.position)
@@ -91,13 +90,13 @@ export async function followChanges(
       if (latest.text !== text || latest.incarnation !== incarnation)
         latest = { incarnation, text, position: open(text) }
       const from = latest.position
-      checkPosition(feed, view, from)
+      checkPosition(settings, view, from)
       if (from.position === feed.log.end && from.caughtUpTo === from.position)
         return { changes: [], hasMore: false, position: text }
       return readTogether(settings, view, { digest, from, limit })
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
-    sources: () => describeSources(parts.sources, view),
+    sources: () => describeSources(parts.sources, view, shownNow(settings, view)),
   }
 }
 
@@ -110,27 +109,24 @@ function readBehind(feed: ChangeFeed, caller: AbortSignal): Promise<void> {
 
 /** The position of now, for a reading that begins, and whether it is still good. */
 export function currentPosition(
-  { feed, sources }: Pick<ChangesSettings, 'feed' | 'sources'>,
+  settings: Omit<ChangesSettings, 'parts' | 'reads'>,
   checked: CheckedQuery,
 ): { text: string; isGood: () => boolean } {
+  const { feed, sources } = settings
   const { log } = feed
   const { incarnation, end } = log
   const view = viewOf(sources, checked)
-  const missing = missingIn(view)
-  const text = sealNow(feed, view, digestIn(feed, view))
+  const missing = missingIn(settings, view)
+  const text = sealNow(feed, missing, digestIn(feed, view))
   return {
     text,
-    isGood: () => log.incarnation === incarnation && log.reachesBack(end) && missingIn(view) === missing,
+    isGood: () => log.incarnation === incarnation && log.reachesBack(end) && missingIn(settings, view) === missing,
   }
 }
 
-function viewOf(sources: readonly NamedSource[], { query, merge }: CheckedQuery): ChangesView {
-  return { reader: merge.reader, query, ranked: rankSources(visibleSources(sources, merge)) }
-}
-
-function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string {
+function sealNow({ log }: ChangeFeed, missing: bigint, digest: string): string {
   const { end, incarnation } = log
-  const now = { position: end, caughtUpTo: end, missing: missingIn(view), start: log.startBefore(end) }
+  const now = { position: end, caughtUpTo: end, missing, start: log.startBefore(end) }
   return sealPosition(now, digest, incarnation)
 }
 
@@ -138,18 +134,15 @@ function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string
  * Sources that could be followed and are not now, one bit a rank: a reader without their listings reads again later. All
  * ranks beyond the last bit share it.
  */
-function missingIn({ ranked, query }: ChangesView): bigint {
-  return ranked.reduce(
-    (bits, source, rank) =>
-      source.held === undefined || isFollowed(source, query) ? bits : bits | bitOf(rank),
-    0n,
-  )
+function missingIn(settings: Omit<ChangesSettings, 'parts' | 'reads'>, view: ChangesView): bigint {
+  const { followed } = shownNow(settings, view)
+  return view.ranked.reduce((bits, { name }, rank) => (followed.has(name) ? bits : bits | bitOf(rank)), 0n)
 }
 
 const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
 function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView): string {
-  const isOwn = ranked.every(({ mode }) => mode === 'local')
+  const isOwn = ranked.every((source) => source.isOwn)
   // The sources say what follows from the gateways that it has passed.
   const question = questionOf({ ...query, via: [] }, undefined, ranked)
   return digestOf([reader.digest, question, isOwn ? '' : epoch])
@@ -157,14 +150,15 @@ function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView)
 
 /** @throws EntrepotError `gone` */
 function checkPosition(
-  { log }: ChangeFeed,
+  settings: ChangesSettings,
   view: ChangesView,
   { position, missing, start }: Omit<FeedPosition, 'caughtUpTo'>,
 ): void {
+  const { log } = settings.feed
   if (!log.reachesBack(position)) throw goneError('is too old')
   const known = log.startBefore(position)
   if (known !== '' && known !== start) throw goneError('is of changes that the store has lost')
-  if ((missing & ~missingIn(view)) !== 0n)
+  if ((missing & ~missingIn(settings, view)) !== 0n)
     throw goneError('is of a reading that lacked a source, which answers again')
   for (const { name } of view.ranked)
     if ((log.latest(name, WHOLE_SOURCE)?.position ?? 0) > position)
@@ -209,12 +203,13 @@ async function readEntries(
   let { position, missing } = from
   for (let scanned = 0; ; ) {
     if (feed.log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
-    checkPosition(feed, view, { position, missing, start: feed.log.startBefore(position) })
+    checkPosition(settings, view, { position, missing, start: feed.log.startBefore(position) })
+    const now = shownNow(settings, view)
     const entries = feed.log.after(position).take(TURN).toArray()
     for (const entry of entries) {
       const rank = rankOf.get(entry.source)
       const change =
-        rank === undefined ? null : changeOf({ ...settings, bounds }, view, entry, from.caughtUpTo)
+        rank === undefined ? null : changeOf({ ...settings, bounds }, { view, now }, entry, from.caughtUpTo)
       if (change === UNKNOWN) missing |= bitOf(rank!)
       else if (change !== null) changes.push(change)
       position = entry.position
@@ -244,12 +239,12 @@ const UNKNOWN = Symbol('unknown')
 /** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
 function changeOf(
   settings: ChangesSettings & { bounds: PriceBounds },
-  view: ChangesView,
+  { view, now }: { view: ChangesView; now: ShownNow },
   entry: LoggedEntry,
   since: number,
 ): Change | typeof UNKNOWN | null {
   const { key, listingId, publisher, source, state } = entry
-  const merged = shownListings(view, listingId).get(key)
+  const merged = shownListings(settings, now, listingId).get(key)
   if (merged !== undefined) {
     const { priceLimit, via } = view.query
     const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
@@ -259,11 +254,10 @@ function changeOf(
   if (state === PUSHED_OUT) return null
   // What a source without an answer had is not removed, unless it was gone before.
   const isGone = state === GONE && view.query.status === 'open'
-  const isKnown = isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)
-  if (!isGone && !isKnown) return UNKNOWN
-  const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked: notFollowedIn(view) }
+  if (!isGone && !now.followed.has(source)) return UNKNOWN
+  const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked: now.notWhole }
   const before = copyBefore(settings.feed, view, entry, since)
-  if (before !== undefined) return wasShown(view, entry, before) ? removed : null
+  if (before !== undefined) return wasShown(settings, now, entry, before) ? removed : null
   if (view.reader.filter.criteria.length > 0) throw goneError('is too old to know what has left your view')
   return removed
 }
@@ -274,7 +268,7 @@ function copyBefore(
   { ranked }: ChangesView,
   { source, key, state, previous }: LoggedEntry,
   since: number,
-): HeldCopy | null | undefined {
+): Copy | null | undefined {
   if (previous > since) return undefined
   const { log, earlier } = feed
   // What others have may have changed since, in the log or in memory alone.
@@ -291,21 +285,22 @@ const NOT_FOLLOWED: SourceReason = 'not_followed'
 function describeSources(
   sources: MarketParts['sources'],
   { ranked, query, reader }: ChangesView,
+  { followed }: ShownNow,
 ): { complete: boolean; sources: readonly SourceNote[] } {
   const asked = new Map(ranked.map((source) => [source.name, source]))
   const notes = sources
     .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
     .flatMap(({ source: { name }, health }) => {
-      const [note, ...gaps] = currentNotes(health)
+      const [note, ...gaps] = health()
       const source = asked.get(name)!
-      const about = describe(note, isFollowed(source, query))
+      const about = describe(note, followed.has(name))
       return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
     })
   return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
 }
 
-function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
-  if (mode === 'local') return []
+function notOpenIn({ name, isOwn }: Holding): readonly SourceNote[] {
+  if (isOwn) return []
   return NOT_OPEN.map(({ registry, state, reason }) => ({ registry: `${name}/${registry}`, state, reason }))
 }
 
@@ -314,10 +309,4 @@ function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
   if (!isKnown && hasAnswered(state))
     return { registry, state: traitsOf(NOT_FOLLOWED).state, reason: NOT_FOLLOWED }
   return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
-}
-
-function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {
-  const notes = health(AbortSignal.abort())
-  if (notes instanceof Promise) throw new EntrepotError('internal', 'a followed source answers from memory')
-  return notes
 }

@@ -1,102 +1,120 @@
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Reader } from '../../domain/reader.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
-import type { NamedSource } from '../../domain/source/named-source.ts'
-import { hasPassed, type Item } from '../../domain/source/reading.ts'
+import type { Holding } from '../../domain/source/holding.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { matchesAll } from '../../filter-spec/evaluate.ts'
-import { decide } from '../../listing-index/authority.ts'
+import { criteriaIn } from '../../filter-spec/filter.ts'
+import { decide, type RankedCopy } from '../../listing-index/authority.ts'
+import type { Copy } from '../../listing-index/copy.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
-import { CopiesOfId } from '../copies-of-id.ts'
-import { type Copy, decidingView, queryIn } from '../deciders.ts'
-import { heldCopies } from '../holdings.ts'
-import { publisherInBetter } from '../known-publisher.ts'
-import { type MergedItem, mergeItem } from '../merged-item.ts'
+import { SourceSet } from '../../listing-index/source-set.ts'
+import { type Asked, askNow } from '../asked.ts'
+import { type MergedItem, mergeCopies } from '../merged-item.ts'
+import { type AskRequest, type MarketSettings, rankSources, visibleSources } from '../sources.ts'
 import { keyOf } from './held-copy.ts'
 
-/** What one reader is shown of one query, as far as it is in memory. */
+/** One query of one reader. */
 export type ChangesView = {
   reader: Reader
   query: ListingQuery
+  request: AskRequest
   /** All that the reader may see and asks for, by rank. */
-  ranked: readonly NamedSource[]
+  ranked: readonly Holding[]
 }
 
-/** Whether changes of the source are known here. */
-export function isFollowed({ held }: NamedSource, query: ListingQuery): boolean {
-  return held?.answers(query) === true && held.coverage() !== 'loading'
+export function viewOf(
+  sources: readonly Holding[],
+  { query, merge }: { query: ListingQuery; merge: AskRequest },
+): ChangesView {
+  const ranked = rankSources(visibleSources(sources, merge))
+  return { reader: merge.reader, query, request: merge, ranked }
 }
 
-/** Names of sources that may have listings which are not known here. @param end the first rank that does not count */
-export function notFollowedIn({ ranked, query }: ChangesView, end = ranked.length): string[] {
-  return ranked.slice(0, end).flatMap((source) => (isWhole(source, query) ? [] : [source.name]))
+/** What the reader is shown now of sources whose changes are known. */
+export type ShownNow = {
+  asked: Asked
+  /** Names of the sources whose changes are known. */
+  followed: ReadonlySet<string>
+  /** Those that may have listings which are not known here, by rank. */
+  notWhole: readonly string[]
 }
 
-function isWhole(source: NamedSource, query: ListingQuery): boolean {
-  return isFollowed(source, query) && source.held?.coverage() === 'whole'
+export function shownNow(settings: MarketSettings, { query, request, ranked }: ChangesView): ShownNow {
+  const asked = askNow(settings, query, request)
+  const followed = new Set<string>()
+  const wholes = new Set<string>()
+  const numbers: number[] = []
+  for (const { source, answer } of asked.answers) {
+    if (answer instanceof SourceError || source.coverage() === 'loading') continue
+    followed.add(source.name)
+    numbers.push(answer.source)
+    if (source.coverage() === 'whole') wholes.add(source.name)
+  }
+  const notWhole = ranked.flatMap(({ name }) => (wholes.has(name) ? [] : name))
+  const unknown = notWhole.map((name) => ({ name, rank: settings.ranks.get(name)! }))
+  const scope = { ...asked.scope, sources: new SourceSet(numbers) }
+  return { asked: { ...asked, scope, unknown }, followed, notWhole }
 }
 
-/** What `GET /listings` shows of one id, by key: the rule of `authority.ts` over the copies in memory. */
-export function shownListings(view: ChangesView, listingId: string): Map<string, MergedItem> {
-  const { ranked, query } = view
-  const copies = copiesIn(view, listingId)
-  if (copies.length === 0) return new Map()
-  const { has } = decidingView(query.standing)
-  const ofId = new CopiesOfId(copies, query.status, ({ item, rank }) => has(item, ranked[rank]!.name))
-  const shown = decideIn(view, copies).filter(
-    ({ isShown, decider }) => isShown && !hasPassed(decider.item, query.via),
-  )
-  return new Map(
-    shown.map(({ decider: { item, rank } }) => {
-      const verdict = {
-        ...publisherInBetter(ranked, { item, rank }, query.standing, (n) => isWhole(ranked[n]!, query)),
-        otherCopies: ofId.openOthersOf(item, rank),
-        isConflict: ofId.hasOther(item, rank),
-        unchecked: notFollowedIn(view, rank),
-      }
-      const merged = mergeItem(item, { ranked, rank, isStale: false }, verdict)
-      return [keyOf(item, ranked[rank]!.name), merged]
-    }),
-  )
+/** What `GET /listings` shows of one id, by key. */
+export function shownListings(
+  settings: MarketSettings,
+  { asked }: ShownNow,
+  listingId: string,
+): Map<string, MergedItem> {
+  const { scope, query, bySource } = asked
+  const shown = settings.index
+    .decisionsOf(listingId, scope, query.status)
+    .flatMap(({ decider, isShown }) => (isShown ? [decider] : []))
+    .filter((copy) => matchesQuery(copy, bySource.get(copy.source)!.name, query))
+  const items = mergeCopies(settings, asked, shown)
+  return new Map(items.map((merged) => [keyOf(merged.item, merged.registry), merged]))
 }
+
+type Change = { listingId: string; key: string; source: string }
 
 /** Whether the listing of that key was shown while one source had another copy of it, or none. */
 export function wasShown(
-  view: ChangesView,
-  { listingId, key, source }: { listingId: string; key: string; source: string },
-  before: HeldCopy | null,
+  { index, ranks }: MarketSettings,
+  { asked: { scope, query, bySource } }: ShownNow,
+  { listingId, key, source }: Change,
+  before: Copy | null,
 ): boolean {
-  const rank = view.ranked.findIndex(({ name }) => name === source)
-  const isOwn = view.ranked[rank]!.mode === 'local'
-  const others = copiesIn(view, listingId).filter(
-    (copy) => copy.rank !== rank || keyOf(copy.item, source) !== key,
-  )
-  const copies = before === null ? others : [...others, { ...before, rank, isOwn }]
-  return decideIn(view, copies).some(
-    ({ decider, isShown }) => isShown && keyOf(decider.item, view.ranked[decider.rank]!.name) === key,
+  const nameOf = (copy: Copy): string => bySource.get(copy.source)?.name ?? source
+  const now = index
+    .decisionsOf(listingId, scope, query.status)
+    .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
+    .filter((copy) => nameOf(copy) !== source || keyOf(copy, source) !== key)
+    .map((copy): Contender => ({ item: copy, rank: copy.rank, isOwn: copy.isOwn, status: copy.status }))
+  const holding = [...bySource.values()].find(({ name }) => name === source)
+  const { isOwn = false } = holding ?? {}
+  const rank = ranks.get(source)!
+  const copies = before === null ? now : [...now, { item: before, rank, isOwn, status: before.status }]
+  const { standing } = scope
+  const isShown = ({ item }: Contender): boolean =>
+    (standing === undefined || matchesIn(item, nameOf(item), standing)) &&
+    matchesQuery(item, nameOf(item), query)
+  return decide(copies, { status: query.status, matches: isShown }).some(
+    (one) => one.isShown && keyOf(one.decider.item, nameOf(one.decider.item)) === key,
   )
 }
 
-function copiesIn({ ranked, query }: ChangesView, listingId: string): Copy[] {
-  return ranked.flatMap((source, rank) =>
-    isFollowed(source, query) ? heldCopies(source, rank, listingId) : [],
-  )
+type Contender = RankedCopy & { item: Copy }
+
+function matchesQuery(copy: Copy, source: string, query: ListingQuery): boolean {
+  return (query.publisher === null || copy.publisher === query.publisher) && matchesIn(copy, source, query)
 }
 
-function decideIn({ query, ranked }: ChangesView, copies: readonly Copy[]) {
-  const { has } = decidingView(query.standing)
-  return decide(copies, {
-    status: query.status,
-    matches: ({ item, rank }) =>
-      has(item, ranked[rank]!.name) &&
-      (query.publisher === null || item.publisher === query.publisher) &&
-      matches(item, queryIn(query, ranked[rank]!.name)),
-  })
-}
-
-function matches(
-  { bytes }: Item,
-  { criteria, priceLimit }: Pick<ListingQuery, 'criteria' | 'priceLimit'>,
+/** Sizes by which prices are divided are those of the source's words. */
+function matchesIn(
+  { bytes }: Copy,
+  source: string,
+  { criteria, priceLimit, sizesOf }: Pick<ListingQuery, 'criteria'> & Partial<Pick<ListingQuery, 'priceLimit' | 'sizesOf'>>,
 ): boolean {
   if (criteria.length === 0 && priceLimit === undefined) return true
-  return matchesAll(criteria, documentOf(bytes), priceLimit)
+  const limit = priceLimit && {
+    ...priceLimit,
+    ...(sizesOf && { sizesOf: (listing: Parameters<typeof sizesOf>[0]) => sizesOf(listing, source) }),
+  }
+  return matchesAll(criteriaIn(criteria, source), documentOf(bytes), limit)
 }

@@ -1,10 +1,10 @@
 import { type FeedEntry, GONE } from '../../domain/feed-entry.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
+import type { Copy } from '../../listing-index/copy.ts'
 import type { NewFeedChange } from '../../store/feed.ts'
 import type { ChangeLog } from './change-log.ts'
 import { statesOf } from './held-copy.ts'
 
-type Source = { name: string; find: (listingId: string) => readonly HeldCopy[] }
+type Source = { name: string; find: (listingId: string) => readonly Copy[] }
 
 /** What the log lacks of listings that have changed; `null` where the publisher of a removed one is not known. */
 export function unloggedChanges(
