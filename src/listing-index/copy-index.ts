@@ -1,7 +1,7 @@
 import { Emitter } from '../domain/emitter.ts'
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { pathIn } from '../filter-spec/path.ts'
+import { pathIn, pathKey } from '../filter-spec/path.ts'
 import type { Decision } from './authority.ts'
 import { bitset, forEachBit } from './bitset.ts'
 import { type Copy, listingIdOf, type Row } from './copy.ts'
@@ -9,7 +9,7 @@ import type { CopyConditions, CopyMatches } from './copy-matches.ts'
 import { SharedUnions } from './key-union.ts'
 import { Lanes } from './lanes.ts'
 import type { SegmentSizes } from './merge-segments.ts'
-import { oldestFirst } from './newest-first.ts'
+import { newestOf, oldestFirst } from './newest-first.ts'
 import { Ranking, type RankingOptions } from './ranking.ts'
 import { decisionsOf, type IndexParts, matchCopies, type RankedRow, type Scope, sellersOf } from './scope.ts'
 import { comparePlaces, type IndexEntry, type RowPlace, type Segment, type SegmentData } from './segment.ts'
@@ -165,6 +165,27 @@ export class CopyIndex {
   /** Of every source, in no order. */
   copiesOf(listingId: string): readonly Copy[] {
     return this.#segments.rowsOf(listingId).map(this.#copyAt)
+  }
+
+  /** As `oldest`, the newest first. */
+  *newest(source: number): Generator<Copy> {
+    const lanes = new Set(this.#lanes.ofSource(source))
+    for (const row of newestOf(this.#segments.all, (lane) => lanes.has(lane))) yield this.#copyAt(row)
+  }
+
+  /** Rows of the source with that status. */
+  countOf(source: number, status: ListingStatus): number {
+    let count = 0
+    for (const lane of this.#lanes.ofSource(source))
+      if (this.#lanes.at(lane).status === status)
+        for (const { countByLane } of this.#segments.all) count += countByLane.get(lane) ?? 0
+    return count
+  }
+
+  /** Whether all segments that are built from now on have columns of these filters. */
+  knows(filters: Iterable<Filter>): boolean {
+    const known = new Set(this.#segments.plan.paths.map(pathKey))
+    return pathsOf(filters).every((path) => known.has(pathKey(path)))
   }
 
   /** Keys of all its rows, oldest first. */

@@ -41,27 +41,45 @@ export function* oldestFirst(
   segments: readonly Segment[],
   isIn: (lane: number) => boolean,
 ): Generator<Found, void> {
-  const all = segments
-    .filter((rows) => rows.countByLane.keys().some(isIn))
-    .map((rows) => new OldestCursor(rows, isIn))
-  yield* merged(all, (a, b) => -compareCursors(a, b))
+  yield* merged(laneCursors(segments, isIn, 1), (a, b) => -compareCursors(a, b))
 }
 
-class OldestCursor {
-  readonly rows: Segment
-  slot = -1
-  readonly #isIn: (lane: number) => boolean
+/** The same, the newest first. */
+export function* newestOf(
+  segments: readonly Segment[],
+  isIn: (lane: number) => boolean,
+): Generator<Found, void> {
+  yield* merged(laneCursors(segments, isIn, -1), compareCursors)
+}
 
-  constructor(rows: Segment, isIn: (lane: number) => boolean) {
+function laneCursors(segments: readonly Segment[], isIn: (lane: number) => boolean, step: 1 | -1) {
+  return segments
+    .filter((rows) => rows.countByLane.keys().some(isIn))
+    .map((rows) => new LaneCursor(rows, isIn, step))
+}
+
+class LaneCursor {
+  readonly rows: Segment
+  slot: number
+  readonly #isIn: (lane: number) => boolean
+  readonly #step: 1 | -1
+
+  constructor(rows: Segment, isIn: (lane: number) => boolean, step: 1 | -1) {
     this.rows = rows
+    this.slot = step === 1 ? -1 : rows.size
     this.#isIn = isIn
+    this.#step = step
   }
 
   advance(): boolean {
     const { rows } = this
-    do this.slot++
-    while (this.slot < rows.size && !(this.#isIn(rows.laneOf(this.slot)) && rows.isLive(this.slot)))
-    return this.slot < rows.size
+    do this.slot += this.#step
+    while (this.#isInside && !(this.#isIn(rows.laneOf(this.slot)) && rows.isLive(this.slot)))
+    return this.#isInside
+  }
+
+  get #isInside(): boolean {
+    return this.slot >= 0 && this.slot < this.rows.size
   }
 
   get createdAt(): Micros {

@@ -82,7 +82,7 @@ export async function followChanges(
   const start = since ?? sealNow(feed, missingIn(settings, view), digest)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
   if (latest.position.position > feed.log.end) await readBehind(feed, checked.merge.signal)
-  checkPosition(feed, view, latest.position)
+  checkPosition(settings, view, latest.position)
   return {
     position: start,
     read: async (text, limit) => {

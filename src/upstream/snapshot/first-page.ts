@@ -80,5 +80,5 @@ function lacksNewer(items: readonly PageItem[], snapshot: Snapshot): boolean {
   const keys = new Set(items.map(snapshotKey))
   return snapshot
     .newest(items.length + 1)
-    .some(({ createdAt, listingId: key }) => createdAt > last && !keys.has(key))
+    .some(({ position, key }) => position > last && !keys.has(key))
 }

@@ -1,4 +1,3 @@
-import type { HeldCopy } from '../../domain/source/held.ts'
 import { comparePositions } from '../../domain/source/position.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import { sizeOf } from './pull.ts'
@@ -19,14 +18,6 @@ export function newestOf(
     newest.set(key, item)
   }
   return newest
-}
-
-/** What a pull that ended before it had all cannot have seen. */
-export function olderThanAll(listings: ReadonlyMap<string, Item>): (copy: HeldCopy) => boolean {
-  let oldest: Item | null = null
-  for (const item of listings.values())
-    if (oldest === null || comparePositions(oldest, item) < 0) oldest = item
-  return ({ item }) => oldest === null || comparePositions(oldest, item) < 0
 }
 
 /** `undefined` where they are all. */

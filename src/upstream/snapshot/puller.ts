@@ -80,13 +80,7 @@ export class SnapshotPuller {
       await this.#takeNewer()
     }
     if (isReady || this.#state.current !== null) this.#arrival.resolve()
-    if (
-      isReady &&
-      failure === null &&
-      current?.isLoading !== true &&
-      current !== null &&
-      this.#held.isIndexed
-    ) {
+    if (isReady && failure === null && current !== null && current.isLoading !== true) {
       this.#scheduleNext()
       this.#feed.restart([])
     } else void this.#pulls.join(false)
@@ -116,8 +110,8 @@ export class SnapshotPuller {
   }
 
   /** A listing that its upstream does not have any more. */
-  remove(keys: readonly string[], listingId: string): void {
-    this.#held.remove(keys, listingId)
+  remove(keys: readonly string[]): void {
+    this.#held.remove(keys)
   }
 
   /** Resolves when the snapshot is saved. What is held can still be read. */
@@ -172,7 +166,8 @@ export class SnapshotPuller {
     // As cheap as a first page.
     if (first.page !== null && isWhole(first.page)) return this.#pullWhole(first)
     await this.#addNew(first)
-    if (!isForced && !this.#isWholeDue) return this.#held.indexAgain()
+    await this.#held.learnFilters()
+    if (!isForced && !this.#isWholeDue) return
     await this.#options.inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst)
   }
 
