@@ -110,10 +110,10 @@ let latest: { key: string; set: SourceSet } | null = null
 /** All that match. Rejects as `whileLearning` does. */
 export function matchesOf(
   settings: MarketSettings,
-  { query, scope }: Asked,
+  asked: Asked,
   lanes?: CopyConditions['lanes'],
 ): Promise<CopyMatches> {
-  return whileLearning(settings.index.match(scope, { ...conditionsOf(settings, query), lanes }))
+  return whileLearning(settings.index.match(asked.scope, { ...conditionsOf(settings, asked), lanes }))
 }
 
 /** Rejects with an EntrepotError `unavailable` while the index learns a filter, and too many listings would be read for it. */
@@ -126,11 +126,17 @@ export async function whileLearning<T>(steps: Generator<unknown, T>, caller?: Ab
   }
 }
 
-function conditionsOf({ index, sources }: MarketSettings, query: ListingQuery): CopyConditions {
+function conditionsOf({ index, sources }: MarketSettings, { query, answers }: Asked): CopyConditions {
   const { status, criteria, priceLimit, publisher } = query
-  if (publisher === null) return { status, criteria, priceLimit }
+  const judged = answers.flatMap(({ answer }) =>
+    answer instanceof SourceError || answer.judged === undefined
+      ? []
+      : [[answer.source, answer.judged] as const],
+  )
+  const conditions = { status, criteria, priceLimit, ...(judged.length > 0 && { judgedBy: new Map(judged) }) }
+  if (publisher === null) return conditions
   const own = sources.flatMap(({ sellerNamed }) => sellerNamed?.(publisher) ?? [])
-  return { status, criteria, priceLimit, sellers: new Set([...index.sellers.numbersOf(publisher), ...own]) }
+  return { ...conditions, sellers: new Set([...index.sellers.numbersOf(publisher), ...own]) }
 }
 
 /** Matches, with the names of their sources. */

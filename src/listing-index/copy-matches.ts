@@ -20,6 +20,8 @@ export type CopyConditions = {
   priceLimit?: PriceLimit | undefined
   /** As of `Sellers`, such as `numbersOf` an address; `null`: all. */
   sellers?: ReadonlySet<number> | null
+  /** Names of filters by which a source has judged its rows, by its number: all of them pass. */
+  judgedBy?: ReadonlyMap<number, ReadonlySet<string>> | undefined
   /** Only rows of these lanes, among those that are shown. */
   lanes?: ((lane: Lane) => boolean) | undefined
 }

@@ -24,6 +24,8 @@ export type Conditions = {
   maskOf?: (segment: Segment) => Mask
   /** Only rows of these lanes. */
   lanes?: ((lane: number) => boolean) | undefined
+  /** Lanes whose rows pass a criterion, since their source has judged them by it. Default: none do. */
+  passedIn?: ((criterion: Criterion) => ((lane: number) => boolean) | undefined) | undefined
   /** Evaluates criteria whose path the segment lacks. Default: there are none. */
   scan?: Pick<DocumentScan, 'keep'>
 }
@@ -54,13 +56,14 @@ export function matchSegment(segment: Segment, conditions: Conditions): Match {
 /** Sets `segment.matches`. Returns the count. */
 function matchRows(
   segment: Segment,
-  { status, publisherId, criteria, priceLimit, scan }: Conditions,
+  { status, publisherId, criteria, priceLimit, passedIn, scan }: Conditions,
   masks: readonly (Bitset | null)[],
   standing: readonly Criterion[],
 ): number {
   const words = segment.live.length
   const all = standing.length === 0 ? criteria : [...criteria, ...standing]
   const sets = criteriaSets(segment, all, 0)
+  if (passedIn !== undefined) widen(segment, all, sets, passedIn)
   const { length } = sets
   for (const mask of masks) if (mask !== null) sets.push(mask)
   const publishers = typeof publisherId === 'number' ? new Set([publisherId]) : publisherId
@@ -79,6 +82,22 @@ function criteriaSets(segment: Segment, criteria: readonly Criterion[], from: nu
       sets.push(passing(column, criterion, spare(from + sets.length, segment.live.length)))
   }
   return sets
+}
+
+/** Adds the rows of lanes that pass. */
+function widen(
+  segment: Segment,
+  criteria: readonly Criterion[],
+  sets: Bitset[],
+  passedIn: NonNullable<Conditions['passedIn']>,
+): void {
+  const inColumns = criteria.filter(({ filter }) => segment.columnOf(filter) !== undefined)
+  for (const [n, criterion] of inColumns.entries()) {
+    const isIn = passedIn(criterion)
+    if (isIn === undefined) continue
+    const passed = lanesIn(segment, isIn)
+    sets[n] = sets[n]!.map((word, at) => word | passed[at]!)
+  }
 }
 
 const WHOLE: Mask = { shown: null, present: null }

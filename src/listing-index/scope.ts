@@ -1,7 +1,7 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { StandingFilter } from '../domain/query.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
-import { criteriaIn } from '../filter-spec/filter.ts'
+import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'
 import type { Decision } from './authority.ts'
 import { type Bitset, bitset, hasBit, highestBelow } from './bitset.ts'
 import { type Copy, listingIdOf } from './copy.ts'
@@ -111,7 +111,7 @@ export function sellersOf(parts: IndexParts, scope: Scope, address: string): Map
 }
 
 function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): Conditions {
-  const { status, criteria, priceLimit, sellers = null, lanes } = asked
+  const { status, criteria, priceLimit, sellers = null, lanes, judgedBy } = asked
   const selected = selectedOf(scope, status)
   return {
     status,
@@ -120,6 +120,10 @@ function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): C
     publisherId: sellers,
     standing: scope.standing?.criteria ?? [],
     maskOf: (segment) => scope.ranking.maskOf(segment, selected),
+    ...(judgedBy && {
+      passedIn: ({ filter }: Criterion) => (lane: number) =>
+        judgedBy.get(parts.lanes.at(lane).source)?.has(filter.name) === true,
+    }),
     ...(lanes && { lanes: (lane: number) => lanes(parts.lanes.at(lane)) }),
   }
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, raceAbort } from '../domain/clock.ts'
-import type { ListingQuery } from '../domain/query.ts'
-import { hasPassed, type Reading } from '../domain/source/reading.ts'
+import type { FoundCopies, OneListing } from '../domain/source/holding.ts'
+import { hasPassed } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { FetchPage } from './page/fetch-page.ts'
 import type { ListingPage } from './page/listing-page.ts'
@@ -20,7 +20,7 @@ type LookUpOptions = {
 }
 
 /** Reads the copies of one listing, of any status, from the upstream itself. Rejects with a SourceError. */
-export type LookUp = (query: ListingQuery & { listingId: string }, signal: AbortSignal) => Promise<Reading>
+export type LookUp = (question: OneListing, signal: AbortSignal) => Promise<FoundCopies>
 
 type Answer = { page: ListingPage; askedAt: number }
 
@@ -58,7 +58,7 @@ export function createLookUp({
     return describe(hit ?? (await raceAbort(ask(key, query), signal)), via)
   }
 
-  function ask(key: string, { listingId, via, trace }: ListingQuery): Promise<Answer> {
+  function ask(key: string, { listingId, via, trace }: OneListing): Promise<Answer> {
     const running = inFlight.get(key)
     if (running !== undefined) return running
     if (inFlight.size >= MAX_IN_FLIGHT)
@@ -72,23 +72,21 @@ export function createLookUp({
     async function fetchOne(): Promise<Answer> {
       await checkSchema()
       const askedAt = clock.monotonic()
-      const page = await fetch({ ...UNFILTERED, listingId: listingId!, ...(via && { via }), trace }, ONE)
+      const page = await fetch({ ...UNFILTERED, listingId, ...(via && { via }), trace }, ONE)
       const answer = { page, askedAt }
       if (page.missing === undefined) kept.set(key, answer)
       return answer
     }
   }
 
-  async function describe(answer: Answer, via: readonly string[]): Promise<Reading> {
+  async function describe(answer: Answer, via: readonly string[]): Promise<FoundCopies> {
     const { page, askedAt } = answer
     const { missing, ageSeconds } = page
     const items = page.items.filter((item) => !hasPassed(item, via))
     const hasEnded = await publishers.attribute(items)
     const isDoubted = !hasEnded || publishers.isBehind
     return {
-      listings: items,
-      hasMore: false,
-      total: items.length,
+      copies: items,
       asOf: askedAt - ageSeconds * 1000,
       stale: false,
       freshUntil: askedAt + freshMs,

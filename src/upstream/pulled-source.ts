@@ -1,16 +1,15 @@
 import { raceAbort, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { Held, HeldCopy } from '../domain/source/held.ts'
-import { HeldChanges } from '../domain/source/held-changes.ts'
+import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Range, Reading, ReadingInfo } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
 import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
 import { type BoundedPull, type BoundedPullOptions, fetchFirstPage, pullWithin } from './bounded-pull.ts'
-import { createLookUp } from './look-up.ts'
+import { createLookUp, type LookUp } from './look-up.ts'
 import type { ListingPage } from './page/listing-page.ts'
 import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
@@ -19,10 +18,14 @@ import { Snapshot } from './snapshot/snapshot.ts'
 const MAX_UNFILTERED = 2000
 /** What is younger answers further questions. */
 const FRESH_MS = 5000
+/** Questions that began before still read what is dropped. */
+const LONGEST_QUESTION_MS = 10_000
 /** With the declared filters, and again after a 412, a refused filter and a second refusal. */
 const MAX_ATTEMPTS = 4
 
 type PulledSourceOptions = BoundedPullOptions & {
+  index: CopyIndex
+  priority: number
   spec: KnownSpec
   /** Their paths are indexed. */
   filters: () => readonly Filter[]
@@ -35,7 +38,7 @@ type PulledSourceOptions = BoundedPullOptions & {
   keepsOutage: boolean
 }
 
-type Pulled = Pick<ReadingInfo, 'asOf' | 'part' | 'missing'> &
+type Pulled = Pick<HeldAnswer, 'asOf' | 'part' | 'missing'> &
   Pick<BoundedPull, 'reason' | 'invalid' | 'isSorted'> & {
     sent: UpstreamQuery
     snapshot: Snapshot
@@ -52,10 +55,15 @@ type Kept = { result: Answer | SourceError; at: number }
  * An upstream of which only is held what was asked: each question is answered from a pull within bounds, for which the upstream applies
  * the filters that it declares.
  */
-export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held'> {
+export class PulledSource implements Holding {
+  readonly name: string
+  readonly visibility = 'public'
+  readonly priority: number
+  readonly isOwn = false
+  /** Any of them may be one. */
+  readonly isGateway = true
   readonly #options: PulledSourceOptions
-  readonly #changes = new HeldChanges()
-  readonly #lookUp: ReturnType<typeof createLookUp>
+  readonly #lookUp: LookUp
   /** By question. */
   readonly #kept = new Map<string, Kept>()
   /** By what is sent. */
@@ -64,42 +72,37 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
   #largeUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: PulledSourceOptions) {
-    const { upstream, fetch, publishers, clock } = options
+    const { upstream, priority, fetch, publishers, clock } = options
     this.#options = options
+    this.name = upstream.name
+    this.priority = priority
     const checkSchema = () => Promise.resolve()
     this.#lookUp = createLookUp({ name: upstream.name, fetch, publishers, checkSchema, freshMs: 0, clock })
   }
 
-  readonly read: NamedSource['read'] = async (query, range, signal) => {
-    if (query.listingId !== undefined) return this.#lookUp({ ...query, listingId: query.listingId }, signal)
-    const answer = await this.#answerTo(query, signal)
-    const rows = await answer.pulled.snapshot.read(leftOf(answer, query), range)
-    const reading = { ...this.#info(answer, query), ...rows }
-    return this.#options.isAlone && isOfNewest(answer, query) ? withoutPart(answer, reading, range) : reading
+  readonly find: Holding['find'] = (question, signal) => this.#lookUp(question, signal)
+
+  readonly answer: Holding['answer'] = (query) => {
+    const { result = this.#notAsked() } = this.#kept.get(questionKey(query)) ?? {}
+    if (result instanceof SourceError) throw result
+    const isNewest = this.#options.isAlone && isOfNewest(result, query)
+    const judged = query.criteria.map(({ filter }) => filter.name).filter((one) => !result.left.includes(one))
+    return { ...this.#describe(result, query), isNewest, judged: new Set(judged), isCurrent: () => false }
   }
 
-  readonly select: NamedSource['select'] = async (query, signal) => {
-    const answer = await this.#answerTo(query, signal)
-    const matches = await answer.pulled.snapshot.select(leftOf(answer, query))
-    return { ...matches, ...this.#info(answer, query) }
+  readonly fetch = (query: ListingQuery, signal: AbortSignal): Promise<void> =>
+    raceAbort(this.#fetch(query), signal).catch(ignoreSourceError)
+
+  readonly rows = (): number | null => this.#pulls.at(-1)?.snapshot.source ?? null
+
+  readonly coverage: Holding['coverage'] = () => {
+    const pulls = this.#pulls
+    return pulls.length === 0 ? 'none' : pulls.every(isWhole) ? 'whole' : 'partial'
   }
 
-  readonly held: Held = {
-    fetch: (query, signal) => raceAbort(this.#fetch(query), signal).catch(ignoreSourceError),
-    failure: (query) => {
-      const { result = this.#notAsked() } = this.#kept.get(questionKey(query)) ?? {}
-      return result instanceof SourceError ? result : null
-    },
-    find: (listingId) => this.#find(listingId),
-    ids: () => this.#pulls.values().flatMap(({ snapshot }) => snapshot.listingIds),
-    coverage: () => {
-      const pulls = this.#pulls
-      return pulls.length === 0 ? 'none' : pulls.every(isWhole) ? 'whole' : 'partial'
-    },
-    prepare: () => null,
-    onChange: this.#changes.listen,
-    follow: this.#changes.follow,
-  }
+  readonly prepare: Holding['prepare'] = () => null
+
+  readonly follow: Holding['follow'] = () => () => {}
 
   /** The latest last. */
   get #pulls(): readonly Pulled[] {
@@ -110,36 +113,15 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
     return [...pulls].sort((a, b) => a.endedAt - b.endedAt)
   }
 
-  /** Of several pulls the latest counts. */
-  #find(listingId: string): readonly HeldCopy[] {
-    const copies = new Map<string, HeldCopy>()
-    for (const { snapshot, sent } of this.#pulls)
-      for (const copy of snapshot.find(listingId))
-        copies.set(copy.key, { ...copy, status: sent.status ?? 'open' })
-    return [...copies.values()]
-  }
-
   #notAsked(): SourceError {
     return new SourceError('not_yet_loaded', `${this.#options.upstream.name}: was not asked yet`)
-  }
-
-  /** @throws SourceError */
-  async #answerTo(query: ListingQuery, signal: AbortSignal): Promise<Answer> {
-    const key = questionKey(query)
-    if (!this.#kept.has(key)) await raceAbort(this.#fetch(query), signal)
-    const { result } = this.#kept.get(key)!
-    if (result instanceof SourceError) throw result
-    return result
   }
 
   /** Pulls what the question needs. A `SourceError` is its answer. */
   async #fetch(query: ListingQuery): Promise<void> {
     this.#forget()
     const kept = this.#kept.values().find(({ result }) => this.#isOutage(result)) ?? (await this.#ask(query))
-    const { result } = kept
-    const isNew = !(result instanceof SourceError) && !this.#pulls.includes(result.pulled)
     this.#kept.set(questionKey(query), kept)
-    if (isNew) this.#changes.emit(() => result.pulled.snapshot.listingIds)
   }
 
   /** Whether it answers further questions, too. */
@@ -156,7 +138,7 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
         this.#kept.delete(key)
     const after = this.#pulls
     for (const pulled of before)
-      if (!after.includes(pulled)) this.#changes.emit(() => pulled.snapshot.listingIds)
+      if (!after.includes(pulled)) this.#options.clock.after(LONGEST_QUESTION_MS, () => void pulled.snapshot.drop())
   }
 
   async #ask(query: ListingQuery): Promise<Kept> {
@@ -230,7 +212,7 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
   }
 
   async #pullNow(sent: UpstreamQuery, maxListings: number, firstPage?: ListingPage): Promise<Pulled> {
-    const { upstream, fetch, filters, pullMs: ms, clock } = this.#options
+    const { upstream, index, fetch, filters, pullMs: ms, clock } = this.#options
     const { name } = upstream
     const askedAt = clock.monotonic()
     const timeoutError = () => new SourceError('timeout', `${name}: no answer within ${ms} ms`)
@@ -245,8 +227,10 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
       pullWithin(this.#options, asked, until),
     )
     const { reason, isSorted, invalid, missing } = about
-    const change = await new Snapshot(name, filters()).changeTo(listings, filters())
-    const snapshot = change.make()
+    const known = filters()
+    if (!index.knows(known)) await inTurns(index.replan(known))
+    const { make } = await new Snapshot(index, name, sent.status).changeTo(listings)
+    const snapshot = make()
     const part =
       partOf === undefined ? undefined : ({ state: 'partial', held: snapshot.size, of: partOf } as const)
     const asOf = askedAt - ageSeconds * 1000
@@ -254,11 +238,12 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held
     return { sent, snapshot, maxListings, asOf, endedAt, part, reason, isSorted, invalid, missing }
   }
 
-  #info({ pulled }: Answer, { publisher }: ListingQuery): Omit<ReadingInfo, 'total'> {
+  #describe({ pulled }: Answer, { publisher }: ListingQuery): Omit<HeldAnswer, 'isCurrent'> {
     const { snapshot, asOf, reason, part, invalid, missing } = pulled
     // A listing without a known publisher may belong to the publisher of the query.
     const lacksPublishers = publisher !== null && !snapshot.knowsPublishers
     return {
+      source: snapshot.source,
       ...{ asOf, stale: false, reason, part, invalid: invalid || undefined },
       isAttributed: snapshot.knowsPublishers || !this.#options.publishers.isBehind,
       missing: lacksPublishers ? joinMissing(missing, DIRECTORY) : missing,
@@ -278,18 +263,6 @@ const isWhole = ({ sent, part }: Pulled): boolean =>
 /** Whether what was pulled are the newest matches. */
 const isOfNewest = ({ pulled, left }: Answer, { priceLimit }: ListingQuery): boolean =>
   pulled.isSorted && left.length === 0 && priceLimit === undefined
-
-/** A full page of the newest matches lacks nothing. */
-function withoutPart({ pulled: { part } }: Answer, reading: Reading, { count }: Range): Reading {
-  if (part === undefined || reading.listings.length < count) return reading
-  return { ...reading, part: undefined, reason: undefined, hasMore: true, total: part.of ?? reading.total }
-}
-
-/** The query with what is left to be evaluated. */
-function leftOf({ left }: Answer, query: ListingQuery): ListingQuery {
-  const criteria = query.criteria.filter(({ filter }) => left.includes(filter.name))
-  return criteria.length === query.criteria.length ? query : { ...query, criteria }
-}
 
 function questionKey({ status, publisher, filters, criteria, newest }: ListingQuery): string {
   return JSON.stringify([status, publisher, newest, filters, criteria.map(({ filter }) => filter.name)])

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../domain/clock.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
@@ -19,7 +19,7 @@ import { createFetchPage, type FetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { firstPageFetcher, pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
-import { SnapshotSource } from './snapshot/snapshot-source.ts'
+import { UpstreamHolding } from './snapshot/upstream-holding.ts'
 import { SnapshotState } from './snapshot/snapshot-state.ts'
 
 /** What was learnt of an upstream under one credential. The same upstream of the next runtime continues with it. */
@@ -31,7 +31,7 @@ export class UpstreamState {
 }
 
 export type Upstream = {
-  source: NamedSource
+  source: Holding
   spec: Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
     spec: () => UpstreamSpec | null
     /** Why the latest request for it failed. */
@@ -69,7 +69,7 @@ export type UpstreamParts = {
   freshSeconds: number
   /** `null` without Redis. */
   sharedBreaker: SharedBreakerState | null
-  snapshots: Pick<PullerOptions, 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
+  snapshots: Pick<PullerOptions, 'index' | 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
   log: SourceLog
   clock: Clock
   random: () => number
@@ -91,7 +91,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     requireKnownSchema()
   }
   const puller = openPuller(parts, { ...requests, publishers, spec, requireKnownSchema })
-  const snapshot = new SnapshotSource({
+  const source = new UpstreamHolding({
     upstream,
     state: state.snapshot,
     puller,
@@ -102,17 +102,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     clock,
   })
   return {
-    source: {
-      name,
-      visibility,
-      priority,
-      mode: 'snapshot',
-      read: snapshot.read,
-      select: snapshot.select,
-      held: snapshot.held,
-      storefrontOf: (publisher) => publishers.storefrontOf(publisher),
-      isGateway: kind === 'gateway',
-    },
+    source,
     spec: {
       name,
       kind,
@@ -122,7 +112,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       failure: () => spec.failure,
       loaded: spec.loaded,
     },
-    status: () => ({ ...describeRequests(parts, breaker, spec), ...snapshot.status() }),
+    status: () => ({ ...describeRequests(parts, breaker, spec), ...source.status() }),
     ...lifecycle(parts, { breaker, spec, puller }),
   }
 }

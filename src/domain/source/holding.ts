@@ -39,11 +39,13 @@ export type Holding = {
 /** What is held for a question: `source` has its rows (`CopyIndex.addSource`), the rest is what answers say of them. */
 export type HeldAnswer = Pick<
   ReadingInfo,
-  'asOf' | 'stale' | 'reason' | 'part' | 'invalid' | 'missing' | 'isAttributed'
+  'asOf' | 'stale' | 'reason' | 'part' | 'invalid' | 'missing' | 'isAttributed' | 'freshUntil'
 > & {
   source: number
   /** Whether the rows are the newest of `part.of` matches: a full page of them lacks nothing. */
   isNewest?: boolean
+  /** Names of filters of the question that the source has applied itself: its rows match them. Absent: none. */
+  judged?: ReadonlySet<string>
   /** Whether this may be said again, whatever the rows are by then. `now`: ms since the epoch, monotonic. */
   isCurrent: (now?: number) => boolean
 }
@@ -54,10 +56,10 @@ export type OneListing = Pick<ListingQuery, 'caching' | 'trace'> & {
   ignoresHeld?: boolean
 }
 
-/** @see ReadingInfo */
+/** Members as in `ReadingInfo`. `isCurrent` absent: the answer is not given again. */
 export type FoundCopies = Pick<
   ReadingInfo,
-  'asOf' | 'stale' | 'reason' | 'invalid' | 'missing' | 'isAttributed' | 'isCurrent'
+  'asOf' | 'stale' | 'reason' | 'invalid' | 'missing' | 'isAttributed' | 'freshUntil' | 'isCurrent'
 > & { copies: readonly Item[] }
 
 export type HoldingChange =

@@ -1,5 +1,6 @@
 import { type Clock, raceAbort } from '../../domain/clock.ts'
-import type { Item, Reading } from '../../domain/source/reading.ts'
+import type { FoundCopies } from '../../domain/source/holding.ts'
+import type { Item } from '../../domain/source/reading.ts'
 import { isRefusal } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { parseObject } from '../../json/value.ts'
@@ -9,10 +10,10 @@ const ASK_MS = 1000
 
 /** `null` where the upstream cannot be asked. @throws SourceError where it refuses our key */
 export async function askForOne(
-  ask: (signal: AbortSignal) => Promise<Reading>,
+  ask: (signal: AbortSignal) => Promise<FoundCopies>,
   signal: AbortSignal,
   clock: Clock,
-): Promise<Reading | null> {
+): Promise<FoundCopies | null> {
   const late = Promise.withResolvers<null>()
   const cancel = clock.after(ASK_MS, () => late.resolve(null))
   try {

@@ -1,8 +1,9 @@
+import { isListingStatus, type ListingStatus } from '../../domain/listing.ts'
 import { identityKey } from '../../domain/listing-identity.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import { inTurns } from '../../domain/turns.ts'
-import type { Copy, Row } from '../../listing-index/copy.ts'
-import { listingIdOf } from '../../listing-index/copy.ts'
+import { parseObject } from '../../json/value.ts'
+import { type Copy, listingIdOf, type Row } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import { SourceSet } from '../../listing-index/source-set.ts'
 
@@ -20,8 +21,11 @@ export class Snapshot {
   readonly #index: CopyIndex
   readonly #name: string
   readonly #set: SourceSet
+  readonly #status: ListingStatus | null
 
-  constructor(index: CopyIndex, name: string) {
+  /** @param status of all listings; `null`: as each of them says */
+  constructor(index: CopyIndex, name: string, status: ListingStatus | null = 'open') {
+    this.#status = status
     this.#index = index
     this.#name = name
     this.source = index.addSource(name)
@@ -86,7 +90,7 @@ export class Snapshot {
     const listingIds = [...new Set(keys.map(listingIdOf))]
     if (keys.length <= MOST_IN_PLACE) return { listingIds, make: () => this.#replace(gone, changed) }
     // No question reads rows of a generation that is still empty.
-    const next = this.size === 0 ? this : new Snapshot(this.#index, this.#name)
+    const next = this.size === 0 ? this : new Snapshot(this.#index, this.#name, this.#status)
     const rows = await inTurns(next.#rowsOf(listings))
     for (const _step of this.#index.load(next.source, rows)) await new Promise(setImmediate)
     return { listingIds, make: () => next }
@@ -151,8 +155,14 @@ export class Snapshot {
 
   #rowOf(key: string, { position, bytes, publisher, storefrontUrl, origin }: Item): Row {
     const seller = this.#index.sellers.numberOf({ publisher, storefrontUrl }, UNKNOWN)
-    return { key, source: this.source, seller, status: 'open', position, bytes, origin }
+    const status = this.#status ?? statusIn(bytes)
+    return { key, source: this.source, seller, status, position, bytes, origin }
   }
+}
+
+function statusIn(bytes: Uint8Array): ListingStatus {
+  const { status } = parseObject(Buffer.from(bytes).toString())
+  return typeof status === 'string' && isListingStatus(status) ? status : 'open'
 }
 
 /** `make` applies the change at once, and returns the snapshot that has the listings. */

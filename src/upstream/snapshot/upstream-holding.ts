@@ -1,16 +1,8 @@
 import type { Clock } from '../../domain/clock.ts'
 import type { ListingQuery } from '../../domain/query.ts'
-import type { Held } from '../../domain/source/held.ts'
-import { DIRECTORY, joinMissing, NOT_OPEN } from '../../domain/source/missing-source.ts'
-import {
-  hasPassed,
-  type Item,
-  type Reading,
-  type ReadingInfo,
-  type Source,
-  type SourcePart,
-} from '../../domain/source/reading.ts'
-import type { Select } from '../../domain/source/selection.ts'
+import type { FoundCopies, HeldAnswer, Holding, OneListing } from '../../domain/source/holding.ts'
+import { DIRECTORY, joinMissing, type MissingSource, NOT_OPEN } from '../../domain/source/missing-source.ts'
+import { hasPassed, type Item, type SourcePart } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceDetails } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
@@ -19,17 +11,16 @@ import type { PublisherDirectory } from '../publisher-directory.ts'
 import { askForOne, isOpen } from './ask-for-one.ts'
 import { fullPeriodMs, periodsOf } from './next-pull.ts'
 import type { SnapshotPuller } from './puller.ts'
-import type { Snapshot } from './snapshot.ts'
 import { currentAt, type HeldSnapshot, type SnapshotState } from './snapshot-state.ts'
 
 /** A snapshot is stale when it has missed so many whole pulls, or first pages while they fail. */
 const STALE_FULL_PERIODS = 4
 const STALE_PERIODS = 2
 
-type SnapshotSourceOptions = {
+type UpstreamHoldingOptions = {
   upstream: Pick<
     UpstreamOptions,
-    'name' | 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds' | 'maxAgeSeconds'
+    | 'name' | 'kind' | 'visibility' | 'priority' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds' | 'maxAgeSeconds'
   >
   state: SnapshotState
   puller: Pick<SnapshotPuller, 'refresh' | 'onRead' | 'remove' | 'arrival'>
@@ -41,10 +32,8 @@ type SnapshotSourceOptions = {
   clock: Clock
 }
 
-type Info = Omit<ReadingInfo, 'total'>
-
 /** What is held, for reports. */
-type Holding = Pick<
+type HoldingStatus = Pick<
   SourceDetails,
   | 'state'
   | 'part'
@@ -58,49 +47,57 @@ type Holding = Pick<
 > &
   Partial<Pick<SourceDetails, 'lastError'>>
 
-/**
- * Answers from memory, with open listings alone: what has arrived so far, or what fits. Only single listings are looked up at the
- * upstream. After a 401 or 403 nothing is shown.
- */
-export class SnapshotSource {
-  readonly #options: SnapshotSourceOptions
+/** Open listings of an upstream. Only single listings are looked up at it. After a 401 or 403 nothing is shown. */
+export class UpstreamHolding implements Holding {
+  readonly name: string
+  readonly visibility: Holding['visibility']
+  readonly priority: number
+  readonly isOwn = false
+  readonly isGateway: boolean
+  readonly follow: Holding['follow']
+  readonly #options: UpstreamHoldingOptions
 
-  constructor(options: SnapshotSourceOptions) {
+  constructor(options: UpstreamHoldingOptions) {
+    const { upstream, state } = options
     this.#options = options
+    this.name = upstream.name
+    this.visibility = upstream.visibility
+    this.priority = upstream.priority
+    this.isGateway = upstream.kind === 'gateway'
+    this.follow = state.changes.listen
   }
 
-  readonly read: Source = async (query, range, signal) => {
-    this.#options.puller.onRead()
-    if (query.listingId !== undefined) return this.#find({ ...query, listingId: query.listingId }, signal)
-    const { snapshot, info } = this.#current(query)
-    return { ...info, ...(await snapshot.read(query, range)) }
-  }
+  readonly rows = (): number | null => this.#options.state.current?.snapshot.source ?? null
 
-  readonly select: Select = async (query) => {
-    this.#options.puller.onRead()
-    const { snapshot, info } = this.#current(query)
-    return { ...(await snapshot.select(query)), ...info }
-  }
+  readonly coverage: Holding['coverage'] = () =>
+    this.#part()?.state ?? (this.#options.state.visible === null ? 'none' : 'whole')
 
-  get held(): Held {
+  readonly prepare: Holding['prepare'] = (caching, signal) => {
     const { state, puller } = this.#options
-    return {
-      failure: (query) => this.#failureFor(query),
-      find: (listingId) => state.visible?.snapshot.find(listingId) ?? [],
-      ids: () => state.visible?.snapshot.listingIds ?? [],
-      coverage: () => this.#part()?.state ?? (state.visible === null ? 'none' : 'whole'),
-      version: () => state.visible?.snapshot.contents ?? '',
-      prepare: (caching, signal) => {
-        if (caching === 'no-cache') return puller.refresh(signal)
-        const isAwaited = state.current === null && !state.isReady && caching !== 'only-if-cached'
-        return isAwaited ? puller.arrival : null
-      },
-      onChange: state.changes.listen,
-      follow: state.changes.follow,
-    }
+    if (caching === 'no-cache') return puller.refresh(signal)
+    const isAwaited = state.current === null && !state.isReady && caching !== 'only-if-cached'
+    return isAwaited ? puller.arrival : null
   }
 
-  status(): Holding {
+  readonly answer = (query: ListingQuery): HeldAnswer => {
+    this.#options.puller.onRead()
+    return this.#current(query)
+  }
+
+  /** What is held where that has the listing and is fresh; else the upstream is asked, and what is held answers where that fails. */
+  readonly find = async (question: OneListing, signal: AbortSignal): Promise<FoundCopies> => {
+    const { state, lookUp, puller } = this.#options
+    const { listingId, ignoresHeld, via = [] } = question
+    puller.onRead()
+    const copies = this.#hasPassed(via) ? [] : (state.current?.snapshot.find(listingId) ?? [])
+    const held = copies.filter((copy) => !hasPassed(copy, via))
+    if (ignoresHeld === true || held.length === 0) return lookUp(question, signal)
+    const { source: _, part: __, ...about } = this.#current({ via })
+    const asked = this.#mustAsk(question, about.asOf) ? await this.#askForOne(question, signal) : null
+    return asked ?? { ...about, copies: held }
+  }
+
+  status(): HoldingStatus {
     const { current, visible, failure, lastError, feedDifferences, feedFailures } = this.#options.state
     const about = {
       missedChanges: feedDifferences,
@@ -143,24 +140,11 @@ export class SnapshotSource {
     return isHeard ? { behindSeconds: this.#secondsSince(heardAt) } : undefined
   }
 
-  /** From memory where it has the listing and is fresh; else the upstream is asked, and memory answers where that fails. */
-  async #find(query: ListingQuery & { listingId: string }, signal: AbortSignal): Promise<Reading> {
-    const { state, lookUp } = this.#options
-    const { listingId, ignoresHeld, via } = query
-    const copies = this.#hasPassed(query) ? [] : (state.current?.snapshot.find(listingId) ?? [])
-    const held = copies.flatMap(({ item }) => (hasPassed(item, via) ? [] : item))
-    if (ignoresHeld === true || held.length === 0) return lookUp(query, signal)
-    const { info } = this.#current(query)
-    const asked = this.#mustAsk(query, info.asOf) ? await this.#askForOne(query, signal) : null
-    if (asked !== null) return asked
-    return { ...info, part: undefined, listings: held, hasMore: false, total: held.length }
-  }
-
   /**
    * The upstream answers for a single listing, unless what is held is fresh. A gateway is always asked: which of its
    * copies is the best one depends on closed ones, too, and those are not in memory.
    */
-  #mustAsk({ caching }: ListingQuery, asOf: number): boolean {
+  #mustAsk({ caching }: OneListing, asOf: number): boolean {
     const { upstream, freshSeconds } = this.#options
     if (caching === 'only-if-cached') return false
     return caching === 'no-cache' || upstream.kind === 'gateway' || this.#secondsSince(asOf) > freshSeconds
@@ -170,25 +154,17 @@ export class SnapshotSource {
    * Removes a listing from memory that the upstream no longer has, or has with another status. A gateway may show a
    * closed copy while its pages have open copies of worse sources, so such a listing stays.
    */
-  async #askForOne(
-    query: ListingQuery & { listingId: string },
-    signal: AbortSignal,
-  ): Promise<Reading | null> {
+  async #askForOne(question: OneListing, signal: AbortSignal): Promise<FoundCopies | null> {
     const { upstream, lookUp, puller, state, clock } = this.#options
-    const reading = await askForOne((ending) => lookUp(query, ending), signal, clock)
+    const found = await askForOne((ending) => lookUp(question, ending), signal, clock)
     const isGone = (item: Item): boolean => upstream.kind === 'registry' && !isOpen(item)
-    if (reading?.listings.every(isGone)) {
-      const copies = state.current?.snapshot.find(query.listingId) ?? []
-      puller.remove(
-        copies.map(({ key }) => key),
-        query.listingId,
-      )
-    }
-    return reading
+    if (found?.copies.every(isGone))
+      puller.remove((state.current?.snapshot.find(question.listingId) ?? []).map(({ key }) => key))
+    return found
   }
 
   /** Why what is held must not be shown. */
-  #failureFor(query: ListingQuery): SourceError | null {
+  #failureFor({ status = 'open', via = [] }: Asked): SourceError | null {
     const { upstream, state, requireSchema } = this.#options
     const { visible, failure } = state
     try {
@@ -199,51 +175,52 @@ export class SnapshotSource {
     }
     if (visible === null)
       return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: no listing has arrived yet`)
-    if (query.listingId === undefined && query.status !== null && query.status !== 'open')
+    if (status !== null && status !== 'open')
       return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
-    return this.#hasPassed(query)
+    return this.#hasPassed(via)
       ? new SourceError('loop', `${upstream.name}: the query has passed through it`)
       : null
   }
 
-  /** @throws SourceError while there is no snapshot to be shown */
-  #current(query: ListingQuery): { snapshot: Snapshot; info: Info } {
+  /** @throws SourceError while nothing may be shown */
+  #current(asked: Asked): HeldAnswer {
     const { state, puller, publishers } = this.#options
-    const cause = this.#failureFor(query)
+    const cause = this.#failureFor(asked)
     if (cause !== null) throw cause
     const { failure } = state
     const current = state.current!
     const { snapshot, ageSeconds = 0, invalid } = current
+    const { status = 'open', publisher = null } = asked
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
     const part = this.#part()
-    const missing = this.#missing(current)
+    const { knowsPublishers } = snapshot
     // A listing without a known publisher may belong to the publisher of the query.
-    const lacksPublishers = query.publisher !== null && !snapshot.knowsPublishers
-    const info: Info = {
+    const gaps = [publisher !== null && !knowsPublishers && DIRECTORY, status === null && NOT_OPEN]
+    return {
+      source: snapshot.source,
       asOf: currentAt(current) - ageSeconds * 1000,
       stale,
       freshUntil: staleAt,
       isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
       reason: stale || part?.state === 'loading' ? failure?.reason : part && 'too_large',
       part,
-      isAttributed: snapshot.knowsPublishers || !publishers.isBehind,
+      isAttributed: knowsPublishers || !publishers.isBehind,
       invalid: invalid || undefined,
-      missing: [lacksPublishers && DIRECTORY, isOfAnyStatus(query) && NOT_OPEN].reduce(
+      missing: gaps.reduce<readonly MissingSource[] | undefined>(
         (before, more) => joinMissing(before, more || undefined),
-        missing,
+        this.#missing(current),
       ),
     }
-    return { snapshot, info }
   }
 
   /** The pulled gateway would get its own listings back. */
-  #hasPassed({ via }: ListingQuery): boolean {
+  #hasPassed(via: readonly string[]): boolean {
     const gatewayId = this.#options.state.current?.gatewayId
-    return gatewayId !== undefined && via?.includes(gatewayId) === true
+    return gatewayId !== undefined && via.includes(gatewayId)
   }
 
-  #missing({ missing }: HeldSnapshot): Reading['missing'] {
+  #missing({ missing }: HeldSnapshot): readonly MissingSource[] | undefined {
     return missing?.map(({ heardAt, ...entry }) =>
       heardAt === undefined ? entry : { ...entry, ageSeconds: this.#secondsSince(heardAt) },
     )
@@ -272,21 +249,18 @@ export class SnapshotSource {
   }
 }
 
-/** A list of every status lacks those of this source that are not open. */
-const isOfAnyStatus = ({ status, listingId }: ListingQuery): boolean =>
-  status === null && listingId === undefined
+type Asked = Partial<Pick<ListingQuery, 'status' | 'publisher' | 'via'>>
 
 /** Outside of the class: a closure in a method would keep the query alive. */
 function validityOf(
   state: SnapshotState,
   current: HeldSnapshot,
   until: number,
-  puller: SnapshotSourceOptions['puller'],
+  puller: UpstreamHoldingOptions['puller'],
 ): (now?: number) => boolean {
-  const { version } = current.snapshot
   return (now = current.takenAt) => {
     // A response that is sent again answers a question, too.
     puller.onRead()
-    return state.current === current && current.snapshot.version === version && now <= until
+    return state.current === current && now <= until
   }
 }
