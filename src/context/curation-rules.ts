@@ -1,7 +1,7 @@
 import type { CurationOptions } from '../config/curation.ts'
 import { NO_FILTER } from '../domain/query.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import type { CurationRule } from '../gateway/curation.ts'
+import type { CurationRule } from '../gateway/rules.ts'
 import { standingFilter } from '../gateway/standing-filter.ts'
 import type { LocalRules } from '../registry/blocks.ts'
 

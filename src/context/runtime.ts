@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { type Filter, type FilterSpec, filterIn, onSignedLine } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
 import type { FollowedRegistry } from '../gateway/changes/followed-registry.ts'
-import { signedSources } from '../gateway/signed-source.ts'
+import { TEXTS } from '../gateway/vocabulary-report.ts'
 import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createLimiter } from '../limits/limiter.ts'
@@ -15,7 +16,7 @@ import { activeBlocks, Blocks, subjectsOf } from '../registry/blocks.ts'
 import { changedSince } from '../registry/changed-since.ts'
 import { Replica } from '../registry/replica.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
-import { createGateway, createLocal, type GatewayOptions } from './gateway.ts'
+import { createLocal, type GatewayOptions, openGateway } from './gateway.ts'
 import { createListener, type Listening } from './listener.ts'
 import { CleanupStack, type ProcessScope } from './process.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -57,8 +58,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       scope.log.warn({ setting: path, problem: message }, 'configuration warning')
     const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, filters })
     cleanup.add(lifecycle.close)
-    const local = createLocal({ config, spec, replica, filters }, clock)
-    const { all, gateway, signedGateway, signed } = createGateways(options, {
+    const local = createLocal({ config, spec, replica }, clock)
+    const { all, gateway, signedGateway } = await openGateways(options, {
       spec,
       replica,
       local,
@@ -66,9 +67,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     })
     const { changes: feed } = scope
     const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
-    const { denialsOf } = gateway.market
-    const isDenied = (name: string, item: Item) => denialsOf(name)?.denies(item) === true
-    const endFollowing = feed.attach(all, registry, isDenied)
+    cleanup.add(() => {
+      gateway.market.close()
+      signedGateway?.market.close()
+    })
+    const { rulesOf } = gateway.market
+    const isDenied = (item: Item, name: string) => rulesOf(name)?.denies(item) === true
+    const endFollowing = feed.attach({ sources: all, registry, isDenied })
     cleanup.add(endFollowing)
     const stopEnding = endDueBlocks(new Blocks(scope.store, replica), clock)
     cleanup.add(stopEnding)
@@ -95,7 +100,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         stopEnding()
         gateway.market.close()
         signedGateway?.market.close()
-        signed?.close()
         await lifecycle.close()
         if (successor?.replica !== replica) closeReplica()
       },
@@ -116,17 +120,18 @@ async function openIndex({ config, scope, previous, signal }: RuntimeOptions, fi
   const spec = isSameIndex ? previous.spec : fileSpec
   const filters = [...spec.filters.values(), ...vocabulary.filters(spec.filters)]
   const local = filters.map((one) => filterIn(one, registry.name))
+  if (!isSameIndex) await inTurns(scope.index.replan([...local, ...TEXTS]))
   const replica = isSameIndex
     ? previous.replica
-    : await openReplica({ spec, vocabulary, filters: local }, scope, signal)
+    : await openReplica({ spec, vocabulary, name: registry.name }, scope, signal)
   return { isSameIndex, spec, filters, replica }
 }
 
 type Parts = Pick<GatewayOptions, 'spec' | 'local' | 'upstreams'> & { replica: Replica }
 
 /** The gateway of the plain line, and that of the signed line over the same sources. */
-function createGateways({ config, scope }: RuntimeOptions, { replica, ...parts }: Parts) {
-  const { clock, changes: feed } = scope
+async function openGateways({ config, scope }: RuntimeOptions, { replica, ...parts }: Parts) {
+  const { clock, index, changes: feed } = scope
   const cursorSecret = config.adminKey ?? scope.cursorSecret
   const blocks = {
     blocks: () =>
@@ -135,12 +140,12 @@ function createGateways({ config, scope }: RuntimeOptions, { replica, ...parts }
       }),
     onChange: (listener: () => void) => replica.onBlock(listener),
   }
-  const sources = { config, ...parts, clock, cursorSecret, blocks }
-  const gateway = createGateway({ ...sources, feed })
+  const sources = { config, ...parts, index, clock, cursorSecret, blocks }
+  const gateway = await openGateway({ ...sources, feed })
   const all = [...(parts.local === null ? [] : [parts.local]), ...parts.upstreams].map(({ source }) => source)
-  const signed = config.authority === null ? null : signedSources(all)
-  const signedGateway = signed && createGateway({ ...sources, spec: onSignedLine(parts.spec), signed })
-  return { all, gateway, signed, signedGateway }
+  const signed = { ...sources, spec: onSignedLine(parts.spec), isSigned: true }
+  const signedGateway = config.authority === null ? null : await openGateway(signed)
+  return { all, gateway, signedGateway }
 }
 
 /** Longest time between the end of a block's last day and an entry of the changelog that ends it. */
@@ -161,12 +166,13 @@ function endDueBlocks(blocks: Blocks, clock: Clock): () => void {
 }
 
 function openReplica(
-  { spec, vocabulary, filters }: { spec: FilterSpec; vocabulary: Vocabulary; filters: readonly Filter[] },
-  { store, storeHealth, clock, log, onWorkerFault }: ProcessScope,
+  { spec, vocabulary, name }: { spec: FilterSpec; vocabulary: Vocabulary; name: string },
+  { store, index, storeHealth, clock, log, onWorkerFault }: ProcessScope,
   signal: AbortSignal | undefined,
 ): Promise<Replica> {
   const options = {
-    filters,
+    index,
+    name,
     vocabulary,
     // A replica is known by its spec, which a runtime that continues it has, too.
     onFault: (cause: unknown) => storeHealth.failed(spec, cause),

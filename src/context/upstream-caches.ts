@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { SnapshotStorage } from '../domain/source/saved-snapshot.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
+import type { CopyIndex } from '../listing-index/copy-index.ts'
 import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
 
@@ -25,6 +26,7 @@ type CachedParts = Pick<UpstreamParts, 'state' | 'sharedBreaker'> & {
 }
 
 type CachesOptions = {
+  index: CopyIndex
   /** `null`: nothing is shared with other processes. */
   redisUrl: string | null
   /** `null`: snapshots are not saved in files. */
@@ -35,7 +37,7 @@ type CachesOptions = {
 const PREFIX = 'entrepot:'
 
 export async function openUpstreamCaches(options: CachesOptions): Promise<UpstreamCaches> {
-  const { redisUrl, snapshotFolder, clock } = options
+  const { index, redisUrl, snapshotFolder, clock } = options
   const budget = new MemoryBudget()
   const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
   const states = new Map<string, UpstreamState>()
@@ -57,6 +59,7 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
         state,
         sharedBreaker: redis?.breakerOf(cacheGroup(upstream)) ?? null,
         snapshots: {
+          index,
           storage: storageOf(upstream),
           shared: redis?.pullsOf(cacheGroup(upstream)) ?? null,
           maxBytes: () => budget.maxSnapshotBytes(state, upstream),
@@ -72,6 +75,7 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
       for (const [key, state] of states) {
         if (keys.has(key)) continue
         states.delete(key)
+        void state.snapshot.drop()
         budget.dropSnapshot(state)
       }
       budget.setTo(config)

@@ -1,3 +1,4 @@
+import { raceAbort } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
@@ -39,15 +40,31 @@ export async function ask(
 ): Promise<Asked> {
   const startedAt = performance.now()
   const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
-  if (bringing.length > 0) {
-    const { signal: caller, budgetMs = settings.budgetMs } = request
-    await withBudget(budgetMs, caller, (signal) =>
-      Promise.all(bringing.map((fetch) => fetch(query, signal))),
-    ).catch((error: unknown) => {
-      if (!(error instanceof SourceError)) throw error
+  const late = bringing.length === 0 ? null : await bringAll(bringing, query, { budgetMs: request.budgetMs ?? settings.budgetMs, signal: request.signal })
+  const asked = askNow(settings, query, request)
+  if (late === null) return { ...asked, startedAt }
+  const answers = asked.answers.map(({ source, answer }) => {
+    const isMissing = answer instanceof SourceError && answer.reason === 'not_yet_loaded'
+    return { source, answer: isMissing && source.fetch !== undefined ? late : answer }
+  })
+  return { ...asked, answers, startedAt }
+}
+
+/** @returns why those that have not ended are late */
+async function bringAll(
+  bringing: readonly NonNullable<Holding['fetch']>[],
+  query: ListingQuery,
+  { budgetMs, signal: caller }: { budgetMs: number; signal: AbortSignal },
+): Promise<SourceError | null> {
+  try {
+    await withBudget(budgetMs, caller, async (signal) => {
+      await raceAbort(Promise.all(bringing.map((fetch) => fetch(query, signal))), signal)
     })
+    return null
+  } catch (error) {
+    if (error instanceof SourceError) return error
+    throw error
   }
-  return { ...askNow(settings, query, request), startedAt }
 }
 
 /** Of what is held now. @throws EntrepotError `bad_request` */

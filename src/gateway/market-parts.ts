@@ -18,7 +18,7 @@ export type MarketSource = {
   source: Holding
   /** Absent for the own Registry. */
   spec?: SpecSource | undefined
-  health: () => readonly SourceNote[]
+  health: (signal: AbortSignal) => readonly SourceNote[] | Promise<readonly SourceNote[]>
 }
 
 export type MarketParts = Pick<MarketSettings, 'describeFailure'> & {

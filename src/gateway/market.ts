@@ -1,6 +1,7 @@
+import type { ListingStatus } from '../domain/listing.ts'
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
+import { ALL_OPEN, ANY_STATUS, type ListingQuery } from '../domain/query.ts'
 import { maySee, SEES_ALL } from '../domain/reader.ts'
 import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
@@ -8,7 +9,7 @@ import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
-import type { RankingOptions } from '../listing-index/ranking.ts'
+import type { Ranking, RankingOptions } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import type { FacetJson, NotCounted } from '../wire/facets.ts'
 import type { SourceNote } from '../wire/source.ts'
@@ -76,6 +77,8 @@ export type Market = {
    * `null`: the sources' own counts are those of the view.
    */
   listingCounts: (request: MarketRequest) => Promise<ReadonlyMap<string, number | null> | null>
+  /** What of the own Registry's listings exists for the reader; `null` for a reader that does not see it. */
+  ownListings: (request: Pick<MarketRequest, 'reader'>) => Promise<OwnListings | null>
   /** Whether the operator says that there are private sources which the reader does not see. */
   isPrivateHidden: (request: Pick<MarketRequest, 'reader'>) => boolean
   /** What the operator leaves out of that source now; `null`: nothing. */
@@ -102,11 +105,26 @@ const COUNT_MS = 2000
 
 /** Resolves once all that is held is ranked. */
 export async function openMarket(parts: MarketParts): Promise<Market> {
+  const { names, rules, options } = rankingOf(parts)
+  return marketOf(parts, { names, rules, ranking: await inTurns(parts.index.rank(options)) })
+}
+
+/** Over an index without rows. */
+export function createMarket(parts: MarketParts): Market {
+  const { names, rules, options } = rankingOf(parts)
+  const steps = parts.index.rank(options)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return marketOf(parts, { names, rules, ranking: value })
+  }
+}
+
+/** `names`: of the sources, by rank. */
+type Ranked = { names: readonly string[]; rules: Rules; ranking: Ranking }
+
+function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market {
   const { feed, index, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => source)
-  const names = rankSources(sources).map(({ name }) => name)
-  const rules = new Rules(index, names, parts.curation)
-  const ranking = await inTurns(index.rank(rankingOptions(parts, names, rules)))
   const endRules = rules.onChange((listingIds) => index.decideAgain(ranking, listingIds))
   const itemPrices = new ItemPrices(parts.tokens)
   const ranks = new Map(names.map((name, rank) => [name, rank]))
@@ -157,11 +175,13 @@ export async function openMarket(parts: MarketParts): Promise<Market> {
     },
     sources: async (request) => {
       const counts = await countListings(settings, request)
-      const notes = visibleTo(request).flatMap(({ health }) => health())
+      const healths = visibleTo(request).map(({ health }) => health(request.signal))
+      const notes = (await Promise.all(healths)).flat()
       const complete = notes.every(({ state }) => hasAnswered(state))
       return { complete, sources: notes.map((note) => withCount(note, counts)) }
     },
     listingCounts: (request) => countListings(settings, request),
+    ownListings: (request) => readOwn(settings, request),
     isPrivateHidden,
     rulesOf: (source) => rules.of(source),
     ruleCounts: () => countRules(settings),
@@ -173,14 +193,14 @@ export async function openMarket(parts: MarketParts): Promise<Market> {
   }
 }
 
-/** Of readers of the signed line, who know a listing by its id alone, and who are not given what cannot be signed. */
-function rankingOptions(
-  { isSigned = false, curation }: MarketParts,
-  names: readonly string[],
-  rules: Rules,
-): RankingOptions {
-  if (isSigned) return { names, groupBy: 'id', isOut: (copy) => rules.isOut(copy) || !isSignable(copy) }
-  return { names, groupBy: 'listing', ...(curation && { isOut: rules.isOut }) }
+/** Readers of the signed line know a listing by its id alone, and are not given what cannot be signed. */
+function rankingOf({ index, sources, isSigned = false, curation }: MarketParts) {
+  const names = rankSources(sources.map(({ source }) => source)).map(({ name }) => name)
+  const rules = new Rules(index, names, curation)
+  const options: RankingOptions = isSigned
+    ? { names, groupBy: 'id', isOut: (copy) => rules.isOut(copy) || !isSignable(copy) }
+    : { names, groupBy: 'listing', ...(curation && { isOut: rules.isOut }) }
+  return { names, rules, options }
 }
 
 /** A question whose sources are prepared to answer it. */
@@ -310,6 +330,42 @@ async function countListings(
       result instanceof SourceError ? null : result.matched,
     ]),
   )
+}
+
+/** `publisherIds`: of those with a listing that is shown; `null`: nothing is left out. */
+export type OwnListings = {
+  counts: Record<ListingStatus, number>
+  publisherIds: ReadonlySet<number> | null
+  /** Whether publishers without a listing exist, too. */
+  hasIdle: boolean
+  deniesPublisher: (publisher: string) => boolean
+}
+
+async function readOwn(
+  settings: MarketSettings,
+  { reader }: Pick<MarketRequest, 'reader'>,
+): Promise<OwnListings | null> {
+  const { index, sources, rules } = settings
+  const own = sources.find(({ isOwn }) => isOwn)
+  if (own === undefined || !maySee(reader, own)) return null
+  const { name } = own
+  const ofSource = rules.of(name)
+  const about = {
+    hasIdle: reader.filter.key === '',
+    deniesPublisher: (publisher: string) => ofSource?.deniesPublisher(publisher) === true,
+  }
+  const number = own.rows()!
+  if (reader.filter.key === '' && ofSource === null)
+    return { ...about, counts: countEach((status) => index.countOf(number, status)), publisherIds: null }
+  const query = { ...ANY_STATUS, standing: reader.filter }
+  const matches = await matchesOf(settings, askNow(settings, query, { reader, named: [name] }))
+  const counts = countEach(() => 0)
+  for (const copy of matches.copies()) counts[copy.status]++
+  return { ...about, counts, publisherIds: new Set(matches.publisherIds()) }
+}
+
+function countEach(count: (status: ListingStatus) => number): Record<ListingStatus, number> {
+  return { open: count('open'), closed: count('closed'), expired: count('expired') }
 }
 
 /** Of each source that has an answer. */

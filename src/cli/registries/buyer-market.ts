@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { shippedVocabulary } from '../../config/vocabulary.ts'
 import { systemClock } from '../../domain/clock.ts'
 import { TokenTable } from '../../domain/price/token.ts'
+import type { ListingQuery } from '../../domain/query.ts'
 import { SEES_ALL } from '../../domain/reader.ts'
+import type { Holding } from '../../domain/source/holding.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import { Cursors } from '../../gateway/cursor.ts'
 import { createMarket, type Market } from '../../gateway/market.ts'
 import type { MarketSource } from '../../gateway/market-parts.ts'
 import type { MarketRequest } from '../../gateway/market-query.ts'
+import { CopyIndex } from '../../listing-index/copy-index.ts'
 import type { Report } from '../../gateway/source-report.ts'
 import { healthOf } from './inspect-registry.ts'
 import { describeSourceError, type RegistryClient, type SourceOptions } from './registry-client.ts'
@@ -51,9 +54,13 @@ export function openBuyerMarket(
   }: BuyerOptions,
 ): Market {
   const isAlone = registries.length === 1
-  const options = { timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
+  const index = new CopyIndex([])
+  const options = { index, timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
   return createMarket({
-    sources: registries.map((registry, n) => registrySource(client, registry, n, options)),
+    index,
+    sources: registries.map((registry, priority) => {
+      return registrySource(client, registry, { ...options, priority })
+    }),
     spec: null,
     tokens,
     vocabulary: shippedVocabulary(),
@@ -86,28 +93,18 @@ const AGENT_MS = 10_000
 function registrySource(
   client: RegistryClient,
   registry: Registry,
-  priority: number,
   { onSettled, ...options }: SourceOptions & Required<Pick<BuyerOptions, 'onSettled'>>,
 ): MarketSource {
   const { url: name } = registry
-  const { timeoutMs } = options
+  const { timeoutMs, priority } = options
   const spec = new RegistrySpec(client, registry, timeoutMs)
-  const { held, ...pulled } = client.source(registry, spec, options)
+  const source = client.source(registry, spec, options)
   return {
     source: {
-      name,
-      visibility: 'public',
-      mode: 'snapshot',
-      priority,
-      // Any of them may be one.
-      isGateway: true,
-      ...pulled,
-      held: {
-        ...held,
-        fetch: async (query, signal) => {
-          await held.fetch?.(query, signal)
-          onSettled(registry, held.failure(query) === null)
-        },
+      ...source,
+      fetch: async (query, signal) => {
+        await source.fetch?.(query, signal)
+        onSettled(registry, hasAnswer(source, query))
       },
     },
     spec: {
@@ -119,6 +116,15 @@ function registrySource(
       failure: () => spec.failure,
     },
     health: () => healthOf(client, registry, timeoutMs),
+  }
+}
+
+function hasAnswer(source: Holding, query: ListingQuery): boolean {
+  try {
+    source.answer(query)
+    return true
+  } catch {
+    return false
   }
 }
 

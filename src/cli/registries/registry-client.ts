@@ -1,7 +1,8 @@
 import { notReceipt, type Receipt } from '../../client/signed-write.ts'
-import type { NamedSource } from '../../domain/source/named-source.ts'
+import type { Holding } from '../../domain/source/holding.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
+import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import {
   formatJson,
   isJsonObject,
@@ -43,6 +44,9 @@ export type ClientOptions = {
 }
 
 export type SourceOptions = {
+  index: CopyIndex
+  /** The lowest number is the best. */
+  priority: number
   /** Per request. */
   timeoutMs: number
   /** Of all that is read of the Registry at once. */
@@ -52,11 +56,9 @@ export type SourceOptions = {
   isAlone: boolean
 }
 
-export type PulledRegistry = Pick<NamedSource, 'read' | 'select' | 'held'>
-
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {
-  source: (registry: Registry, spec: KnownSpec, options: SourceOptions) => PulledRegistry
+  source: (registry: Registry, spec: KnownSpec, options: SourceOptions) => Holding
   send: (request: ApiRequest) => Promise<ApiResponse>
   close: () => Promise<void>
 }

@@ -1,3 +1,4 @@
+import type { Criterion } from '../../filter-spec/filter.ts'
 import type { Caching, ListingQuery } from '../query.ts'
 import type { Item, ReadingInfo, SourcePart, Visibility } from './reading.ts'
 
@@ -32,6 +33,8 @@ export type Holding = {
   find: (question: OneListing, signal: AbortSignal) => Promise<FoundCopies>
   /** The number of a seller of the own Registry, also by an identity that it has replaced. Absent at upstreams. */
   sellerNamed?: (publisher: string) => number | undefined
+  /** Sellers of the own Registry whose `publisher_principals` match, which its rows lack. Absent at upstreams. */
+  sellersWith?: (criteria: readonly Criterion[]) => ReadonlySet<number>
   /** Calls `listener`, in the turn of the change, when the rows that are read become others. Returns a function that ends this. */
   follow: (listener: (change: HoldingChange) => void) => () => void
 }

@@ -291,7 +291,7 @@ function describeSources(
   const notes = sources
     .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
     .flatMap(({ source: { name }, health }) => {
-      const [note, ...gaps] = health()
+      const [note, ...gaps] = currentNotes(health)
       const source = asked.get(name)!
       const about = describe(note, followed.has(name))
       return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
@@ -309,4 +309,10 @@ function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
   if (!isKnown && hasAnswered(state))
     return { registry, state: traitsOf(NOT_FOLLOWED).state, reason: NOT_FOLLOWED }
   return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
+}
+
+function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {
+  const notes = health(AbortSignal.abort())
+  if (notes instanceof Promise) throw new EntrepotError('internal', 'a source that is followed is held')
+  return notes
 }

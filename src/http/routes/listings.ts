@@ -56,15 +56,14 @@ export type Gateway = MergedHeaderOptions &
 export const mergedListingRoutes = (gateway: Gateway): Route[] => [listMerged(gateway), getMerged(gateway)]
 
 /** Of a plain Registry: exactly the members of the deployed protocol. */
-export const plainListingRoutes = (gateway: Gateway, replica: Replica, name: string): Route[] => [
-  listPlain(gateway, replica, name),
+export const plainListingRoutes = (gateway: Gateway, replica: Replica): Route[] => [
+  listPlain(gateway, replica),
   getPlain(gateway),
 ]
 
 const listPlain = (
   gateway: Gateway,
   replica: Replica,
-  name: string,
   { all, isParameter } = withFilters(REGISTRY_PARAMETERS, gateway),
 ): Route => ({
   method: 'GET',
@@ -84,9 +83,10 @@ const listPlain = (
     const query = await readMarketQuery(market, parameters, request)
     const { publisher } = query
     // On the plain line, an unknown publisher is answered before the filters are checked.
-    const local = { reader, name, denials: market.denialsOf(name) }
     const isUnknown =
-      signed === undefined && publisher !== null && !knowsPublisher(replica.projection, publisher, local)
+      signed === undefined &&
+      publisher !== null &&
+      !knowsPublisher(replica.projection, publisher, await market.ownListings({ reader }))
     const { items, total, unplaced, isCurrent, changesPosition } = await market.page(
       { ...query, ...(isUnknown && { filters: [] }), limit, offset, suggests: false },
       request,

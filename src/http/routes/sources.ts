@@ -60,8 +60,8 @@ const adminRoutes = ({ sources, clock, market }: Parameters<typeof sourceRoutes>
         schema: z.object({ sources: z.array(sourceDetailsSchema) }),
       },
     },
-    handle: async ({ signal }) => {
-      const counts = await market.ruleCounts(signal)
+    handle: async () => {
+      const counts = await market.ruleCounts()
       const reports = sources.map(({ status }) => {
         const report = withTraffic(status(), clock.monotonic())
         const leftOut = counts.get(report.registry) ?? []

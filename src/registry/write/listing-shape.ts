@@ -48,7 +48,7 @@ export function checkChange(
   if (check === null || isOutside) return { violations: [], expected: undefined }
   const row = projection.isOwnedByAnother(listingId, identity)
     ? undefined
-    : projection.listings.get(listingId)
+    : projection.listing(listingId)
   const stored = row === undefined ? null : (parseJson(Buffer.from(row.bytes).toString('utf8')) as JsonObject)
   const expected = stored === null ? null : parseTimestamp(String(stored.updated_at))
   if (stored === null && !mayCreate) return { violations: [], expected }

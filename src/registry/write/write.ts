@@ -193,9 +193,10 @@ function* requireRoomForUrl(
   if (!storefrontUrl || publisher === null) return
   const growth = jsonBytes(storefrontUrl) - jsonBytes(publisher.storefrontUrl)
   if (growth <= 0) return
-  for (const row of projection.listings.entriesOf(publisher.publisherId)) {
+  for (const id of projection.index.listingIdsOf(new Set([publisher.publisherId]))) {
     yield
-    if (row.listingId === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
+    const row = projection.listing(id)
+    if (row === undefined || id === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
     const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
     throw invalid([{ path: 'body.storefront_url', message }], { limit: 'listing_bytes' })
   }

@@ -51,6 +51,13 @@ export class SnapshotState {
     return this.#current
   }
 
+  /** Removes what is held. */
+  async drop(): Promise<void> {
+    const { current } = this
+    this.#current = null
+    await current?.snapshot.drop()
+  }
+
   /** Of the latest pull. */
   get failure(): SourceError | null {
     return this.#failure
