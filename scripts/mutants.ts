@@ -14,6 +14,8 @@ import { seededRandom } from '../test/helpers/random.ts'
 const TESTS: Readonly<Record<string, string>> = {
   'src/listing-index/authority.ts': `unit/listing-index/authority unit/gateway/{sequence,merge} system/oracle/oracle
     integration/{http/routes/{authority,merged-listing,merged-listings},federation/mixed-market}`,
+  'src/listing-index/ranking.ts': 'unit/listing-index/{ranking,copy-index}',
+  'src/listing-index/masks.ts': 'unit/listing-index/{ranking,copy-index}',
   'src/gateway/merge.ts': `unit/gateway/sequence unit/gateway/{merge,pages,ndjson,cursor}
     integration/http/routes/{paging,ndjson,merged-listings,authority}
     {integration/federation/{poison-rows,fault-matrix},system/oracle/{oracle,walks}}`,

@@ -81,16 +81,23 @@ export class CopyMatches extends IndexMatches {
 
   /** By number of source; none without a match. */
   bySource(): Map<number, SourceCount> {
-    const { lanes, wholeMaskOf } = this.#options
-    const bySource = new Map<number, SourceCount>()
-    const add = (lane: number, matched: number, hidden: number): void => {
-      const { source } = lanes.at(lane)
-      const before = bySource.get(source) ?? { matched: 0, hidden: 0 }
-      bySource.set(source, { matched: before.matched + matched, hidden: before.hidden + hidden })
+    const { lanes, wholeMaskOf, find } = this.#options
+    const all = countsOf(lanes.size)
+    for (const match of find()) {
+      if (wholeMaskOf === null) countLanes(match, all)
+      else addCounts(keptCounts(match, wholeMaskOf(match.rows), lanes.size), all)
     }
-    for (const match of this.#options.find()) {
-      const counts = wholeMaskOf === null ? countLanes(match) : keptCounts(match, wholeMaskOf(match.rows))
-      for (const [lane, { matched, hidden }] of counts) add(lane, matched, hidden)
+    const bySource = new Map<number, SourceCount>()
+    for (let lane = 0; lane < lanes.size; lane++) {
+      const [matched, hidden] = [all.matched[lane]!, all.hidden[lane]!]
+      if (matched === 0) continue
+      const { source } = lanes.at(lane)
+      const before = bySource.get(source)
+      if (before === undefined) bySource.set(source, { matched, hidden })
+      else {
+        before.matched += matched
+        before.hidden += hidden
+      }
     }
     return bySource
   }
@@ -107,34 +114,42 @@ function slotsIn(slots: Match['slots']): number[] {
   return all
 }
 
-function countLanes({ rows, slots, hidden, hiddenSlots }: Match): Map<number, SourceCount> {
-  const counts = new Map<number, SourceCount>()
+/** Per lane. */
+type LaneCounts = { matched: Uint32Array; hidden: Uint32Array }
+
+const countsOf = (lanes: number): LaneCounts => {
+  return { matched: new Uint32Array(lanes), hidden: new Uint32Array(lanes) }
+}
+
+function countLanes({ rows, slots, hidden, hiddenSlots }: Match, counts: LaneCounts): LaneCounts {
   const { lanes } = rows
-  const count = (set: Match['slots'], hides: 0 | 1): void => {
-    const byLane = new Uint32Array(Math.max(...rows.lanesInUse) + 1)
-    forEachBit(set, (slot) => byLane[lanes[slot]!]!++)
-    for (const [lane, matched] of byLane.entries())
-      if (matched > 0) {
-        const before = counts.get(lane) ?? { matched: 0, hidden: 0 }
-        counts.set(lane, { matched: before.matched + matched, hidden: before.hidden + hides * matched })
-      }
-  }
-  count(slots, 0)
-  if (hidden > 0 && hiddenSlots !== undefined) count(hiddenSlots, 1)
+  forEachBit(slots, (slot) => {
+    counts.matched[lanes[slot]!]!++
+  })
+  if (hidden > 0)
+    forEachBit(hiddenSlots!, (slot) => {
+      counts.matched[lanes[slot]!]!++
+      counts.hidden[lanes[slot]!]!++
+    })
   return counts
 }
 
-type Kept = { version: number; counts: Map<number, SourceCount> }
+function addCounts({ matched, hidden }: LaneCounts, all: LaneCounts): void {
+  for (let lane = 0; lane < matched.length; lane++) {
+    all.matched[lane]! += matched[lane]!
+    all.hidden[lane]! += hidden[lane]!
+  }
+}
 
-const keptByMask = new WeakMap<object, Kept>()
+const keptByMask = new WeakMap<object, LaneCounts & { version: number }>()
 
 /** Of a question without conditions, until a row of the segment or its mask changes. */
-function keptCounts(match: Match, { shown }: Mask): Map<number, SourceCount> {
-  if (shown === null) return countLanes(match)
+function keptCounts(match: Match, { shown }: Mask, lanes: number): LaneCounts {
+  if (shown === null) return countLanes(match, countsOf(lanes))
   const before = keptByMask.get(shown)
   const { version } = match.rows
-  if (before?.version === version) return before.counts
-  const counts = countLanes(match)
-  keptByMask.set(shown, { version, counts })
+  if (before?.version === version) return before
+  const counts = { ...countLanes(match, countsOf(lanes)), version }
+  keptByMask.set(shown, counts)
   return counts
 }

@@ -46,6 +46,9 @@ export class Masks {
   readonly #options: MasksOptions
   /** The latest used one is the last. */
   readonly #selections = new Map<string, Selection>()
+  /** A question asks for many masks, and the name of a thousand sources is long. */
+  readonly #bySelected = new WeakMap<Selected, Selection>()
+  #latest: Selection | null = null
 
   constructor(options: MasksOptions) {
     this.#options = options
@@ -69,9 +72,12 @@ export class Masks {
   }
 
   #selection(selected: Selected): Selection {
-    const { sources, status, via = [] } = selected
-    const name = `${sources.key} ${status} ${via.length === 0 ? '' : JSON.stringify(via)}`
-    const selection = this.#selections.get(name) ?? new Selection(selected, this.#options)
+    const before = this.#bySelected.get(selected)
+    if (before !== undefined && before === this.#latest) return before
+    const name = before?.name ?? nameOf(selected)
+    const selection = this.#selections.get(name) ?? new Selection(name, selected, this.#options)
+    this.#bySelected.set(selected, selection)
+    this.#latest = selection
     this.#selections.delete(name)
     this.#selections.set(name, selection)
     if (this.#selections.size > MAX_SELECTIONS) this.#selections.delete(this.#selections.keys().next().value!)
@@ -79,7 +85,11 @@ export class Masks {
   }
 }
 
+const nameOf = ({ sources, status, via = [] }: Selected): string =>
+  `${sources.key} ${status} ${via.length === 0 ? '' : JSON.stringify(via)}`
+
 class Selection {
+  readonly name: string
   readonly #selected: Selected
   readonly #options: MasksOptions
   /** By number: 1 for lanes that exist, and for sets with a lane that hides. */
@@ -87,7 +97,8 @@ class Selection {
   #hits: Uint8Array = new Uint8Array(0)
   readonly #masks = new WeakMap<Segment, Mask & { version: number }>()
 
-  constructor(selected: Selected, options: MasksOptions) {
+  constructor(name: string, selected: Selected, options: MasksOptions) {
+    this.name = name
     this.#selected = selected
     this.#options = options
     for (let lane = 0; lane < options.lanes.size; lane++) this.setLane(lane)

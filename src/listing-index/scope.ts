@@ -104,7 +104,7 @@ export function sellersOf(parts: IndexParts, scope: Scope, address: string): Map
     const { storefrontUrl } = parts.sellers.of(number)
     if (found.get(source)?.has(storefrontUrl) === true) continue
     const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
-    if (isSure || existsRow(parts, scope, { lane, number, address }))
+    if (isSure || existsRow(parts, scope, { lane, number }))
       found.set(source, (found.get(source) ?? new Set()).add(storefrontUrl))
   }
   return found
@@ -154,7 +154,7 @@ function baseOf(parts: IndexParts): ((segment: Segment) => Bitset) | undefined {
 function existsRow(
   parts: IndexParts,
   scope: Scope,
-  { lane, number, address }: { lane: number; number: number; address: string },
+  { lane, number }: { lane: number; number: number },
 ): boolean {
   const selected = selectedOf(scope, 'open')
   for (const segment of parts.segments()) {
@@ -165,8 +165,15 @@ function existsRow(
       if (!segment.isLive(slot) || segment.laneOf(slot) !== lane) continue
       if (present !== null && !hasBit(present, slot)) continue
       if (!hasFilter(scope)) return true
+      const isRow = ({ source, key }: Copy) =>
+        key === segment.keyOf(slot) && source === parts.lanes.at(lane).source
       const decisions = decisionsOf(parts, scope, listingIdOf(segment.keyOf(slot)), 'open')
-      if (decisions.some(({ decider, isShown }) => isShown && decider.publisher === address)) return true
+      if (
+        decisions.some(
+          ({ isShown, decider, otherCopies }) => isShown && [decider, ...otherCopies].some(isRow),
+        )
+      )
+        return true
     }
   }
   return false

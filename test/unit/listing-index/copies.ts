@@ -101,7 +101,7 @@ export const move: fc.Arbitrary<Move> = fc.oneof(
       groupBy: fc.constantFrom('listing' as const, 'id' as const),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('go' as const), source }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('go' as const), source }) },
 )
 
 /** A question, without its ranking. */
@@ -255,10 +255,16 @@ export class World {
         this.index.end(before)
         break
       }
-      case 'go':
-        run(this.index.removeSource(this.numbers.get(step.source)!))
-        this.#forget(step.source)
-        this.numbers.set(step.source, this.index.addSource(step.source, step.source === 'own'))
+      case 'go': {
+        // Their numbers are free, and those of their lanes: each gets those of another.
+        const other = SOURCES[(SOURCES.indexOf(step.source) + 1) % SOURCES.length]!
+        for (const name of [step.source, other]) {
+          run(this.index.removeSource(this.numbers.get(name)!))
+          this.#forget(name)
+        }
+        for (const name of [other, step.source])
+          this.numbers.set(name, this.index.addSource(name, name === 'own'))
+      }
     }
   }
 
