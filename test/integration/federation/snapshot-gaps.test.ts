@@ -22,6 +22,8 @@ const GONE = { kind: 'status', status: 500 } as const
 /** After it nothing of an upstream is shown. */
 const REFUSED = { kind: 'status', status: 401 } as const
 const WELL = { kind: 'serve' } as const
+/** An upstream that refused our key is asked again. */
+const PAST_REFUSAL_MS = 61_000
 
 /** A gateway that pulls another one over `open` and `curated`, with a clock of the test. */
 async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
@@ -30,13 +32,14 @@ async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
     items: listingTexts('curated', 3),
     script: isGone ? [REFUSED] : [WELL],
   })
+  const euClock = manualClock()
   const eu = await startPatientGateway(
     t,
     [
       { name: 'open', url: open.url },
       { name: 'curated', url: curated.url },
     ],
-    { more: `id = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
+    { clock: euClock, more: `id = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
   )
   const clock = manualClock()
   const world = await startPatientGateway(t, [{ name: 'eu', url: eu.url, settings: SNAPSHOT }], {
@@ -45,18 +48,25 @@ async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
     environment: { METRICS_PUBLIC: 'true' },
   })
   const readListings = async (path = '/listings'): Promise<Answer> => (await world.get(path)).json() as Answer
-  /** The first answer for which the condition holds; a pull is in flight. */
-  const until = (holds: (answer: Answer) => boolean): Promise<Answer> =>
+  /** The first answer for which the condition holds, while the time of eu goes on, and here by so many ms. */
+  const until = (holds: (answer: Answer) => boolean, passes = 0): Promise<Answer> =>
     eventually(
       'such an answer',
-      async () => (await world.get('/listings')).json() as Answer,
+      async () => {
+        euClock.advance(100)
+        clock.advance(passes)
+        return (await world.get('/listings')).json() as Answer
+      },
       (answer) => 'items' in answer && answer.sources[1]?.state === 'loaded' && holds(answer),
     )
   /** After this the next pull finds what the Registries have now. */
   const euAsks = (isComplete: boolean): Promise<unknown> =>
     eventually(
       'what is new at eu',
-      async () => (await eu.get('/listings', { 'Cache-Control': 'no-cache' })).json() as Answer,
+      async () => {
+        euClock.advance(PAST_REFUSAL_MS)
+        return (await eu.get('/listings', { 'Cache-Control': 'no-cache' })).json() as Answer
+      },
       ({ complete }) => complete === isComplete,
     )
   return { open, curated, world, clock, readListings, until, euAsks }
@@ -114,7 +124,7 @@ test('snapshot gaps: listings of a missing Registry stay, stale and reported', a
   curated.items = curated.items.slice(1)
   await euAsks(true)
   clock.advance(PAST_REFRESH_MS)
-  const whole = await until(({ complete }) => complete)
+  const whole = await until(({ complete }) => complete, 100)
   t.deepEqual(shown(whole), [
     'curated-0001 of eu/curated',
     'curated-0002 of eu/curated',
