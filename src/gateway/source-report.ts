@@ -80,7 +80,7 @@ function reportOutcome(
 }
 
 function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource) {
-  const { state, reason, via } = missing
+  const { state, reason, held, of, via } = missing
   const age_seconds = ageSeconds === undefined ? undefined : Math.floor(ageSeconds)
   return {
     registry: `${gateway}/${missing.registry}`,
@@ -88,6 +88,8 @@ function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSourc
     reason,
     matched: null,
     returned: 0,
+    held,
+    of,
     age_seconds,
     via,
   }
