@@ -116,6 +116,7 @@ export function reportStatus({
     schema_id: schemaId,
     filters,
     listings,
+    held: part?.held,
     of: part?.of,
     gaps: missing?.map((entry) => {
       const { matched: _, returned: __, ...gap } = reportMissing(name, entry)

@@ -9,7 +9,7 @@ export type MissingSource = {
   registry: string
   state: MissingState
   reason?: SourceReason | undefined
-  /** Of one that is loading or held in part: how many listings are there, and how many it has. */
+  /** Of one that is loading or held in part: how many of its listings are there, of how many. */
   held?: number | undefined
   of?: number | undefined
   /** Age of its older listings, if they are shown. */
@@ -134,18 +134,20 @@ function readEntry(source: JsonValue): MissingSource[] {
   if (!isJsonObject(source) || typeof source.registry !== 'string' || !NAME.test(source.registry)) return []
   const { registry, state, reason, held, of } = source
   const via = viaOf(source)
+  const isCounted = isCount(held) && isCount(of)
   return [
     {
       registry,
       state: MISSING_STATES.find((one) => one === state) ?? 'unavailable',
       ...(isSourceReason(reason) ? { reason } : {}),
-      ...(isCount(held) && isCount(of) ? { held, of } : {}),
+      ...(isCounted ? { held, of } : {}),
       ...(via.length === 0 ? {} : { via }),
     },
   ]
 }
 
-const isCount = (value: JsonValue | undefined): value is number => Number.isSafeInteger(value)
+const isCount = (value: JsonValue | undefined): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0
 
 function viaOf(source: JsonValue): readonly string[] {
   return isJsonObject(source) && Array.isArray(source.via)

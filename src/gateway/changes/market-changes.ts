@@ -1,5 +1,5 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
-import { GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { GONE, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
@@ -255,6 +255,8 @@ function changeOf(
     const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
     return { kind: 'listing', key, listingId, publisher, merged: shown }
   }
+  // Whether its source still has it is not known.
+  if (state === PUSHED_OUT) return null
   // What a source without an answer had is not removed, unless it was gone before.
   const isGone = state === GONE && view.query.status === 'open'
   const isKnown = isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)
@@ -308,10 +310,10 @@ function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
 }
 
 function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
-  const { registry, state, reason } = note!
+  const { registry, state, reason, held, of } = note!
   if (!isKnown && hasAnswered(state))
     return { registry, state: traitsOf(NOT_FOLLOWED).state, reason: NOT_FOLLOWED }
-  return { registry, state, ...(reason !== undefined && { reason }) }
+  return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 
 function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {
