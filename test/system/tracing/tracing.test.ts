@@ -25,6 +25,7 @@ import { startProcess } from '../../helpers/service-process.ts'
 process.env.OTEL_BSP_SCHEDULE_DELAY = '100'
 
 const ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const OTHER = 'f'.repeat(32)
 const PARENT = '00f067aa0ba902b7'
 const TRACEPARENT = `00-${ID}-${PARENT}-01`
 const SERVER = 2
@@ -99,9 +100,12 @@ test("tracing: a request's spans hold its sources, calls and merge", async (t) =
     authorization: 'Bearer a-reader-secret',
   })
   t.is(status, 200)
+  const traced = { traceparent: `00-${OTHER}-${PARENT}-01`, tracestate: 'vendor=opaque' }
+  await get('/listings/elsewhere', traced)
   await end()
-  const { spans } = collector
-  t.true(spans.every(({ traceId }) => traceId === ID))
+  const of = (id: string) => collector.spans.filter(({ traceId }) => traceId === id)
+  const [spans, looked] = [of(ID), of(OTHER)]
+  t.is(spans.length + looked.length, collector.spans.length)
   const request = named(spans, 'GET /listings')
   t.like(request, { parentSpanId: PARENT, kind: SERVER, status: 0 })
   t.like(request.attributes, {
@@ -122,19 +126,18 @@ test("tracing: a request's spans hold its sources, calls and merge", async (t) =
   t.like(merge, { parentSpanId: request.spanId, kind: INTERNAL })
   t.is(merge.attributes['entrepot.merge.items'], 3)
 
-  // A small live source is read whole first, and the page is made of that.
-  const whole = named(spans, 'all of one')
-  t.like(whole, { parentSpanId: request.spanId, kind: INTERNAL, status: 0 })
-  const call = spans.find(({ kind, parentSpanId }) => kind === CLIENT && parentSpanId === whole.spanId)
+  // A listing that is not held is looked up.
+  const asked = named(looked, 'source one')
+  const call = looked.find(({ kind, parentSpanId }) => kind === CLIENT && parentSpanId === asked.spanId)
   t.like(call?.attributes, {
     'http.request.method': 'GET',
-    'http.response.status_code': 200,
+    'http.response.status_code': 404,
     'server.address': '127.0.0.1',
     'server.port': Number(new URL(one.url).port),
-    'url.full': `${one.url}/listings`,
+    'url.full': `${one.url}/listings/elsewhere`,
   })
-  t.like(one.requests[0]?.headers, {
-    traceparent: `00-${ID}-${call?.spanId}-01`,
+  t.like(one.requests.at(-1)?.headers, {
+    traceparent: `00-${OTHER}-${call?.spanId}-01`,
     tracestate: 'vendor=opaque',
   })
   t.is(collector.resources[0]?.['service.name'], 'market')
@@ -187,11 +190,10 @@ test('tracing: cursor pages and streams are recorded without a warning', async (
   const fake = await startFake(t, { items: listingTexts('one', 30) })
   const { get, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
   const { next_cursor: cursor } = (await get('/listings?limit=10')).json()
-  const other = 'f'.repeat(32)
   await get(`/listings?limit=10&cursor=${cursor}`, { traceparent: `00-${ID}-${PARENT}-01` })
-  await get('/listings', { accept: 'application/x-ndjson', traceparent: `00-${other}-${PARENT}-01` })
+  await get('/listings', { accept: 'application/x-ndjson', traceparent: `00-${OTHER}-${PARENT}-01` })
   await end()
-  for (const trace of [ID, other]) {
+  for (const trace of [ID, OTHER]) {
     const names = collector.spans.filter(({ traceId }) => traceId === trace).map(({ name }) => name)
     for (const name of ['GET /listings', 'source one', 'merge'])
       t.true(names.includes(name), `${trace} ${name}`)
