@@ -92,7 +92,7 @@ const copyOf = (listing: JsonValue): Copy => ({
 
 /** Pages by cursor at a gateway, by offset at a plain Registry. */
 export class PageWalk {
-  #walk: Walk<WalkPage> = beginWalk(RULES, { offset: 0, isFromTop: true })
+  #walk: Walk<WalkPage> = beginWalk(RULES)
   #request = nextRequest(this.#walk)
   #isEnd = false
   /** Rows of the pages that join, by key. */

@@ -230,7 +230,7 @@ function firstOf(start: Position | null): Position | null {
 
 /** Keeps the total of `before`, and the worse of both for the rest. */
 function joinInfo(before: ReadingInfo, more: ReadingInfo, isInMemory: boolean): ReadingInfo {
-  const worse = more.stale || before.cache?.outcome === 'hit' ? more : before
+  const worse = before.stale && !more.stale ? before : more
   const { isCurrent: isBeforeCurrent } = before
   const { isCurrent: isMoreCurrent } = more
   return {
@@ -238,7 +238,7 @@ function joinInfo(before: ReadingInfo, more: ReadingInfo, isInMemory: boolean): 
     asOf: Math.min(before.asOf, more.asOf),
     stale: before.stale || more.stale,
     reason: worse.reason,
-    cache: worse.cache,
+    freshUntil: worse.freshUntil,
     // What is in memory is counted as a whole with every part.
     invalid: isInMemory ? more.invalid : (before.invalid ?? 0) + (more.invalid ?? 0) || undefined,
     missing: joinMissing(before.missing, more.missing),

@@ -136,13 +136,12 @@ export function traceSource(source: NamedSource): NamedSource {
 }
 
 function describeAnswer(answer: ReadingInfo & Partial<Pick<Reading, 'listings'>>): Attributes {
-  const { stale, reason, total, listings, asOf, cache } = answer
+  const { stale, reason, total, listings, asOf } = answer
   return {
     'entrepot.source.state': stale ? 'stale' : 'loaded',
     'entrepot.source.matched': total,
     ...(listings && { 'entrepot.source.items': listings.length }),
     'entrepot.source.age_seconds': Math.max(0, Math.floor((systemClock.monotonic() - asOf) / 1000)),
-    ...(cache && { 'entrepot.source.cache': cache.outcome }),
     ...(reason && { 'entrepot.source.reason': reason }),
   }
 }

@@ -32,7 +32,7 @@ export function validityOf(
     if (result instanceof SourceError || result.isCurrent === undefined) return undefined
     checks.push(result.isCurrent)
     if (source.mode === 'local') continue
-    if (result.cache?.outcome !== 'hit') return undefined
+    if (result.stale || result.freshUntil === undefined) return undefined
     until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
   return whileCurrent(checks, until, clock)

@@ -12,9 +12,8 @@ import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
 import { type BoundedPull, type BoundedPullOptions, fetchFirstPage, pullWithin } from './bounded-pull.ts'
 import { createLookUp } from './look-up.ts'
 import type { ListingPage } from './page/listing-page.ts'
-import { namesOf, pushDown, rejectionOf } from './push-down.ts'
+import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
-import { UNFILTERED, type UpstreamQuery } from './upstream-query.ts'
 
 /** A Registry of so many listings is pulled without filters: a better copy that does not match hides a worse one that does. */
 const MAX_UNFILTERED = 2000

@@ -5,7 +5,22 @@ import { readJsonSet, trim } from '../filter-spec/literals.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
-import type { UpstreamQuery } from './upstream-query.ts'
+
+/** A query as an upstream is asked it: it applies the filters that are pushed down to it. */
+export type UpstreamQuery = Pick<
+  ListingQuery,
+  'status' | 'publisher' | 'criteria' | 'listingId' | 'via' | 'trace'
+> & {
+  /** Name and raw value of the filters that the upstream applies. The other criteria are evaluated here. */
+  pushed: ListingQuery['filters']
+  /** Etag of the upstream's filter spec that `pushed` fits, sent as `If-Match`. */
+  ifMatch?: string
+}
+
+/** Listings of any status. */
+export const UNFILTERED: UpstreamQuery = { status: null, publisher: null, criteria: [], pushed: [] }
+/** Every Registry can answer it. */
+export const PLAIN_QUERY: UpstreamQuery = { ...UNFILTERED, status: 'open' }
 
 type PushDownOptions = {
   /** Names that the upstream has refused. */

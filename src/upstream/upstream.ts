@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../domain/clock.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { SourceError } from '../domain/source/source-error.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
+import { isSameSchema } from '../filter-spec/schema-id.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
-import { requireSchema } from './filter-pushdown.ts'
 import { FilterSpecCache, FilterSpecState } from './filter-spec-cache.ts'
 import { createGet, type Get } from './http/get.ts'
 import type { Interceptor } from './http/request.ts'
@@ -126,6 +126,13 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     status: () => ({ ...describeRequests(parts, breaker, spec), ...snapshot.status() }),
     ...lifecycle(parts, { breaker, spec, puller }),
   }
+}
+
+/** @throws SourceError `schema_mismatch`; an upstream may declare no schema */
+function requireSchema(name: string, spec: UpstreamSpec | null, schema: string | null): void {
+  const declared = spec?.schemaId ?? null
+  if (schema === null || declared === null || isSameSchema(declared, schema)) return
+  throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
 }
 
 type Requests = { breaker: CircuitBreaker; fetch: FetchPage; get: Get }

@@ -1,6 +1,5 @@
 import type { ListingQuery } from '../query.ts'
 import type { Micros } from '../timestamp.ts'
-import type { CacheDecision } from './freshness.ts'
 import type { MissingSource } from './missing-source.ts'
 import type { Position } from './position.ts'
 import type { SourceReason } from './reasons.ts'
@@ -79,7 +78,8 @@ export type ReadingInfo = {
   asOf: number
   stale: boolean
   reason?: SourceReason | undefined
-  cache?: CacheDecision | undefined
+  /** When it is to be asked for again, as `asOf`; absent: once its source has changed. */
+  freshUntil?: number | undefined
   /** Whether it may be served again without a request; absent means no. `now`: ms since the epoch. */
   isCurrent?: ((now?: number) => boolean) | undefined
   /** Absent where all its listings are there. */

@@ -11,7 +11,7 @@ import { publisherNamed } from '../../signing/principal.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
 import { namesIn } from '../page/envelope.ts'
 import { conditionsOf, ListingPage, type PageItem } from '../page/listing-page.ts'
-import { PLAIN_QUERY } from '../upstream-query.ts'
+import { PLAIN_QUERY } from '../push-down.ts'
 
 /** A change as an upstream states it, checked as far as a page of it is. */
 export type FeedChange =

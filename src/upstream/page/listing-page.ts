@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { hasIdLength } from '../../domain/listing.ts'
-import type { Directives } from '../../domain/source/freshness.ts'
 import {
   type MissingOptions,
   type MissingSource,
@@ -18,7 +17,7 @@ import { shapeOf } from '../../json/limits.ts'
 import { objectMembers, withoutMember } from '../../json/members.ts'
 import { CLOSE_BRACKET, COMMA, type JsonScanner, OPEN_BRACE, OPEN_BRACKET } from '../../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseObject } from '../../json/value.ts'
-import type { UpstreamQuery } from '../upstream-query.ts'
+import type { UpstreamQuery } from '../push-down.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readCursor, readMeta } from './envelope.ts'
 
 export const MAX_ITEM_BYTES = 65_536
@@ -36,7 +35,8 @@ type PageAbout = {
   /** On a gateway's later pages, the number of items before. */
   offset: number
   resume?: string | undefined
-  directives?: Directives | undefined
+  /** Seconds that a cache on the way had it. */
+  sentAge?: number | undefined
   etag?: string | undefined
   changesPosition?: string | undefined
   gatewayId?: string | undefined
@@ -74,7 +74,7 @@ export class ListingPage {
   readonly isGateway: boolean
   /** Whether the upstream applied derived filters. */
   readonly isJudged: boolean
-  /** Age of its oldest data when it was sent, which only a gateway states. */
+  /** Age of its oldest data when it came, as a gateway or a cache on the way states. */
   readonly ageSeconds: number
   readonly nextCursor: string | undefined
   readonly about: PageAbout
@@ -90,7 +90,7 @@ export class ListingPage {
     this.missing = readMissing(members, missing) ?? undefined
     this.isJudged = isJsonObject(members.unplaced)
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
-    this.ageSeconds = this.isGateway ? readOldestAge(members.sources) : 0
+    this.ageSeconds = Math.max(about.sentAge ?? 0, this.isGateway ? readOldestAge(members.sources) : 0)
     this.nextCursor = this.isGateway ? readCursor(members.next_cursor) : undefined
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
   }

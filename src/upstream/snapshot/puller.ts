@@ -262,9 +262,11 @@ export class SnapshotPuller {
         this.#arrival.resolve()
       })
     }
-    const pulled = await pull(first, { ...this.#held.bounds, onItems })
-    await arriving
-    return pulled
+    try {
+      return await pull(first, { ...this.#held.bounds, onItems })
+    } finally {
+      await arriving
+    }
   }
 
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {

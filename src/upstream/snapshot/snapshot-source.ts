@@ -224,7 +224,7 @@ export class SnapshotSource {
 
   /** @throws SourceError while there is no snapshot to be shown */
   #current(query: ListingQuery): { snapshot: Snapshot; info: Info } {
-    const { state, clock, puller, publishers } = this.#options
+    const { state, puller, publishers } = this.#options
     const cause = this.#failureFor(query)
     if (cause !== null) throw cause
     const { failure } = state
@@ -239,10 +239,7 @@ export class SnapshotSource {
     const info: Info = {
       asOf: currentAt(current) - ageSeconds * 1000,
       stale,
-      cache: {
-        outcome: stale ? 'stale' : 'hit',
-        ttlSeconds: Math.round((staleAt - clock.monotonic()) / 1000),
-      },
+      freshUntil: staleAt,
       isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
       reason: stale || part?.state === 'loading' ? failure?.reason : part && 'too_large',
       part,
