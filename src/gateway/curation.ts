@@ -33,7 +33,7 @@ export type CurationRule = {
   label: string | null
 }
 
-/** Open listings of one source that a rule leaves out; `null` where that is not known. */
+/** Open listings of one source that a rule leaves out; `null` where that is not known: what `only` leaves out of an upstream is not held. */
 export type RuleCount = { rule: string; listings: number | null }
 
 /** One rule over one source. A listing that two leave out counts in both. */
@@ -69,7 +69,7 @@ export class SourceDenials implements Denials {
     this.#fileRules = curation.rules
       .filter((rule) => isOf(rule, source.name))
       .map(({ name, deny, only }) => ({ name, deny, only: filterIn(only, source.name) }))
-    this.only = this.#fileRules.reduce((both, { only }) => bothFilters(both, only), NO_FILTER)
+    this.only = onlyOf(curation.rules, source.name)
     this.label = labelOf(curation.rules, source.name)
     this.#apply()
     const ends = [curation.onChange(() => this.#apply())]
@@ -170,6 +170,7 @@ export class SourceDenials implements Denials {
     for (const id of this.#rows.listingIds)
       for (const { item, status } of held.find(id)) if (status === 'open' && blocked.has(item)) listings++
     if (only.criteria.length === 0) return { rule: name, listings }
+    if (this.#source.mode !== 'local') return { rule: name, listings: null }
     const all = await this.#source.read(ALL_OPEN, ONE, signal)
     const kept = await this.#source.read({ ...ALL_OPEN, standing: only }, ONE, signal)
     return { rule: name, listings: listings + all.total - kept.total }
@@ -196,7 +197,7 @@ export class SourceDenials implements Denials {
 const keyOf = (rules: readonly Rule[]): string =>
   JSON.stringify(rules.map(({ name, deny, only }) => [name, deny, only.key]))
 
-function isOf({ sources }: CurationRule, source: string): boolean {
+function isOf({ sources }: Pick<CurationRule, 'sources'>, source: string): boolean {
   return sources?.includes(source) ?? true
 }
 
@@ -204,6 +205,15 @@ function isOf({ sources }: CurationRule, source: string): boolean {
 function labelOf(rules: readonly CurationRule[], source: string): string | null {
   const labelled = rules.filter((rule) => rule.label !== null && isOf(rule, source))
   return (labelled.find(({ sources }) => sources?.length === 1) ?? labelled[0])?.label ?? null
+}
+
+/** What all rules keep of a source: nothing else of an upstream is held. */
+export function onlyOf(
+  rules: readonly Pick<CurationRule, 'sources' | 'only'>[],
+  source: string,
+): StandingFilter {
+  const kept = rules.filter((rule) => isOf(rule, source)).map(({ only }) => filterIn(only, source))
+  return kept.reduce(bothFilters, NO_FILTER)
 }
 
 /** Differs where the rules of a source do. */

@@ -43,7 +43,7 @@ type PageAbout = {
 }
 
 /** What the upstream should have applied, which is checked. */
-type Conditions = { status: string | null; criteria: readonly Criterion[] }
+export type Conditions = { status: string | null; criteria: readonly Criterion[] }
 
 export type PageOptions = PageAbout & {
   kind: UpstreamKind
@@ -51,14 +51,14 @@ export type PageOptions = PageAbout & {
   missing?: MissingOptions
 }
 
-/** The status and the filters that are pushed down, but derived ones, which the upstream judges by tables of its own. */
+/** The status, and the filters that are pushed down, but derived ones, which the upstream judges by tables of its own, or those of `only`. */
 export function conditionsOf(query: UpstreamQuery): Conditions {
   if (query.listingId !== undefined) return { status: null, criteria: [] }
   const unsent = new Set(unsentFilters(query))
   const criteria = query.criteria.filter(
     ({ filter }) => filter.parseDerived === undefined && !unsent.has(filter.name),
   )
-  return { status: query.status, criteria }
+  return { status: query.status, criteria: query.only ?? criteria }
 }
 
 /** An unreadable item does not affect the others. */

@@ -6,7 +6,8 @@ import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { UpstreamFeed } from '../feed/upstream-feed.ts'
 import type { Get } from '../http/get.ts'
 import type { PageItem } from '../page/listing-page.ts'
-import { compareFirstPage, type FirstPage, isWhole } from './first-page.ts'
+import type { Narrowing } from '../push-down.ts'
+import { compareFirstPage, type FirstPage, isWhole, totalsOf } from './first-page.ts'
 import { HeldListings, type HeldListingsOptions } from './held-listings.ts'
 import { nextPull, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
 import type { Pull, PullBounds } from './pull.ts'
@@ -21,6 +22,8 @@ const REFRESH_EVERY_MS = 1000
 export type PullerOptions = HeldListingsOptions & {
   upstream: Pick<UpstreamOptions, 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds'>
   get: Get
+  /** What is held. */
+  query: Narrowing['query']
   fetchFirstPage: () => Promise<FirstPage>
   pull: (first: FirstPage, bounds: PullBounds) => Promise<Pull>
   attribute: (items: readonly PageItem[]) => Promise<unknown>
@@ -193,9 +196,7 @@ export class SnapshotPuller {
       ? compareFirstPage(current.snapshot, current.totals, first)
       : { changed: [], isExplained: false }
     if (changed.length > 0) await this.#options.attribute(changed)
-    const { page, counts } = first
-    if (changed.length > 0 || isExplained)
-      this.#held.add(changed, isExplained ? { total: page!.total, counts } : null)
+    if (changed.length > 0 || isExplained) this.#held.add(changed, isExplained ? totalsOf(first, 0) : null)
     if (!isExplained) this.#held.note({ isUnexplained: true })
   }
 

@@ -796,6 +796,54 @@ test('pulls: between whole pulls only what is new is added, where first page and
   t.deepEqual(totals, [451, 450])
 })
 
+for (const [how, filterSpec] of [
+  ['sent', specBody('one', [MODEL])],
+  ['applied here', null],
+] as const)
+  test(`pulls: what is new on a first page is explained where \`only\` is ${how}`, async (t) => {
+    const of = (prefix: string, gpu_model: string, created_at: string) =>
+      listingText({ listing_id: prefix, created_at, offer_resource: { gpu_model, gpu_count: 1 } })
+    const items = listingTexts('a', 250)
+    const { criteria, filters } = filtered([MODEL], ['gpu_model', 'H100'])
+    const only = { criteria, filters, key: 'H100' }
+    const options = { only, refreshSeconds: 15, fullRefreshSeconds: 600 }
+    const { read, fake, clock } = await openPulled(t, { items, filterSpec, hasCounts: true }, options)
+    t.is((await read()).total, 250)
+    const before = fake.requests.length
+    fake.items = [
+      of('new', 'H100', '2027-01-02T00:00:00'),
+      of('not', 'A100', '2027-01-01T00:00:00'),
+      ...items,
+    ]
+    clock.advance(15_000)
+    await eventually('added', async () => (await read()).total === 251)
+    clock.advance(15_000)
+    await eventually('looked at again', () => fake.requests.length > before + (filterSpec === null ? 1 : 3))
+    const offsets = fake.requests.slice(before).map(({ parameters }) => parameters.get('offset'))
+    t.deepEqual(new Set(offsets), new Set(['0']), 'no whole pull')
+  })
+
+test('pulls: a filter of `only` that the upstream declares and refuses is applied here', async (t) => {
+  const refused = { kind: 'status', status: 400, body: '{"detail":"unknown filter: \'gpu_model\'"}' } as const
+  const { criteria, filters } = filtered([MODEL], ['gpu_model', 'H100'])
+  const fakeOptions = {
+    items: [...listingTexts('a', 3), listingText({ offer_resource: { gpu_model: 'A100' } })],
+    filterSpec: specBody('one', [MODEL]),
+    script: [refused, refused, { kind: 'serve' }] as Behaviour[],
+  }
+  const { read, ready, clock, fake } = await open(t, fakeOptions, {
+    only: { criteria, filters, key: 'H100' },
+  })
+  await ready
+  clock.advance(15_000)
+  await eventually('pulled', () => fake.requests.length === 3)
+  await eventually('held', async () => (await read().catch(() => null))?.total === 3)
+  t.deepEqual(
+    fake.requests.map(({ parameters }) => parameters.get('gpu_model')),
+    ['H100', 'H100', null],
+  )
+})
+
 test('pulls: of listings of one id on a first page 32 are added, and the others are invalid', async (t) => {
   const items = listingTexts('a', 300)
   const options = { kind: 'gateway', refreshSeconds: 15, fullRefreshSeconds: 60 } as const
