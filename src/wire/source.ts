@@ -114,7 +114,7 @@ export const sourceDetailsSchema = sourceStatusSchema
       .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
       .optional()
       .describe(
-        'Open listings that each rule of [curation] and each block leaves out; null for a source that is read live and was not read whole lately',
+        'Open listings that each rule of [curation] and each block leaves out; null for what `only` leaves out of an upstream, which is not held, and for a source without an answer',
       ),
   })
   .meta({ id: 'SourceDetails' })
