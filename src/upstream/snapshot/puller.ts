@@ -174,6 +174,8 @@ export class SnapshotPuller {
     const first = await this.#fetchFirstPage()
     // As cheap as a first page.
     if (first.page !== null && isWhole(first.page)) return this.#pullWhole(first)
+    // Before its turn, which may be long in coming.
+    if (this.#isFirst && first.page !== null) await this.#load(first.page.items.filter(isListing), first)
     await this.#addNew(first)
     if (!isForced && !this.#isWholeDue) return this.#held.indexAgain()
     await this.#options.inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst)
@@ -254,20 +256,21 @@ export class SnapshotPuller {
 
   /** A first pull, whose pages are held as they arrive. */
   async #loadAll(first: FirstPage): Promise<Pull> {
-    const { attribute, pull } = this.#options
     let arriving = Promise.resolve()
     const onItems = (items: readonly PageItem[]): void => {
-      arriving = arriving.then(async () => {
-        await attribute(items)
-        this.#held.load(items, first)
-        this.#arrival.resolve()
-      })
+      arriving = arriving.then(() => this.#load(items, first))
     }
     try {
-      return await pull(first, { ...this.#held.bounds, onItems })
+      return await this.#options.pull(first, { ...this.#held.bounds, onItems })
     } finally {
       await arriving
     }
+  }
+
+  async #load(items: readonly PageItem[], first: FirstPage): Promise<void> {
+    await this.#options.attribute(items)
+    this.#held.load(items, first)
+    this.#arrival.resolve()
   }
 
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
@@ -276,3 +279,5 @@ export class SnapshotPuller {
     this.#held.note({ whole, stretch, isUnexplained: false })
   }
 }
+
+const isListing = ({ isMatch, isReadable }: PageItem): boolean => isMatch && isReadable
