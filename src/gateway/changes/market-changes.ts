@@ -139,11 +139,7 @@ function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string
  * ranks beyond the last bit share it.
  */
 function missingIn({ ranked, query }: ChangesView): bigint {
-  return ranked.reduce(
-    (bits, source, rank) =>
-      source.held === undefined || isFollowed(source, query) ? bits : bits | bitOf(rank),
-    0n,
-  )
+  return ranked.reduce((bits, source, rank) => (isFollowed(source, query) ? bits : bits | bitOf(rank)), 0n)
 }
 
 const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))

@@ -256,10 +256,6 @@ export class PageItem implements Item {
     return ITEM_HEAP_BYTES + (this.#valueBytes <= MAX_KEPT_BYTES ? this.#valueBytes : 0)
   }
 
-  get resume(): string | undefined {
-    return this.#page.about.resume
-  }
-
   /** A copy that does not keep its page in memory. */
   toItem(): Item {
     const { bytes, listingId, createdAt, position, storefrontUrl, publisher, origin } = this
