@@ -75,7 +75,7 @@ function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number,
 }
 
 function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource) {
-  const { state, reason, via } = missing
+  const { state, reason, held, of, via } = missing
   const age_seconds = ageSeconds === undefined ? undefined : Math.floor(ageSeconds)
   return {
     registry: `${gateway}/${missing.registry}`,
@@ -83,6 +83,8 @@ function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSourc
     reason,
     matched: null,
     returned: 0,
+    held,
+    of,
     age_seconds,
     via,
   }
@@ -109,6 +111,7 @@ export function reportStatus({
     schema_id: schemaId,
     filters,
     listings,
+    held: part?.held,
     of: part?.of,
     gaps: missing?.map((entry) => {
       const { matched: _, returned: __, ...gap } = reportMissing(name, entry)

@@ -36,6 +36,10 @@ export const sourceStatusSchema = z
     schema_id: z.string().nullable(),
     filters: z.array(z.string()).nullable(),
     listings: z.int().nullable().describe('Open listings that are held'),
+    held: z
+      .int()
+      .optional()
+      .describe('How many are held, where they are not all; `listings` are those that the reader sees'),
     of: z.int().optional().describe('How many it has, where they are not all held'),
     gaps: z
       .array(
@@ -43,6 +47,8 @@ export const sourceStatusSchema = z
           registry: z.string(),
           state: z.enum(['unavailable', 'not_yet_loaded', 'loading', 'partial', 'skipped']),
           reason: z.string().optional(),
+          held: z.int().optional(),
+          of: z.int().optional(),
           age_seconds: z.int().optional().describe('Age of its listings, where they are still shown'),
         }),
       )

@@ -35,8 +35,17 @@ export type Held = {
 }
 
 export type HeldChange =
-  /** Copies of these ids may have changed, whether they are shown or not. */
-  | { kind: 'copies'; listingIds: readonly string[]; before: CopiesOf; after: CopiesOf }
+  /**
+   * Copies of these ids may have changed, whether they are shown or not. `isPushedOut`: whether the source may still have a copy that is
+   * not held any more; absent: of none.
+   */
+  | {
+      kind: 'copies'
+      listingIds: readonly string[]
+      before: CopiesOf
+      after: CopiesOf
+      isPushedOut?: ((copy: HeldCopy) => boolean) | undefined
+    }
   /** What is held is shown again, or no longer. */
   | { kind: 'shown' | 'hidden'; listingIds: () => Iterable<string> }
   /** From now on listings are held. `isContinued`: as another process, or an earlier one, has held them. */

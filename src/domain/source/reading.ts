@@ -58,7 +58,7 @@ export type Range = {
 /** What is held of a source whose other listings are not: what has arrived so far, or the newest that fit. */
 export type SourcePart = {
   state: 'loading' | 'partial'
-  /** How many are held, of how many; absent where they would count what the reader does not see. */
+  /** How many are held, of how many: whatever the reader sees of them. */
   held?: number | undefined
   of?: number | undefined
 }

@@ -1,5 +1,5 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
-import { GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { GONE, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
@@ -251,6 +251,8 @@ function changeOf(
     const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
     return { kind: 'listing', key, listingId, publisher, merged: shown }
   }
+  // Whether its source still has it is not known.
+  if (state === PUSHED_OUT) return null
   // What a source without an answer had is not removed, unless it was gone before.
   const isGone = state === GONE && view.query.status === 'open'
   const isKnown = isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)
@@ -303,10 +305,10 @@ function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
 
 /** @param failure why the source does not answer this query, such as for closed listings */
 function describe(note: SourceNote | undefined, failure: SourceError | null): SourceNote {
-  const { registry, state, reason } = note!
+  const { registry, state, reason, held, of } = note!
   if (failure !== null && hasAnswered(state))
     return { registry, state: failure.traits.state, reason: failure.reason }
-  return { registry, state, ...(reason !== undefined && { reason }) }
+  return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 
 function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {

@@ -58,7 +58,8 @@ export type PullBounds = {
   onItems?: ((items: readonly PageItem[]) => void) | undefined
 }
 
-const MAX_STREAM_MS = 120_000
+/** Of a stream whose bytes keep arriving: a million listings of 1.5 kB take so long at 20 Mbit/s. */
+const MAX_STREAM_MS = 600_000
 /** A larger first page is requested again. */
 const MAX_KEPT_BYTES = 2 ** 20
 /** Of a `_meta`, and of the last line. */

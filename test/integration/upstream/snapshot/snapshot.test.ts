@@ -18,6 +18,7 @@ import {
   listingText,
   listingTexts,
 } from '../../../helpers/fake-registry.ts'
+import { manualClock } from '../../../helpers/manual-clock.ts'
 import { filterOf, specBody } from '../../../helpers/specs.ts'
 import {
   failureOf,
@@ -286,6 +287,21 @@ test('loading: where the first pull fails, what has arrived stays, with the reas
   t.like(status(), { state: 'loading', lastError: { reason: 'http_404' } })
 })
 
+test('loading: a first pull that failed is tried again after the refresh period, however long it took', async (t) => {
+  const clock = manualClock()
+  const script: Behaviour[] = [{ kind: 'serve' }, { kind: 'status', status: 404 }, { kind: 'serve' }]
+  const beforePage = (request: number) => void (request === 2 && clock.advance(100_000))
+  const { ready, status } = await open(
+    t,
+    { items: listingTexts('a', 450), script, beforePage },
+    { clock, refreshSeconds: 15 },
+  )
+  await ready
+  t.is(status().state, 'loading')
+  clock.advance(15_000)
+  await eventually('loaded', () => status().state === 'loaded')
+})
+
 test('only open listings are listed; one that is not held is looked up, and kept while it is fresh', async (t) => {
   const closed = listingText({ listing_id: 'closed', status: 'closed' })
   const { read, source, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
@@ -498,6 +514,28 @@ test('a gateway is pulled as one stream behind its first page', async (t) => {
     ['application/json', 'application/x-ndjson'],
   )
   t.is(status().listings, 3000)
+})
+
+test.serial('a stream may take ten minutes while its bytes arrive, and no longer', async (t) => {
+  const { now } = performance
+  t.teardown(() => {
+    performance.now = now
+  })
+  for (const [minutes, held] of [
+    [9, 250],
+    [11, 0],
+  ] as const) {
+    const beforePage = (request: number) => {
+      if (request === 2) performance.now = () => now.call(performance) + minutes * 60_000
+    }
+    const { status, ready } = await open(t, { items: listingTexts('a', 250), kind: 'gateway', beforePage })
+    await ready
+    performance.now = now
+    t.deepEqual(
+      [status().listings ?? 0, status().lastError?.reason],
+      [held, held > 0 ? undefined : 'timeout'],
+    )
+  }
 })
 
 test('a gateway that does not stream is pulled by pages', async (t) => {
