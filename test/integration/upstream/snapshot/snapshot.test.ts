@@ -727,7 +727,7 @@ test('held: nothing is found while the upstream refuses our key', async (t) => {
   await pass(REFRESH)
   t.deepEqual(
     [[...held.ids()], held.find('a-0000'), held.failure(listingQuery())?.reason],
-    [[], [], 'http_401'],
+    [[], [], 'unauthorized'],
   )
   fake.script = DOWN
   await pass(REFRESH)
