@@ -144,6 +144,7 @@ function sourceOf(state: SnapshotState, n: number): NamedSource {
     priority: n + 1,
     mode: 'snapshot',
     read: snapshot.read,
+    select: snapshot.select,
     held: snapshot.held,
   }
 }

@@ -47,7 +47,7 @@ const whileCurrent =
 
 /** Whether these sources have in memory what they have now. */
 export function whileHeld(sources: readonly NamedSource[]): () => boolean {
-  const checks = sources.flatMap(({ held }) => (held === undefined ? [] : [whileVersion(held.version)]))
+  const checks = sources.map(({ held }) => whileVersion(held.version))
   return () => checks.every((isSame) => isSame())
 }
 

@@ -112,9 +112,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       read: snapshot.read,
       select: snapshot.select,
       held: snapshot.held,
-      readWhole: snapshot.readWhole,
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
-      mayRepeat: kind === 'gateway',
+      isGateway: kind === 'gateway',
     },
     spec: {
       name,

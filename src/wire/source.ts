@@ -12,7 +12,6 @@ export const sourceReportSchema = z
     reason: z.string().optional(),
     filters: z.array(z.string()).optional(),
     matched: z.int().nullable().optional().describe('Before listings of better sources are left out'),
-    total_is: z.literal('at_most').optional().describe('The source was not read to its end'),
     returned: z.int().optional(),
     held: z
       .int()

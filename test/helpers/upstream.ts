@@ -91,12 +91,8 @@ export async function openUpstream(
   const { signal } = new AbortController()
   const read: TestUpstream['read'] = async (query, range) => {
     await upstream.ready
-    await upstream.source.held?.prepare(query?.caching, signal)
-    return upstream.source.read(
-      listingQuery(query),
-      { after: null, offsetHint: 0, count: 50, ...range },
-      signal,
-    )
+    await upstream.source.held.prepare(query?.caching, signal)
+    return upstream.source.read(listingQuery(query), { after: null, count: 50, ...range }, signal)
   }
   return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
 }

@@ -50,7 +50,6 @@ const BATCH = 100
 /** By then the stream has repeated what changed during a pull. */
 const SETTLE_MS = 10_000
 /** The stream is wrong, or its position: only a pull helps. */
-const NOT_FOLLOWED: SourceReason = 'not_followed'
 const DOUBTS: readonly SourceReason[] = ['bad_envelope', 'not_json', 'too_large', 'http_400', 'http_410']
 
 /** States of a source of a gateway whose listings it shows. */
@@ -174,9 +173,8 @@ export class UpstreamFeed {
     if (state.isPartlyFollowed !== before) onChange()
   }
 
-  /** Whether the stream lacks changes of that source, or a pull would say otherwise whether it is missing. */
-  #isUnknownState({ registry, state, reason }: FeedChange & { kind: 'source' }): boolean {
-    if (reason === NOT_FOLLOWED) return true
+  /** Whether a pull would say otherwise whether the source is missing. */
+  #isUnknownState({ registry, state }: FeedChange & { kind: 'source' }): boolean {
     const isMissing = !PRESENT.has(state)
     const { missing = [] } = this.#options.state.current ?? {}
     const isReported = missing.some((entry) => entry.state !== 'partial' && coversRegistry(entry, registry))
