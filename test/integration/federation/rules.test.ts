@@ -95,7 +95,7 @@ test('rules: what one denies is in no answer of any upstream, and stays in the o
   )
 })
 
-test('rules: the best copy that `only` keeps decides, in memory and live, also after a change', async (t) => {
+test('rules: the best copy that `only` keeps decides, also after a change', async (t) => {
   const h100 = '[[curation.rules]]\nsource = "held"\nonly = { gpu_model = ["H100", "A100"] }\n'
   const service = await openMarket(
     t,

@@ -262,7 +262,7 @@ test('loading: what has arrived is served, until the first pull has ended', asyn
     { kind: 'hold', until: until.promise },
     { kind: 'serve' },
   ]
-  const { read, status, source, isReady, ready, clock } = await open(t, {
+  const { read, status, source, isReady, clock } = await open(t, {
     items: listingTexts('a', 450),
     script,
   })
@@ -275,7 +275,7 @@ test('loading: what has arrived is served, until the first pull has ended', asyn
   clock.advance(20_000)
   t.true(isReady(), 'after 20 s')
   until.resolve()
-  await ready
+  await eventually('whole', () => status().state === 'loaded')
   t.like(await read(), { total: 450, part: undefined })
 })
 
