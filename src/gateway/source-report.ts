@@ -53,23 +53,18 @@ export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
   return !(result instanceof SourceError) && result.missing === undefined && result.part === undefined
 }
 
-function reportOutcome(
-  { source, result, elapsedMs, isWhole }: Outcome,
-  returned: number,
-  now: number,
-): SourceReport {
+function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number, now: number): SourceReport {
   const { name, mode } = source
   const named = { registry: name, ...(mode === 'local' && { mode }) }
   const { reason } = result
   if (!(result instanceof SourceError)) {
     const { stale, total, hidden = 0, asOf, invalid, part } = result
     const matched = total + hidden
-    const total_is = isWhole ? undefined : ('at_most' as const)
     const age_seconds = Math.max(0, Math.floor((now - asOf) / 1000))
     const elapsed_ms = Math.round(elapsedMs)
     const state = part?.state ?? (stale ? 'stale' : 'loaded')
     const { held, of } = part ?? {}
-    const counts = { matched, total_is, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
+    const counts = { matched, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
     return { ...named, state, ...counts }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters

@@ -12,7 +12,6 @@ export const sourceReportSchema = z
     reason: z.string().optional(),
     filters: z.array(z.string()).optional(),
     matched: z.int().nullable().optional().describe('Before listings of better sources are left out'),
-    total_is: z.literal('at_most').optional().describe('The source was not read to its end'),
     returned: z.int().optional(),
     held: z
       .int()
@@ -114,7 +113,7 @@ export const sourceDetailsSchema = sourceStatusSchema
       .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
       .optional()
       .describe(
-        'Open listings that each rule of [curation] and each block leaves out; null for a source that is read live and was not read whole lately',
+        'Open listings that each rule of [curation] and each block leaves out; null for what `only` leaves out of an upstream, which is not held, and for a source without an answer',
       ),
   })
   .meta({ id: 'SourceDetails' })

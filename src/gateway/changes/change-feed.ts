@@ -158,7 +158,7 @@ export class ChangeFeed {
       case 'held':
         // While the source refuses our key nothing of it is found, and nothing is gone.
         if (change.isContinued && this.#options.isShared) {
-          if (source.held.answers(ALL_OPEN)) this.#continue(source, true)
+          if (source.held.failure(ALL_OPEN) === null) this.#continue(source, true)
         } else this.#enqueue({ ...WHOLE, source: source.name, state: randomId() })
         this.#return(source)
     }

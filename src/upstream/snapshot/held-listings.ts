@@ -11,7 +11,7 @@ import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
-import type { FirstPage } from './first-page.ts'
+import { type FirstPage, totalsOf } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
 import { newestOf, olderThanAll, partOfAll } from './newest.ts'
@@ -104,7 +104,7 @@ export class HeldListings {
     const { current } = this.#state
     const { invalid, missing, ageSeconds, gatewayId, partOf, publishersLater } = pulled
     const listings = retainUnreachable(current?.snapshot ?? [], pulled)
-    const { askedAt: takenAt, counts, page } = first
+    const { askedAt: takenAt, page } = first
     const hasChanged = await this.#replace(listings, {
       takenAt,
       ageSeconds,
@@ -113,7 +113,7 @@ export class HeldListings {
       partOf,
       missing: missing?.map((entry) => withLastContact(entry, current)),
       feedPosition: page?.about.changesPosition,
-      totals: { total: page?.total ?? listings.size, counts },
+      totals: totalsOf(first, listings.size),
     })
     void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
     return hasChanged
@@ -172,7 +172,7 @@ export class HeldListings {
     const total = (totals?.total ?? 0) + snapshot.size - size
     const { partOf, copies } = this.#pushOut(current, { listingIds, before })
     const invalid = current.invalid + left
-    const next = { ...current, invalid, partOf, totals: totals && { total, counts: null } }
+    const next = { ...current, invalid, partOf, totals: totals && { ...totals, total, counts: null } }
     this.#state.set({ current: next, failure }, copies)
     this.#options.onResize(snapshot.retainedBytes)
     return listingIds
