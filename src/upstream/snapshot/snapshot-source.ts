@@ -234,6 +234,7 @@ export class SnapshotSource {
     const staleAt = this.#staleAt(current)
     const part = this.#part()
     const missing = this.#missing(current)
+    const whyPart = part?.state === 'partial' ? 'too_large' : undefined
     // A listing without a known publisher may belong to the publisher of the query.
     const lacksPublishers = query.publisher !== null && !snapshot.knowsPublishers
     const info: Info = {
@@ -244,7 +245,7 @@ export class SnapshotSource {
         ttlSeconds: Math.round((staleAt - clock.monotonic()) / 1000),
       },
       isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
-      reason: stale || part?.state === 'loading' ? failure?.reason : part && 'too_large',
+      reason: (stale || part?.state === 'loading' ? failure?.reason : undefined) ?? whyPart,
       part,
       isAttributed: snapshot.knowsPublishers || !publishers.isBehind,
       invalid: invalid || undefined,
