@@ -15,7 +15,7 @@ export type Shown = {
   alsoIn: readonly string[]
   conflict: boolean
   differs: boolean
-  /** Better sources that might have the listing, and were not asked. */
+  /** Better sources that might have the listing, and are not held whole. */
   unchecked: readonly string[]
   /** Better sources that know the publisher, and do not have the listing. */
   notIn: readonly string[]
@@ -29,9 +29,10 @@ export type SourceState = {
   registry: string
   state: string
   reason?: string
-  filters?: readonly string[]
   matched?: number | null
   returned?: number
+  held?: number
+  of?: number
   age_seconds?: number
 }
 
@@ -45,7 +46,6 @@ export type Page = Completeness & {
   unchecked: number
   /** `null` for a stream. */
   total: number | null
-  isAtMost: boolean
   nextCursor: string | null
 }
 
@@ -146,7 +146,6 @@ export type WirePage = {
   sources: SourceState[]
   unchecked?: number
   total_after_filter?: number
-  total_is?: string
   next_cursor?: string
 }
 
@@ -158,7 +157,6 @@ export function pageOf(times: Times, page: WirePage): Page {
     sources: page.sources,
     unchecked: page.unchecked ?? 0,
     total: page.total_after_filter ?? null,
-    isAtMost: page.total_is === 'at_most',
     nextCursor: page.next_cursor ?? null,
   }
 }

@@ -40,6 +40,9 @@ export type OddKind = NonNullable<Version['odd']>
 export type Stated = Pick<Version, 'listingId' | 'publisher' | 'terms' | 'status' | 'createdAt'> &
   Partial<Pick<Version, 'odd'>>
 type Row = { version: Version; inserted: number; text: string }
+/** What it leaves unanswered: all requests, or later pages than the first. */
+export const OUTAGES = ['all', 'all', 'pages'] as const
+type Outage = (typeof OUTAGES)[number]
 /** A request to one of its servers. */
 type Asked = { headers: IncomingHttpHeaders; isServed: (version: Version) => boolean }
 
@@ -52,8 +55,8 @@ export class ScriptedRegistry {
   /** May change at any time. */
   spec: SpecKind
   url = ''
-  /** Closes every connection without an answer. */
-  isAway = false
+  /** Closes connections without an answer. */
+  outage: Outage | null = null
   requests = 0
   /** Called before a request for listings is answered. */
   onRequest: () => void = () => {}
@@ -209,7 +212,8 @@ export class ScriptedRegistry {
 
   #answer(target: string, { headers, isServed }: Asked, response: ServerResponse): unknown {
     const { pathname, searchParams } = new URL(target, 'http://registry')
-    if (this.isAway) return response.destroy()
+    const isFirst = Number(searchParams.get('offset') ?? 0) === 0
+    if (this.outage === 'all' || (this.outage === 'pages' && !isFirst)) return response.destroy()
     if (pathname === '/filter-spec') return this.#answerSpec(headers, response)
     if (pathname === '/publishers') return this.#answerPublishers(searchParams, response)
     this.requests++
@@ -248,12 +252,9 @@ export class ScriptedRegistry {
     return respond(response, 200, JSON.stringify({ items, count: items.length }))
   }
 
-  #answerPage(parameters: URLSearchParams, { headers, isServed }: Asked, response: ServerResponse): unknown {
+  #answerPage(parameters: URLSearchParams, { isServed }: Asked, response: ServerResponse): unknown {
     const { spec } = this
     const { pageSize } = this.options
-    const ifMatch = headers['if-match'] ?? `"${spec}"`
-    if (spec !== 'none' && ifMatch !== `"${spec}"`)
-      return respond(response, 412, '{"detail":"filter-spec etag mismatch"}')
     const limit = Number(parameters.get('limit') ?? 50)
     const offset = Number(parameters.get('offset') ?? 0)
     const refused = [...parameters.keys()].find((name) => !isKnown(name, spec))
@@ -304,7 +305,7 @@ const SPECS: Readonly<Record<Exclude<SpecKind, 'none'>, readonly object[]>> = {
   other: [{ ...GPU_MODEL, path: '$.offer_resource.model' }, GPU_COUNT, REGION],
 }
 
-const RESERVED = ['status', 'publisher', 'limit', 'offset']
+const RESERVED = ['status', 'limit', 'offset']
 
 function isKnown(name: string, spec: SpecKind): boolean {
   if (RESERVED.includes(name)) return true
@@ -312,15 +313,9 @@ function isKnown(name: string, spec: SpecKind): boolean {
 }
 
 /** As this Registry means its filters. */
-function isMatch(
-  { status, publisher, terms }: Version,
-  parameters: URLSearchParams,
-  spec: SpecKind,
-): boolean {
+function isMatch({ status, terms }: Version, parameters: URLSearchParams, spec: SpecKind): boolean {
   const wanted = parameters.get('status') ?? 'open'
   if (wanted !== '' && status !== wanted) return false
-  const address = parameters.get('publisher') ?? ''
-  if (address !== '' && publisher.address !== address.toLowerCase()) return false
   const model = parameters.get('gpu_model')
   if (model !== null && (spec === 'other' ? terms.model : terms.gpu_model) !== model) return false
   const region = parameters.get('region')
