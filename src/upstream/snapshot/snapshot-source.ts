@@ -99,6 +99,7 @@ export class SnapshotSource {
       coverage: () => this.#part()?.state ?? (state.visible === null ? 'none' : 'whole'),
       version: () => state.visible?.snapshot.contents ?? '',
       prepare: (caching, signal) => {
+        puller.onRead()
         if (caching === 'no-cache') return puller.refresh(signal)
         const isAwaited = state.current === null && !state.isReady && caching !== 'only-if-cached'
         return isAwaited ? puller.arrival : null
