@@ -21,8 +21,6 @@ export type Shown = {
   notIn: readonly string[]
   /** The amount of the price that was compared. */
   price: string | null
-  /** Members of `_meta` that gateways of today do not send. */
-  isOutdated: boolean
 }
 
 export type SourceState = {
@@ -186,7 +184,6 @@ type WireItem = {
     differs?: true
     unchecked?: string[]
     not_in?: string[]
-    position?: string
     price?: { amount: string }
   }
 }
@@ -204,7 +201,6 @@ export function readItem({ _meta: meta, ...listing }: WireItem): Shown {
     unchecked: meta.unchecked ?? [],
     notIn: meta.not_in ?? [],
     price: meta.price?.amount ?? null,
-    isOutdated: meta.position !== undefined,
   }
 }
 

@@ -62,7 +62,6 @@ export function judgeItem(window: Window, held: Held): string[] {
     ...judgeUnchecked(window, held),
     ...judgeNotIn(window, held),
     ...judgePrice(held),
-    ...(item.isOutdated ? ['has a position'] : []),
   ].map((fault) => `${name} ${fault}`)
 }
 

@@ -77,7 +77,6 @@ class Run {
     const isCalm = random.chance(0.2)
     if (isCalm) await world.pass(CALM_MS)
     else await passTime(world)
-    if (random.chance(0.1)) world.collectGarbage()
     for (let n = isCalm ? 0 : random.pick([0, 0, 0, 1, 1, 3, 8]); n > 0; n--) world.change(random)
     for (let n = isCalm ? 0 : random.below(3); n > 0; n--) await world.changeOwn(random)
     const failing = world.registries.find(({ name }) => name === world.plan.failing)

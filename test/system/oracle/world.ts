@@ -1,4 +1,3 @@
-import { collectGarbage } from '../../helpers/collect-garbage.ts'
 import { startGateway } from '../../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { type Random, seededRandom } from '../../helpers/random.ts'
@@ -32,8 +31,6 @@ export type World = {
   pass: (ms: number) => Promise<void>
   /** Resolves when no gateway waits for an upstream. */
   idle: () => Promise<void>
-  /** Collects garbage: pages that are not in use are scanned again. */
-  collectGarbage: () => void
   close: () => Promise<void>
 }
 
@@ -130,7 +127,6 @@ export async function startWorld(seed: number): Promise<World> {
     isRestless: false,
     pass: passIn(clock, calls.idle),
     idle: calls.idle,
-    collectGarbage,
     close: async () => {
       for (const close of closers.reverse()) await close()
     },
