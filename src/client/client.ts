@@ -56,8 +56,6 @@ type ListingPage<L> = {
   items: L[]
   /** Matches before paging. */
   total: number
-  /** Whether the total is exact; otherwise it may count copies that better sources replace. */
-  totalIsExact: boolean
   /** Whether every source answered; at a plain Registry, whether the page follows the previous one without a gap. */
   complete: boolean
   /** How each source answered; empty at a plain Registry. */
@@ -165,11 +163,10 @@ async function* readPages<L>(
 ): AsyncGenerator<ListingPage<L>, void> {
   const ask = (path: string) => readJson<JsonValue>(connection, path, call)
   for await (const { items, page } of walkPages(ask, searchOf(query))) {
-    const { total, isTotalExact, isComplete, sources } = page
+    const { total, isComplete, sources } = page
     yield {
       items: items as L[],
       total,
-      totalIsExact: isTotalExact,
       complete: isComplete,
       sources: sources ?? [],
     }

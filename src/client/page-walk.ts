@@ -16,8 +16,6 @@ import { ProblemError, readReports } from './problem-error.ts'
 
 export type PageReport = {
   total: number
-  /** Whether the total is exact, or at most that. */
-  isTotalExact: boolean
   /** True at a plain Registry. */
   isComplete: boolean
   /** `null` for a plain Registry. */
@@ -33,7 +31,6 @@ export function readPageReport(body: JsonValue): PageReport {
   const complete = at(body, 'complete')
   return {
     total,
-    isTotalExact: textAt(body, 'total_is') !== 'at_most',
     isComplete: complete === true || (complete === null && sources === null),
     sources,
     nextCursor: textAt(body, 'next_cursor'),
@@ -92,7 +89,7 @@ const copyOf = (listing: JsonValue): Copy => ({
 
 /** Pages by cursor at a gateway, by offset at a plain Registry. */
 export class PageWalk {
-  #walk: Walk<WalkPage> = beginWalk(RULES, { offset: 0, isFromTop: true })
+  #walk: Walk<WalkPage> = beginWalk(RULES)
   #request = nextRequest(this.#walk)
   #isEnd = false
   /** Rows of the pages that join, by key. */

@@ -11,12 +11,14 @@ export type FeedEntry = {
   listingId: string
   /** Of that moment; `null` where it is not known. */
   publisher: string | null
-  /** Fingerprint of the copy in the source; `GONE` where the source has it no more. */
+  /** Fingerprint of the copy in the source; `GONE` where the source has it no more, `PUSHED_OUT` where that is not known. */
   state: string
 }
 
 /** Of an entry that says: what the source had before is not known, so earlier positions are of no use to its readers. */
 export const WHOLE_SOURCE = ''
 export const GONE = ''
+/** Newer listings took its place in a source that is held in part. */
+export const PUSHED_OUT = 'pushed out'
 /** In place of a source: of the entry that a process appends before any other, whose key is random. */
 export const PROCESS_START = ''

@@ -2,7 +2,6 @@ import type { Criterion } from '../filter-spec/filter.ts'
 import type { ListingStatus } from './listing.ts'
 import type { PriceKey, PricePer, ScaleOf, SizesOf } from './price/price-key.ts'
 import type { Token } from './price/token.ts'
-import type { SourceError } from './source/source-error.ts'
 import type { Trace } from './trace.ts'
 
 /** Checked against the federated filter spec. */
@@ -23,24 +22,20 @@ export type ListingQuery = {
   listingId?: string
   /** Rows of the own Registry have `publisher_principals` for this reader. */
   hasPrincipals?: true
-  /** Of the reader's view. Sources in memory apply it; `restrictSource` does for others. */
+  /** Of the reader's view. */
   standing?: StandingFilter | undefined
-  /** A source in memory leaves these rows out of everything but `matched`. Live sources ignore it. */
+  /** Rows that are left out of everything but `matched`. */
   hidden?: readonly HiddenRows[]
-  /** Rows that do not exist for the reader: a source in memory leaves them out of `matched`, too. Live sources ignore it. */
+  /** Rows that do not exist for the reader. */
   denied?: readonly HiddenRows[]
   /** Asks a source in memory as if it had no copy of the listing: those that it has do not exist for the reader. */
   ignoresHeld?: boolean
-  /** Why a request for this query has just failed: only a cached Reading can answer. Sources in memory ignore it. */
-  outage?: SourceError | null
-  /** The reader's `Cache-Control`; absent: cached Readings may be served. */
+  /** The reader's `Cache-Control`. */
   caching?: Caching | undefined
-  /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). In the cache key: answers may depend on it. */
+  /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). */
   via?: readonly string[]
   /** So many of the newest matches are enough for the answer. Absent: all are needed. */
   newest?: number
-  /** The query that it was made of: what was read whole for that one answers this one, too. */
-  madeOf?: ListingQuery
   /** Parent of its spans. Changes no answer. */
   trace?: Trace | undefined
 }
@@ -70,7 +65,7 @@ export function bothFilters(one: StandingFilter, other: StandingFilter): Standin
   }
 }
 
-/** Rows that a source in memory leaves out of an answer, since a better source has the listing. */
+/** Rows that a source leaves out of an answer, since a better source has the listing. */
 export type HiddenRows = {
   keys: ReadonlySet<string>
   /** Raised with every change of `keys`. */

@@ -1,9 +1,7 @@
 import { type Block, BlockedSubjects, type BlockSubject } from '../domain/block.ts'
-import { ALL_OPEN, bothFilters, type ListingQuery, NO_FILTER, type StandingFilter } from '../domain/query.ts'
-import type { Held } from '../domain/source/held.ts'
+import { ALL_OPEN, bothFilters, NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { FULL_RANGE, type Item } from '../domain/source/reading.ts'
-import { SourceError } from '../domain/source/source-error.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
 import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'
 import { documentOf } from '../listing-index/document-reader.ts'
@@ -33,7 +31,7 @@ export type CurationRule = {
   label: string | null
 }
 
-/** Open listings of one source that a rule leaves out; `null` where that is not known. */
+/** Open listings of one source that a rule leaves out; `null` where that is not known: what `only` leaves out of an upstream is not held. */
 export type RuleCount = { rule: string; listings: number | null }
 
 /** One rule over one source. A listing that two leave out counts in both. */
@@ -69,15 +67,14 @@ export class SourceDenials implements Denials {
     this.#fileRules = curation.rules
       .filter((rule) => isOf(rule, source.name))
       .map(({ name, deny, only }) => ({ name, deny, only: filterIn(only, source.name) }))
-    this.only = this.#fileRules.reduce((both, { only }) => bothFilters(both, only), NO_FILTER)
+    this.only = onlyOf(curation.rules, source.name)
     this.label = labelOf(curation.rules, source.name)
     this.#apply()
-    const ends = [curation.onChange(() => this.#apply())]
-    const end = source.held?.onChange((ids) => {
+    const end = source.held.onChange((ids) => {
       if (this.deniesSubjects()) for (const id of ids) this.#changed.add(id)
       this.#catchUp()
     })
-    this.#ends = end === undefined ? ends : [...ends, end]
+    this.#ends = [curation.onChange(() => this.#apply()), end]
   }
 
   get rows(): KeySet {
@@ -114,18 +111,13 @@ export class SourceDenials implements Denials {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Of what is in memory, or was read whole a short time ago: nothing is requested. */
-  async counts({ via }: Pick<ListingQuery, 'via'>, signal: AbortSignal): Promise<readonly RuleCount[]> {
+  async counts(signal: AbortSignal): Promise<readonly RuleCount[]> {
     const rules = this.#rules.filter(({ deny, only }) => deny.length + only.criteria.length > 0)
     if (rules.length === 0) return []
     const { held } = this.#source
-    if (held?.answers(ALL_OPEN) === true)
-      return Promise.all(rules.map((rule) => this.#countHeld(rule, held, signal)))
-    const items = await readCached(this.#source, via, signal)
-    return rules.map((rule) => ({
-      rule: rule.name,
-      listings: items === null ? null : countLeftOut(items, rule),
-    }))
+    return held.failure(ALL_OPEN) === null
+      ? Promise.all(rules.map((rule) => this.#countHeld(rule, signal)))
+      : rules.map(({ name }) => ({ rule: name, listings: null }))
   }
 
   close(): void {
@@ -147,7 +139,7 @@ export class SourceDenials implements Denials {
     this.#rules = rules
     this.#blocked = new BlockedSubjects(this.#rules.flatMap(({ deny }) => deny))
     this.version = ++versions
-    if (held === undefined || before + this.#blocked.size === 0) return
+    if (before + this.#blocked.size === 0) return
     this.#changed.clear()
     // Nothing of a source is found while it refuses the key: rows of before would stay hidden after it answers again.
     const ids = new Set([...held.ids(), ...this.#rows.listingIds])
@@ -158,18 +150,20 @@ export class SourceDenials implements Denials {
 
   /** Rules that changed while nothing of the source was shown, such as after a 401, may concern any of its copies. */
   #catchUp(): void {
-    const ids = this.#isBehind ? [...this.#source.held!.ids()] : []
+    const ids = this.#isBehind ? [...this.#source.held.ids()] : []
     if (ids.length === 0) return
     this.#isBehind = false
     for (const listener of this.#listeners) listener(ids)
   }
 
-  async #countHeld({ name, deny, only }: Rule, held: Held, signal: AbortSignal): Promise<RuleCount> {
+  async #countHeld({ name, deny, only }: Rule, signal: AbortSignal): Promise<RuleCount> {
     const blocked = new BlockedSubjects(deny)
     let listings = 0
     for (const id of this.#rows.listingIds)
-      for (const { item, status } of held.find(id)) if (status === 'open' && blocked.has(item)) listings++
+      for (const { item, status } of this.#source.held.find(id))
+        if (status === 'open' && blocked.has(item)) listings++
     if (only.criteria.length === 0) return { rule: name, listings }
+    if (this.#source.mode !== 'local') return { rule: name, listings: null }
     const all = await this.#source.read(ALL_OPEN, ONE, signal)
     const kept = await this.#source.read({ ...ALL_OPEN, standing: only }, ONE, signal)
     return { rule: name, listings: listings + all.total - kept.total }
@@ -182,7 +176,7 @@ export class SourceDenials implements Denials {
 
   /** @returns whether other copies of that id are denied than before */
   #update(listingId: string): boolean {
-    const copies = this.#source.held?.find(listingId) ?? []
+    const copies = this.#source.held.find(listingId)
     const denied = copies.filter(({ item }) => this.#blocked.has(item))
     if (denied.some(({ item }) => this.isUncertain(item))) this.#uncertain.add(listingId)
     else this.#uncertain.delete(listingId)
@@ -196,7 +190,7 @@ export class SourceDenials implements Denials {
 const keyOf = (rules: readonly Rule[]): string =>
   JSON.stringify(rules.map(({ name, deny, only }) => [name, deny, only.key]))
 
-function isOf({ sources }: CurationRule, source: string): boolean {
+function isOf({ sources }: Pick<CurationRule, 'sources'>, source: string): boolean {
   return sources?.includes(source) ?? true
 }
 
@@ -204,6 +198,15 @@ function isOf({ sources }: CurationRule, source: string): boolean {
 function labelOf(rules: readonly CurationRule[], source: string): string | null {
   const labelled = rules.filter((rule) => rule.label !== null && isOf(rule, source))
   return (labelled.find(({ sources }) => sources?.length === 1) ?? labelled[0])?.label ?? null
+}
+
+/** What all rules keep of a source: nothing else of an upstream is held. */
+export function onlyOf(
+  rules: readonly Pick<CurationRule, 'sources' | 'only'>[],
+  source: string,
+): StandingFilter {
+  const kept = rules.filter((rule) => isOf(rule, source)).map(({ only }) => filterIn(only, source))
+  return kept.reduce(bothFilters, NO_FILTER)
 }
 
 /** Differs where the rules of a source do. */
@@ -219,27 +222,4 @@ function filterIn(only: StandingFilter, source: string): StandingFilter {
 /** An unreadable copy is stepped over elsewhere. */
 function isOutside(criteria: readonly Criterion[], item: Item): boolean {
   return criteria.length > 0 && isReadable(item) && !matchesAll(criteria, documentOf(item.bytes))
-}
-
-function countLeftOut(items: readonly Item[], { deny, only }: Rule): number {
-  const blocked = new BlockedSubjects(deny)
-  return items.filter((item) => blocked.has(item) || isOutside(only.criteria, item)).length
-}
-
-/** `null` where no reading of all open listings is fresh. */
-async function readCached(
-  { readWhole }: NamedSource,
-  via: ListingQuery['via'],
-  signal: AbortSignal,
-): Promise<readonly Item[] | null> {
-  try {
-    const whole = await readWhole?.(
-      { status: 'open', caching: 'only-if-cached', ...(via && { via }) },
-      signal,
-    )
-    return whole ? [...new Set(whole.ids())].flatMap((id) => whole.find(id)) : null
-  } catch (cause) {
-    if (cause instanceof SourceError) return null
-    throw cause
-  }
 }

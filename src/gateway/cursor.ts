@@ -5,17 +5,12 @@ import { randomId } from '../domain/random-id.ts'
 import { EntrepotError } from '../errors.ts'
 import type { PricePoint } from './by-price/price-sequence.ts'
 import type { ResumePoint } from './merge.ts'
-import type { SourceHint } from './source-reader.ts'
 
 export const CURSOR_SECONDS = 3600
-/** Of all hints: the other members of the longest cursor take less than 1 KiB. */
-const MAX_HINTS_BYTES = 11_000
-const MAX_CARRIED_BYTES = 4096
 
 export type CursorContent = (ResumePoint | PricePoint) & {
   /** As counted for the first page. */
   total: number
-  isTotalExact: boolean
 }
 
 /**
@@ -27,7 +22,7 @@ export class Cursors {
   readonly #nowSeconds: () => number
 
   constructor(secret: string, nowSeconds: () => number) {
-    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 6', 32)))
+    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 7', 32)))
     this.#nowSeconds = nowSeconds
   }
 
@@ -74,41 +69,15 @@ export function isCursorText(text: string): boolean {
 
 type Packed = ReturnType<typeof pack>
 
+/** A price may be a `bigint`. */
 function pack(content: CursorContent) {
-  if ('hints' in content) return { ...content, hints: packHints(Object.entries(content.hints)) }
+  if ('cap' in content) return content
   return { ...content, after: { ...content.after, key: String(content.after.key) } }
 }
 
 function unpack(content: Packed): CursorContent {
-  if ('hints' in content) return { ...content, hints: Object.fromEntries(content.hints.map(unpackHint)) }
+  if ('cap' in content) return content
   return { ...content, after: { ...content.after, key: toPriceKey(BigInt(content.after.key)) } }
-}
-
-/** Short, since a gateway may have a hundred sources. */
-type PackedHint = [name: string, offset: number, resume?: string]
-
-/**
- * Carries the cursors of upstream gateways while there is room. A gateway without its own cursor is read from
- * the top.
- */
-function packHints(hints: readonly (readonly [name: string, hint: SourceHint])[]): PackedHint[] {
-  const packed = hints.map(([name, { offset }]): PackedHint => [name, offset])
-  if (hints.every(([, { resume }]) => resume === undefined)) return packed
-  let room = MAX_HINTS_BYTES - jsonBytes(packed)
-  return hints.map(([name, { offset, resume }], n) => {
-    const size = resume === undefined ? 0 : jsonBytes(resume) + 1
-    if (resume === undefined || size > Math.min(room, MAX_CARRIED_BYTES)) return packed[n]!
-    room -= size
-    return [name, offset, resume]
-  })
-}
-
-function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value))
-}
-
-function unpackHint([name, offset, resume]: PackedHint): [name: string, hint: SourceHint] {
-  return [name, { offset, resume }]
 }
 
 export function invalidCursor(what: string): EntrepotError {

@@ -24,10 +24,10 @@ export function renderMerged(
   body: Buffer
   rows: Buffer
 } {
-  const { items, total, isTotalExact, complete, sources, nextCursor, unplaced, suggestions, warnings } = page
+  const { items, total, complete, sources, nextCursor, unplaced, suggestions, warnings } = page
   const cursor = nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`
   const unchecked = countUnchecked(items)
-  const bounds = `${isTotalExact ? '' : ',"total_is":"at_most"'},"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
+  const bounds = `,"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
   const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
   const hints = suggestions === undefined ? '' : `,"suggestions":${JSON.stringify(suggestions)}`
   const asked = warnings === undefined ? '' : `,"warnings":${JSON.stringify(warnings)}`

@@ -17,10 +17,9 @@ import type { FacetJson, NotCounted, PriceRangeJson } from '../wire/facets.ts'
 import { countLeftOut } from './by-price/count-left-out.ts'
 import { countLeastGpus, countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
-import { type Deciders, decidersOf } from './deciders.ts'
+import { decidersOf } from './deciders.ts'
 import { qualifiedName } from './merged-item.ts'
 import { type SelectedSource, selectSources } from './selected-source.ts'
-import { isExact } from './sequence.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
 
@@ -39,8 +38,6 @@ export type FacetsQuery = ListingQuery & {
 
 export type MergedFacets = Reports & {
   total: number
-  /** Whether the counts are exact. */
-  isTotalExact: boolean
   /** Of the listings that count theirs. */
   gpus: number
   facets: Readonly<Record<string, FacetJson>>
@@ -86,7 +83,7 @@ export async function readFacets(
 ): Promise<MergedFacets> {
   const { tokens } = settings
   const { signal: caller, reader } = request
-  const { visible, deciders, selected } = await selectAll(settings, query, request)
+  const { visible, selected } = await selectAll(settings, query, request)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
   const counts = await countAll(selected, fields, prices, caller)
@@ -111,7 +108,6 @@ export async function readFacets(
   })
   return {
     total,
-    isTotalExact: isExact(outcomes, deciders),
     gpus: sum(counts, ({ gpus }) => gpus),
     facets: Object.fromEntries(facets),
     prices: ranges,
@@ -135,13 +131,13 @@ export async function selectAll(
   { sources, holdings, budgetMs }: Pick<MergeSettings, 'sources' | 'holdings' | 'budgetMs'>,
   query: ListingQuery,
   request: MergeRequest,
-): Promise<{ visible: readonly NamedSource[]; deciders: Deciders; selected: readonly SelectedSource[] }> {
+): Promise<{ visible: readonly NamedSource[]; selected: readonly SelectedSource[] }> {
   const { signal: caller, budgetMs: ms = budgetMs } = request
   const visible = visibleSources(sources, request)
   const ranked = rankSources(visible)
   return withBudget(ms, caller, async (signal) => {
-    const deciders = await decidersOf(holdings, ms)(ranked, query, signal)
-    return { visible, deciders, selected: await selectSources(ranked, deciders, signal) }
+    const deciders = await decidersOf(holdings)(ranked, query, signal)
+    return { visible, selected: await selectSources(ranked, deciders, signal) }
   })
 }
 
@@ -203,7 +199,7 @@ function* countRegistries(
   const copies = new Set<string>()
   for (const { source, selection, total } of selected) {
     if (selection === null) continue
-    if (source.mayRepeat !== true) addTo(registries, source.name, total)
+    if (source.isGateway !== true) addTo(registries, source.name, total)
     else
       for (const item of selection.items()) {
         const name = qualifiedName(source.name, item)

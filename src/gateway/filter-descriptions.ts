@@ -21,8 +21,8 @@ export type FilterDescriptions = Completeness & {
   filters: readonly FilterDescription[]
   /** Sources that answered that they have no filter spec. */
   undeclared: readonly string[]
-  /** Which sources' listings the counts are of; `at_most`: of all, and some may be counted more than once. */
-  counted: 'all' | 'at_most' | 'some' | 'none'
+  /** Which sources' listings the counts are of. */
+  counted: 'all' | 'some' | 'none'
 }
 
 const MAX_COUNTED = 32
@@ -69,8 +69,7 @@ function countsOf(counts: MergedFacets | null, filter: string): FacetJson | unde
 
 function countedIn(counts: MergedFacets | null): FilterDescriptions['counted'] {
   if (counts === null) return 'none'
-  if (!counts.complete) return 'some'
-  return counts.isTotalExact ? 'all' : 'at_most'
+  return counts.complete ? 'all' : 'some'
 }
 
 function declaresNone({ spec }: MarketSource): boolean {

@@ -37,7 +37,7 @@ export type MergedLookup = Reports & { merged: MergedItem | null; isCurrent: Val
 
 type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string }
 
-const ONE: Range = { after: null, offsetHint: 0, count: 50 }
+const ONE: Range = { after: null, count: 50 }
 
 /**
  * Reads the source whose copy in memory is the best, and every better one, at once; without a copy in memory all of them.
@@ -184,9 +184,9 @@ async function readSource(
   signal: AbortSignal,
 ): Promise<Omit<Answer, 'rank'>> {
   const { result, elapsedMs } = await askSource(() => source.read(query, ONE, signal), signal)
-  const about = { source, elapsedMs, isWhole: true }
+  const about = { source, elapsedMs }
   if (result instanceof SourceError) return { outcome: { ...about, result }, items: [] }
-  const { listings, hasMore: _, all: __, ...info } = result
+  const { listings, hasMore: _, ...info } = result
   const items = listings.filter(isReadable)
   if (items.length > 0 || listings.length === 0) return { outcome: { ...about, result: info }, items }
   const unreadable = new SourceError('bad_envelope', `${source.name}: its listing is unreadable`)

@@ -40,10 +40,7 @@ export async function countUnplaced(
   return Object.fromEntries(names.map((name, n) => [name, Math.max(0, totals[n]! - total)]))
 }
 
-/**
- * What a spelling of a model leaves out, over sources in memory: absent where a source had to be read for it, and where the
- * spelling finds all.
- */
+/** What a spelling of a model leaves out: absent where a source does not answer, and where the spelling finds all. */
 export async function suggestModel(
   settings: MergeSettings,
   { query, spec, total }: { query: ListingQuery; spec: Pick<FilterSpec, 'filters'>; total: number },
@@ -56,7 +53,7 @@ export async function suggestModel(
   if (meant === null || Object.keys(meant).some((name) => isAsked(query, name))) return undefined
   const visible = visibleSources(settings.sources, request)
   const isInMemory = ({ held }: NamedSource): boolean =>
-    held?.answers(query) === true && (held.fetch === undefined || held.coverage() === 'whole')
+    held.failure(query) === null && (held.fetch === undefined || held.coverage() === 'whole')
   if (!visible.every(isInMemory)) return undefined
   const others = query.filters.filter(([parameter]) => filterNameOf(parameter) !== spelled.filter.name)
   const filters = [...others, ...Object.entries(meant)]
@@ -79,7 +76,7 @@ export async function countMatches(
   const { budgetMs: ms = settings.budgetMs } = request
   const sequence = new MergedSequence(visibleSources(sources, request), query, {
     cap: endOfMs(clock.now()),
-    openDeciders: decidersOf(holdings, ms),
+    openDeciders: decidersOf(holdings),
   })
   await withBudget(ms, request.signal, (signal) => sequence.take(1, signal))
   return sequence.total

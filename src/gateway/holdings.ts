@@ -1,6 +1,5 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { HiddenRows } from '../domain/query.ts'
-import type { Held } from '../domain/source/held.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { decide, type RankedCopy } from './authority.ts'
@@ -9,10 +8,10 @@ import { KeySet } from './key-set.ts'
 /** Selections of sources whose hidden rows are kept: of each view, and some by name. */
 const MAX_SCOPES = 64
 
-export type HeldSource = Pick<NamedSource, 'name' | 'mode'> & { held: Held }
+export type HeldSource = Pick<NamedSource, 'name' | 'mode' | 'held'>
 
 /**
- * All sources in memory, by rank: which of their listings have several copies, and which rows of each the better ones
+ * All sources, by rank: which of their listings have several copies, and which rows of each the better ones
  * hide. Follows every change in the turn in which it happens.
  */
 export class Holdings {
@@ -25,8 +24,8 @@ export class Holdings {
   readonly #scopes = new Map<string, Scope>()
   readonly #endFollowing: readonly (() => void)[]
 
-  constructor(ranked: readonly NamedSource[]) {
-    this.#sources = ranked.filter((source): source is NamedSource & HeldSource => source.held !== undefined)
+  constructor(ranked: readonly HeldSource[]) {
+    this.#sources = ranked
     const ids = new Set<string>()
     for (const { held } of this.#sources)
       for (const id of held.ids())
@@ -88,12 +87,11 @@ export type HiddenCopies = { hidden: HiddenRows; outside: HiddenRows }
 
 /** Copies of that id in one source. */
 export function heldCopies(
-  { held, mode }: Pick<NamedSource, 'held' | 'mode'>,
+  { held, mode }: Pick<HeldSource, 'held' | 'mode'>,
   rank: number,
   listingId: string,
 ) {
-  const copies = held?.find(listingId) ?? []
-  return copies.map((copy) => ({ ...copy, rank, isOwn: mode === 'local' }))
+  return held.find(listingId).map((copy) => ({ ...copy, rank, isOwn: mode === 'local' }))
 }
 
 type ScopeQuery = { view: DecidingView; status: ListingStatus | null }

@@ -155,7 +155,7 @@ function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void
   const visible = parts.sources.filter(({ source }) => maySee(reader, source))
   const failed = visible.flatMap(({ source, spec }): Outcome[] => {
     const result = spec?.spec() === null ? spec.failure() : null
-    return result === null ? [] : [{ source, result, elapsedMs: 0, isWhole: false }]
+    return result === null ? [] : [{ source, result, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return
   throw noSourceError(failed, reportOutcomes(failed, new Map(), parts).sources)

@@ -1,7 +1,7 @@
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { ALL_OPEN, type ListingQuery } from '../domain/query.ts'
-import { maySee, SEES_ALL } from '../domain/reader.ts'
+import { maySee } from '../domain/reader.ts'
 import { EntrepotError } from '../errors.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
@@ -26,7 +26,6 @@ import {
   type MarketQuery,
   type MarketRequest,
   type QueryReader,
-  type RequestPath,
 } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
@@ -156,7 +155,7 @@ export function createMarket(parts: MarketParts): Market {
     listingCounts: (request) => countListings(settings, request, isCurated()),
     isPrivateHidden,
     denialsOf,
-    ruleCounts: (signal) => ruleCounts(read.path({ reader: SEES_ALL, signal }), signal),
+    ruleCounts,
     close: () => {
       holdings.close()
       close()
@@ -191,8 +190,8 @@ function curateSources({ sources: all, curation, feed }: MarketParts) {
       const one = denials[all.findIndex(({ source }) => source.name === name)]
       return one?.isActive() === true ? one : null
     },
-    ruleCounts: async (path: RequestPath, signal: AbortSignal) => {
-      const counts = await Promise.all(denials.map((one) => one?.counts(path, signal) ?? []))
+    ruleCounts: async (signal: AbortSignal) => {
+      const counts = await Promise.all(denials.map((one) => one?.counts(signal) ?? []))
       return new Map(all.map(({ source }, n) => [source.name, counts[n]!]))
     },
     close: () => {

@@ -1,42 +1,44 @@
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import { type MergedPosition, positionIn } from '../domain/source/position.ts'
-import type { Item } from '../domain/source/reading.ts'
+import { type MergedPosition, placeOf, positionIn } from '../domain/source/position.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { inSpan } from '../domain/trace.ts'
-import { type Deciders, isReadable, type OpenDeciders } from './deciders.ts'
+import type { Deciders, OpenDeciders } from './deciders.ts'
 import { type MergedItem, mergeItem } from './merged-item.ts'
 import { Repeats } from './repeats.ts'
-import { type SourceHint, SourceReader } from './source-reader.ts'
+import { SourceReader } from './source-reader.ts'
 import { type Outcome, rankSources } from './sources.ts'
 
 export type ResumePoint = {
-  /** The last visited copy: the `nth` of its source at that place, of which a gateway may have several. */
+  /** The last visited copy. */
   after: MergedPosition
   /** Later positions count as this one, on every page. */
   cap: Micros
-  hints: Readonly<Record<string, SourceHint>>
+}
+
+/** Listings of one round of a stream. */
+export const ROUND = 189
+/** Listings that are read of a source beyond twice its even share of a page. */
+const FIRST_SPARE = 4
+
+type SequenceOptions = {
+  cap: Micros
+  from?: ResumePoint | null
+  /** Listings of each source to begin behind. */
+  skip?: number | undefined
+  openDeciders: OpenDeciders
 }
 
 /**
- * New listings of one page of 200: it overlaps the page before by ten, and its last listing shows where a tie
- * ends.
- */
-export const ROUND = 189
-/** Listings that are read of a source in memory beyond twice its even share of a page. */
-const FIRST_SPARE = 4
-
-/**
  * Newest first. Each source gives its listings in their own order, less those that a better source has; the sequence is
- * the merge of these streams, by position, then rank, then `listing_id`. So a listing has the place of its best copy,
- * whatever the page, and a worse source cannot move it.
+ * the merge of these streams, by position, then rank, then row. So a listing has the place of its best copy, whatever the
+ * page, and a worse source cannot move it.
  */
 export class MergedSequence {
   readonly #query: ListingQuery
   readonly #sources: readonly NamedSource[]
   readonly #ranked: readonly NamedSource[]
-  readonly #start: ResumePoint | null
   readonly #cap: Micros
   readonly #skip: number
   readonly #openDeciders: OpenDeciders
@@ -47,21 +49,9 @@ export class MergedSequence {
   constructor(
     sources: readonly NamedSource[],
     query: ListingQuery,
-    {
-      cap,
-      from = null,
-      skip = 0,
-      openDeciders,
-    }: {
-      cap: Micros
-      from?: ResumePoint | null
-      /** Listings of each source to begin behind. */
-      skip?: number | undefined
-      openDeciders: OpenDeciders
-    },
+    { cap, from = null, skip = 0, openDeciders }: SequenceOptions,
   ) {
     this.#query = query
-    this.#start = from
     this.#after = from?.after ?? null
     this.#cap = from?.cap ?? cap
     this.#skip = skip
@@ -78,20 +68,11 @@ export class MergedSequence {
       .map(({ outcome }) => outcome)
   }
 
-  /** `null` before the first listings are taken. */
-  get deciders(): Deciders | null {
-    return this.#opened?.deciders ?? null
-  }
-
   get resumePoint(): ResumePoint | null {
-    if (this.#after === null) return null
-    const hints = Object.fromEntries(
-      (this.#opened?.byRank ?? []).map((reader) => [reader.source.name, reader.hint]),
-    )
-    return { after: this.#after, cap: this.#cap, hints }
+    return this.#after && { after: this.#after, cap: this.#cap }
   }
 
-  /** Matches of all sources, less the hidden ones: exact where every outcome `isWhole`. */
+  /** Matches of all sources, less the hidden ones. */
   get total(): number {
     return this.outcomes.reduce(
       (sum, { result }) => sum + (result instanceof SourceError ? 0 : result.total),
@@ -105,18 +86,14 @@ export class MergedSequence {
     this.#opened ??= await this.#open(signal)
     const { byRank } = this.#opened
     const taken: MergedItem[] = []
-    let share = isFirst ? firstShare(count, byRank.length) : Number.POSITIVE_INFINITY
-    let size = count
+    let size = isFirst ? Math.min(count, firstShare(count, byRank.length)) : count
     while (taken.length < least) {
       const pending = byRank.filter(({ needsReading }) => needsReading)
-      await Promise.all(
-        pending.map((reader) => reader.read(share < size && reader.isInMemory ? share : size, signal)),
-      )
-      share = Number.POSITIVE_INFINITY
+      await Promise.all(pending.map((reader) => reader.read(size, signal)))
       size = ROUND
-      const copies = this.#traced(() => this.#visit(count - taken.length))
-      if (copies.length === 0 && byRank.every(isDone)) break
-      taken.push(...(await this.#show(copies, signal)))
+      const items = this.#traced(() => this.#visit(count - taken.length))
+      if (items.length === 0 && byRank.every(isDone)) break
+      taken.push(...items)
     }
     return taken
   }
@@ -128,34 +105,39 @@ export class MergedSequence {
 
   async #open(signal: AbortSignal) {
     const deciders = await this.#openDeciders(this.#ranked, this.#query, signal)
-    const byRank = this.#ranked.map((source, rank) => {
-      const hint = this.#start?.hints[source.name] ?? { offset: this.#skip }
-      const after = positionIn(rank, this.#start?.after ?? null)
-      return new SourceReader(source, rank, { cap: this.#cap, after, hint, deciders })
-    })
+    const byRank = this.#ranked.map(
+      (source, rank) =>
+        new SourceReader(source, rank, {
+          query: deciders.queryOf(rank),
+          cap: this.#cap,
+          after: positionIn(rank, this.#after),
+          skip: this.#skip,
+        }),
+    )
     return { deciders, byRank }
   }
 
-  #traced(visit: () => Visited[]): Visited[] {
+  #traced(visit: () => MergedItem[]): MergedItem[] {
     return inSpan(this.#query.trace, 'merge', visit, ({ length }) => ({ 'entrepot.merge.items': length }))
   }
 
-  /** Takes copies in order until `count` are not known to be hidden, or a source has to be read first. */
-  #visit(count: number): Visited[] {
-    const copies: Visited[] = []
-    while (copies.length < count) {
+  /** Takes copies in order until `count` are shown, or a source has to be read first. */
+  #visit(count: number): MergedItem[] {
+    const items: MergedItem[] = []
+    while (items.length < count) {
       const reader = this.#foremost()
       if (reader === null) break
+      const { rank, isStale } = reader
       const item = reader.take()
-      this.#pass(item, reader.rank)
-      // A source that was read whole has counted its hidden ones, unreadable or not, and those that are left out.
-      const hiding = this.#opened!.deciders.hidingOf(item, reader.rank)
-      if (hiding !== null) reader.addHidden(hiding)
-      else if (item.isLeftOut) reader.addLeftOut()
-      else if (!isReadable(item)) reader.addInvalid()
-      else copies.push({ item, rank: reader.rank, reader })
+      this.#after = { ...placeOf(item), position: Math.min(item.position, this.#cap), rank }
+      // What has got a better copy since the source was read.
+      const verdict = this.#opened!.deciders.judge(item, rank)
+      if (verdict === null) continue
+      if (item.isLeftOut) reader.addLeftOut()
+      else if (!this.#repeats.add(item, verdict))
+        items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale }, verdict))
     }
-    return copies
+    return items
   }
 
   /** `null` where a source has to be read first, and at the end. */
@@ -175,32 +157,9 @@ export class MergedSequence {
     }
     return foremost
   }
-
-  #pass({ position, listingId }: Item, rank: number): void {
-    const capped = Math.min(position, this.#cap)
-    const last = this.#after
-    const isSame =
-      last !== null && last.position === capped && last.rank === rank && last.listingId === listingId
-    this.#after = { position: capped, rank, listingId, nth: isSame ? last.nth + 1 : 1 }
-  }
-
-  async #show(copies: readonly Visited[], signal: AbortSignal): Promise<MergedItem[]> {
-    const { deciders } = this.#opened!
-    if (deciders.mayLookUp) await deciders.lookUp(copies, signal)
-    const items: MergedItem[] = []
-    for (const { item, rank, reader } of copies) {
-      const verdict = deciders.judge(item, rank)
-      if (verdict === null) reader.addHidden(deciders.hidingOf(item, rank))
-      else if (this.#repeats.add(item, reader.source, verdict)) reader.addHidden()
-      else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale: reader.isStale }, verdict))
-    }
-    return items
-  }
 }
 
-type Visited = { item: Item; rank: number; reader: SourceReader }
-
-/** Reading a source in memory again is cheap; making items that are not shown is not. */
+/** Reading again is cheap; making items that are not shown is not. */
 function firstShare(count: number, sources: number): number {
   return Math.ceil((2 * count) / sources) + FIRST_SPARE
 }

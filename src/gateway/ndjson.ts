@@ -18,7 +18,7 @@ const CHUNK_BYTES = 64 * 1024
 export type ListingStream = {
   outcomes: readonly Outcome[]
   lines: AsyncGenerator<Buffer>
-  /** Equal for streams of the same contents in this process; `null` where not all sources are in memory. */
+  /** Equal for streams of the same contents in this process; `null` where a source does not answer. */
   contents: string | null
 }
 
@@ -45,7 +45,7 @@ export async function streamListings(
   const sequence = openSequence(visible, query, {
     by: byPrice,
     cap,
-    openDeciders: decidersOf(holdings, ms),
+    openDeciders: decidersOf(holdings),
     reader: request.reader,
     settings,
   })
@@ -95,9 +95,9 @@ export async function streamListings(
   }
 }
 
-/** `null` where a source has to be read. */
+/** `null` where a source does not answer. */
 function versionsOf(sources: readonly NamedSource[], query: ListingQuery): string | null {
-  const versions = sources.map(({ held }) => (held?.answers(query) === true ? held.version?.() : undefined))
+  const versions = sources.map(({ held }) => (held.failure(query) === null ? held.version?.() : undefined))
   return versions.includes(undefined) ? null : versions.join()
 }
 

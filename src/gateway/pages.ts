@@ -7,11 +7,11 @@ import type { ByPrice } from './by-price/price-order.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
 import { decidersOf } from './deciders.ts'
 import type { MergedItem } from './merged-item.ts'
-import { boundsFor, describeItems, isExact, openSequence } from './sequence.ts'
+import { boundsFor, describeItems, openSequence } from './sequence.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, rankSources, visibleSources, withBudget } from './sources.ts'
 
-/** Last listing for pages by offset: whether a source is live or in memory changes nothing for a reader. */
+/** Last listing for pages by offset. */
 const MAX_DEPTH = 2000
 /** Listings that are merged at once. In a ring of gateways, a query that comes back may ask for a deeper page. */
 const MAX_AT_ONCE = 2000
@@ -19,8 +19,6 @@ const MAX_AT_ONCE = 2000
 export type MergedPage = Reports & {
   items: readonly MergedItem[]
   total: number
-  /** Whether the total is exact, or at most that. */
-  isTotalExact: boolean
   nextCursor: string | undefined
   areBoundsCurrent: () => boolean
 }
@@ -66,7 +64,7 @@ export async function readPage(
   const cap = isOwn ? Number.MAX_SAFE_INTEGER : endOfMs(clock.now())
   const passed = from === null ? offset : 0
   const skip = isOwn && by === undefined ? passed : 0
-  const openDeciders = decidersOf(holdings, ms)
+  const openDeciders = decidersOf(holdings)
   const { reader } = request
   const asked = by === undefined && from === null ? { ...query, newest: offset + limit } : query
   const sequence = openSequence(visible, asked, { by, cap, from, skip, openDeciders, reader, settings })
@@ -75,7 +73,6 @@ export async function readPage(
   )
   const { resumePoint } = sequence
   const total = from?.total ?? Math.max(sequence.total, before + page.length)
-  const isTotalExact = from?.isTotalExact ?? isExact(sequence.outcomes, sequence.deciders)
   const bounds = await boundsFor(sequence, settings, reader)
   const items = describeItems(page, sequence, query, { ...settings, bounds })
   const needsCursor = cursor !== undefined && cursors !== null && !isLoop
@@ -83,10 +80,8 @@ export async function readPage(
   const reports = reportOutcomes(sequence.outcomes, countReturned(items), settings)
   assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
   const nextCursor =
-    hasMore && resumePoint !== null
-      ? cursors!.seal({ ...resumePoint, total, isTotalExact }, question)
-      : undefined
-  return { items, total, isTotalExact, nextCursor, areBoundsCurrent: bounds.isCurrent, ...reports }
+    hasMore && resumePoint !== null ? cursors!.seal({ ...resumePoint, total }, question) : undefined
+  return { items, total, nextCursor, areBoundsCurrent: bounds.isCurrent, ...reports }
 }
 
 /** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */

@@ -16,7 +16,7 @@ export async function prepareSources(
   request: MergeRequest & { budgetMs: number },
 ): Promise<number> {
   const { signal: caller, budgetMs } = request
-  const waits = visibleSources(sources, request).flatMap(({ held }) => held?.prepare(caching, caller) ?? [])
+  const waits = visibleSources(sources, request).flatMap(({ held }) => held.prepare(caching, caller) ?? [])
   if (waits.length === 0) return budgetMs
   const started = performance.now()
   const longestMs = caching === 'no-cache' ? budgetMs / 2 : Math.min(ARRIVAL_MS, budgetMs / 2)

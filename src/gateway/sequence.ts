@@ -6,10 +6,10 @@ import { comparisonIn, comparisonWith } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
-import type { Deciders, OpenDeciders } from './deciders.ts'
+import type { OpenDeciders } from './deciders.ts'
 import { MergedSequence, type ResumePoint } from './merge.ts'
 import { type Described, describeItem, type MergedItem } from './merged-item.ts'
-import type { MergeSettings, Outcome } from './sources.ts'
+import type { MergeSettings } from './sources.ts'
 
 type SequenceOptions = {
   /** `undefined`: newest first. */
@@ -39,14 +39,6 @@ export function openSequence(
         reader,
         settings,
       })
-}
-
-/** Whether the sum of their totals is exact; otherwise it is at most that. */
-export function isExact(outcomes: readonly Outcome[], deciders: Pick<Deciders, 'mayLookUp'> | null): boolean {
-  return (
-    deciders?.mayLookUp !== true &&
-    outcomes.every(({ result, isWhole }) => result instanceof Error || isWhole)
-  )
 }
 
 /** That mark what the sequence has. */

@@ -18,58 +18,39 @@ export type SignedSources = {
  * with all copies of one id as one listing, since those readers ask for single listings by the id alone.
  */
 export function signedSources(sources: readonly NamedSource[]): SignedSources {
-  const rows = sources.map(({ held }) => held && new UnsignedRows(held))
+  const rows = sources.map(({ held }) => new UnsignedRows(held))
   return {
-    sources: sources.map((source, n) => signedSource(source, rows[n])),
+    sources: sources.map((source, n) => signedSource(source, rows[n]!)),
     close: () => {
-      for (const one of rows) one?.close()
+      for (const one of rows) one.close()
     },
   }
 }
 
-function signedSource(source: NamedSource, denied: HiddenRows | undefined): NamedSource {
-  const { mode, read, held, readWhole, lookUp, select } = source
+function signedSource(source: NamedSource, denied: HiddenRows): NamedSource {
+  const { mode, read, select, held } = source
   const signed = (query: ListingQuery): ListingQuery =>
     mode === 'local' ? { ...query, hasPrincipals: true } : query
   return {
     ...source,
-    // It changes between memory and live.
-    get mode() {
-      return source.mode
-    },
     read: async (query, range, signal) => {
-      const { listings, all, ...reading } = withDirectory(await read(signed(query), range, signal))
+      const { listings, ...reading } = withDirectory(await read(signed(query), range, signal))
+      if (query.listingId === undefined) return { ...reading, listings: listings.map(toSigned) }
       // The question is whether the listing is there.
-      if (query.listingId !== undefined) {
-        const copies = listings.filter((item) => !isReadable(item) || isSigned(item)).map(toSigned)
-        return { ...reading, listings: copies, total: reading.total - (listings.length - copies.length) }
-      }
-      return { ...reading, listings: listings.map(toSigned), ...(all && { all: all.map(toSigned) }) }
+      const copies = listings.filter((item) => !isReadable(item) || isSigned(item)).map(toSigned)
+      return { ...reading, listings: copies, total: reading.total - (listings.length - copies.length) }
     },
-    ...(held && denied && { held: signedHeld(held), denied: [denied] }),
-    ...(readWhole && {
-      readWhole: async (query, signal) => {
-        const whole = await readWhole(query, signal)
-        return whole && { ...whole, find: (id) => whole.find(id).filter(isSigned).map(toSigned) }
-      },
-    }),
-    ...(lookUp && {
-      lookUp: async (listings, query, signal) =>
-        (await lookUp(listings, query, signal)).map(
-          (copy) => copy && (isSigned(copy) ? toSigned(copy) : null),
-        ),
-    }),
-    ...(select && {
-      select: async (query, signal) => {
-        const selection = withDirectory(await select(signed(query), signal))
-        return {
-          ...selection,
-          byPrice: (order, after) =>
-            selection.byPrice(order, after).map(({ item, place }) => ({ item: toSigned(item), place })),
-          items: () => Iterator.from(selection.items()).map(toSigned),
-        }
-      },
-    }),
+    select: async (query, signal) => {
+      const selection = withDirectory(await select(signed(query), signal))
+      return {
+        ...selection,
+        byPrice: (order, after) =>
+          selection.byPrice(order, after).map(({ item, place }) => ({ item: toSigned(item), place })),
+        items: () => Iterator.from(selection.items()).map(toSigned),
+      }
+    },
+    held: signedHeld(held),
+    denied: [denied],
   }
 }
 
@@ -82,7 +63,7 @@ const hasPublisher = ({ publisher }: Item): boolean => publisher !== null && rea
 
 const isSigned = (item: Item): boolean => hasPublisher(item) && isReadable(item) && isSignable(item)
 
-/** Of copies, which live sources give again with each answer: to read their bytes takes longer than the rest. */
+/** Of copies: to read their bytes takes longer than the rest. */
 const signable = new WeakMap<Item, boolean>()
 
 function isSignable(item: Item): boolean {
@@ -106,9 +87,8 @@ class SignedItem implements Item {
   readonly storefrontUrl: string | null
   readonly publisher: string | null
   readonly isKnownById = true
-  readonly resume: string | undefined
+  readonly row?: string
   readonly origin?: Item['origin'] & object
-  readonly offset?: number
   readonly #item: Item
   #isShown: boolean | undefined
 
@@ -118,9 +98,8 @@ class SignedItem implements Item {
     this.position = item.position
     this.storefrontUrl = item.storefrontUrl
     this.publisher = item.publisher
-    this.resume = item.resume
+    if (item.row !== undefined) this.row = item.row
     if (item.origin !== undefined) this.origin = item.origin
-    if (item.offset !== undefined) this.offset = item.offset
     this.#item = item
   }
 

@@ -53,23 +53,18 @@ export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
   return !(result instanceof SourceError) && result.missing === undefined && result.part === undefined
 }
 
-function reportOutcome(
-  { source, result, elapsedMs, isWhole }: Outcome,
-  returned: number,
-  now: number,
-): SourceReport {
+function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number, now: number): SourceReport {
   const { name, mode } = source
   const named = { registry: name, ...(mode === 'local' && { mode }) }
   const { reason } = result
   if (!(result instanceof SourceError)) {
     const { stale, total, hidden = 0, asOf, invalid, part } = result
     const matched = total + hidden
-    const total_is = isWhole ? undefined : ('at_most' as const)
     const age_seconds = Math.max(0, Math.floor((now - asOf) / 1000))
     const elapsed_ms = Math.round(elapsedMs)
     const state = part?.state ?? (stale ? 'stale' : 'loaded')
     const { held, of } = part ?? {}
-    const counts = { matched, total_is, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
+    const counts = { matched, returned, held, of, age_seconds, elapsed_ms, reason, invalid }
     return { ...named, state, ...counts }
   }
   const filters = result.filters.length === 0 ? undefined : result.filters
@@ -80,7 +75,7 @@ function reportOutcome(
 }
 
 function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource) {
-  const { state, reason, via } = missing
+  const { state, reason, held, of, via } = missing
   const age_seconds = ageSeconds === undefined ? undefined : Math.floor(ageSeconds)
   return {
     registry: `${gateway}/${missing.registry}`,
@@ -88,6 +83,8 @@ function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSourc
     reason,
     matched: null,
     returned: 0,
+    held,
+    of,
     age_seconds,
     via,
   }
@@ -114,6 +111,7 @@ export function reportStatus({
     schema_id: schemaId,
     filters,
     listings,
+    held: part?.held,
     of: part?.of,
     gaps: missing?.map((entry) => {
       const { matched: _, returned: __, ...gap } = reportMissing(name, entry)

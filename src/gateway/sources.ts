@@ -15,8 +15,6 @@ import type { Holdings } from './holdings.ts'
 
 export type Outcome = Answer<ReadingInfo> & {
   source: NamedSource
-  /** Whether it is in memory, or was read to its end: then its total is exact. */
-  isWhole: boolean
 }
 
 type Answer<Result> = { elapsedMs: number; result: Result | SourceError }
@@ -70,8 +68,7 @@ function skipAsLoop(source: NamedSource): NamedSource {
   if (source.mode === 'local') return source
   const error = new SourceError('loop', 'the query has been through this gateway before')
   const skip = () => Promise.reject(error)
-  const { held: _held, lookUp: _lookUp, ...rest } = source
-  return { ...rest, read: skip, select: skip, readWhole: skip }
+  return { ...source, read: skip, select: skip, held: { ...source.held, failure: () => error } }
 }
 
 /** The best first: by priority, then in the order of the configuration, which has the own Registry first. */
@@ -103,68 +100,38 @@ export async function askSource<Result>(
 }
 
 export function traceSource(source: NamedSource): NamedSource {
-  const { select, readWhole, name } = source
+  const { read, select } = source
   return {
     ...source,
-    // It changes between memory and live.
-    get mode() {
-      return source.mode
-    },
-    read: (query, range, signal) =>
-      inSourceSpan(source, query, {
-        name: `source ${name}`,
-        ask: (traced) => source.read(traced, range, signal),
-        describe: describeAnswer,
-      }),
-    ...(select && {
-      select: (query, signal) =>
-        inSourceSpan(source, query, {
-          name: `source ${name}`,
-          ask: (traced) => select(traced, signal),
-          describe: describeAnswer,
-        }),
-    }),
-    ...(readWhole && {
-      readWhole: (query, signal) =>
-        inSourceSpan(source, query, {
-          name: `all of ${name}`,
-          ask: (traced) => readWhole(traced, signal),
-          describe: (whole) => ({ 'entrepot.source.whole': whole !== null }),
-        }),
-    }),
+    read: (query, range, signal) => inSourceSpan(source, query, (traced) => read(traced, range, signal)),
+    select: (query, signal) => inSourceSpan(source, query, (traced) => select(traced, signal)),
   }
 }
 
 function describeAnswer(answer: ReadingInfo & Partial<Pick<Reading, 'listings'>>): Attributes {
-  const { stale, reason, total, listings, asOf, cache } = answer
+  const { stale, reason, total, listings, asOf } = answer
   return {
     'entrepot.source.state': stale ? 'stale' : 'loaded',
     'entrepot.source.matched': total,
     ...(listings && { 'entrepot.source.items': listings.length }),
     'entrepot.source.age_seconds': Math.max(0, Math.floor((systemClock.monotonic() - asOf) / 1000)),
-    ...(cache && { 'entrepot.source.cache': cache.outcome }),
     ...(reason && { 'entrepot.source.reason': reason }),
   }
 }
 
-type Asked<Query, Answer> = {
-  name: string
-  ask: (query: Query) => Promise<Answer>
-  describe: (answer: Answer) => Attributes
-}
-
 /** Without a span `ask` gets the very query, by which a source knows what it has read for it. */
-async function inSourceSpan<Query extends Pick<ListingQuery, 'trace'>, Answer>(
-  { name: source, mode }: NamedSource,
-  query: Query,
-  { name, ask, describe }: Asked<Query, Answer>,
+async function inSourceSpan<Answer extends ReadingInfo>(
+  { name, mode }: NamedSource,
+  query: ListingQuery,
+  ask: (query: ListingQuery) => Promise<Answer>,
 ): Promise<Answer> {
   const { begin } = query.trace ?? {}
   if (begin === undefined) return ask(query)
-  const span = begin(name, 'internal', { 'entrepot.source.name': source, 'entrepot.source.mode': mode })
+  const about = { 'entrepot.source.name': name, 'entrepot.source.mode': mode }
+  const span = begin(`source ${name}`, 'internal', about)
   try {
     const answer = await ask({ ...query, trace: span })
-    span.set(describe(answer))
+    span.set(describeAnswer(answer))
     span.end()
     return answer
   } catch (error) {

@@ -32,7 +32,7 @@ export function validityOf(
     if (result instanceof SourceError || result.isCurrent === undefined) return undefined
     checks.push(result.isCurrent)
     if (source.mode === 'local') continue
-    if (result.cache?.outcome !== 'hit') return undefined
+    if (result.stale || result.freshUntil === undefined) return undefined
     until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
   return whileCurrent(checks, until, clock)
@@ -47,7 +47,7 @@ const whileCurrent =
 
 /** Whether these sources have in memory what they have now. */
 export function whileHeld(sources: readonly NamedSource[]): () => boolean {
-  const checks = sources.flatMap(({ held }) => (held === undefined ? [] : [whileVersion(held.version)]))
+  const checks = sources.map(({ held }) => whileVersion(held.version))
   return () => checks.every((isSame) => isSame())
 }
 

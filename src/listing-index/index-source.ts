@@ -1,7 +1,7 @@
 import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { type ListingQuery, NO_FILTER } from '../domain/query.ts'
-import { isAfter, type Position } from '../domain/source/position.ts'
+import { isAfter, type Position, placeOf } from '../domain/source/position.ts'
 import type { Item, Range, Reading } from '../domain/source/reading.ts'
 import type { Matches } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
@@ -63,7 +63,7 @@ export class IndexSource {
   async read(
     listings: IndexedListings,
     query: ListingQuery,
-    { after, offsetHint, count }: Range,
+    { after, skip = 0, count }: Range,
   ): Promise<IndexReading> {
     if (query.listingId !== undefined) {
       const copies = findMatching(listings, query)(query.listingId)
@@ -71,12 +71,12 @@ export class IndexSource {
     }
     const { indexed, unindexed, outside } = this.#split(query)
     const scanned = unindexed.length + outside.length === 0 ? null : await this.#scan(listings, query)
-    const offset = after === null ? offsetHint : 0
+    const offset = after === null ? skip : 0
     const { items, total, hidden } =
       scanned === null
         ? listings.page(indexed, { after: placeBehind(after), limit: count + 1, offset })
         : {
-            items: scanned.filter((item) => isAfter(item, after)).slice(offset),
+            items: scanned.filter((item) => isAfter(placeOf(item), after)).slice(offset),
             total: scanned.length,
             hidden: undefined,
           }
@@ -101,10 +101,7 @@ export class IndexSource {
       byPrice: function* (order, after) {
         for (const { rows, slot, group, key } of matches.byPrice(order, after)) {
           const item = itemOf(rows.entry(slot))
-          const { position, listingId } = item
-          const place = { group, key, position, listingId }
-          // Several copies of a snapshot have the same place.
-          if (isAfter(place, after)) yield { item, place }
+          yield { item, place: { group, key, ...placeOf(item) } }
         }
       },
       facets: async (fields, per) => {
@@ -182,11 +179,10 @@ export class IndexSource {
   }
 }
 
-/** Behind all copies of a listing. Ids in an index may have a line feed and more behind those of their listings. */
 function placeBehind(after: Position | null): Place | null {
   if (after === null) return null
   const { position, listingId } = after
-  return { createdAt: position, listingId: listingId === null ? LAST_ID : `${listingId}\n\uffff` }
+  return { createdAt: position, listingId: listingId ?? LAST_ID }
 }
 
 const LAST_ID = '\uffff'.repeat(MAX_LISTING_ID_LENGTH + 1)

@@ -2,30 +2,15 @@ import { type ListingIdentity, sellerKey } from '../domain/listing-identity.ts'
 import { countedSizes, keyPer, type PriceKey, type SizesOf, scaleKey } from '../domain/price/price-key.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import { OfferCounter } from '../domain/source/offer-counts.ts'
-import { comparePositions } from '../domain/source/position.ts'
-import { FULL_RANGE, type Item, type Source } from '../domain/source/reading.ts'
-import type {
-  Facets,
-  Matches,
-  PricedItem,
-  PriceGrouping,
-  PriceOrder,
-  Select,
-} from '../domain/source/selection.ts'
+import { comparePositions, placeOf } from '../domain/source/position.ts'
+import type { Item } from '../domain/source/reading.ts'
+import type { Facets, Matches, PricedItem, PriceGrouping, PriceOrder } from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { JsonValue } from '../json/value.ts'
 import { documentOf } from './document-reader.ts'
 import { groupsOf } from './price-walk.ts'
 import { NO_PRICES, type RowPrices, rowPrices } from './row-prices.ts'
-
-/** Reads a source whole. */
-export function selectAll(read: Source): Select {
-  return async (query, signal) => {
-    const { listings, hasMore: _, ...info } = await read(query, FULL_RANGE, signal)
-    return { ...info, ...(await selectInTurns(listings, query.sizesOf)) }
-  }
-}
 
 /** As `selectItems`, but it reads the prices in turns. */
 export async function selectInTurns(items: readonly Item[], sizesOf?: SizesOf): Promise<Matches> {
@@ -94,7 +79,6 @@ function inOrder(
 ): PricedItem[] {
   const groupOf = groupsOf(groups)
   const priced = items.map((item, n): PricedItem => {
-    const { position, listingId } = item
     let best: { group: number; key: PriceKey } = { group: groups.length, key: 0 }
     const { sizes, bases, keys } = prices[n]!
     for (const [at, basis] of bases.entries()) {
@@ -105,7 +89,7 @@ function inOrder(
       if (key > max) continue
       if (group < best.group || (group === best.group && key < best.key)) best = { group, key }
     }
-    return { item, place: { ...best, position, listingId } }
+    return { item, place: { ...best, ...placeOf(item) } }
   })
   return priced.sort((a, b) => comparePositions(a.place, b.place))
 }

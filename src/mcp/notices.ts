@@ -70,9 +70,6 @@ const LISTING_NOTES: readonly (readonly [member: string, words: (names: string) 
   ],
 ]
 
-/** What makes counts an upper bound. */
-export const REPLACED_COPIES = 'copies that better sources replace, since a source was not read to its end'
-
 /** `null` where every item is checked. @param count of items with `_meta.unchecked` */
 export function describeUnchecked(count: number): string | null {
   if (count === 0) return null

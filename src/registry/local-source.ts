@@ -29,7 +29,7 @@ export function localSource(
       return { ...(await index.select(indexed(replica.projection, clock), query)), ...about }
     },
     held: {
-      answers: () => true,
+      failure: () => null,
       find: (listingId) => replica.projection.copiesOf(listingId),
       ids: () => replica.projection.listings.ids,
       version: () => `${replica.projection.id}.${replica.projection.listings.version}`,

@@ -8,11 +8,11 @@ import type { Get } from './http/get.ts'
 import type { FetchPage } from './page/fetch-page.ts'
 import type { ListingPage, PageItem } from './page/listing-page.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
+import type { UpstreamQuery } from './push-down.ts'
 import { rejectionOf } from './push-down.ts'
 import { WRONG } from './snapshot/held-listings.ts'
 import { type Pull, pull } from './snapshot/pull.ts'
 import { snapshotKey } from './snapshot/snapshot.ts'
-import type { UpstreamQuery } from './upstream-query.ts'
 
 export type BoundedPullOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'key'>

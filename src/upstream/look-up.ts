@@ -6,7 +6,7 @@ import { SourceError } from '../domain/source/source-error.ts'
 import type { FetchPage } from './page/fetch-page.ts'
 import type { ListingPage } from './page/listing-page.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
-import { UNFILTERED } from './upstream-query.ts'
+import { UNFILTERED } from './push-down.ts'
 
 type LookUpOptions = {
   name: string
@@ -55,7 +55,7 @@ export function createLookUp({
     // RFC 9111 section 5.2.1.7: answered with 504 (Gateway Timeout).
     if (hit === null && caching === 'only-if-cached')
       throw new SourceError('timeout', `${name}: nothing is cached`)
-    return describe(hit ?? (await raceAbort(ask(key, query), signal)), hit !== null, via)
+    return describe(hit ?? (await raceAbort(ask(key, query), signal)), via)
   }
 
   function ask(key: string, { listingId, via, trace }: ListingQuery): Promise<Answer> {
@@ -79,7 +79,7 @@ export function createLookUp({
     }
   }
 
-  async function describe(answer: Answer, isHit: boolean, via: readonly string[]): Promise<Reading> {
+  async function describe(answer: Answer, via: readonly string[]): Promise<Reading> {
     const { page, askedAt } = answer
     const { missing, ageSeconds } = page
     const items = page.items.filter((item) => !hasPassed(item, via))
@@ -91,10 +91,7 @@ export function createLookUp({
       total: items.length,
       asOf: askedAt - ageSeconds * 1000,
       stale: false,
-      cache: {
-        outcome: isHit ? 'hit' : 'miss',
-        ttlSeconds: Math.round((askedAt + freshMs - clock.monotonic()) / 1000),
-      },
+      freshUntil: askedAt + freshMs,
       isCurrent: hasEnded && missing === undefined ? () => isFresh(answer) : undefined,
       isAttributed: !isDoubted || items.every(({ publisher }) => publisher !== null),
       missing,

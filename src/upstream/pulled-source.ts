@@ -12,9 +12,8 @@ import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
 import { type BoundedPull, type BoundedPullOptions, fetchFirstPage, pullWithin } from './bounded-pull.ts'
 import { createLookUp } from './look-up.ts'
 import type { ListingPage } from './page/listing-page.ts'
-import { namesOf, pushDown, rejectionOf } from './push-down.ts'
+import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
-import { UNFILTERED, type UpstreamQuery } from './upstream-query.ts'
 
 /** A Registry of so many listings is pulled without filters: a better copy that does not match hides a worse one that does. */
 const MAX_UNFILTERED = 2000
@@ -47,21 +46,22 @@ type Pulled = Pick<ReadingInfo, 'asOf' | 'part' | 'missing'> &
 /** `left`: filters that the upstream has not applied. */
 type Answer = { pulled: Pulled; left: readonly string[] }
 
+type Kept = { result: Answer | SourceError; at: number }
+
 /**
  * An upstream of which only is held what was asked: each question is answered from a pull within bounds, for which the upstream applies
  * the filters that it declares.
  */
-export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'readWhole' | 'held'> {
+export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'held'> {
   readonly #options: PulledSourceOptions
   readonly #changes = new HeldChanges()
   readonly #lookUp: ReturnType<typeof createLookUp>
-  /** By what was sent; the latest last. */
-  readonly #pulls = new Map<string, Pulled>()
-  readonly #running = new Map<string, Promise<Pulled>>()
-  readonly #firstPages = new Map<string, { page: Promise<ListingPage | null>; askedAt: number }>()
   /** By question. */
-  readonly #answers = new Map<string, Answer | SourceError>()
-  #outage: { error: SourceError; at: number } | null = null
+  readonly #kept = new Map<string, Kept>()
+  /** By what is sent. */
+  readonly #running = new Map<string, Promise<Pulled>>()
+  /** Until when the upstream counts as too large to be pulled without filters. */
+  #largeUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: PulledSourceOptions) {
     const { upstream, fetch, publishers, clock } = options
@@ -78,104 +78,112 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'read
     return this.#options.isAlone && isOfNewest(answer, query) ? withoutPart(answer, reading, range) : reading
   }
 
-  readonly select: NonNullable<NamedSource['select']> = async (query, signal) => {
+  readonly select: NamedSource['select'] = async (query, signal) => {
     const answer = await this.#answerTo(query, signal)
     const matches = await answer.pulled.snapshot.select(leftOf(answer, query))
     return { ...matches, ...this.#info(answer, query) }
   }
 
-  /** Rejects with the failure: what was pulled is `held`. */
-  readonly readWhole: NonNullable<NamedSource['readWhole']> = async (query, signal) => {
-    await this.#answerTo(query as ListingQuery, signal)
-    return null
-  }
-
   readonly held: Held = {
-    fetch: async (query, signal) => {
-      await raceAbort(this.#fetch(query), signal).catch((error: unknown) => {
-        if (!(error instanceof SourceError)) throw error
-      })
-    },
-    answers: (query) => {
-      const answer = query.listingId === undefined ? this.#answers.get(questionKey(query)) : undefined
-      return answer !== undefined && !(answer instanceof SourceError)
+    fetch: (query, signal) => raceAbort(this.#fetch(query), signal).catch(ignoreSourceError),
+    failure: (query) => {
+      const { result = this.#notAsked() } = this.#kept.get(questionKey(query)) ?? {}
+      return result instanceof SourceError ? result : null
     },
     find: (listingId) => this.#find(listingId),
-    ids: () => this.#ids(),
-    coverage: () =>
-      this.#pulls.size === 0 ? 'none' : this.#pulls.values().every(isWhole) ? 'whole' : 'partial',
+    ids: () => this.#pulls.values().flatMap(({ snapshot }) => snapshot.listingIds),
+    coverage: () => {
+      const pulls = this.#pulls
+      return pulls.length === 0 ? 'none' : pulls.every(isWhole) ? 'whole' : 'partial'
+    },
     prepare: () => null,
     onChange: this.#changes.listen,
     follow: this.#changes.follow,
   }
 
+  /** The latest last. */
+  get #pulls(): readonly Pulled[] {
+    const kept = [...this.#kept.values()]
+    const pulls = new Set(
+      kept.flatMap(({ result }) => (result instanceof SourceError ? [] : [result.pulled])),
+    )
+    return [...pulls].sort((a, b) => a.endedAt - b.endedAt)
+  }
+
   /** Of several pulls the latest counts. */
   #find(listingId: string): readonly HeldCopy[] {
     const copies = new Map<string, HeldCopy>()
-    for (const { snapshot, sent } of this.#pulls.values())
+    for (const { snapshot, sent } of this.#pulls)
       for (const copy of snapshot.find(listingId))
         copies.set(copy.key, { ...copy, status: sent.status ?? 'open' })
     return [...copies.values()]
   }
 
-  *#ids(): Generator<string> {
-    for (const { snapshot } of this.#pulls.values()) yield* snapshot.listingIds
+  #notAsked(): SourceError {
+    return new SourceError('not_yet_loaded', `${this.#options.upstream.name}: was not asked yet`)
   }
 
   /** @throws SourceError */
   async #answerTo(query: ListingQuery, signal: AbortSignal): Promise<Answer> {
     const key = questionKey(query)
-    if (!this.#answers.has(key)) await raceAbort(this.#fetch(query), signal)
-    const answer = this.#answers.get(key)!
-    if (answer instanceof SourceError) throw answer
-    return answer
+    if (!this.#kept.has(key)) await raceAbort(this.#fetch(query), signal)
+    const { result } = this.#kept.get(key)!
+    if (result instanceof SourceError) throw result
+    return result
   }
 
   /** Pulls what the question needs. A `SourceError` is its answer. */
   async #fetch(query: ListingQuery): Promise<void> {
     this.#forget()
-    const { keepsOutage, clock } = this.#options
-    const answer = await this.#ask(query).catch((error: unknown) => {
-      if (!(error instanceof SourceError)) throw error
-      if (keepsOutage && error.traits.isOutage) this.#outage ??= { error, at: clock.monotonic() }
-      return error
-    })
-    this.#answers.set(questionKey(query), answer)
+    const kept = this.#kept.values().find(({ result }) => this.#isOutage(result)) ?? (await this.#ask(query))
+    const { result } = kept
+    const isNew = !(result instanceof SourceError) && !this.#pulls.includes(result.pulled)
+    this.#kept.set(questionKey(query), kept)
+    if (isNew) this.#changes.emit(() => result.pulled.snapshot.listingIds)
+  }
+
+  /** Whether it answers further questions, too. */
+  #isOutage(result: Kept['result']): boolean {
+    return this.#options.keepsOutage && result instanceof SourceError && result.traits.isOutage
   }
 
   /** Drops what is too old to answer further questions. */
   #forget(): void {
-    const { clock } = this.#options
-    const isOld = (at: number): boolean => clock.monotonic() - at >= FRESH_MS
-    if (this.#outage !== null && isOld(this.#outage.at)) this.#outage = null
-    for (const [key, { askedAt }] of this.#firstPages) if (isOld(askedAt)) this.#firstPages.delete(key)
-    for (const [key, answer] of this.#answers)
-      if (answer instanceof SourceError || isOld(answer.pulled.endedAt)) this.#answers.delete(key)
-    for (const [key, { endedAt, snapshot }] of this.#pulls) {
-      if (!isOld(endedAt)) continue
-      this.#pulls.delete(key)
-      this.#changes.emit(() => snapshot.listingIds)
+    const now = this.#options.clock.monotonic()
+    const before = this.#pulls
+    for (const [key, { result, at }] of this.#kept)
+      if (now - at >= FRESH_MS || (result instanceof SourceError && !this.#isOutage(result)))
+        this.#kept.delete(key)
+    const after = this.#pulls
+    for (const pulled of before)
+      if (!after.includes(pulled)) this.#changes.emit(() => pulled.snapshot.listingIds)
+  }
+
+  async #ask(query: ListingQuery): Promise<Kept> {
+    try {
+      const result = await this.#pullFor(query)
+      return { result, at: result.pulled.endedAt }
+    } catch (error) {
+      if (error instanceof SourceError) return { result: error, at: this.#options.clock.monotonic() }
+      throw error
     }
   }
 
   /** @throws SourceError */
-  async #ask(query: ListingQuery): Promise<Answer> {
-    const { spec, isAlone } = this.#options
-    if (this.#outage !== null) throw this.#outage.error
+  async #pullFor(query: ListingQuery): Promise<Answer> {
+    const { spec, isAlone, clock } = this.#options
     if (query.criteria.length > 0) await spec.loaded
     const unfiltered = { ...UNFILTERED, status: query.status }
-    const kept = this.#pulls.get(sentKey(unfiltered))
+    const left = [...namesOf(query)]
+    const kept = this.#pulls.find(({ sent }) => sentKey(sent) === sentKey(unfiltered))
     const { pushed } = this.#pushDown(query)
-    const isUnfiltered =
-      (kept !== undefined && isWhole(kept)) ||
-      (pushed.length === 0 && query.publisher === null) ||
-      (!isAlone && (await this.#isSmall(unfiltered)))
-    return isUnfiltered ? this.#pull(unfiltered, query, [...namesOf(query)]) : this.#askFiltered(query)
-  }
-
-  async #isSmall(unfiltered: UpstreamQuery): Promise<boolean> {
-    const page = await this.#firstPage(unfiltered)
-    return page !== null && page.total <= MAX_UNFILTERED
+    if ((kept !== undefined && isWhole(kept)) || (pushed.length === 0 && query.publisher === null))
+      return this.#pull(unfiltered, query, left)
+    if (isAlone || clock.monotonic() < this.#largeUntil) return this.#askFiltered(query)
+    const page = await fetchFirstPage(this.#options.fetch, unfiltered)
+    if (page !== null && page.total <= MAX_UNFILTERED) return this.#pull(unfiltered, query, left, page)
+    this.#largeUntil = clock.monotonic() + FRESH_MS
+    return this.#askFiltered(query)
   }
 
   /** @throws SourceError */
@@ -200,42 +208,34 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'read
     return pushDown(asked, this.#options.spec.current, { refused, sendsDerived: true })
   }
 
-  #firstPage(sent: UpstreamQuery): Promise<ListingPage | null> {
-    const key = sentKey(sent)
-    const before = this.#firstPages.get(key)
-    if (before !== undefined) return before.page
-    const { fetch, clock } = this.#options
-    const page = fetchFirstPage(fetch, sent)
-    this.#firstPages.set(key, { page, askedAt: clock.monotonic() })
-    page.catch(() => this.#firstPages.delete(key))
-    return page
-  }
-
   /** Of a single source no more than the newest listings that the answer shows. */
   async #pull(
     sent: UpstreamQuery,
     { newest = Number.POSITIVE_INFINITY, priceLimit }: ListingQuery,
     left: readonly string[],
+    page?: ListingPage,
   ): Promise<Answer> {
-    const { isAlone, maxListings } = this.#options
+    const { isAlone } = this.#options
     const isEnough = isAlone && left.length === 0 && priceLimit === undefined
-    const most = isEnough ? Math.min(newest, maxListings) : maxListings
-    const kept = this.#pulls.get(sentKey(sent))
-    if (kept !== undefined && (kept.part === undefined || kept.maxListings >= most))
-      return { pulled: kept, left }
+    const most = isEnough ? Math.min(newest, this.#options.maxListings) : this.#options.maxListings
+    const isKept = ({ sent: before, part, maxListings }: Pulled): boolean =>
+      sentKey(before) === sentKey(sent) && (part === undefined || maxListings >= most)
+    const kept = this.#pulls.findLast(isKept)
+    if (kept !== undefined) return { pulled: kept, left }
     const key = `${most} ${sentKey(sent)}`
     const running =
-      this.#running.get(key) ?? this.#pullNow(sent, most).finally(() => this.#running.delete(key))
+      this.#running.get(key) ?? this.#pullNow(sent, most, page).finally(() => this.#running.delete(key))
     this.#running.set(key, running)
     return { pulled: await running, left }
   }
 
-  async #pullNow(sent: UpstreamQuery, maxListings: number): Promise<Pulled> {
-    const { upstream, filters, pullMs: ms, clock } = this.#options
+  async #pullNow(sent: UpstreamQuery, maxListings: number, firstPage?: ListingPage): Promise<Pulled> {
+    const { upstream, fetch, filters, pullMs: ms, clock } = this.#options
     const { name } = upstream
     const askedAt = clock.monotonic()
     const timeoutError = () => new SourceError('timeout', `${name}: no answer within ${ms} ms`)
-    const asked = { query: sent, page: this.#firstPage(sent), maxListings }
+    const page = firstPage === undefined ? fetchFirstPage(fetch, sent) : Promise.resolve(firstPage)
+    const asked = { query: sent, page, maxListings }
     const {
       listings,
       partOf,
@@ -244,7 +244,6 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'read
     } = await withDeadline({ ms, timeoutError, caller: NEVER }, (until) =>
       pullWithin(this.#options, asked, until),
     )
-    this.#firstPages.delete(sentKey(sent))
     const { reason, isSorted, invalid, missing } = about
     const change = await new Snapshot(name, filters()).changeTo(listings, filters())
     const snapshot = change.make()
@@ -252,10 +251,7 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'read
       partOf === undefined ? undefined : ({ state: 'partial', held: snapshot.size, of: partOf } as const)
     const asOf = askedAt - ageSeconds * 1000
     const endedAt = clock.monotonic()
-    const pulled = { sent, snapshot, maxListings, asOf, endedAt, part, reason, isSorted, invalid, missing }
-    this.#pulls.set(sentKey(sent), pulled)
-    this.#changes.emit(() => snapshot.listingIds)
-    return pulled
+    return { sent, snapshot, maxListings, asOf, endedAt, part, reason, isSorted, invalid, missing }
   }
 
   #info({ pulled }: Answer, { publisher }: ListingQuery): Omit<ReadingInfo, 'total'> {
@@ -271,6 +267,10 @@ export class PulledSource implements Pick<NamedSource, 'read' | 'select' | 'read
 }
 
 const NEVER = new AbortController().signal
+
+function ignoreSourceError(error: unknown): void {
+  if (!(error instanceof SourceError)) throw error
+}
 
 const isWhole = ({ sent, part }: Pulled): boolean =>
   sent.pushed.length === 0 && sent.publisher === null && part === undefined

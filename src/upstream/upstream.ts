@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../domain/clock.ts'
+import { NO_FILTER } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { SourceError } from '../domain/source/source-error.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
+import { isSameSchema } from '../filter-spec/schema-id.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
-import { requireSchema } from './filter-pushdown.ts'
 import { FilterSpecCache, FilterSpecState } from './filter-spec-cache.ts'
 import { createGet, type Get } from './http/get.ts'
 import type { Interceptor } from './http/request.ts'
@@ -17,6 +18,7 @@ import { retry } from './interceptors/retry.ts'
 import { createLookUp } from './look-up.ts'
 import { createFetchPage, type FetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
+import { narrowBy, type UpstreamQuery } from './push-down.ts'
 import { firstPageFetcher, pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
 import { SnapshotSource } from './snapshot/snapshot-source.ts'
@@ -110,9 +112,8 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       read: snapshot.read,
       select: snapshot.select,
       held: snapshot.held,
-      readWhole: snapshot.readWhole,
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
-      mayRepeat: kind === 'gateway',
+      isGateway: kind === 'gateway',
     },
     spec: {
       name,
@@ -126,6 +127,13 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     status: () => ({ ...describeRequests(parts, breaker, spec), ...snapshot.status() }),
     ...lifecycle(parts, { breaker, spec, puller }),
   }
+}
+
+/** @throws SourceError `schema_mismatch`; an upstream may declare no schema */
+function requireSchema(name: string, spec: UpstreamSpec | null, schema: string | null): void {
+  const declared = spec?.schemaId ?? null
+  if (schema === null || declared === null || isSameSchema(declared, schema)) return
+  throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
 }
 
 type Requests = { breaker: CircuitBreaker; fetch: FetchPage; get: Get }
@@ -164,6 +172,15 @@ function openPuller(
   const { upstream, state, gatewayId, clock, snapshots } = parts
   const pulls = { upstream, get, publishers, read: { fetch, clock }, via: [gatewayId] }
   const fetchFirstPage = firstPageFetcher(pulls)
+  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec)
+  const ask = async <Answer>(sent: UpstreamQuery, answer: Promise<Answer>): Promise<Answer> => {
+    try {
+      return await answer
+    } catch (error) {
+      noteFailure(sent, error)
+      throw error
+    }
+  }
   return new SnapshotPuller({
     ...parts,
     ...snapshots,
@@ -172,9 +189,11 @@ function openPuller(
     fetchFirstPage: async () => {
       await spec.loaded
       requireKnownSchema()
-      return fetchFirstPage()
+      const sent = query()
+      return ask(sent, fetchFirstPage(sent))
     },
-    pull: (first, bounds) => pull(pulls, first, bounds),
+    pull: (first, bounds) => ask(first.query, pull({ ...pulls, query: first.query }, first, bounds)),
+    query,
     attribute: (items) => publishers.attribute(items),
   })
 }

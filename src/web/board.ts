@@ -246,10 +246,8 @@ const toggled = (picked: readonly ListingRow[], row: ListingRow): readonly Listi
   return rest.length < picked.length ? rest : [...picked, row]
 }
 
-const showWords = ({ total, isTotalExact, isPrevious }: Listings): string =>
-  isPrevious || total === null
-    ? 'Show listings'
-    : `Show ${isTotalExact ? '' : 'at most '}${total.toLocaleString('en')} listings`
+const showWords = ({ total, isPrevious }: Listings): string =>
+  isPrevious || total === null ? 'Show listings' : `Show ${total.toLocaleString('en')} listings`
 
 /** A registry that the reader may not see answers as one that does not exist. */
 function lostLinkWords({ status, message }: ProblemError, hasKey: boolean): string {

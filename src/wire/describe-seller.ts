@@ -4,8 +4,6 @@ import type { SourceReport } from './source.ts'
 /** An answer to what is open of one publisher. */
 export type SellerOffers = {
   total: number
-  /** Whether the total is exact, or at most that. */
-  isExact: boolean
   complete: boolean
   sources: readonly Pick<SourceReport, 'registry' | 'matched'>[]
   /** `created_at` of the oldest of them; `null` where it was not read. */
@@ -16,8 +14,8 @@ export type SellerOffers = {
 export const MAX_SELLER_DEPTH = 2000
 
 /** `41 open listings since 2026-11-20, in open-market (29), curated (12)`: a listing may be in several. Untrusted text. */
-export function describeSeller({ total, isExact, complete, sources, oldest }: SellerOffers): string {
-  const bound = complete ? (isExact ? '' : 'at most ') : 'at least '
+export function describeSeller({ total, complete, sources, oldest }: SellerOffers): string {
+  const bound = complete ? '' : 'at least '
   const since = oldest === null ? '' : ` since ${oldest.slice(0, 10)}`
   const places = sources.flatMap(({ registry, matched }) => (matched ? `${registry} (${matched})` : []))
   return `${bound}${plural(total, 'open listing')}${since}${places.length === 0 ? '' : `, in ${places.join(', ')}`}`

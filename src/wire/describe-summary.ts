@@ -8,8 +8,6 @@ import type { SourceReport } from './source.ts'
 
 type Described = {
   total: number
-  /** `at_most`: a source was not read to its end. */
-  total_is?: 'at_most' | undefined
   sellers?: number | undefined
   prices: readonly PriceRangeJson[]
   not_counted: NotCounted
@@ -46,16 +44,13 @@ export const leadingPrice = (prices: readonly PriceRangeJson[]): PriceRangeJson 
 
 /** The same without the sources: the leading price, and what it does not count. */
 export function describeCost(described: Described): string[] {
-  const { total, total_is, sellers, prices } = described
+  const { total, sellers, prices } = described
   const lead = leadingPrice(prices)
-  const bound = total_is === undefined ? '' : 'at most '
-  const by = sellers === undefined || total === 0 ? '' : ` by ${bound}${plural(sellers, 'seller')}`
-  const all = `${bound}${plural(total, 'listing')}${by}`
+  const by = sellers === undefined || total === 0 ? '' : ` by ${plural(sellers, 'seller')}`
+  const all = `${plural(total, 'listing')}${by}`
   const left = leftOut(described)
   return [
-    lead === undefined
-      ? `${all}, none with a price in a known token.`.replace(/^a/, 'A')
-      : describeLead(lead, total, all),
+    lead === undefined ? `${all}, none with a price in a known token.` : describeLead(lead, total, all),
     ...(left.length === 0 ? [] : [`Not counted: ${left.join(', ')}.`]),
   ]
 }

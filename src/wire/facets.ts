@@ -85,7 +85,6 @@ export const privateSourcesSchema = z
 export const facetsSchema = z
   .object({
     total: z.int().describe('Matching listings'),
-    total_is: z.literal('at_most').optional().describe('As in a page of listings'),
     gpus: z.int().describe('Of the matching listings that count theirs, with a price or without'),
     unplaced: unplacedSchema,
     suggestions: suggestionsSchema,

@@ -158,10 +158,6 @@ export const mergedEnvelopeSchema = envelopeSchema
         'Every visible source answered, fresh or stale, and none reported its own answer as incomplete',
       ),
     unchecked: z.int().optional().describe('Items with `_meta.unchecked`; absent for none'),
-    total_is: z
-      .literal('at_most')
-      .optional()
-      .describe('The total may count listings that better sources have; absent where it is exact'),
     suggestions: suggestionsSchema,
     warnings: z
       .array(violationSchema)

@@ -12,7 +12,6 @@ export const sourceReportSchema = z
     reason: z.string().optional(),
     filters: z.array(z.string()).optional(),
     matched: z.int().nullable().optional().describe('Before listings of better sources are left out'),
-    total_is: z.literal('at_most').optional().describe('The source was not read to its end'),
     returned: z.int().optional(),
     held: z
       .int()
@@ -37,6 +36,10 @@ export const sourceStatusSchema = z
     schema_id: z.string().nullable(),
     filters: z.array(z.string()).nullable(),
     listings: z.int().nullable().describe('Open listings that are held'),
+    held: z
+      .int()
+      .optional()
+      .describe('How many are held, where they are not all; `listings` are those that the reader sees'),
     of: z.int().optional().describe('How many it has, where they are not all held'),
     gaps: z
       .array(
@@ -44,6 +47,8 @@ export const sourceStatusSchema = z
           registry: z.string(),
           state: z.enum(['unavailable', 'not_yet_loaded', 'loading', 'partial', 'skipped']),
           reason: z.string().optional(),
+          held: z.int().optional(),
+          of: z.int().optional(),
           age_seconds: z.int().optional().describe('Age of its listings, where they are still shown'),
         }),
       )
@@ -108,7 +113,7 @@ export const sourceDetailsSchema = sourceStatusSchema
       .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
       .optional()
       .describe(
-        'Open listings that each rule of [curation] and each block leaves out; null for a source that is read live and was not read whole lately',
+        'Open listings that each rule of [curation] and each block leaves out; null for what `only` leaves out of an upstream, which is not held, and for a source without an answer',
       ),
   })
   .meta({ id: 'SourceDetails' })

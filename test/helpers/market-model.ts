@@ -2,7 +2,8 @@ import type { ListingStatus } from '../../src/domain/listing.ts'
 import { identityKey } from '../../src/domain/listing-identity.ts'
 import type { Micros } from '../../src/domain/timestamp.ts'
 import { decide, type RankedCopy } from '../../src/gateway/authority.ts'
-import type { FakeItem, FakeSource } from './fake-source.ts'
+import { type FakeItem, type FakeSource, rowsOf } from './fake-source.ts'
+import { listingQuery } from './upstream.ts'
 
 /** What a gateway over these sources has to answer about a listing. */
 export type Expected = {
@@ -25,33 +26,30 @@ export function expectedOf(
   cap: Micros,
 ): Expected[] {
   const ranked = sources.toSorted((a, b) => a.priority - b.priority)
-  const copies = ranked.flatMap((source, rank) => copiesOf(source, rank))
+  const copies = ranked.flatMap((source, rank) => copiesOf(source, rank, status))
   const asked = { status, matches: ({ item }: ModelCopy) => matches(item) }
   const shown = [...Map.groupBy(copies, ({ item }) => item.listingId).values()].flatMap((ofId) =>
     decide(ofId, asked).flatMap(({ decider, isShown }) => (isShown ? [describe(decider, ofId)] : [])),
   )
   const place = ({ position }: FakeItem) => Math.min(position, cap)
+  const rowOf = ({ item: { listingId, row = listingId } }: Expected) => row
   const rankOf = ({ registry }: Expected) => ranked.findIndex(({ name }) => name === registry)
   return shown.sort(
-    (a, b) =>
-      place(b.item) - place(a.item) ||
-      rankOf(a) - rankOf(b) ||
-      (a.item.listingId < b.item.listingId ? -1 : a.item.listingId > b.item.listingId ? 1 : 0) ||
-      ranked[rankOf(a)]!.items.indexOf(a.item) - ranked[rankOf(b)]!.items.indexOf(b.item),
+    (a, b) => place(b.item) - place(a.item) || rankOf(a) - rankOf(b) || (rowOf(a) < rowOf(b) ? -1 : 1),
   )
 
   function describe(decider: ModelCopy, ofId: readonly ModelCopy[]): Expected {
     const { item, rank, source } = decider
     const better = ranked.slice(0, rank)
-    // Of a large source only what was looked up is known.
-    const known = ofId.filter((copy) => copy === decider || copy.source.kind !== 'large')
-    const decisions = decide(known, { status })
+    const decisions = decide(ofId, { status })
     const { otherCopies, isConflict } = decisions.find((one) => one.decider === decider)!
     const isListed = (copy: ModelCopy) => status === null || copy.status === status
     const worse = otherCopies.filter((copy) => copy.rank > rank && isListed(copy))
-    const isUnchecked = ({ failure, kind, isLookedUp }: FakeSource) =>
-      failure !== null || (kind === 'large' && !isLookedUp)
-    const isWhole = ({ failure, kind }: FakeSource) => failure === null && kind !== 'large'
+    const isUnchecked = (one: FakeSource) => {
+      const failure = failureOf(one, status)
+      return failure === null ? one.coverage !== 'whole' : failure.traits.state !== 'skipped'
+    }
+    const isWhole = (one: FakeSource) => failureOf(one, status) === null && one.coverage === 'whole'
     const knows = ({ storefrontOf }: FakeSource) =>
       item.publisher !== null && storefrontOf?.(item.publisher) !== undefined
     return {
@@ -65,11 +63,15 @@ export function expectedOf(
   }
 }
 
+/** Why a list of that status has nothing of the source. */
+export const failureOf = ({ held }: FakeSource, status: ListingStatus | null) =>
+  held.failure(listingQuery({ status }))
+
 /** Of several items of one listing the newest counts. */
-function copiesOf(source: FakeSource, rank: number): ModelCopy[] {
-  if (source.failure !== null) return []
+function copiesOf(source: FakeSource, rank: number, asked: ListingStatus | null): ModelCopy[] {
+  if (failureOf(source, asked) !== null) return []
   const seen = new Set<string>()
-  return source.items
+  return rowsOf(source)
     .toSorted((a, b) => b.position - a.position)
     .filter((item) => {
       const identity = identityKey(item)

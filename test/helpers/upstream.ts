@@ -8,13 +8,13 @@ import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
 import type { Filter } from '../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { createAgent } from '../../src/upstream/http/agent.ts'
+import { PLAIN_QUERY, type UpstreamQuery } from '../../src/upstream/push-down.ts'
 import {
   createUpstream,
   type Upstream,
   type UpstreamParts,
   UpstreamState,
 } from '../../src/upstream/upstream.ts'
-import { PLAIN_QUERY, type UpstreamQuery } from '../../src/upstream/upstream-query.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
@@ -27,7 +27,7 @@ export type TestUpstream = Upstream & {
   fake: FakeRegistry
   clock: ManualClock
   options: UpstreamOptions
-  /** Default: the 50 newest open listings, once the first pull has ended. */
+  /** Default: the 50 newest open listings. Waits as long as nothing is there. */
   read: (query?: Partial<ListingQuery>, range?: Partial<Range>) => Promise<Reading>
   /** Level, upstream, reason and message of each line. */
   logged: string[]
@@ -90,13 +90,8 @@ export async function openUpstream(
   await upstream.start()
   const { signal } = new AbortController()
   const read: TestUpstream['read'] = async (query, range) => {
-    await upstream.ready
-    await upstream.source.held?.prepare(query?.caching, signal)
-    return upstream.source.read(
-      listingQuery(query),
-      { after: null, offsetHint: 0, count: 50, ...range },
-      signal,
-    )
+    await upstream.source.held.prepare(query?.caching, signal)
+    return upstream.source.read(listingQuery(query), { after: null, count: 50, ...range }, signal)
   }
   return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
 }

@@ -99,14 +99,14 @@ function registrySource(
       visibility: 'public',
       mode: 'snapshot',
       priority,
-      // Any of them may be a gateway.
-      mayRepeat: true,
+      // Any of them may be one.
+      isGateway: true,
       ...pulled,
       held: {
         ...held,
         fetch: async (query, signal) => {
           await held.fetch?.(query, signal)
-          onSettled(registry, held.answers(query))
+          onSettled(registry, held.failure(query) === null)
         },
       },
     },

@@ -65,10 +65,10 @@ export async function sellerOffers(
     settle(market.page({ ...query, limit: 1, offset, suggests: false }, COMMAND))
   const { answer } = await askAt(0)
   if (answer === null) return null
-  const { total, isTotalExact: isExact, complete, sources } = answer
+  const { total, complete, sources } = answer
   const [last] = total > MAX_SELLER_DEPTH ? [] : ((await askAt(Math.max(0, total - 1))).answer?.items ?? [])
   const oldest = last === undefined ? null : textAt(readListing(last.item), 'created_at')
-  return { total, isExact, complete, sources, oldest }
+  return { total, complete, sources, oldest }
 }
 
 const SEARCH_MS = 10_000

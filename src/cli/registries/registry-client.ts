@@ -1,5 +1,4 @@
 import { notReceipt, type Receipt } from '../../client/signed-write.ts'
-import type { Held } from '../../domain/source/held.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
@@ -53,7 +52,7 @@ export type SourceOptions = {
   isAlone: boolean
 }
 
-export type PulledRegistry = Pick<NamedSource, 'read' | 'select' | 'readWhole'> & { held: Held }
+export type PulledRegistry = Pick<NamedSource, 'read' | 'select' | 'held'>
 
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {

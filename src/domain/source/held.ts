@@ -1,15 +1,15 @@
 import type { ListingStatus } from '../listing.ts'
-import type { ListingIdentity } from '../listing-identity.ts'
 import type { Caching, ListingQuery } from '../query.ts'
 import type { Item, SourcePart } from './reading.ts'
+import type { SourceError } from './source-error.ts'
 
 /** A copy in memory. `key` names its row in the index of its source. */
 export type HeldCopy = { key: string; item: Item; status: ListingStatus }
 
-/** All listings of a source that is in memory: what it has decides about copies in worse sources. */
+/** All listings of a source that are in memory: what it has decides about copies in worse sources. */
 export type Held = {
-  /** Whether the source answers the query from memory now. */
-  answers: (query: ListingQuery) => boolean
+  /** Why the source does not answer a list now; `null`: it does. */
+  failure: (query: ListingQuery) => SourceError | null
   /** Brings what the query needs, for a source that holds only what was asked of it. Absent: nothing is to be brought. */
   fetch?: (query: ListingQuery, signal: AbortSignal) => Promise<void>
   /** Copies of that id: open ones, and at the local Registry those of any status. Empty while nothing is held. */
@@ -35,35 +35,20 @@ export type Held = {
 }
 
 export type HeldChange =
-  /** Copies of these ids may have changed, whether they are shown or not. */
-  | { kind: 'copies'; listingIds: readonly string[]; before: CopiesOf; after: CopiesOf }
+  /**
+   * Copies of these ids may have changed, whether they are shown or not. `isPushedOut`: whether the source may still have a copy that is
+   * not held any more; absent: of none.
+   */
+  | {
+      kind: 'copies'
+      listingIds: readonly string[]
+      before: CopiesOf
+      after: CopiesOf
+      isPushedOut?: ((copy: HeldCopy) => boolean) | undefined
+    }
   /** What is held is shown again, or no longer. */
   | { kind: 'shown' | 'hidden'; listingIds: () => Iterable<string> }
   /** From now on listings are held. `isContinued`: as another process, or an earlier one, has held them. */
   | { kind: 'held'; isContinued: boolean }
 
 export type CopiesOf = (listingId: string) => readonly HeldCopy[]
-
-/** A live source that was read to its end, without filters. */
-export type Whole = {
-  find: (listingId: string) => readonly Item[]
-  ids: () => Iterable<string>
-}
-
-/** What decides which listings are sought: the status, and what requests carry. */
-export type CopyQuery = Pick<ListingQuery, 'status' | 'via' | 'caching' | 'trace'>
-
-/** `null` where the source has more listings than its `scan_limit`. @throws SourceError */
-export type ReadWhole = (query: CopyQuery, signal: AbortSignal) => Promise<Whole | null>
-
-export type SoughtListing = ListingIdentity & { listingId: string }
-
-/**
- * Copies in a live source that is too large to be read whole, in the order of `listings`: `null` where the source has
- * none, `undefined` where it could not be asked in time or within its limits. Never rejects with a `SourceError`.
- */
-export type LookUpCopies = (
-  listings: readonly SoughtListing[],
-  query: CopyQuery,
-  signal: AbortSignal,
-) => Promise<readonly (Item | null | undefined)[]>

@@ -9,6 +9,9 @@ export type MissingSource = {
   registry: string
   state: MissingState
   reason?: SourceReason | undefined
+  /** Of one that is loading or held in part: how many of its listings are there, of how many. */
+  held?: number | undefined
+  of?: number | undefined
   /** Age of its older listings, if they are shown. */
   ageSeconds?: number | undefined
   /** Ids of the gateways that passed the report on. */
@@ -129,17 +132,22 @@ function bounded(missing: readonly MissingSource[]): readonly MissingSource[] {
 
 function readEntry(source: JsonValue): MissingSource[] {
   if (!isJsonObject(source) || typeof source.registry !== 'string' || !NAME.test(source.registry)) return []
-  const { registry, state, reason } = source
+  const { registry, state, reason, held, of } = source
   const via = viaOf(source)
+  const isCounted = isCount(held) && isCount(of)
   return [
     {
       registry,
       state: MISSING_STATES.find((one) => one === state) ?? 'unavailable',
       ...(isSourceReason(reason) ? { reason } : {}),
+      ...(isCounted ? { held, of } : {}),
       ...(via.length === 0 ? {} : { via }),
     },
   ]
 }
+
+const isCount = (value: JsonValue | undefined): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0
 
 function viaOf(source: JsonValue): readonly string[] {
   return isJsonObject(source) && Array.isArray(source.via)

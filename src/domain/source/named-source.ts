@@ -1,25 +1,22 @@
 import type { HiddenRows, ListingQuery } from '../query.ts'
-import type { Held, LookUpCopies, ReadWhole } from './held.ts'
-import type { Item, Source, SourceMode, Visibility } from './reading.ts'
+import type { Held } from './held.ts'
+import type { Item, Source, Visibility } from './reading.ts'
 import type { Select } from './selection.ts'
 
+/** The own Registry or an upstream. It answers lists from memory. */
 export type NamedSource = {
   /** `local`, or the upstream's configured name. */
   name: string
   visibility: Visibility
-  mode: SourceMode
+  /** `local`: the own Registry. */
+  mode: 'local' | 'snapshot'
   /** The lowest number wins when sources have copies of a listing. */
   priority: number
   read: Source
-  /** For answers by price and facets; absent: `read` of all its listings serves them. */
-  select?: Select
-  /** Absent for a source that is never in memory. */
-  held?: Held
-  /** For a source that does not answer from memory; absent: `read` of all its listings serves. */
-  readWhole?: ReadWhole
-  /** Absent: listings of a source that is too large to be read whole are not looked up. */
-  lookUp?: LookUpCopies
-  /** Rows that a rule of the operator leaves out, while it is in memory. */
+  /** For answers by price and facets. */
+  select: Select
+  held: Held
+  /** Rows that a rule of the operator leaves out. */
   denied?: readonly HiddenRows[]
   /** Rules of the operator about it. Absent: there are never any. */
   rules?: SourceRules
@@ -30,8 +27,8 @@ export type NamedSource = {
    * those with a listing within `within`.
    */
   storefrontOf?: (publisher: string, within?: Within) => string | null | undefined
-  /** Whether a listing may repeat: a gateway's pages by cursor repeat one whose copies are far apart. */
-  mayRepeat?: boolean
+  /** Whether listings may be of sources of its own. */
+  isGateway?: boolean
 }
 
 type SourceRules = {

@@ -3,7 +3,7 @@ import type { Micros } from '../timestamp.ts'
 
 /**
  * A place in an order of listings, and where reading goes on behind it: by price, where the order has one, then newest first,
- * then by source, `listing_id` and occurrence. An item is the position of itself.
+ * then by source and row.
  */
 export type Position = {
   /** Number of the group whose prices compare. */
@@ -14,17 +14,21 @@ export type Position = {
   position: Micros
   /** Of its source; the best has 0. */
   rank?: number
-  /** `null`: behind every listing of that time. */
+  /** Its row in its source, which begins with its id. `null`: behind every listing of that time. */
   listingId: string | null
-  /** Which listing of that place it is in its source: a gateway may have several. 0: before the first. */
-  nth?: number
 }
 
 /** In an order by price. */
 export type PricePosition = Position & { group: number; key: PriceKey; listingId: string }
 
 /** In a merge of sources. */
-export type MergedPosition = Position & { rank: number; listingId: string; nth: number }
+export type MergedPosition = Position & { rank: number; listingId: string }
+
+type Placed = { position: Micros; listingId: string; row?: string }
+
+export function placeOf({ position, listingId, row = listingId }: Placed): Position & { listingId: string } {
+  return { position, listingId: row }
+}
 
 /** Compares what both have. */
 export function comparePositions(a: Position, b: Position): number {
@@ -33,8 +37,8 @@ export function comparePositions(a: Position, b: Position): number {
   if (byPrice !== 0) return byPrice
   if (a.position !== b.position) return b.position - a.position
   if (a.rank !== undefined && b.rank !== undefined && a.rank !== b.rank) return a.rank - b.rank
-  if (a.listingId !== b.listingId) return isBefore(a.listingId, b.listingId) ? -1 : 1
-  return a.nth === undefined || b.nth === undefined ? 0 : a.nth - b.nth
+  if (a.listingId === b.listingId) return 0
+  return isBefore(a.listingId, b.listingId) ? -1 : 1
 }
 
 function isBefore(a: string | null, b: string | null): boolean {
@@ -49,19 +53,14 @@ export function isAfter(position: Position, after: Position | null): boolean {
 /** Where a source of that rank continues: ties of better sources precede a position, those of worse ones follow it. */
 export function positionIn(rank: number, after: MergedPosition | null): Position | null {
   if (after === null) return null
-  const { position, listingId, nth } = after
-  if (rank === after.rank) return { position, listingId, nth }
-  return { position, listingId: rank < after.rank ? null : '', nth: 0 }
+  const { position, listingId } = after
+  if (rank === after.rank) return { position, listingId }
+  return { position, listingId: rank < after.rank ? null : '' }
 }
 
-/** The position before all listings of that place. */
-export function beforePlace<P extends Position>(after: P): P {
-  return after.listingId === null ? after : { ...after, listingId: justBefore(after.listingId) }
-}
-
-/** An id before `listingId` with hardly any other id between them. */
-function justBefore(listingId: string): string {
-  const last = listingId.charCodeAt(listingId.length - 1)
-  const start = listingId.slice(0, -1)
-  return last > 0 ? `${start}${String.fromCharCode(last - 1)}\uffff` : start
+/** A position before all rows of that place, with hardly any other between them. */
+export function beforePlace<P extends Position & { listingId: string }>(after: P): P {
+  const last = after.listingId.charCodeAt(after.listingId.length - 1)
+  const start = after.listingId.slice(0, -1)
+  return { ...after, listingId: last > 0 ? `${start}${String.fromCharCode(last - 1)}\uffff` : start }
 }

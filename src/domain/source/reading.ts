@@ -1,6 +1,5 @@
 import type { ListingQuery } from '../query.ts'
 import type { Micros } from '../timestamp.ts'
-import type { CacheDecision } from './freshness.ts'
 import type { MissingSource } from './missing-source.ts'
 import type { Position } from './position.ts'
 import type { SourceReason } from './reasons.ts'
@@ -15,6 +14,8 @@ export type Item = {
   storefrontUrl: string | null
   /** Signing address, lower-cased, where it is known. */
   publisher: string | null
+  /** Its row in its source, the id and more where several have the id; absent: the id. */
+  row?: string
   isKnownById?: true
   /** Left out for readers of the signed line, and then unreadable. */
   readonly isLeftOut?: boolean
@@ -23,10 +24,6 @@ export type Item = {
   meaning?: string | undefined
   /** Its prices, as of `writeTerms`. Absent where it was not read for that. */
   terms?: string | undefined
-  /** Offset in the source when it was read; absent for a source in memory. */
-  offset?: number
-  /** Cursor of its page; only for a gateway's later pages. */
-  resume?: string | undefined
 }
 
 /** Gateways of a path. The first ones are kept, so that in a ring of any length the first one knows what it has sent. */
@@ -52,10 +49,8 @@ export const hasPassed = ({ origin }: Pick<Item, 'origin'>, via: readonly string
 export type Range = {
   /** Exclusive. `null`: from the first. */
   after: Position | null
-  /** Estimated listings before the range; exact where `after` is `null`. */
-  offsetHint: number
-  /** A gateway's cursor of a page that begins at or before the range. */
-  resume?: string | undefined
+  /** Listings to begin behind; only from the first. */
+  skip?: number
   /** `Infinity` for all. */
   count: number
 }
@@ -63,13 +58,13 @@ export type Range = {
 /** What is held of a source whose other listings are not: what has arrived so far, or the newest that fit. */
 export type SourcePart = {
   state: 'loading' | 'partial'
-  /** How many are held, of how many; absent where they would count what the reader does not see. */
+  /** How many are held, of how many: whatever the reader sees of them. */
   held?: number | undefined
   of?: number | undefined
 }
 
 export type ReadingInfo = {
-  /** Matches that the source reports, less those that the gateway excluded, and less `hidden`. */
+  /** Matches, less `hidden`. */
   total: number
   /** Matches that are left out, since better sources have them (`ListingQuery.hidden`). */
   hidden?: number | undefined
@@ -79,7 +74,8 @@ export type ReadingInfo = {
   asOf: number
   stale: boolean
   reason?: SourceReason | undefined
-  cache?: CacheDecision | undefined
+  /** When it is to be asked for again, as `asOf`; absent: once its source has changed. */
+  freshUntil?: number | undefined
   /** Whether it may be served again without a request; absent means no. `now`: ms since the epoch. */
   isCurrent?: ((now?: number) => boolean) | undefined
   /** Absent where all its listings are there. */
@@ -90,20 +86,16 @@ export type ReadingInfo = {
   missing?: readonly MissingSource[] | undefined
 }
 
-/** A contiguous run of one source's answer, newest first, from the start of the range. */
+/** A part of one source's answer, newest first, from the start of the range. */
 export type Reading = ReadingInfo & {
-  /** Ordered by `comparePositions`; at least `count`, fewer only at the source's end. */
+  /** Ordered by `comparePositions`; `count`, fewer only at the source's end. */
   listings: readonly Item[]
   hasMore: boolean
-  /** All matches, ordered as `listings`; absent where the source was not read completely, or is in memory. */
-  all?: readonly Item[]
 }
 
-/** The local Registry or one upstream. @throws SourceError */
+/** @throws SourceError */
 export type Source = (query: ListingQuery, range: Range, signal: AbortSignal) => Promise<Reading>
-
-export type SourceMode = 'local' | 'live' | 'snapshot'
 
 export type Visibility = 'public' | 'private'
 
-export const FULL_RANGE: Range = { after: null, offsetHint: 0, count: Number.POSITIVE_INFINITY }
+export const FULL_RANGE: Range = { after: null, count: Number.POSITIVE_INFINITY }

@@ -71,5 +71,5 @@ export type Matches = {
 /** All matches of one source as of one moment. */
 export type Selection = ReadingInfo & Matches
 
-/** @throws SourceError, `scan_limit` where the source has too many listings to be read whole */
+/** @throws SourceError */
 export type Select = (query: ListingQuery, signal: AbortSignal) => Promise<Selection>

@@ -36,8 +36,7 @@ type Step<Page extends WalkPage> = {
 }
 
 /**
- * Judges the answer to the latest request. A page that does not join is requested again from further back. An unsorted
- * upstream is read from the top. Pages that are too large are divided; a single listing that is too large, or that
+ * Judges the answer to the latest request. A page that does not join is requested again from further back. Pages that are too large are divided; a single listing that is too large, or that
  * makes a Registry answer 500, is skipped.
  */
 export function step<Page extends WalkPage>(walk: Walk<Page>, event: WalkEvent<Page>): Step<Page> {
@@ -81,7 +80,7 @@ function accept<Page extends WalkPage>(walk: Walk<Page>, request: PageRequest, p
     fruitless: isNew && end > walk.furthest ? 0 : walk.fruitless,
     repeated: isNew ? 0 : walk.repeated,
   }
-  const isEnd = isLast(walk, request, page)
+  const isEnd = isLast(request, page)
   const result = isEnd
     ? afterLast(after, page)
     : afterJoint(after, { request, page, furthest: walk.furthest })
@@ -90,20 +89,18 @@ function accept<Page extends WalkPage>(walk: Walk<Page>, request: PageRequest, p
 
 /** A Registry may have counted before more was published, so a full page may not be the last; one of listings seen before is. */
 function isLast(
-  { isFromTop }: Walk<WalkPage>,
   { limit }: PageRequest,
   { isGateway, nextCursor, offset, received, total, added }: WalkPage,
 ): boolean {
   if (isGateway) return nextCursor === undefined
-  const isAll = added === 0 && (received >= total || isFromTop)
-  return offset + received >= total && (isAll || received < limit)
+  return offset + received >= total && (added === 0 || received < limit)
 }
 
 /** Reads once more where listings are missing that the upstream has: a gateway's total counts copies. */
 function afterLast<Page extends WalkPage>(walk: Walk<Page>, page: Page): Step<Page> {
-  const { isFromTop, firstTotal, hasMoved, wasShort } = walk
+  const { firstTotal, hasMoved, wasShort } = walk
   const isUnmoved = firstTotal === page.total && !hasMoved
-  const isShort = isFromTop && page.counted < page.total && (page.added === 0 || isUnmoved)
+  const isShort = page.counted < page.total && (page.added === 0 || isUnmoved)
   if (page.isGateway || !isShort) return { walk, next: 'done' }
   if (!wasShort) return restart({ ...walk, wasShort: true })
   return { walk, next: unstable(walk, 'sends fewer listings than its total, or ignores offset') }
@@ -114,7 +111,6 @@ function afterJoint<Page extends WalkPage>(
   walk: Walk<Page>,
   { request, page, furthest }: { request: PageRequest; page: Page; furthest: number },
 ): Step<Page> {
-  if (!walk.isSorted && !walk.isFromTop) return restart(walk)
   if (page.added > 0) return goOn(walk)
   // Normal after a step back and a division, whose listings may have moved.
   const isReread = walk.end <= furthest || walk.maxLimit < MAX_PAGE_ITEMS
@@ -139,7 +135,7 @@ function stepBack<Page extends WalkPage>(walk: Walk<Page>, page: Page): Step<Pag
 
 function restart<Page extends WalkPage>(walk: Walk<Page>): Step<Page> {
   const { rules, lastOffset, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips } = walk
-  const top = beginWalk<Page>(rules, { offset: 0, isFromTop: true })
+  const top = beginWalk<Page>(rules)
   const kept = { lastOffset, maxLimit, isSorted, fruitless, repeated, wasRefused, wasShort, skips }
   return { ...goOn({ ...top, ...kept }), isRestart: true }
 }

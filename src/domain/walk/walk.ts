@@ -70,7 +70,6 @@ export type Walk<Page extends WalkPage> = {
   /** Rows of the latest page, where the upstream sent fewer than it was asked for. */
   readonly pageSize: number
   readonly isDividing: boolean
-  readonly isFromTop: boolean
   readonly isSorted: boolean
   readonly firstTotal: number | null
   /** Whether a few listings moved down between two pages, which a total does not show if as many were deleted. */
@@ -129,19 +128,17 @@ export function compareRows<R extends Row>(
   return { fresh, duplicates, hasMoved: shift > 0 && shift <= OVERLAP, repeatsSome }
 }
 
-type Start = { offset: number; cursor?: string | undefined; isFromTop: boolean }
-
-export function beginWalk<Page extends WalkPage>(rules: WalkRules, start: Start): Walk<Page> {
+/** From the top. */
+export function beginWalk<Page extends WalkPage>(rules: WalkRules): Walk<Page> {
   return {
     rules,
-    end: start.offset,
-    cursor: start.cursor,
+    end: 0,
+    cursor: undefined,
     unreadableAtEnd: 0,
     lastOffset: undefined,
     maxLimit: MAX_PAGE_ITEMS,
     pageSize: MAX_PAGE_ITEMS,
     isDividing: false,
-    isFromTop: start.isFromTop,
     isSorted: true,
     firstTotal: null,
     hasMoved: false,

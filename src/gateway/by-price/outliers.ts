@@ -1,12 +1,10 @@
 import { sellerKey } from '../../domain/listing-identity.ts'
 import { ALL_OPEN } from '../../domain/query.ts'
 import { maySee, type Reader } from '../../domain/reader.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import { inTurns } from '../../domain/turns.ts'
-import { decidersOf, decidingView } from '../deciders.ts'
 import { selectAll } from '../facets.ts'
 import { readListing } from '../merged-item.ts'
-import { type MergeSettings, rankSources, visibleSources, withBudget } from '../sources.ts'
+import type { MergeSettings } from '../sources.ts'
 import { type Marks, marksOf, modelOf, type Settings } from './outlier-marks.ts'
 import {
   BoundsCounter,
@@ -29,7 +27,7 @@ const MAX_VIEWS = 16
  */
 export function createFindBounds(settings: Settings): FindBounds {
   const views = new Map<string, ViewBounds>()
-  const hasMemory = settings.sources.some(({ held }) => held !== undefined && held.fetch === undefined)
+  const hasMemory = settings.sources.some(({ held }) => held.fetch === undefined)
   return async (reader, selected) => {
     if (!hasMemory) return selected === undefined ? NO_BOUNDS : countSelected(selected, settings)
     const name = `${reader.view}\n${reader.digest}`
@@ -41,7 +39,7 @@ export function createFindBounds(settings: Settings): FindBounds {
   }
 }
 
-/** Over the listings in memory that one view has: to read others would cost requests. */
+/** Over the listings that one view has. */
 class ViewBounds {
   readonly #settings: Settings
   readonly #reader: Reader
@@ -68,35 +66,20 @@ class ViewBounds {
     const sources = this.#held()
     const versions = versionsOf(sources)
     const reader = this.#reader
-    const isByLive = this.#isByLive(sources)
-    const query = isByLive ? ALL_OPEN : { ...ALL_OPEN, standing: reader.filter }
+    const query = { ...ALL_OPEN, standing: reader.filter }
     const { signal } = new AbortController()
     const { selected } = await selectAll({ ...settings, sources }, query, { reader, signal })
-    const counts = isByLive ? await openCounts(settings, reader, signal) : COUNTS_ALL
-    const marks = await inTurns(countBounds(selected, settings, counts))
+    const marks = await inTurns(countBounds(selected, settings))
     const now = clock.monotonic()
     const until = now + Math.max(MIN_AGE_MS, REST * (now - started))
-    const checks = selected.map(({ selection }) => selection?.isCurrent)
-    const isCurrent = (): boolean => {
-      if (clock.monotonic() < until) return true
-      if (isByLive) return false
-      const now = versionsOf(this.#held())
-      return now === versions && (!now.includes(UNKNOWN) || checks.every((check) => check?.() === true))
-    }
+    const isCurrent = (): boolean => clock.monotonic() < until || versionsOf(this.#held()) === versions
     this.#latest = { ...marks, id: ++lastId, isCurrent }
     return this.#latest
   }
 
-  /** Whether a live source may have the better copy of a listing in memory, which decides whether the view has the listing. */
-  #isByLive(held: MergeSettings['sources']): boolean {
-    if (this.#reader.filter.key === '') return false
-    const ranked = rankSources(this.#settings.sources.filter((source) => maySee(this.#reader, source)))
-    return ranked.slice(0, held.length).some((source) => !held.includes(source))
-  }
-
   #held(): MergeSettings['sources'] {
     return this.#settings.sources.filter(
-      (source) => maySee(this.#reader, source) && source.held?.answers(ALL_OPEN) === true,
+      (source) => maySee(this.#reader, source) && source.held.failure(ALL_OPEN) === null,
     )
   }
 }
@@ -107,46 +90,15 @@ async function countSelected(selected: readonly WholeRead[], settings: Settings)
 
 let lastId = 0
 
-const UNKNOWN = '?'
-
 /** Names of sources and versions have no comma. */
 const versionsOf = (sources: MergeSettings['sources']): string =>
-  sources.map(({ name, held }) => `${name} ${held?.version?.() ?? UNKNOWN}`).join()
+  sources.map(({ name, held }) => `${name} ${held.version?.()}`).join()
 
-type Counts = (item: Item, source: string) => boolean
-
-const COUNTS_ALL: Counts = () => true
-
-/**
- * Copies of the listings that the view has, as the live sources say, too: a view with a filter reads these whole for every answer.
- * Nothing counts where one of them is too large to be read whole.
- */
-async function openCounts(settings: Settings, reader: Reader, caller: AbortSignal): Promise<Counts> {
-  const { sources, holdings, budgetMs } = settings
-  const ranked = rankSources(visibleSources(sources, { reader, signal: caller }))
-  const query = { ...ALL_OPEN, standing: reader.filter }
-  const deciders = await withBudget(budgetMs, caller, (signal) =>
-    decidersOf(holdings, budgetMs)(ranked, query, signal),
-  )
-  const ranks = new Map(ranked.map(({ name }, rank) => [name, rank]))
-  const view = decidingView(reader.filter)
-  return (item, source) => {
-    if (deciders.mayLookUp) return false
-    const hiding = deciders.hidingOf(item, ranks.get(source)!)
-    return hiding === null ? view.has(item, source) : hiding === 'hidden'
-  }
-}
-
-function* countBounds(
-  selected: readonly WholeRead[],
-  settings: Settings,
-  counts: Counts = COUNTS_ALL,
-): Generator<void, Marks> {
+function* countBounds(selected: readonly WholeRead[], settings: Settings): Generator<void, Marks> {
   const counter = new BoundsCounter()
   for (const { selection, source } of selected)
     for (const item of selection?.items() ?? []) {
       yield
-      if (!counts(item, source.name)) continue
       const model = modelOf(item, source.name, settings)
       if (model !== null)
         counter.add(

@@ -33,7 +33,7 @@ export type Bound = readonly [group: string, model: string, key: string]
 /** All matches of one source; `null` where it failed. */
 export type WholeRead = { source: { name: string }; selection: Pick<Matches, 'items'> | null }
 
-/** @param selected what was read whole for the answer */
+/** @param selected what was selected for the answer */
 export type FindBounds = (reader: Reader, selected?: readonly WholeRead[]) => Promise<PriceBounds>
 
 export const NO_BOUNDS: PriceBounds = {

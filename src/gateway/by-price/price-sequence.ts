@@ -26,7 +26,7 @@ export type PricePoint = {
   groups: readonly string[]
   /** Of the first page: what they mark comes last on every page. */
   bounds: readonly Bound[]
-  /** The last visited copy: the `nth` of its source at that place. */
+  /** The last visited copy. */
   after: PricePosition & MergedPosition & { part: number }
 }
 
@@ -49,7 +49,7 @@ type SequenceOptions = {
 
 /**
  * By price: the merge of all sources, each less the listings that better sources have. Outliers come after all others, and behind
- * these copies that a better source, which is away, might decide about. All sources are selected first.
+ * these copies that a better source, which is away or held in part, might decide about. All sources are selected first.
  */
 export class PriceSequence {
   readonly #sources: readonly NamedSource[]
@@ -101,11 +101,6 @@ export class PriceSequence {
     return this.#order
   }
 
-  /** `null` before the first listings are taken. */
-  get deciders(): Deciders | null {
-    return this.#opened?.deciders ?? null
-  }
-
   get resumePoint(): PricePoint | null {
     if (this.#after === null) return null
     const bounds = this.#kept ?? this.#opened?.bounds.marking() ?? []
@@ -124,7 +119,7 @@ export class PriceSequence {
     while (taken.length < least) {
       const visits = this.#traced(() => this.#visit(count - taken.length))
       if (visits.length === 0) break
-      taken.push(...(await this.#show(visits, signal)))
+      taken.push(...this.#show(visits))
     }
     return taken
   }
@@ -155,8 +150,8 @@ export class PriceSequence {
     const visits = Array.from(this.#copiesBehind(this.#after).take(count))
     const last = visits.at(-1)
     if (last !== undefined) {
-      const { place, source, nth, part } = last
-      this.#after = { ...place, rank: source.rank, nth, part }
+      const { place, source, part } = last
+      this.#after = { ...place, rank: source.rank, part }
     }
     return visits
   }
@@ -176,7 +171,7 @@ export class PriceSequence {
     if (selection === null) return false
     if (isOutlier && (this.#kept ?? this.#opened!.bounds.marking()).length === 0) return false
     const isUnknown = this.#opened!.deciders.isUnknown(rank)
-    return isUnknown === isUnchecked || (!isUnknown && source.mayRepeat === true)
+    return isUnknown === isUnchecked || (!isUnknown && source.isGateway === true)
   }
 
   /** Copies of one source. At the last place, those of better sources precede its copy; those of worse ones follow it. */
@@ -187,18 +182,11 @@ export class PriceSequence {
   ): Generator<Visit, void> {
     const { isUnchecked, isOutlier } = PARTS[part]!
     const isUnknown = this.#opened!.deciders.isUnknown(source.rank)
-    const isPassed = after !== null && source.rank < after.rank
-    const passed = source.rank === after?.rank ? after.nth : 0
-    const from = after === null || isPassed ? after : beforePlace(after)
-    let nth = 0
-    let last: PricePosition | null = null
+    const from = after === null || source.rank <= after.rank ? after : beforePlace(after)
     for (const { item, place } of source.selection!.byPrice(this.#order, from)) {
       if ((isUnknown || (item.origin?.unchecked ?? []).length > 0) !== isUnchecked) continue
       if (this.#isOutlier(item, source) !== isOutlier) continue
-      nth = last !== null && comparePositions(place, last) === 0 ? nth + 1 : 1
-      last = place
-      const compared = after === null ? 1 : comparePositions(place, after)
-      if (compared > 0 || (compared === 0 && nth > passed)) yield { item, place, source, nth, part }
+      if (after === null || comparePositions(place, after) >= 0) yield { item, place, source, part }
     }
   }
 
@@ -212,28 +200,17 @@ export class PriceSequence {
     )
   }
 
-  /** What a look-up could not check comes last in its page. */
-  async #show(visits: readonly Visit[], signal: AbortSignal): Promise<MergedItem[]> {
-    const { deciders } = this.#opened!
-    if (deciders.mayLookUp) {
-      const copies = visits.map(({ item, source: { rank } }) => ({ item, rank }))
-      await deciders.lookUp(copies, signal)
-    }
-    const items: MergedItem[] = []
-    for (const { item, source } of visits) {
-      const { rank, isStale, source: named } = source
-      const verdict = deciders.judge(item, rank)
-      if (verdict === null) source.addHidden(deciders.hidingOf(item, rank))
-      else if (this.#repeats.add(item, named, verdict)) source.addHidden()
-      else items.push(mergeItem(item, { ranked: this.#ranked, rank, isStale }, verdict))
-    }
-    const isUnchecked = ({ unchecked }: MergedItem): boolean => unchecked.length > 0
-    return [...items.filter((one) => !isUnchecked(one)), ...items.filter(isUnchecked)]
+  /** Without those that have got a better copy since the sources were selected. */
+  #show(visits: readonly Visit[]): MergedItem[] {
+    return visits.flatMap(({ item, source: { rank, isStale } }) => {
+      const verdict = this.#opened!.deciders.judge(item, rank)
+      if (verdict === null || this.#repeats.add(item, verdict)) return []
+      return [mergeItem(item, { ranked: this.#ranked, rank, isStale }, verdict)]
+    })
   }
 }
 
-/** `nth`: among the copies of its source at that place, of which a gateway may have several. */
-type Visit = PricedItem & { source: SelectedSource; nth: number; part: number }
+type Visit = PricedItem & { source: SelectedSource; part: number }
 
 type Opened = {
   deciders: Deciders

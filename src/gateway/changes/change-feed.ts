@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 import { Emitter } from '../../domain/emitter.ts'
-import { type FeedEntry, GONE, PROCESS_START, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { type FeedEntry, GONE, PROCESS_START, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { ALL_OPEN } from '../../domain/query.ts'
 import { randomId } from '../../domain/random-id.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
@@ -143,7 +143,7 @@ export class ChangeFeed {
     switch (change.kind) {
       case 'copies':
         for (const listingId of change.listingIds) {
-          const about = { source: source.name, listingId, isDenied }
+          const about = { source: source.name, listingId, isDenied, isPushedOut: change.isPushedOut }
           const changes = changesBetween(change.before(listingId), change.after(listingId), about)
           for (const [entry, before] of changes) this.#enqueue(entry, before)
         }
@@ -158,7 +158,7 @@ export class ChangeFeed {
       case 'held':
         // While the source refuses our key nothing of it is found, and nothing is gone.
         if (change.isContinued && this.#options.isShared) {
-          if (source.held.answers(ALL_OPEN)) this.#continue(source, true)
+          if (source.held.failure(ALL_OPEN) === null) this.#continue(source, true)
         } else this.#enqueue({ ...WHOLE, source: source.name, state: randomId() })
         this.#return(source)
     }
@@ -194,7 +194,8 @@ export class ChangeFeed {
   #continue({ name: source, held }: HeldSource, isBegun: boolean): void {
     for (const { source: of, key, listingId, publisher, state } of this.log.after(0)) {
       if (of !== source || key === WHOLE_SOURCE) continue
-      const now = statesOf(held.find(listingId), source).get(key)?.state ?? GONE
+      const absent = state === PUSHED_OUT ? PUSHED_OUT : GONE
+      const now = statesOf(held.find(listingId), source).get(key)?.state ?? absent
       if (isBegun || now !== state) this.#enqueue({ source, key, listingId, publisher, state: now })
     }
   }

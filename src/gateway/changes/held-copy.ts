@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { GONE } from '../../domain/feed-entry.ts'
+import { GONE, PUSHED_OUT } from '../../domain/feed-entry.ts'
 import { listingKey } from '../../domain/listing-identity.ts'
-import type { HeldCopy } from '../../domain/source/held.ts'
+import type { HeldChange, HeldCopy } from '../../domain/source/held.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import type { NewFeedChange } from '../../store/feed.ts'
 import { qualifiedName } from '../merged-item.ts'
@@ -22,6 +22,12 @@ const STATE_LENGTH = 16
 /** Whether the operator leaves out a copy of that source now. */
 export type IsDenied = (source: string, item: Item) => boolean
 
+type ChangedId = Pick<HeldChange & { kind: 'copies' }, 'isPushedOut'> & {
+  source: string
+  listingId: string
+  isDenied: IsDenied
+}
+
 /**
  * What has changed of the copies of one id, with the copy that was shown before: none where there was none, or the operator left
  * it out.
@@ -29,13 +35,16 @@ export type IsDenied = (source: string, item: Item) => boolean
 export function* changesBetween(
   before: readonly HeldCopy[],
   after: readonly HeldCopy[],
-  { source, listingId, isDenied }: { source: string; listingId: string; isDenied: IsDenied },
+  { source, listingId, isDenied, isPushedOut }: ChangedId,
 ): Generator<readonly [change: Omit<NewFeedChange, 'known'>, before: HeldCopy | null]> {
   const [earlier, later] = [statesOf(before, source), statesOf(after, source)]
   const shown = (copy: HeldCopy | undefined): HeldCopy | null =>
     copy === undefined || isDenied(source, copy.item) ? null : copy
   for (const [key, { publisher, copy }] of earlier)
-    if (!later.has(key)) yield [{ source, key, listingId, publisher, state: GONE }, shown(copy)]
+    if (!later.has(key)) {
+      const state = isPushedOut?.(copy) ? PUSHED_OUT : GONE
+      yield [{ source, key, listingId, publisher, state }, shown(copy)]
+    }
   for (const [key, { state, publisher }] of later) {
     const known = earlier.get(key)
     if (known?.state !== state) yield [{ source, key, listingId, publisher, state }, shown(known?.copy)]

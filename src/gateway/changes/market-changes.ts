@@ -1,10 +1,10 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
-import { GONE, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { GONE, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
-import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
+import type { SourceError } from '../../domain/source/source-error.ts'
 import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
@@ -140,11 +140,7 @@ function sealNow({ log }: ChangeFeed, view: ChangesView, digest: string): string
  * ranks beyond the last bit share it.
  */
 function missingIn({ ranked, query }: ChangesView): bigint {
-  return ranked.reduce(
-    (bits, source, rank) =>
-      source.held === undefined || isFollowed(source, query) ? bits : bits | bitOf(rank),
-    0n,
-  )
+  return ranked.reduce((bits, source, rank) => (isFollowed(source, query) ? bits : bits | bitOf(rank)), 0n)
 }
 
 const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
@@ -256,6 +252,8 @@ function changeOf(
     const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
     return { kind: 'listing', key, listingId, publisher, merged: shown }
   }
+  // Whether its source still has it is not known.
+  if (state === PUSHED_OUT) return null
   // What a source without an answer had is not removed, unless it was gone before.
   const isGone = state === GONE && view.query.status === 'open'
   const isKnown = isFollowed(view.ranked.find(({ name }) => name === source)!, view.query)
@@ -285,8 +283,6 @@ function copyBefore(
   return hasOthers ? undefined : earlier.before(nameOf({ source, key }), state)
 }
 
-const NOT_FOLLOWED: SourceReason = 'not_followed'
-
 function describeSources(
   sources: MarketParts['sources'],
   { ranked, query, reader }: ChangesView,
@@ -297,7 +293,7 @@ function describeSources(
     .flatMap(({ source: { name }, health }) => {
       const [note, ...gaps] = currentNotes(health)
       const source = asked.get(name)!
-      const about = describe(note, isFollowed(source, query))
+      const about = describe(note, source.held.failure(query))
       return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
     })
   return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
@@ -308,11 +304,12 @@ function notOpenIn({ name, mode }: NamedSource): readonly SourceNote[] {
   return NOT_OPEN.map(({ registry, state, reason }) => ({ registry: `${name}/${registry}`, state, reason }))
 }
 
-function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
-  const { registry, state, reason } = note!
-  if (!isKnown && hasAnswered(state))
-    return { registry, state: traitsOf(NOT_FOLLOWED).state, reason: NOT_FOLLOWED }
-  return { registry, state, ...(reason !== undefined && { reason }) }
+/** @param failure why the source does not answer this query, such as for closed listings */
+function describe(note: SourceNote | undefined, failure: SourceError | null): SourceNote {
+  const { registry, state, reason, held, of } = note!
+  if (failure !== null && hasAnswered(state))
+    return { registry, state: failure.traits.state, reason: failure.reason }
+  return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 
 function currentNotes(health: MarketParts['sources'][number]['health']): readonly SourceNote[] {

@@ -23,7 +23,7 @@ export type ChangesView = {
 
 /** Whether changes of the source are known here. */
 export function isFollowed({ held }: NamedSource, query: ListingQuery): boolean {
-  return held?.answers(query) === true && held.coverage() !== 'loading'
+  return held.failure(query) === null && held.coverage() !== 'loading'
 }
 
 /** Names of sources that may have listings which are not known here. @param end the first rank that does not count */
@@ -32,7 +32,7 @@ export function notFollowedIn({ ranked, query }: ChangesView, end = ranked.lengt
 }
 
 function isWhole(source: NamedSource, query: ListingQuery): boolean {
-  return isFollowed(source, query) && source.held?.coverage() === 'whole'
+  return isFollowed(source, query) && source.held.coverage() === 'whole'
 }
 
 /** What `GET /listings` shows of one id, by key: the rule of `authority.ts` over the copies in memory. */

@@ -36,8 +36,8 @@ export const facetRoutes = (
     summary: 'Counts of the matching listings per value, and their prices per token and unit',
     description:
       'Over distinct listings of all visible sources: a copy that `GET /listings` does not show does not count. Every ' +
-      'other query parameter is a filter of the filter spec; all filters have to match. A live source with more than ' +
-      '`scan_limit` matches is skipped, and the answer is not complete. `prices` gives the least, the median and the most ' +
+      'other query parameter is a filter of the filter spec; all filters have to match. ' +
+      '`prices` gives the least, the median and the most ' +
       'per GPU-hour or offer, for each token and unit by itself, for at most 32 of them.',
     parameters: [...all, IF_MATCH, IF_NONE_MATCH],
     responses: {
@@ -89,17 +89,16 @@ async function readFacets(
   const query = await readMarketQuery(market, { ...parameters, texts: { ...texts, sort: '' } }, request, true)
   const by = { by: readNames(texts.by) ?? [], pricesBy: texts.prices_by || null }
   const answer = await market.facets({ ...query, ...by }, request)
-  const { total, isTotalExact, gpus, sellers, facets, prices, complete, sources, isCurrent } = answer
+  const { total, gpus, sellers, facets, prices, complete, sources, isCurrent } = answer
   const { copies, unplaced, suggestions, warnings } = answer
-  const total_is = isTotalExact ? undefined : ('at_most' as const)
   const outliers = answer.outliers || undefined
   const not_counted = answer.notCounted
   const private_sources = answer.hasPrivate ? (true as const) : undefined
-  const counted = { total, total_is, sellers, not_counted, prices, sources, private_sources, copies }
+  const counted = { total, sellers, not_counted, prices, sources, private_sources, copies }
   const summary = describeSummary(counted)
   const contents = Buffer.from(JSON.stringify([gpus, sellers, facets, prices, outliers, not_counted]))
   const beside = { unplaced, suggestions, warnings, private_sources }
-  const head = { total, total_is, gpus, sellers, outliers, not_counted }
+  const head = { total, gpus, sellers, outliers, not_counted }
   return {
     body: Buffer.from(JSON.stringify({ ...head, facets, prices, summary, ...beside, complete, sources })),
     headers: mergedHeaders({ ...answer, nextCursor: undefined }, contents, context.caller, gateway),

@@ -1,8 +1,7 @@
-import { type BareItem, type Item, serializeList, Token } from 'structured-headers'
+import { type BareItem, serializeList, Token } from 'structured-headers'
 import type { Caller } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { remembered } from '../../domain/remembered.ts'
-import type { CacheDecision } from '../../domain/source/freshness.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
 import { renderItem } from '../../gateway/envelope.ts'
@@ -48,10 +47,10 @@ export const oneListingHeaders = (
 /** Completeness is not known yet: the last line of the stream reports it. */
 export const streamHeaders = (
   outcomes: readonly Outcome[],
-  { gatewayId }: MergedHeaderOptions,
+  { gatewayId, clock }: MergedHeaderOptions,
 ): Record<string, string> => ({
   'Cache-Control': 'no-store',
-  'Cache-Status': cacheStatus(outcomes),
+  'Cache-Status': cacheStatus(outcomes, clock.monotonic()),
   Vary: 'Accept, Authorization, CDN-Loop',
   Via: `1.1 ${gatewayId}`,
 })
@@ -59,10 +58,9 @@ export const streamHeaders = (
 /** Readers without a key all see the same. */
 const audience = (caller: Caller): string => (caller.kind === 'anonymous' ? 'public' : 'private')
 
-function maxAge(outcomes: readonly Outcome[], { freshSeconds }: MergedHeaderOptions): number {
-  const remaining = outcomes.flatMap(({ result }) =>
-    result instanceof SourceError || result.cache === undefined ? [] : [result.cache.ttlSeconds],
-  )
+function maxAge(outcomes: readonly Outcome[], { freshSeconds, clock }: MergedHeaderOptions): number {
+  const now = clock.monotonic()
+  const remaining = outcomes.map(({ result }) => ttlSeconds(result, now) ?? Number.POSITIVE_INFINITY)
   return Math.max(0, Math.floor(Math.min(freshSeconds, ...remaining)))
 }
 
@@ -108,56 +106,40 @@ const serverTiming = (outcomes: readonly Outcome[]): string =>
 const timing = (name: string, elapsedMs: number): string =>
   `${name.replace(/[^\w-]/g, '-')};dur=${elapsedMs.toFixed(1)}`
 
+/** `null`: until the source changes. */
+function ttlSeconds(result: Outcome['result'], now: number): number | null {
+  if (result instanceof SourceError || result.freshUntil === undefined) return null
+  return Math.round((result.freshUntil - now) / 1000)
+}
+
 /** `Cache-Status` (RFC 9211), one member a source; those beyond the limit share one. */
-const cacheStatus = (outcomes: readonly Outcome[]): string =>
-  joinUpTo(MAX_CACHE_STATUS, outcomes.map(memberText), (left) =>
-    serializeList([[`and ${left} more`, new Map()]]),
+const cacheStatus = (outcomes: readonly Outcome[], now: number): string =>
+  joinUpTo(
+    MAX_CACHE_STATUS,
+    outcomes.map((outcome) => memberText(outcome, now)),
+    (left) => serializeList([[`and ${left} more`, new Map()]]),
   )
 
 /** A text of all that `member` reads finds the one from before: in memory, sources change once a second. */
-function memberText(outcome: Outcome): string {
-  const { source, result } = outcome
-  const state =
-    result instanceof SourceError
-      ? `failed ${result.reason}`
-      : result.cache === undefined
-        ? source.mode
-        : `${result.cache.outcome} ${Math.trunc(result.cache.ttlSeconds)} ${result.cache.ttlSeconds > 0}`
-  return remembered(MEMBERS, `${source.name}\n${state}`, () => serializeList([member(outcome)]))
+function memberText({ source, result }: Outcome, now: number): string {
+  const ttl = ttlSeconds(result, now)
+  const isFailure = result instanceof SourceError
+  const state = isFailure ? `failed ${result.reason}` : `${result.stale ? 'stale' : 'hit'} ${ttl}`
+  const parameters = () => (isFailure ? failureParameters(result) : heldParameters(result.stale, ttl))
+  return remembered(MEMBERS, `${source.name}\n${state}`, () =>
+    serializeList([[identifier(source.name), new Map(parameters())]]),
+  )
 }
 
 const MEMBERS = new Map<string, string>()
 
-function member({ source, result }: Outcome): Item {
-  const parameters =
-    result instanceof SourceError
-      ? failureParameters(result)
-      : result.cache === undefined
-        ? uncachedParameters(source.mode)
-        : cacheParameters(result.cache)
-  return [identifier(source.name), new Map(parameters)]
-}
-
 type Parameter = [name: string, value: BareItem]
 
-/** Local and snapshot answers count as hits; a live source without a cache is always requested. */
-const uncachedParameters = (mode: Outcome['source']['mode']): Parameter[] =>
-  mode === 'live' ? [['fwd', new Token('bypass')]] : [['hit', true]]
-
-function cacheParameters({ outcome, ttlSeconds }: CacheDecision): Parameter[] {
-  const ttl: Parameter = ['ttl', Math.trunc(ttlSeconds)]
-  switch (outcome) {
-    case 'hit':
-      return [['hit', true], ttl]
-    case 'revalidating':
-      return [['hit', true], ttl, ['detail', new Token('revalidating')]]
-    case 'stale':
-      return [['fwd', new Token('stale')], ttl, ['detail', new Token('stale')]]
-    case 'miss':
-      return ttlSeconds > 0
-        ? [['fwd', new Token('miss')], ['stored', true], ttl]
-        : [['fwd', new Token('miss')]]
-  }
+function heldParameters(isStale: boolean, ttl: number | null): Parameter[] {
+  const ends: Parameter[] = ttl === null ? [] : [['ttl', ttl]]
+  return isStale
+    ? [['fwd', new Token('stale')], ...ends, ['detail', new Token('stale')]]
+    : [['hit', true], ...ends]
 }
 
 function failureParameters({ reason }: SourceError): Parameter[] {

@@ -1,7 +1,7 @@
 import { OPERATIONS } from '../../filter-spec/operations/operations.ts'
 import { describeFilter } from '../../filter-spec/parameters.ts'
 import type { FilterDescription } from '../../gateway/filter-descriptions.ts'
-import { describeCompleteness, REPLACED_COPIES } from '../notices.ts'
+import { describeCompleteness } from '../notices.ts'
 import { plainName } from '../quoted.ts'
 import { DETAIL, defineTool, renderValues, topValues } from '../tool.ts'
 
@@ -25,7 +25,6 @@ const describeUndeclared = (names: readonly string[]): string =>
 
 const COUNT_NOTES = {
   all: '',
-  at_most: ` Counts may include ${REPLACED_COPIES}.`,
   some: ' Counts lack a source that could not be counted: more values may exist there.',
   none: ' Values were not counted.',
 } as const

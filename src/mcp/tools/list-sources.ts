@@ -22,13 +22,21 @@ export const listSourcesTool = defineTool({
 
 const MAX_NAME = 200
 
-function renderSource({ registry, state, reason, listings, of, age_seconds }: SourceNote): string {
+function renderSource({
+  registry,
+  state,
+  reason,
+  listings,
+  held = listings,
+  of,
+  age_seconds,
+}: SourceNote): string {
   const parts = [
     plainName(registry, MAX_NAME),
     state,
     reason,
     typeof listings === 'number' &&
-      (typeof of === 'number' ? `${listings} of ${plural(of, 'listing')}` : plural(listings, 'listing')),
+      (typeof of === 'number' ? `${held} of ${plural(of, 'listing')}` : plural(listings, 'listing')),
     typeof age_seconds === 'number' && `${formatAge(age_seconds)} old`,
   ]
   return parts.filter((part) => typeof part === 'string').join('|')

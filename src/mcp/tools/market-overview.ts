@@ -6,7 +6,7 @@ import type { Hints } from '../../gateway/hints.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeCost } from '../../wire/describe-summary.ts'
 import type { FacetJson, NotCounted, PriceRangeJson } from '../../wire/facets.ts'
-import { describeMatches, REPLACED_COPIES, shownValue } from '../notices.ts'
+import { describeMatches, shownValue } from '../notices.ts'
 import { plainName, quoted } from '../quoted.ts'
 import {
   DETAIL,
@@ -52,29 +52,22 @@ export const marketOverviewTool = defineTool({
     }
     const counts = await market.facets(query, request)
     const matches = plural(counts.total, 'listing matches', 'listings match')
-    const all = counts.gpus === 0 ? matches : `${matches}, with ${plural(counts.gpus, 'GPU')} in all`
-    const count = counts.isTotalExact ? all : `At most ${all}`
+    const count = counts.gpus === 0 ? matches : `${matches}, with ${plural(counts.gpus, 'GPU')} in all`
     const notice = [
       await describeMatches(market, query, counts, count, request),
-      ...(counts.total === 0
-        ? []
-        : describeCost({ ...counts, not_counted: counts.notCounted, total_is: totalIs(counts) })),
+      ...(counts.total === 0 ? [] : describeCost({ ...counts, not_counted: counts.notCounted })),
       ...describeSuggestions(counts.total, counts.suggestions, shownValue),
       ...describeUnplaced(counts.unplaced),
-      ...(counts.isTotalExact ? [] : [`Counts and prices may include ${REPLACED_COPIES}.`]),
     ].join(' ')
     if (detail === 'full') return { notice, json: JSON.stringify(shortened(counts)) }
     return { notice, lines: counts.total === 0 ? [] : renderOverview(counts) }
   },
 })
 
-const totalIs = ({ isTotalExact }: Pick<MergedFacets, 'isTotalExact'>) =>
-  isTotalExact ? undefined : 'at_most'
-
 type Counts = MergedFacets & Pick<Hints, 'unplaced'> & { notCounted: NotCounted }
 
 /** Completeness comes first, since clients may cut the end. */
-function shortened({ complete, sources, total, isTotalExact, facets, prices, ...counts }: Counts): object {
+function shortened({ complete, sources, total, facets, prices, ...counts }: Counts): object {
   const { unplaced, gpus, sellers, outliers, notCounted } = counts
   const entries = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
@@ -84,7 +77,6 @@ function shortened({ complete, sources, total, isTotalExact, facets, prices, ...
     complete,
     sources,
     total,
-    total_is: totalIs({ isTotalExact }),
     gpus,
     sellers,
     unplaced,

@@ -87,7 +87,7 @@ async function describeLines(
   const { length } = page.items
   const shown = families.length < length ? `${plural(families.length, 'line')} for ${length}` : `${length}`
   const { nextCursor, total } = page
-  const left = asked.cursor === null && page.isTotalExact ? `${total - length} more match` : 'More match'
+  const left = asked.cursor === null ? `${total - length} more match` : 'More match'
   const more = nextCursor === undefined ? [] : [`${left}: pass cursor to continue.`]
   return {
     notice: [await describePage(market, query, page, shown, request), ...describeLeftOut(page), ...more].join(
@@ -153,7 +153,7 @@ async function describePage(
   shown: string,
   request: MarketRequest,
 ): Promise<string> {
-  const count = `${shown} of ${page.isTotalExact ? '' : 'at most '}${page.total} matching listings`
+  const count = `${shown} of ${page.total} matching listings`
   const words = [
     await describeMatches(market, query, page, count, request),
     ...describeSuggestions(page.total, page.suggestions, shownValue),
@@ -164,14 +164,13 @@ async function describePage(
 }
 
 /** Clients may cut the end, so completeness comes first. */
-function render({ items, total, isTotalExact, complete, sources, nextCursor, ...hints }: Page): string {
+function render({ items, total, complete, sources, nextCursor, ...hints }: Page): string {
   const { unplaced, suggestions, nearMisses = [] } = hints
   const head = JSON.stringify({
     complete,
     sources,
     count: items.length,
     total_after_filter: total,
-    total_is: isTotalExact ? undefined : 'at_most',
     unchecked: countUnchecked(items) || undefined,
     unplaced,
     suggestions,

@@ -11,7 +11,7 @@ import type { PageRequest } from '../../domain/walk/walk.ts'
 import { MAX_RETRY_AFTER_MS } from '../http/errors.ts'
 import { type Evidence, type Interceptor, PURPOSES, refuse, whenEnded } from '../http/request.ts'
 import { type FetchPage, PLAIN_REQUEST } from '../page/fetch-page.ts'
-import { PLAIN_QUERY } from '../upstream-query.ts'
+import { PLAIN_QUERY } from '../push-down.ts'
 
 /** Between probes of an upstream that rejects our key. */
 export const UNAUTHORIZED_MS = 60_000

@@ -10,10 +10,9 @@ import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../../json/value.ts'
 import { ANSWERS_SIGNED, refusesUnsigned } from '../../signing/question.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
-import { cacheDirectives } from '../http/cache-control.ts'
 import { statusError } from '../http/errors.ts'
 import { type Endpoint, type HttpResponse, loopHeaders, type Purpose, requestsTo } from '../http/request.ts'
-import type { UpstreamQuery } from '../upstream-query.ts'
+import type { UpstreamQuery } from '../push-down.ts'
 import { notJson } from './envelope.ts'
 import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageOptions } from './listing-page.ts'
 
@@ -106,20 +105,20 @@ function readPage(
   { offset, resume }: PageRequest,
   upstream: PageEndpoint,
 ): ListingPage {
-  const { kind, key } = upstream
+  const { kind } = upstream
   const { status, headers, body } = response
   if (status !== 200 && !isAbsent(response, query, kind)) throw refusalOf(response, query, upstream)
   const conditions = conditionsOf(query)
-  const directives = cacheDirectives(headers, key !== null)
+  const sentAge = ageIn(headers)
   if (query.listingId !== undefined) {
     const page = status === 200 ? wrapListing(body, query.listingId) : NO_LISTING
-    return new ListingPage(page, { kind, conditions, offset: 0, directives })
+    return new ListingPage(page, { kind, conditions, offset: 0, sentAge })
   }
   const changesPosition = positionIn(response)
   const about = {
     offset,
     resume,
-    directives,
+    sentAge,
     etag: headers.etag,
     changesPosition,
     ...readVia(query, headers, kind),
@@ -132,6 +131,13 @@ function readPage(
     filters: sent,
   })
 }
+
+/** Seconds in a cache on the way (RFC 9111 section 5.1); a malformed number counts as 0. */
+function ageIn({ age = '' }: IncomingHttpHeaders): number {
+  return /^\d+$/.test(age) ? Math.min(Number(age), MAX_AGE_SECONDS) : 0
+}
+
+const MAX_AGE_SECONDS = 2 ** 31
 
 /** Of an upstream that has `GET /changes`: the position before it answered. */
 function positionIn({ headers }: HttpResponse): string | undefined {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import { failureOf } from '../../domain/source/failure.ts'
 import type { HeldCopy } from '../../domain/source/held.ts'
-import { comparePositions } from '../../domain/source/position.ts'
+import { coversRegistry } from '../../domain/source/missing-source.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
@@ -11,11 +11,12 @@ import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
-import type { FirstPage } from './first-page.ts'
+import { type FirstPage, totalsOf } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
+import { newestOf, olderThanAll, partOfAll } from './newest.ts'
 import type { PullHistory } from './next-pull.ts'
-import { type Pull, sizeOf } from './pull.ts'
+import type { Pull } from './pull.ts'
 import { Snapshot, snapshotKey } from './snapshot.ts'
 import { type ChangedCopies, type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
@@ -103,7 +104,7 @@ export class HeldListings {
     const { current } = this.#state
     const { invalid, missing, ageSeconds, gatewayId, partOf, publishersLater } = pulled
     const listings = retainUnreachable(current?.snapshot ?? [], pulled)
-    const { askedAt: takenAt, counts, page } = first
+    const { askedAt: takenAt, page } = first
     const hasChanged = await this.#replace(listings, {
       takenAt,
       ageSeconds,
@@ -112,7 +113,7 @@ export class HeldListings {
       partOf,
       missing: missing?.map((entry) => withLastContact(entry, current)),
       feedPosition: page?.about.changesPosition,
-      totals: { total: page?.total ?? listings.size, counts },
+      totals: totalsOf(first, listings.size),
     })
     void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
     return hasChanged
@@ -171,7 +172,7 @@ export class HeldListings {
     const total = (totals?.total ?? 0) + snapshot.size - size
     const { partOf, copies } = this.#pushOut(current, { listingIds, before })
     const invalid = current.invalid + left
-    const next = { ...current, invalid, partOf, totals: totals && { total, counts: null } }
+    const next = { ...current, invalid, partOf, totals: totals && { ...totals, total, counts: null } }
     this.#state.set({ current: next, failure }, copies)
     this.#options.onResize(snapshot.retainedBytes)
     return listingIds
@@ -237,12 +238,14 @@ export class HeldListings {
     const { size } = snapshot
     const pushedOut = snapshot.beyond(this.bounds)
     if (pushedOut.length === 0) return { partOf, copies: { listingIds, before } }
+    const keys = new Set(pushedOut.map(({ key }) => key))
     const ids = new Set(pushedOut.map(({ item }) => item.listingId)).difference(new Set(listingIds))
     const others = snapshot.capture([...ids])
-    snapshot.remove(pushedOut.map(({ key }) => key))
+    snapshot.remove(keys)
     const copies: ChangedCopies = {
       listingIds: [...listingIds, ...ids],
       before: (listingId) => (ids.has(listingId) ? others : before)(listingId),
+      isPushedOut: ({ key }) => keys.has(key),
     }
     return { partOf: partOf === undefined ? size : partOf + pushedOut.length, copies }
   }
@@ -262,10 +265,12 @@ export class HeldListings {
     if (this.#isClosed) return false
     const snapshot = change.make()
     snapshot.remove(this.#removed)
-    this.differences = this.#state.isFollowed ? differencesOf(change, snapshot) : []
+    this.differences = this.#state.isFollowed ? differencesOf(change, snapshot, about.missing) : []
     if (failure === null || this.#state.current === null)
       logPull(log, upstream.name, this.#state, { ...about, partOf, listings: snapshot.size })
-    this.#hold({ ...about, partOf, snapshot }, { copies: change, failure, isContinued })
+    const isPushedOut = partOf === undefined ? undefined : olderThanAll(newest)
+    const copies = { ...change, isPushedOut }
+    this.#hold({ ...about, partOf, snapshot }, { copies, failure, isContinued })
     return change.listingIds.length > 0
   }
 
@@ -298,29 +303,6 @@ export class HeldListings {
   }
 }
 
-/** The newest of them within the bounds. */
-function newestOf(
-  listings: ReadonlyMap<string, Item>,
-  { maxListings, maxBytes }: HeldListings['bounds'],
-): ReadonlyMap<string, Item> {
-  let bytes = 0
-  for (const item of listings.values()) bytes += sizeOf(item)
-  if (listings.size <= maxListings && bytes <= maxBytes) return listings
-  const newest = new Map<string, Item>()
-  bytes = 0
-  for (const [key, item] of [...listings].sort(([, a], [, b]) => comparePositions(a, b))) {
-    bytes += sizeOf(item)
-    if (newest.size >= maxListings || bytes > maxBytes) break
-    newest.set(key, item)
-  }
-  return newest
-}
-
-/** `undefined` where they are all. */
-function partOfAll({ size }: ReadonlyMap<string, Item>, all: number): number | undefined {
-  return size < all ? all : undefined
-}
-
 const listingIdOf = (change: FeedChange): string | null =>
   change.kind === 'source' ? null : change.kind === 'listing' ? change.item.listingId : change.listingId
 
@@ -341,10 +323,16 @@ function applyTo(snapshot: Snapshot, change: FeedChange): number {
   return 0
 }
 
-/** Ids whose listings have changed, and not only what a gateway says about them. */
-function differencesOf({ listingIds, before }: ChangedCopies, snapshot: Snapshot): readonly string[] {
+/** Ids whose listings have changed, and not only what a gateway says about them, or what newer ones have pushed out at it. */
+function differencesOf(
+  { listingIds, before }: ChangedCopies,
+  snapshot: Snapshot,
+  missing: HeldSnapshot['missing'] = [],
+): readonly string[] {
+  const inPart = missing.filter(({ state }) => state === 'partial')
   const contentOf = (copies: readonly HeldCopy[]): string =>
     copies
+      .filter(({ item: { origin } }) => !inPart.some((one) => origin && coversRegistry(one, origin.registry)))
       .map(
         ({ key, item }) =>
           `${key} ${item.position} ${item.publisher} ${Buffer.from(item.bytes).toString('latin1')}`,

@@ -65,8 +65,9 @@ export function nextPull(history: PullHistory, periods: Periods): { at: number; 
 export function wholeDueAt(history: PullHistory, periods: Periods): number {
   const { whole, isHeld, isUnexplained, readAt } = history
   if (whole === null) return Number.NEGATIVE_INFINITY
+  // Until a first pull has ended well, listings are missing.
+  if (!isHeld) return whole.endedAt + periods.refreshMs
   const allowedAt = whole.endedAt + PAUSE * (whole.endedAt - whole.startedAt)
-  if (!isHeld) return allowedAt
   if (readAt === null || readAt < whole.startedAt) return Number.POSITIVE_INFINITY
   return isUnexplained ? allowedAt : Math.max(allowedAt, whole.startedAt + fullPeriodMs(history, periods))
 }

@@ -1,4 +1,4 @@
-import { raceAbort } from '../../domain/clock.ts'
+import { type Clock, raceAbort } from '../../domain/clock.ts'
 import {
   addReporter,
   type MissingSource,
@@ -6,7 +6,7 @@ import {
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
 import { comparePositions } from '../../domain/source/position.ts'
-import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
@@ -17,10 +17,9 @@ import { rejectKeyEcho } from '../http/request.ts'
 import { type FetchPage, queryParameters, readVia } from '../page/fetch-page.ts'
 import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageItem } from '../page/listing-page.ts'
 import type { Attributable, PublisherDirectory } from '../publisher-directory.ts'
-import { type ReadRunOptions, readRun } from '../reading/read-run.ts'
-import type { Run } from '../reading/run.ts'
-import { PLAIN_QUERY, type UpstreamQuery } from '../upstream-query.ts'
+import { PLAIN_QUERY, type UpstreamQuery } from '../push-down.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
+import { type JoinedPages, joinPages } from './joined-pages.ts'
 import { LISTING_HEAP_BYTES, MAX_COPIES, snapshotKey } from './snapshot.ts'
 
 /** Listings by key. */
@@ -41,7 +40,7 @@ export type PullOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
   get: Get
   publishers: PublisherDirectory
-  read: Pick<ReadRunOptions, 'fetch' | 'clock'>
+  read: { fetch: FetchPage; clock: Clock }
   /** Of the requests (`CDN-Loop`). */
   via: readonly string[]
   /** What is pulled. Default: all open listings. */
@@ -59,7 +58,8 @@ export type PullBounds = {
   onItems?: ((items: readonly PageItem[]) => void) | undefined
 }
 
-const MAX_STREAM_MS = 120_000
+/** Of a stream whose bytes keep arriving: a million listings of 1.5 kB take so long at 20 Mbit/s. */
+const MAX_STREAM_MS = 600_000
 /** A larger first page is requested again. */
 const MAX_KEPT_BYTES = 2 ** 20
 /** Of a `_meta`, and of the last line. */
@@ -71,16 +71,40 @@ const MAX_STREAM_BYTES = 2 ** 40
  * Fetches the first page, and the counts, which a gateway lacks. Where the upstream gave an ETag, an unchanged page is not
  * sent again. Rejects with a SourceError.
  */
-export function firstPageFetcher({ upstream, get, read, ...asked }: PullOptions): () => Promise<FirstPage> {
-  let earlierPage: ListingPage | undefined
-  return async () => {
-    const askedAt = read.clock.monotonic()
-    const [page, counts] = await Promise.all([
-      read.fetch(queryOf(asked), FIRST_PAGE, earlierPage).catch(ignoreSplittable),
-      upstream.kind === 'gateway' ? null : fetchCounts(get),
+export function firstPageFetcher({
+  upstream,
+  get,
+  read: { fetch, clock },
+  via,
+}: PullOptions): (query: UpstreamQuery) => Promise<FirstPage> {
+  let earlier: { query: UpstreamQuery; page: ListingPage } | null = null
+  return async (query) => {
+    const askedAt = clock.monotonic()
+    const sent = queryOf({ query, via })
+    const isCounted = upstream.kind === 'registry'
+    const [page, counts, all] = await Promise.all([
+      fetch(sent, FIRST_PAGE, earlier?.query === query ? earlier.page : undefined).catch(ignoreSplittable),
+      isCounted && sent.pushed.length === 0 ? fetchCounts(get) : null,
+      isCounted && sent.pushed.length > 0 ? fetchTotal(fetch, { ...sent, status: null }) : null,
     ])
-    earlierPage = page !== null && mayKeep(page) ? page : undefined
-    return { askedAt, page, counts }
+    earlier = page !== null && mayKeep(page) ? { query, page } : null
+    const isSum = page !== null && all !== null
+    return {
+      query,
+      askedAt,
+      page,
+      counts: isSum ? { open: page.total, others: all - page.total } : counts,
+    }
+  }
+}
+
+/** Never rejects with a `SourceError`. */
+async function fetchTotal(fetch: FetchPage, query: UpstreamQuery): Promise<number | null> {
+  try {
+    return (await fetch(query, { offset: 0, limit: 1 })).total
+  } catch (error) {
+    if (error instanceof SourceError) return null
+    throw error
   }
 }
 
@@ -122,46 +146,46 @@ async function pullPages(
   bounds: PullBounds,
 ): Promise<Pull> {
   const { upstream, publishers } = options
-  const run = await readNewest(options, firstPage, bounds)
+  const joined = await readNewest(options, firstPage, bounds)
   // A gateway may repeat a listing, and the last one counts.
-  const read = upstream.kind === 'gateway' ? run.pages.flatMap((page) => page.items) : run.items
+  const read = upstream.kind === 'gateway' ? joined.pages.flatMap((page) => page.items) : joined.items
   const items = read.filter(({ isMatch }) => isMatch)
   if (upstream.kind === 'registry') items.sort(comparePositions)
   const hasEnded = await publishers.attributeAll(items, bounds.until)
   const collected = new Collected(bounds)
   collected.add(items)
   const { listings } = collected
-  const isWhole = run.isEnded && !collected.isFull
-  const partOf = isWhole ? undefined : Math.max(run.expected, listings.size)
-  const invalid = run.invalid + collected.invalid
+  const isWhole = joined.isEnded && !collected.isFull
+  const partOf = isWhole ? undefined : Math.max(joined.expected, listings.size)
+  const invalid = joined.invalid + collected.invalid
   const publishersLater = hasEnded ? undefined : attributeLater(items, publishers)
-  const { gatewayId } = run.pages.at(-1)?.about ?? {}
-  const { missing, ageSeconds } = run
+  const { gatewayId } = joined.pages.at(-1)?.about ?? {}
+  const { missing, ageSeconds } = joined
   return { listings, partOf, invalid, missing, ageSeconds, gatewayId, publishersLater }
 }
 
 /** From the top until the bounds are reached. */
 async function readNewest(
-  { upstream, read: { fetch, clock }, ...asked }: PullOptions,
+  { upstream, read: { fetch }, ...asked }: PullOptions,
   firstPage: ListingPage | null,
   { maxListings = Infinity, maxBytes = Infinity, until, onItems }: PullBounds,
-): Promise<Run> {
+): Promise<JoinedPages> {
   let first = firstPage
   const fetchNext: FetchPage = async (query, request) => {
     const page = request.offset === 0 ? first : null
     first = null
     return page ?? (until ? raceAbort(fetch(query, request), until) : fetch(query, request))
   }
-  let latest: Run | null = null
+  let latest: JoinedPages | null = null
   let listings = 0
   let bytes = 0
   let seen = 0
-  const check = (run: Run): void => {
-    // A walk that begins again has another run.
-    if (run !== latest) listings = bytes = seen = 0
-    latest = run
-    const added = run.items.slice(seen).filter(({ isMatch, isReadable }) => isMatch && isReadable)
-    seen = run.items.length
+  const onPage = (pages: JoinedPages): void => {
+    // A walk that begins again has others.
+    if (pages !== latest) listings = bytes = seen = 0
+    latest = pages
+    const added = pages.items.slice(seen).filter(({ isMatch, isReadable }) => isMatch && isReadable)
+    seen = pages.items.length
     listings += added.length
     for (const item of added) bytes += sizeOf(item)
     onItems?.(added)
@@ -169,14 +193,7 @@ async function readNewest(
   const isEnough = (): boolean =>
     latest !== null && (listings > maxListings || bytes > maxBytes || until?.aborted === true)
   try {
-    const reading = {
-      upstream: { ...upstream, scanLimit: Infinity },
-      fetch: fetchNext,
-      clock,
-      check,
-      isEnough,
-    }
-    return await readRun(reading, queryOf(asked), FULL_RANGE)
+    return await joinPages({ upstream, fetch: fetchNext, onPage, isEnough }, queryOf(asked))
   } catch (error) {
     if (latest !== null && until?.aborted) return latest
     throw error

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
-import { ANY_STATUS, type ListingQuery } from '../../domain/query.ts'
-import type { Held, ReadWhole } from '../../domain/source/held.ts'
+import type { ListingQuery } from '../../domain/query.ts'
+import type { Held } from '../../domain/source/held.ts'
 import { DIRECTORY, joinMissing, NOT_OPEN } from '../../domain/source/missing-source.ts'
 import {
   hasPassed,
@@ -82,18 +82,10 @@ export class SnapshotSource {
     return { ...(await snapshot.select(query)), ...info }
   }
 
-  readonly readWhole: ReadWhole = async (query) => {
-    const { snapshot } = this.#current({ ...ANY_STATUS, status: query.status, via: query.via ?? [] })
-    return {
-      find: (listingId) => snapshot.find(listingId).map(({ item }) => item),
-      ids: () => snapshot.listingIds,
-    }
-  }
-
   get held(): Held {
     const { state, puller } = this.#options
     return {
-      answers: (query) => this.#answers(query),
+      failure: (query) => this.#failureFor(query),
       find: (listingId) => state.visible?.snapshot.find(listingId) ?? [],
       ids: () => state.visible?.snapshot.listingIds ?? [],
       coverage: () => this.#part()?.state ?? (state.visible === null ? 'none' : 'whole'),
@@ -150,14 +142,6 @@ export class SnapshotSource {
   #followed({ heardAt }: HeldSnapshot): SourceDetails['followed'] {
     const isHeard = this.#options.state.isFollowed && heardAt !== undefined
     return isHeard ? { behindSeconds: this.#secondsSince(heardAt) } : undefined
-  }
-
-  #answers(query: ListingQuery): boolean {
-    if (this.#failureFor(query) !== null) return false
-    const { listingId } = query
-    if (listingId === undefined) return true
-    const { current } = this.#options.state
-    return current!.snapshot.find(listingId).length > 0 && !this.#mustAsk(query, currentAt(current!))
   }
 
   /** From memory where it has the listing and is fresh; else the upstream is asked, and memory answers where that fails. */
@@ -225,7 +209,7 @@ export class SnapshotSource {
 
   /** @throws SourceError while there is no snapshot to be shown */
   #current(query: ListingQuery): { snapshot: Snapshot; info: Info } {
-    const { state, clock, puller, publishers } = this.#options
+    const { state, puller, publishers } = this.#options
     const cause = this.#failureFor(query)
     if (cause !== null) throw cause
     const { failure } = state
@@ -241,10 +225,7 @@ export class SnapshotSource {
     const info: Info = {
       asOf: currentAt(current) - ageSeconds * 1000,
       stale,
-      cache: {
-        outcome: stale ? 'stale' : 'hit',
-        ttlSeconds: Math.round((staleAt - clock.monotonic()) / 1000),
-      },
+      freshUntil: staleAt,
       isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
       reason: (stale || part?.state === 'loading' ? failure?.reason : undefined) ?? whyPart,
       part,

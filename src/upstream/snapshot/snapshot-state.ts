@@ -91,13 +91,14 @@ export class SnapshotState {
       return
     }
     const { snapshot } = current
-    const { listingIds: changed, before: copiesBefore } = copies
+    const { listingIds: changed, before: copiesBefore, isPushedOut } = copies
     if (changed.length > 0)
       changes.emitChange({
         kind: 'copies',
         listingIds: changed,
         before: copiesBefore,
         after: snapshot.copiesOf,
+        isPushedOut,
       })
     if ((before.visible === null) !== (visible === null))
       changes.emitChange({
@@ -112,7 +113,7 @@ export function currentAt({ takenAt, heardAt = 0 }: HeldSnapshot): number {
   return Math.max(takenAt, heardAt)
 }
 
-export type ChangedCopies = Pick<HeldChange & { kind: 'copies' }, 'listingIds' | 'before'>
+export type ChangedCopies = Pick<HeldChange & { kind: 'copies' }, 'listingIds' | 'before' | 'isPushedOut'>
 
 const NO_COPIES: ChangedCopies = { listingIds: [], before: () => [] }
 

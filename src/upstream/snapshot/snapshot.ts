@@ -254,6 +254,7 @@ export class Snapshot {
     const item = {
       bytes,
       listingId: listingIdOf(key),
+      row: key,
       createdAt: position,
       position,
       storefrontUrl,

@@ -69,11 +69,11 @@ const leftOut = (outliers: number): string =>
 
 /** Where the prices are of loaded listings only. */
 function Basis({ priced: { basedOn }, listings }: { priced: PricedModels; listings: Listings }) {
-  const { total, isTotalExact, isWhole, rows, loadUntil } = listings
+  const { total, isWhole, rows, loadUntil } = listings
   if (basedOn === null || isWhole) return null
-  const all = `${isTotalExact ? '' : 'at most '}${(total ?? 0).toLocaleString('en')}`
+  const all = (total ?? 0).toLocaleString('en')
   return html`, of ${basedOn.toLocaleString('en')} of ${all} listings
-    ${rows.length < MAX_ROWS && html` <button type="button" class="quiet" onClick=${() => loadUntil(MAX_ROWS)}>Use all ${(total ?? 0).toLocaleString('en')}</button>`}`
+    ${rows.length < MAX_ROWS && html` <button type="button" class="quiet" onClick=${() => loadUntil(MAX_ROWS)}>Use all ${all}</button>`}`
 }
 
 const WIDE = matchMedia('(min-width: 50rem)')

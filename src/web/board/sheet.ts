@@ -124,7 +124,6 @@ function Facts({
 type Offered = {
   items: readonly { created_at?: string }[]
   total_after_filter: number
-  total_is?: string
 } & Pick<SellerOffers, 'complete' | 'sources'>
 
 function SellerLine({ address, apiKey: key }: { address: string; apiKey: string | null }) {
@@ -134,12 +133,9 @@ function SellerLine({ address, apiKey: key }: { address: string; apiKey: string 
   const hasOldest = total > 0 && total <= MAX_SELLER_DEPTH
   const { value: last } = useAnswer<Offered>(hasOldest ? `${path}&offset=${total - 1}` : null, { key })
   if (newest === null) return state === 'loading' ? '…' : 'not known now'
-  const { total_is: bound, complete, sources } = newest
+  const { complete, sources } = newest
   const oldest = last?.items[0]?.created_at ?? null
-  return untrustedText(
-    describeSeller({ total, isExact: bound === undefined, complete, sources, oldest }),
-    MAX_VALUE_CHARS,
-  )
+  return untrustedText(describeSeller({ total, complete, sources, oldest }), MAX_VALUE_CHARS)
 }
 
 const MAX_VALUE_CHARS = 500

@@ -5,6 +5,7 @@ import test from 'ava'
 import { parse as parseToml } from 'smol-toml'
 import { parse as parseYaml } from 'yaml'
 import { loadConfig } from '../../../src/config/config.ts'
+import { renderFilterSpec } from '../../../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingText, startFakeRegistry } from '../../helpers/fake-registry.ts'
@@ -446,6 +447,27 @@ test.serial('check: warns of an upstream whose models or regions are not recogni
   t.is(warned.length, 1)
   t.regex(warned[0]!.finding, /^1 of 3 models are not known, such as "Hopper big": .*\[vocabulary\] gpus$/)
 })
+
+test.serial(
+  'check: says which filters of `only` are sent to an upstream, and which are applied here',
+  async (t) => {
+    const filterSpec = JSON.parse(renderFilterSpec(readFilterSpec('config/filter-spec.yaml')))
+    const declares = await startFake(t, { filterSpec })
+    const lacks = await startFake(t)
+    const upstream = (name: string, url: string) =>
+      `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = true\n`
+    const rules = '[[curation.rules]]\nonly = { gpu_model = "H200", gpu = "H200" }\n'
+    const toml = `${upstream('one', declares.url)}${upstream('two', lacks.url)}${rules}`
+    const env = { ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml), STORE_URL: 'sqlite::memory:' }
+    const { stdout } = await runCli(['check'], { env })
+    const findings: { subject: string; finding: string }[] = JSON.parse(stdout)
+    const held = findings.flatMap(({ finding }) => /in memory.*/.exec(finding) ?? [])
+    t.deepEqual(held, [
+      'in memory, as far as its rules keep it: gpu_model is sent to it, gpu is applied here',
+      'in memory, as far as its rules keep it: gpu_model is applied here, gpu is applied here',
+    ])
+  },
+)
 
 test.serial('check: a store with keys and no gate is wrong, as the start says', async (t) => {
   const STORE_URL = temporaryStore(t)

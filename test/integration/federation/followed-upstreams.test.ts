@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import type { Interceptor } from '../../../src/upstream/http/request.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { startGateway, whenReady } from '../../helpers/gateway.ts'
+import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
@@ -189,9 +189,9 @@ test('a followed upstream: a copy of a source that its gateway does not follow s
   ])
 })
 
-test('a followed upstream: of a source that its stream does not follow the pulls go on as before', async (t) => {
+test('a followed upstream: of a source that its stream misses the pulls go on as before', async (t) => {
   const scripted = await startScriptedEntrepot(t, [
-    event({ type: 'source', source: { registry: 'live', state: 'skipped', reason: 'not_followed' } }),
+    event({ type: 'source', source: { registry: 'live', state: 'unavailable', reason: 'timeout' } }),
   ])
   const clock = manualClock()
   const gateway = await startGateway(
@@ -244,4 +244,32 @@ test('a followed upstream: a stream goes on from its last position, and what it 
   t.is(missed, 4)
   t.is(scripted.opened[0], 'from-pull-1')
   t.is(scripted.opened[1], 'from-pull-2')
+})
+
+test('a followed upstream: what newer listings push out of a part that its gateway holds was not missed', async (t) => {
+  const clock = manualClock()
+  const large = await startFake(t, { items: listingTexts('x', 6) })
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const settings = 'refresh_seconds = 3600\nmax_listings = 4'
+  const inner = await startGateway(t, [{ name: 'large', url: large.url, settings }], {
+    environment,
+    more: '[gateway]\nid = "inner"\n',
+  })
+  await whenReady(inner)
+  const outer = await startGateway(
+    t,
+    [{ name: 'inner', url: inner.url, settings: 'kind = "gateway"\nrefresh_seconds = 3600' }],
+    { clock, environment },
+  )
+  await whenReady(outer)
+  await eventually('followed', async () => (await sourceOf(outer)).followed)
+  large.items = [...listingTexts('new', 1, { created_at: '2027-01-01T00:00:00' }), ...listingTexts('x', 5)]
+  const pull = { method: 'POST', headers: ADMIN }
+  await send(`${inner.url}/admin/sources/large/refresh`, pull)
+  await eventually('followed so far', async () => (await idsOf(outer)).includes('new-0000'))
+  t.deepEqual(await idsOf(outer), ['new-0000', 'x-0000', 'x-0001', 'x-0002', 'x-0003'])
+  await send(`${outer.url}/admin/sources/inner/refresh`, pull)
+  await eventually('pulled', async () => !(await idsOf(outer)).includes('x-0003'))
+  clock.advance(10_000)
+  t.is((await sourceOf(outer)).missed_changes, 0)
 })

@@ -4,10 +4,8 @@ import { createGateway } from '../../../src/context/gateway.ts'
 import { createMcpHandler } from '../../../src/context/listener.ts'
 import type { ApiKey } from '../../../src/domain/api-key.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
-import type { ReadWhole } from '../../../src/domain/source/held.ts'
 import type { NamedSource } from '../../../src/domain/source/named-source.ts'
-import { isAfter } from '../../../src/domain/source/position.ts'
-import type { Reading, Source } from '../../../src/domain/source/reading.ts'
+import type { Source } from '../../../src/domain/source/reading.ts'
 import type { SourceReason } from '../../../src/domain/source/reasons.ts'
 import type { UpstreamOptions } from '../../../src/domain/source/upstream.ts'
 import { parseTimestamp } from '../../../src/domain/timestamp.ts'
@@ -27,7 +25,7 @@ import { Replica } from '../../../src/registry/replica.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { createUpstream, type Upstream, UpstreamState } from '../../../src/upstream/upstream.ts'
 import { envelopeText, listingText } from '../../helpers/fake-registry.ts'
-import { fakeItem } from '../../helpers/fake-source.ts'
+import { fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { type Injected, inject } from '../../helpers/inject.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { seededRandom } from '../../helpers/random.ts'
@@ -68,7 +66,7 @@ test(`visibility: ${MIXES} mixes of readers, queries, caches and failures leak n
   const seed = Number(process.env.VISIBILITY_SEED ?? 1)
   const { next: random } = seededRandom(seed)
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!
-  const world = createWorld()
+  const world = await createWorld()
   const full = await openListener(world, () => true)
   const bare = await openListener(world, (name) => !name.includes(MARK))
   let cursors = { full: '', bare: '', keyed: '' }
@@ -200,7 +198,7 @@ const SELLERS = [
 ] as const
 
 /** Two public and two private Registries that share some listings, and differ about others. */
-function createWorld(): World {
+async function createWorld(): Promise<World> {
   const registry = (
     options: Pick<UpstreamOptions, 'name' | 'priority'>,
     listings: readonly (readonly [id: string, second: number, storefront?: string, model?: string])[],
@@ -264,6 +262,7 @@ function createWorld(): World {
   ]
   const world: World = { clock: clockOf(), failing: new Map(), upstreams: [], answers: new Map() }
   for (const one of registries) world.upstreams.push(sharedUpstream(world, openUpstream(world, one)))
+  for (const { start, ready } of world.upstreams) await start().then(() => ready)
   return world
 }
 
@@ -300,15 +299,7 @@ function sharedUpstream(world: World, upstream: Upstream): Upstream {
     await turns(3)
     return reading
   }
-  const readWhole: ReadWhole = async (query, signal) => {
-    const { status, via, caching } = query
-    const key = JSON.stringify([source.name, 'whole', status, via, caching])
-    const reading = once(key, () => source.readWhole!(query, signal))
-    reading.catch(() => {})
-    await turns(3)
-    return reading
-  }
-  return { ...upstream, source: { ...source, read, readWhole } }
+  return { ...upstream, source: { ...source, read } }
 }
 
 /** The service over these Registries, without sockets and store. */
@@ -324,7 +315,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const gateway = createGateway({
     config,
     spec: SPEC,
-    local: { source: localSource(clock), status: localStatus },
+    local: { source: localSource(), status: localStatus },
     upstreams,
     clock,
     cursorSecret: 'admin',
@@ -389,28 +380,14 @@ const KEY: ApiKey = {
 }
 
 /** The local Registry with one listing. */
-function localSource(clock: ManualClock): NamedSource {
+function localSource(): NamedSource {
   const created_at = '2026-11-20T10:00:12'
   const fields = { listing_id: 'local-1', created_at, storefront_url: 'http://s.example/' }
   const item = fakeItem('local-1', parseTimestamp(created_at)!, {
     bytes: Buffer.from(listingText(fields)),
     storefrontUrl: fields.storefront_url,
   })
-  const read: Source = async ({ listingId, status, criteria }, { after }): Promise<Reading> => {
-    const isMatch =
-      listingId === undefined ? status === 'open' && criteria.length === 0 : listingId === item.listingId
-    const matches = isMatch ? [item] : []
-    return {
-      listings: matches.filter((one) => isAfter(one, after)),
-      hasMore: false,
-      total: matches.length,
-      asOf: clock.now(),
-      stale: false,
-      isCurrent: () => true,
-      all: matches,
-    }
-  }
-  return { name: 'local', visibility: 'public', mode: 'local', priority: 0, read }
+  return fakeSource('local', [item], { mode: 'local', priority: 0 })
 }
 
 const localStatus = () => ({

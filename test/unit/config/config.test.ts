@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { type Config, loadConfig } from '../../../src/config/config.ts'
@@ -21,6 +21,8 @@ function problemsOf(t: ExecutionContext, toml: string, environment: Record<strin
 }
 
 test('config: an empty file and an empty environment give the defaults', (t) => {
+  // In a container it may be less than that of the machine.
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
   const { configPath, tokens, vocabulary, ...config } = load('')
   t.truthy(configPath)
   t.is(tokens.find('base', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')?.symbol, 'USDC')
@@ -48,10 +50,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
     keys: { trustSeconds: 300, declared: [] },
     changes: { retentionSeconds: 86_400, maxWatchers: 1000, maxWatchersPerReader: 20 },
     audit: { writes: false, retentionDays: 90, maxBytes: 67_108_864 },
-    cache: {
-      freshSeconds: 15,
-      maxBytes: config.cache.maxBytes,
-    },
+    cache: { freshSeconds: 15, maxBytes: Math.floor(0.4 * memory) },
     authority: null,
     identity: null,
     limits: {

@@ -34,7 +34,7 @@ const MAX_REQUESTS = 500
 function walkOver(listings: Listing[], { change = (_request: number) => {}, limit = MAX_PAGE_ITEMS } = {}) {
   let rows = new Map<string, { offset: number; position: number }>()
   let last: Listing | undefined
-  let walk: Walk<Page> = beginWalk(RULES, { offset: 0, isFromTop: true })
+  let walk: Walk<Page> = beginWalk(RULES)
   const requests: PageRequest[] = []
   while (requests.length < MAX_REQUESTS) {
     const request = { ...nextRequest(walk), limit: Math.min(limit, nextRequest(walk).limit) }
@@ -150,7 +150,7 @@ test('walk: an upstream whose listings are others with every request is left', (
 })
 
 test('walk: judging an answer changes no walk', (t) => {
-  const walk: Walk<WalkPage> = Object.freeze(beginWalk(RULES, { offset: 100, isFromTop: false }))
+  const walk: Walk<WalkPage> = Object.freeze({ ...beginWalk(RULES), end: 100 })
   const before = structuredClone({ ...walk, rules: null })
   const request = nextRequest(walk)
   t.deepEqual(request, { offset: 100 - OVERLAP, limit: MAX_PAGE_ITEMS })
@@ -181,7 +181,7 @@ for (const [what, isJoint, offset] of [
   ['a page that does not join', false, 0],
 ] as const)
   test(`walk: what follows ${what}`, (t) => {
-    const walk: Walk<WalkPage> = beginWalk(RULES, { offset: 100, isFromTop: false })
+    const walk: Walk<WalkPage> = { ...beginWalk(RULES), end: 100 }
     const request = nextRequest(walk)
     const page: WalkPage = {
       offset: request.offset,
@@ -201,7 +201,7 @@ for (const [what, isJoint, offset] of [
 
 test('walk: an upstream that cannot serve a listing is left after 1,000 of them', (t) => {
   const error = new SourceError('http_500', 'a poison row')
-  let walk: Walk<WalkPage> = { ...beginWalk(RULES, { offset: 0, isFromTop: true }), isDividing: true }
+  let walk: Walk<WalkPage> = { ...beginWalk(RULES), isDividing: true }
   const skipped: number[] = []
   for (let next: unknown = null; next !== error; ) {
     const result = step(walk, { request: nextRequest(walk), error })
@@ -215,7 +215,7 @@ test('walk: an upstream that cannot serve a listing is left after 1,000 of them'
 })
 
 test('walk: pages that were read before are read again 200 times in a row, and then end it', (t) => {
-  let walk: Walk<WalkPage> = { ...beginWalk(RULES, { offset: 0, isFromTop: true }), furthest: 1_000_000 }
+  let walk: Walk<WalkPage> = { ...beginWalk(RULES), furthest: 1_000_000 }
   let pages = 0
   for (let next: unknown = null; !(next instanceof SourceError) && pages < 1000; pages++) {
     const request = nextRequest(walk)

@@ -11,7 +11,6 @@ import {
   readFacets,
 } from '../../../src/gateway/facets.ts'
 import { type JsonValue, listAt, parseJson, textAt } from '../../../src/json/value.ts'
-import { selectAll } from '../../../src/listing-index/item-selection.ts'
 import type { PriceRangeJson } from '../../../src/wire/facets.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { gatewayOver, mergeOver } from '../../helpers/pages.ts'
@@ -76,8 +75,7 @@ const offer = fc.record({
 const source = fc.record({
   offers: fc.uniqueArray(offer, { maxLength: 20, selector: ({ id }) => id }),
   priority: fc.nat(2),
-  mayRepeat: fc.boolean(),
-  kind: fc.constantFrom('memory' as const, 'whole' as const),
+  isGateway: fc.boolean(),
 })
 
 test('facets: counts over several sources are those of the merged listings, each once', (t) =>
@@ -146,22 +144,12 @@ function countsOf(values: readonly string[]): { value: string; count: number }[]
     .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
 }
 
-test('facets: a listing that a gateway repeats counts once', async (t) => {
-  const items = ['a', 'b', 'a'].map((id, n) => ({ ...offerItem(id), storefrontUrl: `http://${n}` }))
-  const eu = fakeSource('eu', items, { kind: 'memory', mayRepeat: true })
-  const { total, facets } = await facetsOver([eu])
-  t.is(total, 2)
-  t.deepEqual(facets.registry?.values, [{ value: 'eu', count: 2 }])
-})
-
 test('facets: a gateway counts under the names of its own sources', async (t) => {
   const origin = (registry: string) => ({ registry, alsoIn: [], stale: false, differs: false })
   const eu = fakeSource(
     'eu',
     ['a', 'b', 'c'].map((id, n) => ({ ...offerItem(id), origin: origin(n === 0 ? 'x' : 'y') })),
-    {
-      mayRepeat: true,
-    },
+    { isGateway: true },
   )
   const { facets } = await facetsOver([
     eu,
@@ -189,28 +177,12 @@ test('facets: a hundred values at most are named, and a long one never is', asyn
   t.is(other, 21)
 })
 
-test('facets: an unreadable copy counts nowhere, and the next best source counts the listing', async (t) => {
-  const broken: Item = Object.defineProperty({ ...offerItem('a', { model: 'H100' }) }, 'bytes', {
-    get: () => {
-      throw new SyntaxError('too deep')
-    },
-  })
-  const best = fakeSource('best', [broken, offerItem('b')], { priority: 0, kind: 'whole' })
-  const { total, facets, sources } = await facetsOver([best, fakeSource('next', [offerItem('a')])])
-  t.is(total, 2)
-  t.deepEqual(facets.gpu_model, { values: [{ value: 'H200', count: 2 }], other: 0, missing: 0 })
-  t.deepEqual(facets.registry?.values, [
-    { value: 'best', count: 1 },
-    { value: 'next', count: 1 },
-  ])
-  t.like(sources[0], { matched: 1, invalid: 1 })
-})
-
 test('facets: a source in memory without an index counts one by one, and is missing where it holds too much', async (t) => {
   const items = Array.from({ length: 10_001 }, (_, n) => offerItem(`l${n}`))
-  const source = fakeSource('memory', items, { kind: 'memory' })
+  const source = fakeSource('memory', items)
+  const { select } = source
   source.select = async (...asked) => ({
-    ...(await selectAll(source.read)(...asked)),
+    ...(await select(...asked)),
     facets: () => {
       throw new SourceError('unsupported_filter', 'no index', { filters: ['gpu_model'] })
     },

@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { Item, Reading } from '../../../src/domain/source/reading.ts'
+import type { Reading } from '../../../src/domain/source/reading.ts'
 import { endOfMs } from '../../../src/domain/timestamp.ts'
 import { renderMerged } from '../../../src/gateway/envelope.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
@@ -15,7 +15,7 @@ const AT = NOW - 1e9
 /** Sources `s1`, `s2` … of these priorities, whole, with one copy each. */
 function holding(...copies: readonly (Parameters<typeof fakeItem>[2] & { at?: number })[]): FakeSource[] {
   return copies.map(({ at = AT, ...fields }, n) =>
-    fakeSource(`s${n + 1}`, [fakeItem('a', at, fields)], { priority: n + 1, kind: 'memory' }),
+    fakeSource(`s${n + 1}`, [fakeItem('a', at, fields)], { priority: n + 1 }),
   )
 }
 
@@ -59,35 +59,32 @@ test('a closed listing of the own Registry hides open copies, and is not named b
     [0, []],
     [2, [{ registry: 'up', publisher: '0x1', also_in: [], stale: false }]],
   ] as const) {
-    const own = fakeSource('local', [closed], { mode: 'local', kind: 'memory', priority })
+    const own = fakeSource('local', [closed], { mode: 'local', priority })
     const up = fakeSource('up', [fakeItem('a', AT + 1, { publisher: '0x1' })], { priority: 1 })
-    for (const kind of ['memory', 'whole'] as const)
-      t.deepEqual((await shownOf([own, { ...up, kind }])).metas, expected)
+    t.deepEqual((await shownOf([own, up])).metas, expected)
   }
 })
 
-test('a copy that no better source could be asked about is shown as unchecked, and counted', async (t) => {
+test('a copy that better sources may have is shown as unchecked, and counted', async (t) => {
   const copy = () => [fakeItem('a', AT, { publisher: '0x1' })]
-  const large = fakeSource('large', copy(), { kind: 'large', priority: 0 })
+  const loading = fakeSource('loading', copy(), { coverage: 'loading', priority: 0 })
   const away = fakeSource('away', [], { failure: 'dns', priority: 1 })
   const worse = fakeSource('worse', copy(), { priority: 2 })
-  t.deepEqual((await shownOf([large, worse])).metas[0], {
-    registry: 'large',
+  t.deepEqual((await shownOf([loading, worse])).metas[0], {
+    registry: 'loading',
     publisher: '0x1',
     also_in: ['worse'],
     stale: false,
   })
-  large.isLookedUp = false
-  large.items = []
-  const page = await gatewayOver([large, away, worse]).page()
-  t.deepEqual(metaOf(page.items[0])?.unchecked, ['large', 'away'])
+  loading.change((items) => items.pop())
+  const page = await gatewayOver([loading, away, worse]).page()
+  t.deepEqual(metaOf(page.items[0])?.unchecked, ['loading', 'away'])
   t.like(JSON.parse(renderMerged(page).body.toString()), {
-    total_is: 'at_most',
     complete: false,
     unchecked: 1,
-    sources: [{ total_is: 'at_most' }, { state: 'unavailable' }, { registry: 'worse', total_is: undefined }],
+    sources: [{ state: 'loading' }, { state: 'unavailable' }, { registry: 'worse' }],
   })
-  const lines = await gatewayOver([large, away, worse]).lines()
+  const lines = await gatewayOver([loading, away, worse]).lines()
   t.like(lines.at(-1)?._meta, { unchecked: 1 })
 })
 
@@ -103,46 +100,34 @@ test('a source that refuses the key or a question: the first may have a copy, th
   }
 })
 
-test('a copy shown as unchecked does not come again in its stream, by the better copy', async (t) => {
+test('a copy shown as unchecked does not come again in its stream, by a better copy that arrives', async (t) => {
   const fill = Array.from({ length: 300 }, (_, n) => fakeItem(`x${n}`, AT - n - 1))
-  const large = fakeSource('large', [...fill, fakeItem('a', AT - 1000)], { kind: 'large', isLookedUp: false })
+  const loading = fakeSource('loading', fill, { coverage: 'loading' })
   const worse = fakeSource('worse', [fakeItem('a', AT)], { priority: 2 })
-  const lines = await gatewayOver([large, worse]).lines()
+  let chunks = 0
+  const lines = await gatewayOver([loading, worse]).lines({}, () => {
+    if (++chunks === 1) loading.change((items) => items.push(fakeItem('a', AT - 1000)))
+  })
   const ids = lines.slice(0, -1).map(({ listing_id }) => listing_id)
   t.is(ids.length, 301)
   t.is(ids.filter((id) => id === 'a').length, 1)
 })
 
-test('a large source that gave a listing decides about its copies without a lookup', async (t) => {
-  const large = fakeSource('large', [fakeItem('a', AT)], { kind: 'large', isLookedUp: false })
-  const worse = fakeSource('worse', [fakeItem('a', AT - 1), fakeItem('b', AT - 2)], { priority: 2 })
-  const { metas, total } = await shownOf([large, worse])
-  t.is(total, 2)
-  t.deepEqual(
-    metas.map((meta) => [meta?.registry, meta?.unchecked]),
-    [
-      ['large', undefined],
-      ['worse', ['large']],
-    ],
-  )
-})
-
-test('a better source in memory or read whole, that knows the publisher and lacks the listing, is named', async (t) => {
+test('a better source that is held whole, knows the publisher and lacks the listing, is named', async (t) => {
   const items = [fakeItem('a', AT, { publisher: '0x1' }), fakeItem('b', AT - 1, { publisher: '0x2' })]
   const worse = fakeSource('worse', items, { priority: 3 })
-  for (const [kind, notIn] of [
-    ['memory', ['better']],
+  for (const [coverage, notIn] of [
     ['whole', ['better']],
-    ['large', undefined],
+    ['loading', undefined],
   ] as const) {
     const storefrontOf = (publisher: string) =>
       publisher === '0x1' ? 'http://storefront.example/' : undefined
-    const better = fakeSource('better', [], { kind, storefrontOf })
+    const better = fakeSource('better', [], { coverage, storefrontOf })
     const { metas } = await shownOf([better, worse])
     t.deepEqual(
       metas.map((meta) => meta?.not_in),
       [notIn, undefined],
-      kind,
+      coverage,
     )
   }
 })
@@ -160,22 +145,20 @@ test('1,000 copies of one id in a gateway are decided about in few reads of them
       },
     })
   })
-  for (const kind of ['memory', 'whole'] as const) {
-    const gateway = fakeSource('gateway', namesakes, { mayRepeat: true, kind })
-    const copies = Array.from({ length: 20 }, (_, n) => fakeItem('same', AT + n, { publisher: `0x${n * 7}` }))
-    for (const priority of [0, 2]) {
-      const other = fakeSource('other', copies, { mayRepeat: true, priority })
-      reads = 0
-      const { total } = await gatewayOver([gateway, other]).page({ limit: 200 })
-      t.is(total, namesakes.length)
-      t.true(reads < 40 * namesakes.length, `${kind} ${reads}`)
-      reads = 0
-      t.is((await gatewayOver([gateway, other]).lines()).length, namesakes.length + 1)
-      t.true(reads < 100 * namesakes.length, `${kind} stream ${reads}`)
-      reads = 0
-      await gatewayOver([gateway, other]).page({}, { byPrice: { tokens: null, per: 'gpu' } })
-      t.true(reads < 40 * namesakes.length, `${kind} by price ${reads}`)
-    }
+  const gateway = fakeSource('gateway', namesakes, { isGateway: true })
+  const copies = Array.from({ length: 20 }, (_, n) => fakeItem('same', AT + n, { publisher: `0x${n * 7}` }))
+  for (const priority of [0, 2]) {
+    const other = fakeSource('other', copies, { isGateway: true, priority })
+    reads = 0
+    const { total } = await gatewayOver([gateway, other]).page({ limit: 200 })
+    t.is(total, namesakes.length)
+    t.true(reads < 40 * namesakes.length, `${reads}`)
+    reads = 0
+    t.is((await gatewayOver([gateway, other]).lines()).length, namesakes.length + 1)
+    t.true(reads < 100 * namesakes.length, `stream ${reads}`)
+    reads = 0
+    await gatewayOver([gateway, other]).page({}, { byPrice: { tokens: null, per: 'gpu' } })
+    t.true(reads < 40 * namesakes.length, `by price ${reads}`)
   }
 })
 
@@ -218,21 +201,17 @@ test('several listings of one id and one instant in a gateway are in a walk, and
   ])
   const items = [...others, ...twins]
   const expected = items.map(keyOf).sort()
-  for (const kind of ['memory', 'whole', 'large'] as const) {
-    const open = () => [fakeSource('eu', items, { mayRepeat: true, kind })]
-    for (const size of [1, 2, 3, 190])
-      t.deepEqual((await readByCursor(open, [size])).map(keyOf).sort(), expected, `${kind} ${size}`)
-    t.is((await gatewayOver(open()).lines()).length, items.length + 1)
-  }
+  const open = () => [fakeSource('eu', items, { isGateway: true })]
+  for (const size of [1, 2, 3, 190])
+    t.deepEqual((await readByCursor(open, [size])).map(keyOf).sort(), expected, String(size))
+  t.is((await gatewayOver(open()).lines()).length, items.length + 1)
 })
 
 test('a walk shows the next listing of an id where the one before it is gone', async (t) => {
   const itemOf = (at: number, publisher: string) => fakeItem('same', at, { publisher })
-  for (const kind of ['memory', 'whole', 'large'] as const) {
-    const eu = fakeSource('eu', [itemOf(AT, '0x1'), itemOf(AT - 1, '0x2')], { mayRepeat: true, kind })
-    const between = (): void => eu.change((items) => items.splice(0, 1))
-    t.deepEqual((await readByCursor([eu], [1], { between })).map(keyOf), ['same 0x1', 'same 0x2'], kind)
-  }
+  const eu = fakeSource('eu', [itemOf(AT, '0x1'), itemOf(AT - 1, '0x2')], { isGateway: true })
+  const between = (): void => eu.change((items) => items.splice(0, 1))
+  t.deepEqual((await readByCursor([eu], [1], { between })).map(keyOf), ['same 0x1', 'same 0x2'])
 })
 
 test('copies differ by the value of offers and escrows, not by their spelling', async (t) => {
@@ -316,7 +295,7 @@ test('any number of dates beyond 2^53 microseconds can be walked', async (t) => 
   t.is(lines.length, 451)
   const tooMany = Array.from({ length: 2001 }, (_, n) => fakeItem(`far-${n}`, far + n))
   const { sources } = await gatewayOver([fakeSource('x', tooMany), fakeSource('y', items.slice(0, 1))]).page()
-  t.like(sources[0], { registry: 'x', state: 'unavailable', reason: 'unsorted' })
+  t.like(sources[0], { registry: 'x', state: 'unavailable', reason: 'too_large' })
 })
 
 test('a source that fails midway keeps what was shown, and the others are read to the end', async (t) => {
@@ -380,19 +359,6 @@ test('a source read in parts is as old, stale and incomplete as any part, and cu
   }
 })
 
-test('a listing that a gateway repeats, at once or later, is shown and counted once', async (t) => {
-  const items = ['a', 'b', 'c', 'a'].map((id, n) =>
-    fakeItem(id, AT - n, { publisher: '0xa', storefrontUrl: `http://${n}` }),
-  )
-  for (const size of [2, 4]) {
-    const eu = () => inParts(fakeSource('eu', items, { mayRepeat: true }), size, (part) => part)
-    const page = await gatewayOver([eu()]).page()
-    t.deepEqual(idsOfPage(page), ['a', 'b', 'c'])
-    t.is(page.total, 3)
-    t.is((await gatewayOver([eu()]).lines()).length, 4)
-  }
-})
-
 test('a stream sends what is merged before each reading, which has its own budget', async (t) => {
   const events: string[] = []
   const sources = ['a', 'b', 'c'].map((name) => {
@@ -408,32 +374,4 @@ test('a stream sends what is merged before each reading, which has its own budge
   await gatewayOver(sources).lines({}, () => events.push('sent'))
   t.regex(events.join(' '), /^read read read( sent)+( read( sent)+)+$/)
   t.is(events.filter((event) => event === 'read').length, 9)
-})
-
-test('an unreadable copy is replaced by the next best, or left out and counted', async (t) => {
-  const broken = (id: string): Item =>
-    Object.defineProperty(fakeItem(id, AT), 'bytes', {
-      enumerable: true,
-      get: () => {
-        throw new SyntaxError('too long')
-      },
-    })
-  const bad = fakeSource('bad', [], { priority: 1 })
-  bad.read = async () => ({
-    listings: [broken('a'), broken('b')],
-    hasMore: false,
-    total: 2,
-    asOf: 0,
-    stale: false,
-  })
-  const good = fakeSource('good', [fakeItem('a', AT), fakeItem('c', AT - 1)], { priority: 2 })
-  const { items, sources } = await gatewayOver([bad, good]).page()
-  t.deepEqual(
-    items.map(({ item, registry }) => [item.listingId, registry]),
-    [
-      ['a', 'good'],
-      ['c', 'good'],
-    ],
-  )
-  t.is(sources[0]?.invalid, 2)
 })

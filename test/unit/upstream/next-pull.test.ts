@@ -40,7 +40,12 @@ for (const [what, change, at, isWhole] of [
     true,
   ],
   ['after a failure the pull is tried again', { lookedAt: 60_000, hasFailed: true }, 60_000 + AGAIN_MS, true],
-  ['what is too large is looked at, and not pulled', { lookedAt: 100_000, isHeld: false }, 115_000, true],
+  [
+    'a first pull that took 100 s and failed is tried again after a period',
+    { lookedAt: 100_000, whole: { startedAt: 0, endedAt: 100_000 }, isHeld: false, hasFailed: true },
+    115_000,
+    true,
+  ],
 ] as const)
   test(`next pull: ${what}`, (t) => {
     t.deepEqual(nextPull({ ...HELD, ...change }, PERIODS), { at, isWhole })

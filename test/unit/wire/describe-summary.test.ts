@@ -47,12 +47,11 @@ test('summary: the leading price, what it is of, who answered, and what is not c
   t.is(
     describeSummary({
       total: 3,
-      total_is: 'at_most',
       sellers: 2,
       not_counted: { other: 3 },
       prices: [range(1)],
       sources: [],
     }),
-    'At most 3 listings by at most 2 sellers, none with a price in a known token. 0 of 0 answered. Not counted: 3 prices in other units or tokens.',
+    '3 listings by 2 sellers, none with a price in a known token. 0 of 0 answered. Not counted: 3 prices in other units or tokens.',
   )
 })

@@ -8,8 +8,6 @@ import { type MarketPrices, NO_PRICES, readMarketPrices } from './market-prices.
 export type FacetCounts = {
   state: Answers<never>['state']
   total: number | null
-  /** Whether the counts are exact, or at most that. */
-  isExact: boolean
   /** By the parameter that chooses its values. */
   byName: ReadonlyMap<string, FacetJson>
   market: MarketPrices
@@ -86,12 +84,11 @@ function readFacets({ state, byAddress }: Answers<FacetsJson>): FacetCounts {
   const bodies = [...byAddress.values()].flatMap((body) => (isError(body) ? [] : [body]))
   const [whole] = bodies
   if (whole === undefined || bodies.length < byAddress.size)
-    return { state, total: null, isExact: true, byName: new Map(), market: NO_PRICES, uncounted: [] }
+    return { state, total: null, byName: new Map(), market: NO_PRICES, uncounted: [] }
   const facets = bodies.flatMap((body) => Object.entries(body.facets))
   return {
     state,
     total: whole.total,
-    isExact: whole.total_is === undefined,
     uncounted: whole.sources.filter(({ state }) => state === 'skipped').map(({ registry }) => registry),
     byName: new Map(facets.map(([name, facet]) => [parameterFor(name), facet])),
     market: readMarketPrices(whole, bodies.find((body) => Object.hasOwn(body.facets, 'gpu')) ?? whole),

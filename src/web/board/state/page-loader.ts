@@ -17,8 +17,6 @@ export type LoaderState = {
   rows: readonly ListingRow[]
   /** `null` before the first answer. */
   total: number | null
-  /** Whether the total is exact, or at most that. */
-  isTotalExact: boolean
   isComplete: boolean
   /** Whether `rows` are all that match. */
   isWhole: boolean
@@ -35,7 +33,6 @@ export const INITIAL_STATE: LoaderState = {
   phase: 'loading',
   rows: [],
   total: null,
-  isTotalExact: true,
   isComplete: true,
   isWhole: false,
   sources: null,
@@ -113,7 +110,7 @@ export class PageLoader {
     const listings = envelope.items.map(readListingRow)
     const copies = listings.map((row) => ({ ...row, listingId: row.id, publisher: row.address }))
     const { isNew, page } = this.#walk.take(copies, envelope)
-    const { total, isTotalExact, isComplete, sources } = page
+    const { total, isComplete, sources } = page
     const added = listings.filter((_, n) => isNew[n])
     const { isEnd } = this.#walk
     const rows = [...this.#state.rows, ...added]
@@ -121,7 +118,6 @@ export class PageLoader {
       phase: isEnd || rows.length >= MAX_ROWS ? 'end' : rows.length < this.#target ? 'loading' : 'more',
       rows,
       total: this.#state.total ?? total,
-      isTotalExact: this.#state.total === null ? isTotalExact : this.#state.isTotalExact,
       isWhole: isEnd,
       hints: this.#state.loadedAt === null ? envelope.hints : this.#state.hints,
       loadedAt: this.#state.loadedAt ?? Date.now(),

@@ -19,28 +19,27 @@ type FactsProps = {
 
 /** `59 GPUs · 1.75 – 3.73 USDC per GPU·h, median 2.58 (22 offers)`: prices are of the token with most offers. */
 export function Facts({ facets, listings, tokens }: FactsProps) {
-  const { market, isExact, uncounted } = facets
+  const { market, uncounted } = facets
   const { rows, isComplete } = listings
   const price = leadingRow(market.rows)
-  const atMost = isExact ? '' : 'at most '
   // Of a gateway that counts by token and chain: once all listings are loaded, each counts once, at its lowest price.
   const loaded = market.gpus === null && listings.isWhole ? modelsOfRows(rows, tokens, () => '') : null
   const gpus = loaded === null ? market.gpus : rows.reduce((sum, row) => sum + (row.gpus ?? 0), 0)
   return html`<p class="facts-line">
-    ${gpus !== null && gpus > 0 && `${atMost}${number(gpus)} GPUs${price === undefined ? '' : ' · '}`}
-    ${loaded === null ? price !== undefined && pricesOf(price, atMost) : loadedPricesOf(loaded)}
+    ${gpus !== null && gpus > 0 && `${number(gpus)} GPUs${price === undefined ? '' : ' · '}`}
+    ${loaded === null ? price !== undefined && pricesOf(price) : loadedPricesOf(loaded)}
     ${isComplete && uncounted.length > 0 && html` <span class="hint">Counts leave out ${untrustedText(uncounted.join(', '))}.</span>`}
   </p>`
 }
 
-function pricesOf(price: PriceRow, atMost: string) {
+function pricesOf(price: PriceRow) {
   const { symbol, unit, offers, outliers = 0, least, median, most, chains } = price
   const left = outliers === 0 ? '' : `; ${outliers.toLocaleString('en')} far below the median left out`
   const text = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
   const where = chains.length === 1 ? ` on ${chainName(chains[0]!.chain)}` : ''
   return html`<strong>${text(least)}</strong> – ${text(most)} ${symbol ?? unknownUnits(price.token ?? '')} per ${safeUnit(unit, price.price_per)},
     ${' '}median <strong>${text(median)}</strong>
-    ${' '}<span class="hint">(${atMost}${number(offers)} ${offers === 1 ? 'offer' : 'offers'}${where}${left})</span>`
+    ${' '}<span class="hint">(${number(offers)} ${offers === 1 ? 'offer' : 'offers'}${where}${left})</span>`
 }
 
 function loadedPricesOf({ unit, models }: PricedModels) {

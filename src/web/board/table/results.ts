@@ -140,15 +140,14 @@ const FirstListing = ({ sources }: Pick<Listings, 'sources'>) =>
 
 /** That none matches is certain only if every source answered. */
 function countWords(listings: Listings): string {
-  const { rows, total, isTotalExact, isComplete, error, sources, isPrevious, awaited } = listings
+  const { rows, total, isComplete, error, sources, isPrevious, awaited } = listings
   if (total === null) return error === null ? 'Loading…' : 'No listings could be loaded.'
   if (isPrevious) return 'Results of the previous search'
   if (rows.length === 0)
     return isComplete && error === null
       ? 'No listing matches.'
       : 'No listing found, but not every registry answered.'
-  const exact = total === 1 ? 'One listing' : `${number(total)} listings`
-  const count = isTotalExact ? exact : `At most ${exact.toLowerCase()}`
+  const count = total === 1 ? 'One listing' : `${number(total)} listings`
   if (isComplete) return count
   if (awaited.length > 0) return `${count} so far`
   const missing = (sources ?? []).filter(({ state }) => !hasAnswered(state))
@@ -169,7 +168,7 @@ type PagerProps = {
 
 /** A button that has nothing to do keeps the focus. */
 function Pager({ listings, sorting, page, lastPage, onTurn }: PagerProps) {
-  const { rows, total, isTotalExact, phase, isWhole, loadUntil } = listings
+  const { rows, total, phase, isWhole, loadUntil } = listings
   const start = (page - 1) * PAGE_ROWS
   const end = Math.min(rows.length, start + PAGE_ROWS)
   const isLast = page >= lastPage || (isWhole && rows.length <= start + PAGE_ROWS)
@@ -178,7 +177,7 @@ function Pager({ listings, sorting, page, lastPage, onTurn }: PagerProps) {
   const loadAll = (total ?? 0) > MAX_ROWS ? `Load all (up to ${number(MAX_ROWS)})` : 'Load all'
   return html`<nav class="pager row" aria-label="Pages">
     ${step('Previous', page - 1, page === 1)}
-    <span>${rows.length <= start ? 'Loading…' : `${number(start + 1)} to ${number(end)}`} of ${isTotalExact ? '' : 'at most '}${number(total ?? 0)}</span>
+    <span>${rows.length <= start ? 'Loading…' : `${number(start + 1)} to ${number(end)}`} of ${number(total ?? 0)}</span>
     ${step('Next', page + 1, isLast)}
     ${
       !isWhole &&

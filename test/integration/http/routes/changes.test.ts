@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { eventually } from '../../../helpers/eventually.ts'
-import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
+import { idOf, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
 import { comparable, Follower } from '../../../helpers/follower.ts'
 import { startFake, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
@@ -243,6 +243,45 @@ test('changes: a gateway follows its snapshots, and an anonymous reader learns n
   )
   t.deepEqual(failing.changes, [], 'a source that fails removes nothing')
 })
+
+for (const [how, count, gone] of [
+  ['a whole pull', 6, ['large-0000']],
+  ['a first page', 250, []],
+] as const)
+  test(`changes: what newer listings of ${how} push out is not removed, and its source is unchecked`, async (t) => {
+    const publishers = [[1, ALICE.address.toLowerCase()]] as const
+    const items = listingTexts('large', count)
+    const large = await startFake(t, { items, publishers, hasCounts: true })
+    const small = await startFake(t, { items: items.slice(3, 4), publishers })
+    const gateway = await startPatientGateway(t, [
+      { name: 'large', url: large.url, settings: `max_listings = 4\n${REFRESH}` },
+      { name: 'small', url: small.url },
+    ])
+    await whenReady(gateway)
+    const follower = new Follower(gateway)
+    await follower.begin()
+    t.is(follower.map.size, 4)
+    const left = items.filter((text) => !gone.some((id) => id === idOf(text)))
+    large.items = [...listingTexts('new', 3, { created_at: '2027-01-01T00:00:00' }), ...left]
+    await eventually('pushed out', async () => {
+      await follower.catchUp()
+      return follower.changes.length >= 4 + gone.length
+    })
+    const received = follower.changes.map((change) => {
+      if (change.type === 'source') return change
+      const { registry, unchecked }: Provenance =
+        change.type === 'listing' ? (change.listing._meta as Provenance) : change
+      return [change.type, change.listing_id, registry, unchecked]
+    })
+    t.deepEqual(received.sort(), [
+      ['listing', 'large-0003', 'small', ['large']],
+      ...[0, 1, 2].map((n) => ['listing', `new-000${n}`, 'large', undefined]),
+      ...gone.map((id) => ['removed', id, undefined, ['large']]),
+    ] as never)
+    t.true(follower.map.has(`${ALICE.address.toLowerCase()}/large-0002`))
+  })
+
+type Provenance = { registry?: string | undefined; unchecked?: readonly string[] | undefined }
 
 /** A gateway over a source whose pulls the test begins, with what each pull shows. */
 async function startPulled(

@@ -4,10 +4,8 @@ import type { LookupFunction } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import test from 'ava'
-import { type Directives, NO_DIRECTIVES } from '../../../../src/domain/source/freshness.ts'
 import type { SourceReason } from '../../../../src/domain/source/reasons.ts'
 import { createAgent } from '../../../../src/upstream/http/agent.ts'
-import { cacheDirectives } from '../../../../src/upstream/http/cache-control.ts'
 import { createGet } from '../../../../src/upstream/http/get.ts'
 import { NameResolver } from '../../../../src/upstream/http/lookup.ts'
 import { composeRequests } from '../../../../src/upstream/interceptors/compose.ts'
@@ -137,41 +135,6 @@ test('at most max_in_flight requests are open at once, over as many connections'
   t.is(fake.mostInFlight(), 2)
   // One more is for a stream of changes.
   t.true(fake.connections() - before <= 3)
-})
-
-/** What `Cache-Control` and `Age` allow, in any spelling. */
-const DIRECTIVES: readonly (readonly [
-  header: string | string[],
-  expected: Partial<Directives>,
-  age?: string | undefined,
-  isOwn?: boolean,
-])[] = [
-  ['', NO_DIRECTIVES],
-  ['public, immutable, made-up="no-store"', NO_DIRECTIVES],
-  ['NO-STORE', { mayStore: false }],
-  ['max-age=60,private', { mayStore: false }],
-  ['private="set-cookie"', { mayStore: false }],
-  ['public , no-cache', { mayStore: false }],
-  [['max-age=60', 'no-store'], { mayStore: false }],
-  ['private, max-age=60', { mayStore: true }, undefined, true],
-  ['private, no-store', { mayStore: false }, undefined, true],
-  ['max-age=60', { maxAgeSeconds: 60, mayServeStale: true }],
-  ['Max-Age="60"', { maxAgeSeconds: 60 }],
-  ['max-age = 7', { maxAgeSeconds: 7 }],
-  ['max-age=60, s-maxage=5', { maxAgeSeconds: 5, mayServeStale: false }],
-  ...['max-age', 'max-age=', 'max-age=-1', 'max-age=1.5', 'max-age=1e3', 'max-age=soon'].map(
-    (header) => [header, { maxAgeSeconds: 0 }] as const,
-  ),
-  [`max-age=${'9'.repeat(400)}`, { maxAgeSeconds: 2 ** 31 }],
-  ['must-revalidate', { mayServeStale: false }],
-  ['proxy-revalidate', { mayServeStale: false }],
-  ['', { ageSeconds: 17 }, '17'],
-  ['', { ageSeconds: 0 }, 'old'],
-]
-
-test('cache directives are read in any spelling, and what is malformed is the strictest', (t) => {
-  for (const [header, expected, age, isOwn = false] of DIRECTIVES)
-    t.like(cacheDirectives({ 'cache-control': header, age }, isOwn), expected, String(header))
 })
 
 type Answer = (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void

@@ -16,7 +16,7 @@ import {
 } from '../../../../src/upstream/interceptors/circuit-breaker.ts'
 import { type FetchPage, purposeOf } from '../../../../src/upstream/page/fetch-page.ts'
 import { conditionsOf, ListingPage } from '../../../../src/upstream/page/listing-page.ts'
-import type { UpstreamQuery } from '../../../../src/upstream/upstream-query.ts'
+import type { UpstreamQuery } from '../../../../src/upstream/push-down.ts'
 import { envelopeText } from '../../../helpers/fake-registry.ts'
 import { type ManualClock, manualClock } from '../../../helpers/manual-clock.ts'
 import { upstreamQuery } from '../../../helpers/upstream.ts'

@@ -18,6 +18,7 @@ import {
   listingText,
   listingTexts,
 } from '../../../helpers/fake-registry.ts'
+import { manualClock } from '../../../helpers/manual-clock.ts'
 import { filterOf, specBody } from '../../../helpers/specs.ts'
 import {
   failureOf,
@@ -80,10 +81,9 @@ test('any range of the open listings is answered from memory, to the byte', asyn
   const reading = await read({}, ALL)
   t.deepEqual(textsOf(reading), items)
   t.like(reading, { total: 300, hasMore: false, stale: false, asOf: clock.now(), invalid: 1 })
-  t.like(reading, { cache: { outcome: 'hit' } })
   const { position, listingId } = reading.listings[189]!
-  for (const offsetHint of [0, 100, 190, 250, 1000]) {
-    const part = await read({}, { after: { position, listingId }, offsetHint, count: 20 })
+  for (const range of [{ after: { position, listingId } }, { after: null, skip: 190 }]) {
+    const part = await read({}, { ...range, count: 20 })
     t.deepEqual(textsOf(part), items.slice(190, 210))
     t.like(part, { total: 300, hasMore: true })
   }
@@ -105,7 +105,7 @@ test('what decides whether a Reading is current holds no query', async (t) => {
   const { source } = await openPulled(t, { items: listingTexts('a', 3) })
   const ask = async () => {
     const query = listingQuery()
-    const range = { after: null, offsetHint: 0, count: 50 }
+    const range = { after: null, count: 50 }
     const { isCurrent } = await source.read(query, range, new AbortController().signal)
     return { isCurrent, query: new WeakRef(query) }
   }
@@ -268,7 +268,7 @@ test('loading: what has arrived is served, until the first pull has ended', asyn
     { kind: 'hold', until: until.promise },
     { kind: 'serve' },
   ]
-  const { read, status, source, isReady, ready, clock } = await open(t, {
+  const { read, status, source, isReady, clock } = await open(t, {
     items: listingTexts('a', 450),
     script,
   })
@@ -281,7 +281,7 @@ test('loading: what has arrived is served, until the first pull has ended', asyn
   clock.advance(20_000)
   t.true(isReady(), 'after 20 s')
   until.resolve()
-  await ready
+  await eventually('whole', () => status().state === 'loaded')
   t.like(await read(), { total: 450, part: undefined })
 })
 
@@ -291,6 +291,28 @@ test('loading: where the first pull fails, what has arrived stays, with the reas
   await ready
   t.like(await read(), { total: 200, reason: 'http_404', part: { state: 'loading', held: 200, of: 450 } })
   t.like(status(), { state: 'loading', lastError: { reason: 'http_404' } })
+})
+
+test('loading: a first page is served while the pull waits for its turn', async (t) => {
+  const snapshots = { inTurn: () => new Promise<never>(() => {}) }
+  const { source, status } = await open(t, { items: listingTexts('a', 450) }, { snapshots })
+  await source.held!.prepare(undefined, new AbortController().signal)
+  t.like(status(), { state: 'loading', part: { held: 200, of: 450 } })
+})
+
+test('loading: a first pull that failed is tried again after the refresh period, however long it took', async (t) => {
+  const clock = manualClock()
+  const script: Behaviour[] = [{ kind: 'serve' }, { kind: 'status', status: 404 }, { kind: 'serve' }]
+  const beforePage = (request: number) => void (request === 2 && clock.advance(100_000))
+  const { ready, status } = await open(
+    t,
+    { items: listingTexts('a', 450), script, beforePage },
+    { clock, refreshSeconds: 15 },
+  )
+  await ready
+  t.is(status().state, 'loading')
+  clock.advance(15_000)
+  await eventually('loaded', () => status().state === 'loaded')
 })
 
 test('only open listings are listed; one that is not held is looked up, and kept while it is fresh', async (t) => {
@@ -507,6 +529,28 @@ test('a gateway is pulled as one stream behind its first page', async (t) => {
   t.is(status().listings, 3000)
 })
 
+test.serial('a stream may take ten minutes while its bytes arrive, and no longer', async (t) => {
+  const { now } = performance
+  t.teardown(() => {
+    performance.now = now
+  })
+  for (const [minutes, held] of [
+    [9, 250],
+    [11, 200],
+  ] as const) {
+    const beforePage = (request: number) => {
+      if (request === 2) performance.now = () => now.call(performance) + minutes * 60_000
+    }
+    const { status, ready } = await open(t, { items: listingTexts('a', 250), kind: 'gateway', beforePage })
+    await ready
+    performance.now = now
+    t.deepEqual(
+      [status().listings ?? 0, status().lastError?.reason],
+      [held, minutes < 10 ? undefined : 'timeout'],
+    )
+  }
+})
+
 test('a gateway that does not stream is pulled by pages', async (t) => {
   const fakeOptions = { items: listingTexts('a', 300) }
   const { read, fake } = await openPulled(t, fakeOptions, { kind: 'gateway' })
@@ -666,7 +710,10 @@ test('held: copies are found by id, and changes are reported in the turn in whic
   const [first, ...others] = listingTexts('a', 3)
   const { source, fake, pass } = await open(t, { items: [first!, ...others] })
   const held = source.held!
-  t.deepEqual([[...held.ids()], held.find('a-0000'), held.answers(listingQuery())], [[], [], false])
+  t.deepEqual(
+    [[...held.ids()], held.find('a-0000'), held.failure(listingQuery())?.reason],
+    [[], [], 'not_yet_loaded'],
+  )
   const changes = changesOf(held)
   await pass(0)
   t.deepEqual(changes, [['a-0000', 'a-0001', 'a-0002']])
@@ -674,7 +721,7 @@ test('held: copies are found by id, and changes are reported in the turn in whic
     held.find('a-0001').map(({ key, item }) => [key, Buffer.from(item.bytes).toString()]),
     [['a-0001', others[0]]],
   )
-  t.true(held.answers(listingQuery()))
+  t.is(held.failure(listingQuery()), null)
   const reported = Promise.withResolvers<unknown>()
   held.onChange(() => reported.resolve([held.find('a-0000').length, held.find('new').length]))
   fake.items = [...others, listingText({ listing_id: 'new' })]
@@ -691,7 +738,10 @@ test('held: nothing is found while the upstream refuses our key', async (t) => {
   const changes = changesOf(held)
   fake.script = [{ kind: 'status', status: 401 }]
   await pass(REFRESH)
-  t.deepEqual([[...held.ids()], held.find('a-0000'), held.answers(listingQuery())], [[], [], false])
+  t.deepEqual(
+    [[...held.ids()], held.find('a-0000'), held.failure(listingQuery())?.reason],
+    [[], [], 'unauthorized'],
+  )
   fake.script = DOWN
   await pass(REFRESH)
   t.deepEqual([...held.ids()], [], 'another failure takes nothing back')
@@ -763,6 +813,54 @@ test('pulls: between whole pulls only what is new is added, where first page and
   t.true((await pullWith([published, ...items.slice(0, -1)])) > 1, 'one is gone that is on no first page')
   t.is((await read()).asOf, clock.now())
   t.deepEqual(totals, [451, 450])
+})
+
+for (const [how, filterSpec] of [
+  ['sent', specBody('one', [MODEL])],
+  ['applied here', null],
+] as const)
+  test(`pulls: what is new on a first page is explained where \`only\` is ${how}`, async (t) => {
+    const of = (prefix: string, gpu_model: string, created_at: string) =>
+      listingText({ listing_id: prefix, created_at, offer_resource: { gpu_model, gpu_count: 1 } })
+    const items = listingTexts('a', 250)
+    const { criteria, filters } = filtered([MODEL], ['gpu_model', 'H100'])
+    const only = { criteria, filters, key: 'H100' }
+    const options = { only, refreshSeconds: 15, fullRefreshSeconds: 600 }
+    const { read, fake, clock } = await openPulled(t, { items, filterSpec, hasCounts: true }, options)
+    t.is((await read()).total, 250)
+    const before = fake.requests.length
+    fake.items = [
+      of('new', 'H100', '2027-01-02T00:00:00'),
+      of('not', 'A100', '2027-01-01T00:00:00'),
+      ...items,
+    ]
+    clock.advance(15_000)
+    await eventually('added', async () => (await read()).total === 251)
+    clock.advance(15_000)
+    await eventually('looked at again', () => fake.requests.length > before + (filterSpec === null ? 1 : 3))
+    const offsets = fake.requests.slice(before).map(({ parameters }) => parameters.get('offset'))
+    t.deepEqual(new Set(offsets), new Set(['0']), 'no whole pull')
+  })
+
+test('pulls: a filter of `only` that the upstream declares and refuses is applied here', async (t) => {
+  const refused = { kind: 'status', status: 400, body: '{"detail":"unknown filter: \'gpu_model\'"}' } as const
+  const { criteria, filters } = filtered([MODEL], ['gpu_model', 'H100'])
+  const fakeOptions = {
+    items: [...listingTexts('a', 3), listingText({ offer_resource: { gpu_model: 'A100' } })],
+    filterSpec: specBody('one', [MODEL]),
+    script: [refused, refused, { kind: 'serve' }] as Behaviour[],
+  }
+  const { read, ready, clock, fake } = await open(t, fakeOptions, {
+    only: { criteria, filters, key: 'H100' },
+  })
+  await ready
+  clock.advance(15_000)
+  await eventually('pulled', () => fake.requests.length === 3)
+  await eventually('held', async () => (await read().catch(() => null))?.total === 3)
+  t.deepEqual(
+    fake.requests.map(({ parameters }) => parameters.get('gpu_model')),
+    ['H100', 'H100', null],
+  )
 })
 
 test('pulls: of listings of one id on a first page 32 are added, and the others are invalid', async (t) => {

@@ -11,17 +11,16 @@ import {
 const merged: fc.Arbitrary<MergedPosition> = fc.record({
   position: fc.integer({ min: 0, max: 3 }),
   rank: fc.nat(2),
-  listingId: fc.constantFrom('a', 'ab', 'b', 'é'),
-  nth: fc.integer({ min: 1, max: 3 }),
+  listingId: fc.constantFrom('a', 'a\n0x1', 'a\n0x2', 'ab', 'b', 'é'),
 })
 
-test('positions: their order is by price, time, rank, id and occurrence', (t) => {
+test('positions: their order is by price, time, rank and row', (t) => {
   const inOrder = [
     { group: 0, key: 1, position: 5, listingId: 'b' },
     { group: 0, key: 2n ** 70n, position: 9, listingId: 'a' },
-    { group: 1, key: 0, position: 9, rank: 0, listingId: 'b', nth: 1 },
-    { group: 1, key: 0, position: 9, rank: 1, listingId: 'a', nth: 1 },
-    { group: 1, key: 0, position: 9, rank: 1, listingId: 'a', nth: 2 },
+    { group: 1, key: 0, position: 9, rank: 0, listingId: 'b' },
+    { group: 1, key: 0, position: 9, rank: 1, listingId: 'a' },
+    { group: 1, key: 0, position: 9, rank: 1, listingId: 'a\n0x1' },
     { group: 1, key: 0, position: 9, rank: 1, listingId: null },
     { group: 1, key: 0, position: 8, rank: 0, listingId: 'a' },
   ]

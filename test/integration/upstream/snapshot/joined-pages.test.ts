@@ -46,6 +46,17 @@ test('an upstream without listings has answered', async (t) => {
   t.is(fake.requests.length, 1)
 })
 
+test('the Age of a cache on the way counts, and a malformed one does not', async (t) => {
+  const body = envelopeText(listingTexts('a', 1), 1)
+  for (const [age, seconds] of [
+    ['17', 17],
+    ['old', 0],
+  ] as const) {
+    const { read, clock } = await pulled(t, { script: [{ kind: 'body', body, headers: { age } }] })
+    t.is(clock.monotonic() - (await read()).asOf, seconds * 1000, age)
+  }
+})
+
 test('deleting fewer listings than pages overlap costs no further request', async (t) => {
   const items = listingTexts('a', 1000)
   const quiet = await pulled(t, { items })
