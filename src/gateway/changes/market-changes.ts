@@ -87,6 +87,7 @@ export async function followChanges(
   return {
     position: start,
     read: async (text, limit) => {
+      for (const { held } of view.ranked) held?.prepare(undefined, checked.merge.signal)
       const { incarnation } = feed.log
       if (latest.text !== text || latest.incarnation !== incarnation)
         latest = { incarnation, text, position: open(text) }

@@ -91,6 +91,7 @@ export class SnapshotSource {
       coverage: () => this.#part()?.state ?? (state.visible === null ? 'none' : 'whole'),
       version: () => state.visible?.snapshot.contents ?? '',
       prepare: (caching, signal) => {
+        puller.onRead()
         if (caching === 'no-cache') return puller.refresh(signal)
         const isAwaited = state.current === null && !state.isReady && caching !== 'only-if-cached'
         return isAwaited ? puller.arrival : null
@@ -218,6 +219,7 @@ export class SnapshotSource {
     const staleAt = this.#staleAt(current)
     const part = this.#part()
     const missing = this.#missing(current)
+    const whyPart = part?.state === 'partial' ? 'too_large' : undefined
     // A listing without a known publisher may belong to the publisher of the query.
     const lacksPublishers = query.publisher !== null && !snapshot.knowsPublishers
     const info: Info = {
@@ -225,7 +227,7 @@ export class SnapshotSource {
       stale,
       freshUntil: staleAt,
       isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
-      reason: stale || part?.state === 'loading' ? failure?.reason : part && 'too_large',
+      reason: (stale || part?.state === 'loading' ? failure?.reason : undefined) ?? whyPart,
       part,
       isAttributed: snapshot.knowsPublishers || !publishers.isBehind,
       invalid: invalid || undefined,

@@ -419,6 +419,28 @@ const eventsOf = ({ text }: { text: string }) =>
     ([, data]) => JSON.parse(data!) as { type: string; listing_id: string },
   )
 
+test('changes: what is followed is pulled whole as for any reader, so an old listing with new terms comes', async (t) => {
+  const clock = manualClock()
+  const fake = await startFake(t, { items: listingTexts('a', 300) })
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  const follower = new Follower(service)
+  await follower.begin()
+  const follow = async (until: () => boolean) => {
+    await eventually('followed', async () => {
+      clock.advance(15_000)
+      await follower.catchUp()
+      return until()
+    })
+  }
+  // The pull that the reading has begun is over.
+  const pulls = () => fake.requests.filter(({ parameters }) => parameters.get('offset') === '190').length
+  await follow(() => pulls() > 1)
+  fake.items[250] = listingText({ ...JSON.parse(fake.items[250]!), max_duration_seconds: 60 })
+  await follow(() => follower.changes.length > 0)
+  t.like(follower.changes, [{ type: 'listing', listing_id: 'a-0250' }])
+  t.is(follower.readings, 1)
+})
+
 test('changes: a wait ends with a change, or without one in its time', async (t) => {
   const { publish, get } = await openMarket(t)
   const position = String((await get('/changes')).json().position)

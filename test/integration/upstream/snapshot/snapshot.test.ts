@@ -254,6 +254,12 @@ test('held in part: newer listings push out the oldest, and a restart knows the 
   t.deepEqual(await heldOf(restarted), expected as never)
 })
 
+test('held in part: too_large is the reason also while the part is old', async (t) => {
+  const subject = await openPulled(t, { items: listingTexts('a', 4) }, { maxListings: 3, maxAgeSeconds: 10 })
+  subject.clock.advance(11_000)
+  t.like(await subject.read(), { stale: true, part: { state: 'partial' }, reason: 'too_large' })
+})
+
 test('loading: what has arrived is served, until the first pull has ended', async (t) => {
   const until = Promise.withResolvers<void>()
   const script: Behaviour[] = [
