@@ -149,55 +149,34 @@ test('walk: an upstream whose listings are others with every request is left', (
   t.like(walkOver(listings, { change }).end, { reason: 'unstable' })
 })
 
-test('walk: judging an answer changes no walk', (t) => {
+/** A page of listings that were not read before, and joins. */
+const pageAt = (offset: number): WalkPage => ({
+  offset,
+  received: MAX_PAGE_ITEMS,
+  total: 1000,
+  isGateway: false,
+  isJoint: true,
+  isSorted: true,
+  added: MAX_PAGE_ITEMS,
+  counted: MAX_PAGE_ITEMS,
+  hasMoved: false,
+})
+
+test('walk: a page that joins is accepted, one that does not begins it again, and no answer changes it', (t) => {
   const walk: Walk<WalkPage> = Object.freeze(beginWalk(RULES, { offset: 100, isFromTop: false }))
   const before = structuredClone({ ...walk, rules: null })
   const request = nextRequest(walk)
   t.deepEqual(request, { offset: 100 - OVERLAP, limit: MAX_PAGE_ITEMS })
-  const page: WalkPage = {
-    offset: request.offset,
-    received: MAX_PAGE_ITEMS,
-    total: 1000,
-    isGateway: false,
-    isJoint: true,
-    isSorted: true,
-    added: MAX_PAGE_ITEMS,
-    counted: MAX_PAGE_ITEMS,
-    hasMoved: false,
-  }
-  const error = new SourceError('http_500', 'down')
-  for (const event of [
-    { request, page },
-    { request, page: { ...page, isJoint: false } },
-    { request, error },
-  ]) {
-    t.deepEqual(step(walk, event), step(walk, event))
-    t.deepEqual({ ...walk, rules: null }, before)
-  }
+  const page = pageAt(request.offset)
+  const joined = step(walk, { request, page })
+  t.deepEqual(joined.next, { offset: request.offset + MAX_PAGE_ITEMS - OVERLAP, limit: MAX_PAGE_ITEMS })
+  t.truthy(joined.accepted)
+  const apart = step(walk, { request, page: { ...page, isJoint: false } })
+  t.deepEqual(apart.next, { offset: 0, limit: MAX_PAGE_ITEMS })
+  t.is(apart.accepted, undefined)
+  step(walk, { request, error: new SourceError('http_500', 'down') })
+  t.deepEqual({ ...walk, rules: null }, before)
 })
-
-for (const [what, isJoint, offset] of [
-  ['a page that joins', true, 100 - OVERLAP + MAX_PAGE_ITEMS - OVERLAP],
-  ['a page that does not join', false, 0],
-] as const)
-  test(`walk: what follows ${what}`, (t) => {
-    const walk: Walk<WalkPage> = beginWalk(RULES, { offset: 100, isFromTop: false })
-    const request = nextRequest(walk)
-    const page: WalkPage = {
-      offset: request.offset,
-      received: MAX_PAGE_ITEMS,
-      total: 1000,
-      isGateway: false,
-      isJoint,
-      isSorted: true,
-      added: MAX_PAGE_ITEMS,
-      counted: MAX_PAGE_ITEMS,
-      hasMoved: false,
-    }
-    const { next, accepted } = step(walk, { request, page })
-    t.deepEqual(next, { offset, limit: MAX_PAGE_ITEMS })
-    t.is(accepted !== undefined, isJoint)
-  })
 
 test('walk: an upstream that cannot serve a listing is left after 1,000 of them', (t) => {
   const error = new SourceError('http_500', 'a poison row')
@@ -219,8 +198,7 @@ test('walk: pages that were read before are read again 200 times in a row, and t
   let pages = 0
   for (let next: unknown = null; !(next instanceof SourceError) && pages < 1000; pages++) {
     const request = nextRequest(walk)
-    const page = { offset: request.offset, received: MAX_PAGE_ITEMS, total: 1_000_000, isGateway: false }
-    const repeated = { ...page, isJoint: true, isSorted: true, added: 0, counted: 0, hasMoved: false }
+    const repeated = { ...pageAt(request.offset), total: 1_000_000, added: 0, counted: 0 }
     ;({ walk, next } = step(walk, { request, page: repeated }))
   }
   t.is(pages, 201)
