@@ -34,25 +34,18 @@ test('summary: the leading price, what it is of, who answered, and what is not c
       'networks, 1 price of offers without GPUs, 4 prices of GPUs of unknown size, 3 prices in other units or tokens, 1 price that ' +
       'cannot be read, 1 listing without a price, private Registries.',
   )
+  const [first] = SOURCES
+  const one = {
+    total: 1,
+    sellers: 1,
+    not_counted: {},
+    prices: [range(1, { symbol: 'USDC' })],
+    sources: [first],
+  }
+  t.is(describeSummary(one), 'Cheapest 1.75 USDC/GPU·h, median 2.585, of 1 listing by 1 seller.')
+  const other = { total: 3, sellers: 2, not_counted: { other: 3 }, prices: [range(1)], sources: [] }
   t.is(
-    describeSummary({
-      total: 1,
-      sellers: 1,
-      not_counted: {},
-      prices: [range(1, { symbol: 'USDC' })],
-      sources: SOURCES.slice(0, 1),
-    }),
-    'Cheapest 1.75 USDC/GPU·h, median 2.585, of 1 listing by 1 seller.',
-  )
-  t.is(
-    describeSummary({
-      total: 3,
-      total_is: 'at_most',
-      sellers: 2,
-      not_counted: { other: 3 },
-      prices: [range(1)],
-      sources: [],
-    }),
+    describeSummary({ ...other, total_is: 'at_most' }),
     'At most 3 listings by at most 2 sellers, none with a price in a known token. 0 of 0 answered. Not counted: 3 prices in other units or tokens.',
   )
 })
