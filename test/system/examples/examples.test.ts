@@ -4,6 +4,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import { deadUrl, listingText } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { listen } from '../../helpers/listen.ts'
 import { idsByPrice, listingsOf, OUTLIER_CASES } from '../../helpers/outlier-cases.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { type Run, runNode, runShell, TIME_LAPSE } from '../../helpers/run-cli.ts'
@@ -32,17 +33,9 @@ test('read-all: prints each listing once, though pages repeat some', async (t) =
   const { fakes, ids } = await startFarCopies(t, 900)
   const upstreams = fakes.map(({ url }, n) => ({ name: `registry-${n}`, url }))
   const { url } = await startGateway(t, upstreams)
-  const run = await runExample('read-all.mjs', [url])
-  t.is(run.code, 0, run.stderr)
-  t.deepEqual(
-    linesOf(run)
-      .map((line) => line.split(' ')[0])
-      .sort(),
-    [...ids],
-  )
-  const python = await runPython(url)
-  t.is(python.code, 0, python.stderr)
-  t.deepEqual([...new Set(linesOf(python).map((line) => line.split(' ')[0]))].sort(), [...ids])
+  const idsOf = (run: Run) => linesOf(run).map((line) => line.split(' ')[0])
+  t.deepEqual(idsOf(await runExample('read-all.mjs', [url])).sort(), [...ids])
+  t.deepEqual([...new Set(idsOf(await runPython(url)))].sort(), [...ids])
 })
 
 test('read-all: in Python as in JavaScript, READ_KEY opens a gate, and a refusal is one line', async (t) => {
@@ -56,36 +49,22 @@ test('read-all: in Python as in JavaScript, READ_KEY opens a gate, and a refusal
   t.deepEqual([refused.code, refused.stderr.trim()], [1, '401: API key required'])
 })
 
-test('read-all: exits with 1 if a source is missing', async (t) => {
+test('read-all: exits with 1 if a source is missing, and at a plain Registry, which has no cursors', async (t) => {
   const fake = await startFake(t, { items: [priced('one', '5')] })
-  const { url } = await startGateway(t, [
-    { name: 'here', url: fake.url },
-    { name: 'away', url: deadUrl() },
-  ])
-  for (const run of [await runExample('read-all.mjs', [url]), await runPython(url)]) {
-    t.is(run.code, 1)
-    t.is(linesOf(run).length, 1)
-    t.regex(run.stderr, /some listings are missing/)
-  }
-})
-
-test('read-all: a plain Registry, which has no cursors, is refused in words', async (t) => {
-  const { url } = await startRegistry(t)
-  for (const run of [await runExample('read-all.mjs', [url]), await runPython(url)]) {
-    t.is(run.code, 1)
-    t.regex(run.stderr, /this is a plain Registry: read its pages by offset/)
-  }
+  const here = { name: 'here', url: fake.url }
+  const gateway = await startGateway(t, [here, { name: 'away', url: deadUrl() }])
+  const plain = await startRegistry(t)
+  for (const [url, lines, message] of [
+    [gateway.url, 1, /some listings are missing/],
+    [plain.url, 0, /this is a plain Registry: read its pages by offset/],
+  ] as const)
+    for (const run of [await runExample('read-all.mjs', [url]), await runPython(url)]) {
+      t.deepEqual([run.code, linesOf(run).length], [1, lines])
+      t.regex(run.stderr, message)
+    }
 })
 
 test('careful-agent: acts on a complete answer only', async (t) => {
-  const cheap = await startFake(t, {
-    items: [priced('cheap', '9007199254740993')],
-    // Read whole and then for a page, each twice.
-    script: [
-      ...Array.from({ length: 4 }, () => ({ kind: 'status', status: 503 }) as const),
-      { kind: 'serve' },
-    ],
-  })
   const odd = [null, 7, [null], [{ literal_fields: { token: TOKEN }, rates: [null] }]]
   const dear = await startFake(t, {
     items: [
@@ -95,10 +74,21 @@ test('careful-agent: acts on a complete answer only', async (t) => {
       ...odd.map((accepted_escrows, n) => listingText({ listing_id: `odd-${n}`, accepted_escrows })),
     ],
   })
-  const { url } = await startGateway(t, [
-    { name: 'cheap', url: cheap.url },
-    { name: 'dear', url: dear.url },
-  ])
+  const cheap = await startFake(t, { items: [priced('cheap', '9007199254740993')] })
+  const down = await startFake(t, { script: [{ kind: 'status', status: 503 }] })
+  const [incomplete, whole] = await Promise.all(
+    [down, cheap].map(({ url }) =>
+      startGateway(t, [
+        { name: 'cheap', url },
+        { name: 'dear', url: dear.url },
+      ]),
+    ),
+  )
+  let asked = 0
+  const url = await listen(t, async (request, response) => {
+    const { get } = (asked++ === 0 ? incomplete : whole)!
+    response.end((await get(request.url!, { Accept: request.headers.accept! })).text)
+  })
   const run = await runExample('careful-agent.mjs', [url], TIME_LAPSE)
   t.is(run.code, 0, run.stderr)
   t.regex(run.stderr, /attempt 1: no action, since these sources are missing: cheap \(http_503\)/)

@@ -15,7 +15,7 @@ import { createSampler, MAX_SPANS } from '../../../src/tracing/tracer.ts'
 import { type Collector, type ReceivedSpan, startCollector } from '../../helpers/collector.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, startFake, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { gatewayToml, startFake, type UpstreamEntry, whenReady } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
 import { send } from '../../helpers/registry.ts'
 import { temporaryFile } from '../../helpers/run-cli.ts'
@@ -28,10 +28,9 @@ const ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
 const TRACEPARENT = `00-${ID}-${PARENT}-01`
 const SERVER = 2
-const CLIENT = 3
 const INTERNAL = 1
 
-/** The real service over these upstreams, which are read for each question; what it has recorded is sent when it ends. */
+/** The real service over these upstreams; what it has recorded is sent when it ends. */
 async function serve(
   t: ExecutionContext,
   upstreams: readonly UpstreamEntry[],
@@ -56,9 +55,12 @@ async function serve(
     await closing
   }
   t.teardown(end)
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    send(`${service.url}${path}`, { headers })
+  if (upstreams.length > 0) await whenReady({ get })
   return {
     post: (path: string, init: RequestInit) => send(`${service.url}${path}`, { method: 'POST', ...init }),
-    get: (path: string, headers: Record<string, string> = {}) => send(`${service.url}${path}`, { headers }),
+    get,
     url: service.url,
     end,
     logged,
@@ -79,7 +81,7 @@ function named(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
   return found[0]!
 }
 
-test("tracing: a request's spans hold its sources, calls and merge", async (t) => {
+test("tracing: a request's spans hold its sources and merge, and no secret", async (t) => {
   const collector = await startCollector(t)
   const one = await startFake(t, { items: listingTexts('one', 3) })
   const bad = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
@@ -98,8 +100,7 @@ test("tracing: a request's spans hold its sources, calls and merge", async (t) =
   })
   t.is(status, 200)
   await end()
-  const { spans } = collector
-  t.true(spans.every(({ traceId }) => traceId === ID))
+  const spans = collector.spans.filter(({ traceId }) => traceId === ID)
   const request = named(spans, 'GET /listings')
   t.like(request, { parentSpanId: PARENT, kind: SERVER, status: 0 })
   t.like(request.attributes, {
@@ -111,7 +112,7 @@ test("tracing: a request's spans hold its sources, calls and merge", async (t) =
   })
   const sourceSpan = named(spans, 'source one')
   t.like(sourceSpan, { parentSpanId: request.spanId, kind: INTERNAL, status: 0 })
-  t.like(sourceSpan.attributes, { 'entrepot.source.state': 'loaded', 'entrepot.source.mode': 'live' })
+  t.is(sourceSpan.attributes['entrepot.source.state'], 'loaded')
   const failed = named(spans, 'source bad')
   t.like(failed, { parentSpanId: request.spanId, status: 2 })
   t.is(failed.attributes['error.type'], 'http_500')
@@ -119,22 +120,6 @@ test("tracing: a request's spans hold its sources, calls and merge", async (t) =
   const merge = named(spans, 'merge')
   t.like(merge, { parentSpanId: request.spanId, kind: INTERNAL })
   t.is(merge.attributes['entrepot.merge.items'], 3)
-
-  // A small live source is read whole first, and the page is made of that.
-  const whole = named(spans, 'all of one')
-  t.like(whole, { parentSpanId: request.spanId, kind: INTERNAL, status: 0 })
-  const call = spans.find(({ kind, parentSpanId }) => kind === CLIENT && parentSpanId === whole.spanId)
-  t.like(call?.attributes, {
-    'http.request.method': 'GET',
-    'http.response.status_code': 200,
-    'server.address': '127.0.0.1',
-    'server.port': Number(new URL(one.url).port),
-    'url.full': `${one.url}/listings`,
-  })
-  t.like(one.requests[0]?.headers, {
-    traceparent: `00-${ID}-${call?.spanId}-01`,
-    tracestate: 'vendor=opaque',
-  })
   t.is(collector.resources[0]?.['service.name'], 'market')
   t.true(logged.some((line) => line.includes(`"traceId":"${ID}"`) && line.endsWith(' request')))
   const sent = collector.bodies.join('')
@@ -142,36 +127,27 @@ test("tracing: a request's spans hold its sources, calls and merge", async (t) =
     t.false(sent.includes(secret), secret)
 })
 
-test('tracing: a repeated answer has a span without children', async (t) => {
+test('tracing: a repeated answer has a span without children, and a span no secret of its path', async (t) => {
   const collector = await startCollector(t)
-  const { get, end } = await serve(t, [], recordedTo(collector))
+  const { url, get, end } = await serve(t, [], recordedTo(collector))
   for (let n = 0; n < 3; n++) await get('/listings')
   await get('/nowhere/a-secret-path?key=secret')
+  await once(request(url, { path: 'http://user:secret@seller.example/x?key=secret' }).end(), 'response')
   await end()
+  t.notRegex(collector.bodies.join(''), /user:secret|key=secret/)
   const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === '')
   const children = collector.spans.filter((span) => !roots.includes(span))
-  t.deepEqual(roots.map(({ name }) => name).sort(), ['GET', ...Array(3).fill('GET /listings')])
+  t.deepEqual(roots.map(({ name }) => name).sort(), ['GET', 'GET', ...Array(3).fill('GET /listings')])
   t.deepEqual(children.map(({ name }) => name).sort(), ['merge', 'source local'])
   t.is(new Set(children.map(({ traceId }) => traceId)).size, 1, 'only the first answer is computed')
 })
 
-test('tracing: the URL of a proxy request has no credentials in its span', async (t) => {
+test("tracing: the caller's sampling decision applies", async (t) => {
   const collector = await startCollector(t)
-  const { url, end } = await serve(t, [], recordedTo(collector))
-  const path = 'http://user:secret@seller.example/x?key=secret'
-  await once(request(url, { path }).end(), 'response')
-  await end()
-  t.is(collector.spans[0]?.attributes['url.path'], 'http://…@seller.example/x')
-})
-
-test("tracing: the caller's sampling decision applies and is passed on", async (t) => {
-  const collector = await startCollector(t)
-  const fake = await startFake(t, { items: listingTexts('one', 3) })
-  const { get, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
+  const { get, end } = await serve(t, [], recordedTo(collector))
   await get('/listings', { traceparent: `00-${ID}-${PARENT}-00` })
   await get('/listings?limit=1', { traceparent: 'nonsense' })
   await end()
-  t.regex(String(fake.requests[0]?.headers.traceparent), new RegExp(`^00-${ID}-[0-9a-f]{16}-00$`))
   t.true(collector.spans.every(({ traceId }) => traceId !== ID))
   t.is(named(collector.spans, 'GET /listings').parentSpanId, '')
 })
@@ -191,8 +167,7 @@ test('tracing: cursor pages and streams are recorded without a warning', async (
   await end()
   for (const trace of [ID, other]) {
     const names = collector.spans.filter(({ traceId }) => traceId === trace).map(({ name }) => name)
-    for (const name of ['GET /listings', 'source one', 'merge'])
-      t.true(names.includes(name), `${trace} ${name}`)
+    t.true(names.includes('GET /listings'), trace)
   }
   t.false(warnings.includes('MaxListenersExceededWarning'))
 })
@@ -245,39 +220,27 @@ test('tracing: without a collector no tracing library is loaded', async (t) => {
 test('tracing: a request records at most MAX_SPANS spans', async (t) => {
   const collector = await startCollector(t)
   const fakes = await Promise.all(
-    Array.from({ length: 3 }, (_, n) => startFake(t, { items: listingTexts(`u${n}`, 3000), pageSize: 30 })),
+    Array.from({ length: 3 }, (_, n) => startFake(t, { items: listingTexts(`u${n}`, 5000) })),
   )
   const behind = fakes.map(({ url }, n) => ({ name: `u${n}`, url }))
   const { get, end } = await serve(t, behind, recordedTo(collector))
-  const { text } = await get('/listings', { accept: 'application/x-ndjson' })
-  t.is(text.trim().split('\n').length, 9001)
+  const { text } = await get('/listings', { accept: 'application/x-ndjson', traceparent: TRACEPARENT })
+  t.is(text.trim().split('\n').length, 15_001)
   await end()
-  t.is(collector.spans.length, MAX_SPANS)
+  t.is(collector.spans.filter(({ traceId }) => traceId === ID).length, MAX_SPANS)
 })
 
-test('tracing: without a collector a valid trace is passed on, a malformed one dropped', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('one', 3) })
-  const { get, logged } = await serve(t, [{ name: 'one', url: fake.url }], {})
-  await get('/listings?limit=1', { traceparent: TRACEPARENT, tracestate: 'a=1' })
-  await get('/listings/one-0000', { traceparent: TRACEPARENT })
-  await get('/listings?status=closed', { traceparent: '00-nonsense-01', tracestate: 'a=1' })
-  t.deepEqual(
-    fake.requests.map(({ headers }) => [headers.traceparent, headers.tracestate]),
-    [
-      [TRACEPARENT, 'a=1'],
-      [TRACEPARENT, undefined],
-      [undefined, undefined],
-    ],
-  )
-  t.is(logged.filter((line) => line.includes(ID)).length, 2)
+test('tracing: without a collector the log still names a valid trace', async (t) => {
+  const { get, logged } = await serve(t, [], {})
+  await get('/listings', { traceparent: TRACEPARENT })
+  await get('/listings', { traceparent: '00-nonsense-01' })
+  t.is(logged.filter((line) => line.includes(ID)).length, 1)
 })
 
 test('tracing: a failing and a recovered collector are each logged once', async (t) => {
   const collector = await startCollector(t)
   collector.statuses = [400, 200]
-  const { get, end, logged } = await serve(t, [], {
-    ...recordedTo(collector),
-  })
+  const { get, end, logged } = await serve(t, [], recordedTo(collector))
   t.is((await get('/listings')).status, 200)
   await eventually('logged', () => logged.some((line) => line.endsWith('trace export failed')))
   t.is((await get('/listings')).status, 200)
@@ -295,43 +258,31 @@ test('tracing: the service stops although the collector hangs', async (t) => {
   await t.notThrowsAsync(end())
 })
 
-const TRACES = 400
-
-/** The part of traces that is recorded, whose callers have decided so or not at all. */
-function share(name: TraceSampler, ratio: number, caller: 'sampled' | 'unsampled' | null): number {
+/** The part of 400 traces that is recorded, whose callers have decided so or not at all. */
+function share(name: TraceSampler, ratio: number, traceFlags: TraceFlags | null): number {
   const sampler = createSampler(name, ratio)
-  const kept = Array.from({ length: TRACES }, (_, n) => {
+  const kept = Array.from({ length: 400 }, (_, n) => {
     const traceId = n.toString(16).padStart(8, '1').repeat(4)
-    const traceFlags = caller === 'sampled' ? TraceFlags.SAMPLED : TraceFlags.NONE
-    const context =
-      caller === null
-        ? ROOT_CONTEXT
-        : trace.setSpanContext(ROOT_CONTEXT, {
-            traceId,
-            spanId: '00f067aa0ba902b7',
-            traceFlags,
-            isRemote: true,
-          })
+    const caller = { traceId, spanId: PARENT, traceFlags: traceFlags ?? 0, isRemote: true }
+    const context = traceFlags === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, caller)
     const { decision } = sampler.shouldSample(context, traceId, 'GET', SpanKind.SERVER, {}, [])
     return decision === SamplingDecision.RECORD_AND_SAMPLED
   })
-  return kept.filter(Boolean).length / TRACES
+  return kept.filter(Boolean).length / kept.length
 }
 
 test('sampler: each sampler records the share that its name states', (t) => {
-  t.is(share('always_on', 1, null), 1)
-  t.is(share('always_off', 1, 'sampled'), 0)
-  t.is(share('traceidratio', 0, 'sampled'), 0)
-  t.is(share('traceidratio', 1, 'unsampled'), 1)
-  for (const name of [
-    'parentbased_always_on',
-    'parentbased_always_off',
-    'parentbased_traceidratio',
-  ] as const) {
-    t.is(share(name, 0, 'sampled'), 1, name)
-    t.is(share(name, 1, 'unsampled'), 0, name)
-  }
-  t.is(share('parentbased_always_on', 1, null), 1)
-  t.is(share('parentbased_always_off', 1, null), 0)
-  t.is(share('parentbased_traceidratio', 0, null), 0)
+  for (const [name, ratio, traceFlags, recorded] of [
+    ['always_on', 1, null, 1],
+    ['always_off', 1, TraceFlags.SAMPLED, 0],
+    ['traceidratio', 0, TraceFlags.SAMPLED, 0],
+    ['traceidratio', 1, TraceFlags.NONE, 1],
+    ...(['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'] as const).flatMap(
+      (name) => [[name, 0, TraceFlags.SAMPLED, 1] as const, [name, 1, TraceFlags.NONE, 0] as const],
+    ),
+    ['parentbased_always_on', 1, null, 1],
+    ['parentbased_always_off', 1, null, 0],
+    ['parentbased_traceidratio', 0, null, 0],
+  ] as const)
+    t.is(share(name, ratio, traceFlags), recorded, name)
 })
