@@ -215,11 +215,3 @@ test('publish: a body that cannot be read is refused, and the service continues'
     t.is((await get('/health')).status, 200, name)
   }
 })
-
-test('publish: a body without Content-Type or of a +json type is JSON', async (t) => {
-  const { url } = await startRegistry(t)
-  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
-  const bare = await fetch(`${url}/listings`, { method: 'POST', body: Buffer.from(body) })
-  t.is(bare.status, 201)
-  t.is((await postJson(`${url}/listings`, body, { 'Content-Type': 'application/ld+json' })).status, 201)
-})
