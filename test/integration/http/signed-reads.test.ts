@@ -111,21 +111,17 @@ test('signed reads: filters of publisher_principals are over the rows that are s
 })
 
 test('signed reads: each id once over several pages, in totals and facets', async (t) => {
-  {
-    const { read, get } = await start(t)
-    const pages = []
-    for (let offset = 0; offset < 4; offset++) pages.push(await read(`/listings?limit=1&offset=${offset}`))
-    t.deepEqual(pages.map(idsOf), [['own'], ['of-bob'], [], []])
-    t.is(pages[0]?.body.items[0]?.publisher_id, 1)
-    for (const { body } of pages) t.is(body.total_after_filter, 2)
-    const counted = await read('/facets', { operation: 'facet.list', resource: 'facets' })
-    t.is((counted.body as { total?: number }).total, 2, counted.text)
-    t.is((await read('/listings/own')).body.listing.publisher_id, 1)
-    const { body: byPrice } = await read('/listings?sort=price&limit=1&offset=1')
-    t.deepEqual([byPrice.items.length, byPrice.total_after_filter], [1, 2])
-    const plain = (await get('/listings')).json() as { total_after_filter: number }
-    t.is(plain.total_after_filter, 5)
-  }
+  const { read } = await start(t)
+  const pages = []
+  for (let offset = 0; offset < 4; offset++) pages.push(await read(`/listings?limit=1&offset=${offset}`))
+  t.deepEqual(pages.map(idsOf), [['own'], ['of-bob'], [], []])
+  t.is(pages[0]?.body.items[0]?.publisher_id, 1)
+  for (const { body } of pages) t.is(body.total_after_filter, 2)
+  const counted = await read('/facets', { operation: 'facet.list', resource: 'facets' })
+  t.is((counted.body as { total?: number }).total, 2, counted.text)
+  t.is((await read('/listings/own')).body.listing.publisher_id, 1)
+  const { body: byPrice } = await read('/listings?sort=price&limit=1&offset=1')
+  t.deepEqual([byPrice.items.length, byPrice.total_after_filter], [1, 2])
 })
 
 test('signed reads: nothing is counted of sources that the reader does not see', async (t) => {
@@ -167,26 +163,24 @@ test('signed reads: nothing is counted of sources that the reader does not see',
 
 test('signed reads: a directory of publishers that fails makes the answer incomplete', async (t) => {
   const row = (listing_id: string) => listingText({ listing_id, publisher_id: 7, storefront_url: STOREFRONT })
-  {
-    const fake = await startFake(t, {
-      items: [row('one'), row('two')],
-      publishers: [[7, OTHER, STOREFRONT]],
-      publisherScript: { kind: 'status', status: 503 },
-    })
-    const { url } = await startRegistry(t, {
-      toml: patientToml([{ name: 'up', url: fake.url }]),
-      environment: authorityEnvironment(t),
-    })
-    const isUnread = async (path: string, changes = {}) => {
-      const { body } = await readSigned(url, path, changes)
-      const { complete, sources = [] } = body as { complete?: boolean; sources?: { registry?: string }[] }
-      return complete === false && sources.some(({ registry }) => registry === 'up/publishers')
-    }
-    await eventually('the page is incomplete', () => isUnread('/listings'))
-    const facets = { operation: 'facet.list', resource: 'facets' }
-    await eventually('the counts are incomplete', () => isUnread('/facets', facets))
-    t.true(await isUnread('/listings?sort=price'))
+  const fake = await startFake(t, {
+    items: [row('one'), row('two')],
+    publishers: [[7, OTHER, STOREFRONT]],
+    publisherScript: { kind: 'status', status: 503 },
+  })
+  const { url } = await startRegistry(t, {
+    toml: patientToml([{ name: 'up', url: fake.url }]),
+    environment: authorityEnvironment(t),
+  })
+  const isUnread = async (path: string, changes = {}) => {
+    const { body } = await readSigned(url, path, changes)
+    const { complete, sources = [] } = body as { complete?: boolean; sources?: { registry?: string }[] }
+    return complete === false && sources.some(({ registry }) => registry === 'up/publishers')
   }
+  await eventually('the page is incomplete', () => isUnread('/listings'))
+  const facets = { operation: 'facet.list', resource: 'facets' }
+  await eventually('the counts are incomplete', () => isUnread('/facets', facets))
+  t.true(await isUnread('/listings?sort=price'))
 })
 
 test('signed reads: publishers, health, statistics and the filter spec have the forms of the signed line', async (t) => {
@@ -229,39 +223,6 @@ test('signed reads: publishers, health, statistics and the filter spec have the 
   t.is(stale.body.current_etag, spec.body.etag)
 })
 
-test('signed reads: what is not signed well is refused in the order and words of the public implementation', async (t) => {
-  const { read } = await start(t)
-  const now = Math.floor(Date.now() / 1000)
-  const header = (name: string, value: string | null) => ({ headers: { [`x-market-${name}`]: value } })
-  const cases: [string, object][] = [
-    ['context_mismatch', header('role', 'Buyer')],
-    ['context_mismatch', header('role', null)],
-    ['malformed_envelope', header('identity-scheme', 'rsa')],
-    ['malformed_envelope', header('identity-identifier', 'A'.repeat(44))],
-    ['unsupported_version', header('signature-version', 'v1')],
-    ['malformed_envelope', header('request-id', '-a')],
-    ['malformed_envelope', header('timestamp', '1.5')],
-    ['malformed_envelope', header('signature', null)],
-    ['timestamp_skew', { timestamp: String(now - 400) }],
-    ['timestamp_skew', { timestamp: String(now + 400) }],
-    ['invalid_proof', { path: '/listings?limit=2' }],
-    ['invalid_proof', { path: '/filter-spec' }],
-    ['invalid_proof', header('role', 'seller')],
-    ['invalid_proof', header('request-id', 'another')],
-  ]
-  for (const [detail, changes] of cases) {
-    const reply = await read('/listings?limit=1', changes)
-    t.like(reply, { status: 401, body: { detail }, isSigned: false }, JSON.stringify(changes))
-  }
-  for (const timestamp of [`+${now}`, `00${now}`]) {
-    const reply = await read('/listings', {
-      headers: { 'x-market-timestamp': timestamp },
-      timestamp: String(now),
-    })
-    t.is(reply.status, 200, timestamp)
-  }
-})
-
 test('signed reads: every answer to a reader who is known is signed, refusals too', async (t) => {
   const { read } = await start(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' })
   const closed = await read('/listings')
@@ -271,19 +232,11 @@ test('signed reads: every answer to a reader who is known is signed, refusals to
   for (const [status, path, changes] of [
     [404, '/listings/absent', {}],
     [400, '/listings?colour=red', {}],
-    [400, `/listings?publisher=${WALLET}`, {}],
-    [400, '/listings?publisher_scheme=eip191', {}],
-    [400, '/listings?publisher_scheme=eip191&publisher_identifier=0x1', {}],
     [200, '/listings', { headers: { ...headers, accept: 'application/x-ndjson' } }],
   ] as const) {
     const reply = await open.read(path, changes)
     t.deepEqual([reply.status, reply.isSigned], [status, true], path)
   }
-  const requestId = 'once'
-  t.is((await open.read('/listings', { requestId })).status, 200)
-  t.is((await open.read('/listings', { requestId })).status, 200)
-  const other = await open.read('/filter-spec', { requestId })
-  t.like(other, { status: 409, body: { detail: 'changed_reuse' }, isSigned: true })
 })
 
 test('signed reads: without a key of its own the service speaks the plain line only', async (t) => {
