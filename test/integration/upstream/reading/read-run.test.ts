@@ -1,6 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
-import { OVERLAP } from '../../../../src/domain/walk/walk.ts'
 import {
   envelopeText,
   type FakeOptions,
@@ -31,37 +30,18 @@ async function pulled(
 }
 
 test('everything is read, to the byte, whatever the size of the pages', async (t) => {
-  const items = listingTexts('a', 1234)
-  for (const pageSize of [200, 100, 25]) {
+  for (const [total, pageSize] of [
+    [0, 200],
+    [1234, 200],
+    [1234, 100],
+    [1234, 25],
+  ] as const) {
+    const items = listingTexts('a', total)
     const { read } = await pulled(t, { items, pageSize })
     const reading = await read()
     t.deepEqual(textsOf(reading), items, String(pageSize))
-    t.like(reading, { total: 1234, hasMore: false, invalid: undefined })
+    t.like(reading, { total, hasMore: false, invalid: undefined })
   }
-})
-
-test('an upstream without listings has answered', async (t) => {
-  const { read, fake } = await pulled(t)
-  t.like(await read(), { listings: [], hasMore: false, total: 0 })
-  t.is(fake.requests.length, 1)
-})
-
-test('deleting fewer listings than pages overlap costs no further request', async (t) => {
-  const items = listingTexts('a', 1000)
-  const quiet = await pulled(t, { items })
-  const busy = await pulled(t, { items }, (fake) => {
-    fake.beforePage = (request) => request > 1 && fake.items.splice(0, OVERLAP - 1)
-  })
-  t.true((await busy.read()).total > 900)
-  t.true(busy.fake.requests.length <= quiet.fake.requests.length)
-})
-
-test('a page that does not join is read again from further back', async (t) => {
-  const items = listingTexts('a', 400)
-  const { read } = await pulled(t, { items }, (fake) => {
-    fake.beforePage = (request) => request === 2 && fake.items.splice(0, 50)
-  })
-  t.deepEqual(idsOf(await read()), items.map(idOf))
 })
 
 test('a listing that was given a newer or older date meanwhile joins no pages', async (t) => {
@@ -84,14 +64,6 @@ test('a listing that was given a newer or older date meanwhile joins no pages', 
       String(at),
     )
   }
-})
-
-test('an empty page is not the end where the end has moved up', async (t) => {
-  const items = listingTexts('a', 260)
-  const { read } = await pulled(t, { items }, (fake) => {
-    fake.beforePage = (request) => request === 2 && fake.items.splice(0, 200)
-  })
-  t.deepEqual(idsOf(await read()), items.map(idOf))
 })
 
 test('publishes and deletions while reading: a listing that stays is read, none twice', async (t) => {
@@ -208,37 +180,6 @@ test('as many publishes as deletions at once are read again from the top, but a 
     t.is(added, count === 50 ? 400 : 397)
     t.true(fake.requests.length <= expected, asked(fake.requests))
   }
-})
-
-test('an upstream that has one id twice is read once', async (t) => {
-  const items = listingTexts('a', 450)
-  items[5] = items[300]!.replace(/"created_at":"[^"]*"/, `"created_at":"${createdAt(items[5]!)}"`)
-  const { read, fake } = await pulled(t, { items })
-  t.is((await read()).total, 449)
-  t.is(fake.requests.length, 3)
-})
-
-test('a listing that moves between two skipped ones is read', async (t) => {
-  const items = listingTexts('a', 100)
-  const [skipped = '', moved = '', next = ''] = items.slice(60)
-  const failing = new Set([idOf(skipped), idOf(next)])
-  const { read, fake } = await pulled(t, { items, failing }, (fake) => {
-    fake.beforePage = () => {
-      const { parameters } = fake.requests.at(-1)!
-      const isAfterSkip = parameters.get('offset') === '61' && parameters.get('limit') === '1'
-      if (isAfterSkip && fake.items.includes(skipped)) fake.items.splice(60, 1)
-    }
-  })
-  const ids = idsOf(await read())
-  t.false(fake.items.includes(skipped))
-  t.true(ids.includes(idOf(moved)))
-  t.is(ids.length, 98)
-})
-
-test('an upstream that answers 500 to everything is asked a few times', async (t) => {
-  const { read, fake } = await pulled(t, { script: [{ kind: 'status', status: 500 }] })
-  t.is((await failureOf(t, read())).reason, 'http_500')
-  t.true(fake.requests.length <= 10, asked(fake.requests))
 })
 
 test('a Registry has an id once, a gateway once for each publisher', async (t) => {
