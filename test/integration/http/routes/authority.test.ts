@@ -148,17 +148,3 @@ test('authority: a gateway over a gateway with a live source gives the inner ver
   t.deepEqual(await walkAll(outer, 'limit=1'), ['c', 'b', 'a'])
   t.deepEqual(await walkAll(outer, 'limit=1&sort=price&price_token=USDC'), ['c', 'b', 'a'])
 })
-
-test('authority: one listing by id is that of the best source, with the age of its copy', async (t) => {
-  const { gateway } = await openMarket(
-    t,
-    { name: 'good', settings: 'priority = 1' },
-    { name: 'bad', settings: 'priority = 2' },
-  )
-  const { offer_resource, _meta } = (await gateway.get('/listings/a')).json().listing as Record<string, Meta>
-  t.is(offer_resource?.gpu_model, 'A100')
-  t.is(_meta?.registry, 'good')
-  t.is(typeof _meta?.age_seconds, 'number')
-})
-
-type Meta = Record<string, unknown>
