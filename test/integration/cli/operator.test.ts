@@ -495,7 +495,7 @@ test.serial(
     const unknown =
       /views\[0\]\.filter\.gpu_interconnect[^}]*'pcie' is not a known value; did you mean pcie_only/
     const empty = /filter\.gpu_count_min[^}]*wants at least 9, and gpu_count_min at most 3/
-    for (const [toml, said, not] of [
+    for (const [toml, reported, not] of [
       [view, [/gateway\.toml:3: views/, unknown], [/alice/]],
       [rule('gpu_interconnect = "sli"'), [/toml:3: curation\.rules\[0\]\.only\.gpu_interconnect/, lost], []],
       [range(3), [empty], []],
@@ -503,7 +503,7 @@ test.serial(
     ] as const) {
       const { stdout, code } = await check(t, toml, environment)
       t.is(code, 0, stdout)
-      for (const one of said) t.regex(stdout, one)
+      for (const one of reported) t.regex(stdout, one)
       for (const one of not) t.notRegex(stdout, one)
     }
     t.is((await check(t, rule('gpu_model_x = "sli"'), environment)).code, 78)
