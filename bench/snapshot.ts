@@ -14,6 +14,7 @@ import { NO_BOUNDS } from '../src/gateway/by-price/price-bounds.ts'
 import { Holdings } from '../src/gateway/holdings.ts'
 import { readPage } from '../src/gateway/pages.ts'
 import { rankSources } from '../src/gateway/sources.ts'
+import { PLAIN_QUERY } from '../src/upstream/push-down.ts'
 import { SnapshotPuller } from '../src/upstream/snapshot/puller.ts'
 import { SnapshotSource } from '../src/upstream/snapshot/snapshot-source.ts'
 import { SnapshotState } from '../src/upstream/snapshot/snapshot-state.ts'
@@ -100,7 +101,13 @@ function startPuller(
   const puller = new SnapshotPuller({
     upstream: { name: `upstream-${n}`, kind: 'registry', key: null, ...PERIODS, maxListings: LISTINGS },
     get: () => Promise.reject(new SourceError('connection_refused', 'not reachable')),
-    fetchFirstPage: async () => ({ askedAt: systemClock.now(), page: null, counts: null }),
+    query: () => PLAIN_QUERY,
+    fetchFirstPage: async () => ({
+      query: PLAIN_QUERY,
+      askedAt: systemClock.now(),
+      page: null,
+      counts: null,
+    }),
     pull: async () => ({ listings: listingsOf(n, shared), invalid: 0 }),
     attribute: async () => {},
     inTurn: (work) => work(),

@@ -1,6 +1,5 @@
 import { killOne, killRedisToo, killTwo } from '../test/system/e2e/killing.ts'
 import { runFeeds } from '../test/system/oracle/feeds.ts'
-import { UPSTREAM_MODES, type UpstreamMode } from '../test/system/oracle/plan.ts'
 import { runWorld } from '../test/system/oracle/run.ts'
 import { compareViews } from '../test/system/oracle/views.ts'
 import { soakWatchers } from './soak-watchers.ts'
@@ -45,18 +44,13 @@ async function soakKills(minutes: number): Promise<void> {
   process.stdout.write(`${kills} kills, ${acknowledged} publishes acknowledged\n`)
 }
 
-type OracleOptions = {
-  minutes: number
-  firstSeed: number
-  /** Of every upstream; `null` for a random one of each. */
-  mode: UpstreamMode | null
-}
+type OracleOptions = { minutes: number; firstSeed: number }
 
 /**
  * Reads worlds of scripted Registries that change meanwhile, one per seed, and checks every answer. Exits with 1 at the first
  * wrong one, and prints its seed.
  */
-async function soakOracle({ minutes, firstSeed, mode }: OracleOptions): Promise<void> {
+async function soakOracle({ minutes, firstSeed }: OracleOptions): Promise<void> {
   const started = performance.now()
   const end = started + minutes * 60_000
   const sums = { answers: 0, required: 0, exact: 0, requests: 0 }
@@ -70,14 +64,12 @@ async function soakOracle({ minutes, firstSeed, mode }: OracleOptions): Promise<
   }
   for (let seed = firstSeed; ; seed++) {
     const isTimeUp = () => performance.now() >= end
-    const { faults, ...counts } = await runWorld(seed, { answers: ANSWERS, mode, isOver: isTimeUp })
+    const { faults, ...counts } = await runWorld(seed, { answers: ANSWERS, isOver: isTimeUp })
     for (const name of ['answers', 'required', 'exact', 'requests'] as const) sums[name] += counts[name]
     const isOver = performance.now() >= end || faults.length > 0
     if (isOver || (seed - firstSeed) % PRINT_EVERY === 0) print(seed)
     if (faults.length > 0) {
-      process.stdout.write(
-        `${faults.join('\n')}\nrepeat it by: npm run soak -- oracle 1 ${seed} ${mode ?? ''}\n`,
-      )
+      process.stdout.write(`${faults.join('\n')}\nrepeat it by: npm run soak -- oracle 1 ${seed}\n`)
       process.exitCode = 1
     }
     if (isOver) break
@@ -85,7 +77,7 @@ async function soakOracle({ minutes, firstSeed, mode }: OracleOptions): Promise<
 }
 
 /** Compares views with gateways that lack what they hide, one market per seed. Exits with 1 at the first difference. */
-async function soakViews({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>): Promise<void> {
+async function soakViews({ minutes, firstSeed }: OracleOptions): Promise<void> {
   const end = performance.now() + minutes * 60_000
   const sums = { answers: 0, changes: 0 }
   for (let seed = firstSeed; performance.now() < end; seed++) {
@@ -101,7 +93,7 @@ async function soakViews({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>): P
 }
 
 /** Follows markets by `GET /changes`, one per seed, and compares what is kept with whole readings. Exits with 1 at the first difference. */
-async function soakChanges({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>): Promise<void> {
+async function soakChanges({ minutes, firstSeed }: OracleOptions): Promise<void> {
   const end = performance.now() + minutes * 60_000
   const sums = { compared: 0, changes: 0, readings: 0 }
   for (let seed = firstSeed; performance.now() < end; seed++) {
@@ -119,7 +111,7 @@ async function soakChanges({ minutes, firstSeed }: Omit<OracleOptions, 'mode'>):
 }
 
 const USAGE =
-  `npm run soak -- MINUTES, npm run soak -- oracle MINUTES [SEED] [${UPSTREAM_MODES.join('|')}], ` +
+  'npm run soak -- MINUTES, npm run soak -- oracle MINUTES [SEED], ' +
   'npm run soak -- views MINUTES [SEED], npm run soak -- changes MINUTES [SEED] or npm run soak -- watchers MINUTES\n'
 
 const [first, ...rest] = process.argv.slice(2)
@@ -128,13 +120,12 @@ const isViews = first === 'views'
 const isChanges = first === 'changes'
 const isWatchers = first === 'watchers'
 const minutes = Number((isOracle || isViews || isChanges || isWatchers ? rest[0] : first) ?? MINUTES)
-const mode = UPSTREAM_MODES.find((name) => rest.includes(name)) ?? null
-const seed = Number(rest.slice(1).find((text) => text !== mode) ?? Date.now() % 2 ** 31)
+const seed = Number(rest[1] ?? Date.now() % 2 ** 31)
 if (!(minutes > 0 && Number.isInteger(seed))) {
   process.stderr.write(USAGE)
   process.exitCode = 1
 } else if (isWatchers) await soakWatchers(minutes)
 else if (isChanges) await soakChanges({ minutes, firstSeed: seed })
 else if (isViews) await soakViews({ minutes, firstSeed: seed })
-else if (isOracle) await soakOracle({ minutes, firstSeed: seed, mode })
+else if (isOracle) await soakOracle({ minutes, firstSeed: seed })
 else await soakKills(minutes)

@@ -32,8 +32,8 @@ is exact.
 
 - Every \`refresh_seconds\`, plus or minus a tenth, the first page and the counts of the upstream are requested. Where they explain
   each other, what is new is added; otherwise the whole is pulled. It is pulled every \`full_refresh_seconds\`, too, up to five times less
-  often while that finds nothing, never for more than a tenth of the time, and not while there are no readers. A first pull that failed
-  is tried again after \`refresh_seconds\`, however long it took.
+  often while that finds nothing, never for more than a tenth of the time, and not while nothing reads answers or changes. A first pull
+  that failed is tried again after \`refresh_seconds\`, however long it took.
 - A Registry is pulled in pages that overlap by ten listings. A page has to contain a listing of the page before it;
   otherwise it is requested again from further back. So no listing that stays open is missed while others
   change. A gateway is pulled as one NDJSON stream behind its first page, of at most ten minutes. A pull is served completely or not at all.

@@ -69,11 +69,13 @@ const readReport = (entry: JsonValue): SourceReport => ({
   reason: textAt(entry, 'reason') ?? undefined,
   filters: listAt(entry, 'filters').map(String),
   matched: numberAt(entry, 'matched'),
+  held: numberAt(entry, 'held') ?? undefined,
+  of: numberAt(entry, 'of') ?? undefined,
   age_seconds: numberAt(entry, 'age_seconds') ?? undefined,
   invalid: numberAt(entry, 'invalid') ?? undefined,
 })
 
-const STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded', 'skipped'] as const
+const STATES = ['loaded', 'stale', 'loading', 'partial', 'unavailable', 'not_yet_loaded', 'skipped'] as const
 
 /** A walk came to its end, but sources are missing, or listings between its pages: there may be more. */
 export class IncompleteError extends Error {

@@ -84,9 +84,12 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
   }
 }
 
-/** Listings that one credential is shown, or one key has signed, must not be served to another, or after their address was forbidden. */
-export function cacheGroup({ url, kind, key, pin, allowPrivateAddresses }: UpstreamOptions): string {
-  const identity = [url, kind, key ?? '', allowPrivateAddresses, ...(pin === null ? [] : [pin])]
+/**
+ * Listings that one credential is shown, or one key has signed, must not be served to another, or after their address was forbidden.
+ * What other rules have kept is another part of the source.
+ */
+export function cacheGroup({ url, kind, key, pin, only, allowPrivateAddresses }: UpstreamOptions): string {
+  const identity = [url, kind, key ?? '', allowPrivateAddresses, pin ?? [], only?.key ?? []].flat()
   return hash('sha256', JSON.stringify(identity), 'base64url')
 }
 

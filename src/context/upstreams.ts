@@ -1,8 +1,11 @@
 import type { Config } from '../config/config.ts'
+import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { onlyOf } from '../gateway/rules.ts'
 import { createAgent } from '../upstream/http/agent.ts'
 import { signRequests } from '../upstream/interceptors/sign.ts'
 import { createUpstream, type Upstream } from '../upstream/upstream.ts'
+import { curationRules } from './curation-rules.ts'
 import type { ProcessScope } from './process.ts'
 
 export type Upstreams = {
@@ -24,14 +27,15 @@ type UpstreamsOptions = { config: Config; filters: readonly Filter[]; scope: Pro
 export async function openUpstreams({ config, filters: own, scope }: UpstreamsOptions): Promise<Upstreams> {
   const { clock, random, log, resolver, interceptors } = scope
   const { id: gatewayId, schema, budgetMs } = config.gateway
+  const narrowed = { cache: config.cache, upstreams: narrow(config, own) }
   const caches = await scope.upstreamCaches()
-  caches.prepare(config)
+  caches.prepare(narrowed)
   /** Of all that readers may use here: snapshots are indexed by them. */
   const filters = (): Filter[] => [
     ...own,
     ...opened.flatMap(({ upstream }) => [...(upstream.spec.spec()?.filters.values() ?? [])]),
   ]
-  const opened = config.upstreams.map((options) => {
+  const opened = narrowed.upstreams.map((options) => {
     const { pin, url } = options
     const { snapshots, ...cached } = caches.partsOf(options)
     const { stats } = cached.state
@@ -63,11 +67,25 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
     upstreams,
     isReady: () => upstreams.every(({ isReady }) => isReady()),
     ready: Promise.all(upstreams.map(({ ready }) => ready)),
-    activate: () => caches.activate(config),
+    activate: () => caches.activate(narrowed),
     stop: async () => void (await Promise.all(upstreams.map(({ stop }) => stop()))),
     close: async () => {
       await Promise.all(upstreams.map(({ close }) => close()))
       await Promise.all(opened.map(({ agent }) => agent.destroy()))
     },
   }
+}
+
+/** With what the rules keep of each. A derived filter means what the vocabulary says. */
+function narrow(
+  { curation, upstreams, vocabulary }: Config,
+  filters: readonly Filter[],
+): readonly UpstreamOptions[] {
+  const known = new Map(filters.map((filter) => [filter.name, filter]))
+  const rules = curationRules(curation, { filters: known, upstreams: upstreams.map(({ name }) => name) })
+  return upstreams.map((upstream) => {
+    const only = onlyOf(rules, upstream.name)
+    if (only.criteria.length === 0) return upstream
+    return { ...upstream, only: { ...only, key: `${only.key} ${vocabulary.tables.version}` } }
+  })
 }

@@ -1,10 +1,11 @@
 import { PRICE_PARAMETERS } from '../domain/price/price-parameters.ts'
+import type { ListingQuery } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import { DERIVED_NAMES } from '../vocabulary/names.ts'
-import type { Criterion, Filter, FilterSpec, OnMissing } from './filter.ts'
-import { listNames, quote, readBoolean, refuseParameter, writeSet } from './literals.ts'
+import { type Criterion, type Filter, type FilterSpec, isSameFilter, type OnMissing } from './filter.ts'
+import { listNames, quote, readBoolean, readJsonSet, refuseParameter, trim, writeSet } from './literals.ts'
 import { derivedTest } from './operations/derived.ts'
-import { OPERATIONS, parseTest } from './operations/operations.ts'
+import { OPERATIONS, parseTest, setFormOf } from './operations/operations.ts'
 import { suggestFilter } from './suggest-filter.ts'
 
 /**
@@ -145,6 +146,31 @@ export const decodeQuery = (queryString: string): [name: string, value: string][
   // URLSearchParams would drop a leading `?`, which belongs to the first name.
   ...new URLSearchParams(`&${queryString}`),
 ]
+
+/**
+ * Names of the filters that a source with this filter spec can be sent: those that it declares identically.
+ * @param sendsDerived whether derived filters are sent, too: an entrepot judges them by its own tables
+ */
+export function sendableFilters(
+  { criteria, filters }: Pick<ListingQuery, 'criteria' | 'filters'>,
+  declared: FilterSpec['filters'] | undefined,
+  sendsDerived = false,
+): Set<string> {
+  const names = criteria.flatMap(({ filter }) => {
+    const known = declared?.get(filter.name)
+    const isDerived = filter.parseDerived !== undefined
+    const isSendable = isDerived ? sendsDerived && known === undefined : known && isSameFilter(known, filter)
+    return isSendable ? [filter.name] : []
+  })
+  const sets = filters.flatMap(([parameter, value]) => (isJsonSet(value) ? [filterNameOf(parameter)] : []))
+  return new Set(names).difference(new Set(sets))
+}
+
+/** A deployed Registry would read pieces of its values. */
+function isJsonSet(value: string): boolean {
+  const form = setFormOf(value)
+  return form !== null && readJsonSet(trim(value.slice(form.length + 1))) !== null
+}
 
 /** Names of the filters that the source does not apply. */
 export function unsentFilters({

@@ -372,7 +372,8 @@ function countEach(count: (status: ListingStatus) => number): Record<ListingStat
 async function countRules(settings: MarketSettings): Promise<ReadonlyMap<string, readonly RuleCount[]>> {
   const { bySource } = askNow(settings, ALL_OPEN, { reader: SEES_ALL })
   const counts = new Map<string, readonly RuleCount[]>()
-  for (const [number, { name }] of bySource) counts.set(name, await settings.rules.counts(name, number))
+  for (const [number, source] of bySource)
+    counts.set(source.name, await settings.rules.counts(source, number))
   return counts
 }
 

@@ -1,5 +1,6 @@
 import { type Block, BlockedSubjects, type BlockSubject } from '../domain/block.ts'
 import { bothFilters, NO_FILTER, type StandingFilter } from '../domain/query.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { inTurns } from '../domain/turns.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
@@ -30,8 +31,11 @@ export type CurationRule = {
   label: string | null
 }
 
-/** Open listings of one source that a rule leaves out. A listing that two leave out counts in both. */
-export type RuleCount = { rule: string; listings: number }
+/**
+ * Open listings of one source that a rule leaves out; `null`: what `only` leaves out of an upstream is not held. A listing that two
+ * leave out counts in both.
+ */
+export type RuleCount = { rule: string; listings: number | null }
 
 /** What the operator leaves out, for every reader: such copies decide nothing. */
 export class Rules {
@@ -103,9 +107,12 @@ export class Rules {
   }
 
   /** Of the rows of that number. */
-  counts(source: string, number: number): Promise<readonly RuleCount[]> {
-    const rules = this.#bySource.get(source)?.all ?? []
-    return inTurns(countLeftOut(this.#index, number, rules))
+  async counts({ name, isOwn }: Holding, number: number): Promise<readonly RuleCount[]> {
+    const rules = this.#bySource.get(name)?.all ?? []
+    const counts = await inTurns(countLeftOut(this.#index, number, rules))
+    const isKnown = ({ rule }: RuleCount): boolean =>
+      isOwn || rules.find((one) => one.name === rule)?.only.criteria.length === 0
+    return counts.map((count) => (isKnown(count) ? count : { ...count, listings: null }))
   }
 
   #change(): void {
@@ -212,7 +219,7 @@ export class SourceRules {
 const keyOf = (rules: readonly Rule[]): string =>
   JSON.stringify(rules.map(({ name, deny, only }) => [name, deny, only.key]))
 
-function isOf({ sources }: CurationRule, source: string): boolean {
+function isOf({ sources }: Pick<CurationRule, 'sources'>, source: string): boolean {
   return sources?.includes(source) ?? true
 }
 
@@ -226,6 +233,15 @@ function labelOf(rules: readonly CurationRule[], source: string): string | null 
 export function rulesKey(rules: readonly CurationRule[], source: string): string {
   const own = rules.filter((rule) => isOf(rule, source))
   return JSON.stringify([own.map(({ deny, only }) => [deny, only.key]), labelOf(rules, source)])
+}
+
+/** What all rules keep of a source: nothing else of an upstream is held. */
+export function onlyOf(
+  rules: readonly Pick<CurationRule, 'sources' | 'only'>[],
+  source: string,
+): StandingFilter {
+  const kept = rules.filter((rule) => isOf(rule, source)).map(({ only }) => filterIn(only, source))
+  return kept.reduce(bothFilters, NO_FILTER)
 }
 
 function filterIn(only: StandingFilter, source: string): StandingFilter {

@@ -16,25 +16,16 @@ export function sizeProblem(text: Uint8Array): string | null {
 
 /** 0 for a scalar. Never throws, whatever the bytes. */
 export function nestingDepth(bytes: Uint8Array): number {
-  return shapeOf(bytes).depth
-}
-
-/** `values` are members and elements, at any depth. Never throws, whatever the bytes. */
-export function shapeOf(bytes: Uint8Array): { depth: number; values: number } {
   const scanner = new JsonScanner(bytes)
   let depth = 0
   let deepest = 0
-  let values = 1
   for (let position = 0; position < bytes.length; position++) {
     const byte = bytes[position]!
     if (byte === QUOTE) position = scanner.stringEnd(position) - 1
-    else if (byte === COMMA) values++
-    else if ((byte | BRACE_BIT) === OPEN_BRACE) {
-      deepest = Math.max(deepest, ++depth)
-      values++
-    } else if ((byte | BRACE_BIT) === CLOSE_BRACE) depth--
+    else if ((byte | BRACE_BIT) === OPEN_BRACE) deepest = Math.max(deepest, ++depth)
+    else if ((byte | BRACE_BIT) === CLOSE_BRACE) depth--
   }
-  return { depth: deepest, values }
+  return deepest
 }
 
 /** Never throws, whatever the bytes. */

@@ -1,10 +1,8 @@
-import type { ListingQuery } from '../domain/query.ts'
+import { ALL_OPEN, type ListingQuery, type StandingFilter } from '../domain/query.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import { isSameFilter } from '../filter-spec/filter.ts'
-import { readJsonSet, trim } from '../filter-spec/literals.ts'
-import { setFormOf } from '../filter-spec/operations/operations.ts'
-import { filterNameOf } from '../filter-spec/parameters.ts'
-import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import type { Criterion } from '../filter-spec/filter.ts'
+import { filterNameOf, sendableFilters } from '../filter-spec/parameters.ts'
+import type { KnownSpec, UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 
 /** A query as an upstream is asked it: it applies the filters that are pushed down to it. */
 export type UpstreamQuery = Pick<
@@ -15,6 +13,8 @@ export type UpstreamQuery = Pick<
   pushed: ListingQuery['filters']
   /** Etag of the upstream's filter spec that `pushed` fits, sent as `If-Match`. */
   ifMatch?: string
+  /** What items have to match here as well, whatever was sent. */
+  only?: readonly Criterion[]
 }
 
 /** Listings of any status. */
@@ -38,28 +38,13 @@ export function pushDown(
   spec: UpstreamSpec | null,
   { refused = new Set(), sendsDerived = false }: PushDownOptions = {},
 ): UpstreamQuery {
-  const sent = new Set<string>()
-  for (const { filter } of query.criteria) {
-    const declared = spec?.filters.get(filter.name)
-    const isDeclared =
-      filter.parseDerived === undefined
-        ? declared !== undefined && isSameFilter(declared, filter)
-        : sendsDerived && declared === undefined
-    if (isDeclared && !refused.has(filter.name)) sent.add(filter.name)
-  }
-  for (const [parameter, value] of query.filters) if (isJsonSet(value)) sent.delete(filterNameOf(parameter))
+  const sent = sendableFilters(query, spec?.filters, sendsDerived).difference(refused)
   // Filters without a value have no effect, and the upstream may not know them.
   const isSent = ([parameter, value]: readonly [string, string]): boolean =>
     value !== '' && sent.has(filterNameOf(parameter))
   const pushed = query.filters.filter(isSent)
   const ifMatch = pushed.length > 0 ? spec?.etag : null
   return { ...query, pushed, ...(ifMatch ? { ifMatch } : {}) }
-}
-
-/** A deployed Registry would read pieces of its values. */
-function isJsonSet(value: string): boolean {
-  const form = setFormOf(value)
-  return form !== null && readJsonSet(trim(value.slice(form.length + 1))) !== null
 }
 
 /** `null` where the error has another cause than the filters that were sent. A 500 can be caused by one odd listing. */
@@ -74,6 +59,32 @@ export function rejectionOf(
   const names = new Set(sent.pushed.map(([parameter]) => filterNameOf(parameter)))
   const refused = names.intersection(new Set(error.filters))
   return refused.size === 0 ? null : refused
+}
+
+/** What is held of an upstream, as it is asked for it: pages, counts and the stream of changes. */
+export type Narrowing = {
+  /** The same object until another filter spec, or a refusal, changes it. */
+  query: () => UpstreamQuery
+  /** After a failure: a refused filter is not sent until the upstream has another filter spec. */
+  noteFailure: (sent: UpstreamQuery, error: unknown) => void
+}
+
+export function narrowBy({ criteria, filters }: StandingFilter, spec: KnownSpec): Narrowing {
+  if (criteria.length === 0) return { query: () => PLAIN_QUERY, noteFailure: () => {} }
+  const asked = { ...ALL_OPEN, criteria, filters }
+  let made: { spec: UpstreamSpec | null; query: UpstreamQuery } | null = null
+  const make = (current: UpstreamSpec | null, refused?: ReadonlySet<string>) => {
+    made = { spec: current, query: { ...pushDown(asked, current, { refused }), only: criteria } }
+    return made.query
+  }
+  return {
+    query: () => (made !== null && made.spec === spec.current ? made.query : make(spec.current)),
+    noteFailure: (sent, error) => {
+      const rejection = rejectionOf(sent, error)
+      if (rejection === 'other spec') void spec.recheck(spec.current)
+      else if (rejection !== null) make(spec.current, namesOf({ criteria }))
+    },
+  }
 }
 
 export function namesOf({ criteria }: Pick<ListingQuery, 'criteria'>): ReadonlySet<string> {

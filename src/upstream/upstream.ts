@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../domain/clock.ts'
 import type { Holding } from '../domain/source/holding.ts'
+import { NO_FILTER } from '../domain/query.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
@@ -17,6 +18,7 @@ import { retry } from './interceptors/retry.ts'
 import { createLookUp } from './look-up.ts'
 import { createFetchPage, type FetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
+import { narrowBy, type UpstreamQuery } from './push-down.ts'
 import { firstPageFetcher, pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
 import { UpstreamHolding } from './snapshot/upstream-holding.ts'
@@ -160,6 +162,15 @@ function openPuller(
   const { upstream, state, gatewayId, clock, snapshots } = parts
   const pulls = { upstream, get, publishers, read: { fetch, clock }, via: [gatewayId] }
   const fetchFirstPage = firstPageFetcher(pulls)
+  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec)
+  const ask = async <Answer>(sent: UpstreamQuery, answer: Promise<Answer>): Promise<Answer> => {
+    try {
+      return await answer
+    } catch (error) {
+      noteFailure(sent, error)
+      throw error
+    }
+  }
   return new SnapshotPuller({
     ...parts,
     ...snapshots,
@@ -168,9 +179,11 @@ function openPuller(
     fetchFirstPage: async () => {
       await spec.loaded
       requireKnownSchema()
-      return fetchFirstPage()
+      const sent = query()
+      return ask(sent, fetchFirstPage(sent))
     },
-    pull: (first, bounds) => pull(pulls, first, bounds),
+    pull: (first, bounds) => ask(first.query, pull({ ...pulls, query: first.query }, first, bounds)),
+    query,
     attribute: (items) => publishers.attribute(items),
   })
 }

@@ -113,7 +113,7 @@ export const sourceDetailsSchema = sourceStatusSchema
       .array(z.object({ rule: z.string(), listings: z.int().nullable() }))
       .optional()
       .describe(
-        'Open listings that each rule of [curation] and each block leaves out; null while a source does not answer',
+        'Open listings that each rule of [curation] and each block leaves out; null for what `only` leaves out of an upstream, which is not held, and for a source without an answer',
       ),
   })
   .meta({ id: 'SourceDetails' })

@@ -7,7 +7,7 @@ import { basename } from 'node:path'
  * pattern names, or that `ALONE` names, has a process of its own.
  */
 export const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'unit-gateway': ['test/unit/{cache,domain,gateway,limits,store,upstream}/**'],
+  'unit-gateway': ['test/unit/{domain,gateway,limits,store,upstream}/**'],
   'unit-index': ['test/unit/{filter-spec,listing-index,registry}/**'],
   'unit-words': ['test/unit/{config,fleet,http,json,mcp,signing,vocabulary,web,wire}/**'],
   federation: ['test/integration/federation/**', 'test/integration/gateway/**'],
@@ -19,7 +19,7 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'http-routes': ['test/integration/http/routes/**'],
   'command-line': ['test/integration/cli/**'],
   clients: ['test/integration/{client,context,mcp}/**'],
-  upstream: ['test/integration/upstream/{copies,http,reading,snapshot}/**', 'test/integration/upstream/*'],
+  upstream: ['test/integration/upstream/{http,reading,snapshot}/**', 'test/integration/upstream/*'],
   stores: ['test/integration/store/sqlite/**'],
   redis: ['test/integration/store/redis/store.test.ts', 'test/integration/cache/redis.test.ts'],
   documents: ['test/system/{deploy,docs,web,examples}/**'],

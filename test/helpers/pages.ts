@@ -125,11 +125,6 @@ export function keyOf({ listingId, publisher }: Item): string {
   return `${listingId} ${publisher}`
 }
 
-/** Without the members that JSON leaves out. */
-export function withoutUndefined<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value))
-}
-
 export function idsOfPage({ items }: Pick<MergedPage, 'items'>): string[] {
   return items.map(({ item }) => item.listingId)
 }

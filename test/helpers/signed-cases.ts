@@ -187,9 +187,9 @@ export const READ_FORMS: readonly SignedCase[] = [
     changes: { timestamp: secondsNow(seconds) },
     expected: signed(200),
   })),
-  ...[secondsNow()].map((timestamp) => ({
-    title: 'timestamp behind a no-break space',
-    changes: { timestamp, ...header('timestamp', `\xa0${timestamp}`) },
+  ...['\xa0', '+', '00'].map((before) => ({
+    title: `timestamp behind ${JSON.stringify(before)}`,
+    changes: { timestamp: secondsNow(), ...header('timestamp', `${before}${secondsNow()}`) },
     expected: signed(200),
   })),
   { title: 'wallet', changes: { key: SELLER }, expected: signed(200) },

@@ -27,7 +27,7 @@ export type TestUpstream = Upstream & {
   fake: FakeRegistry
   clock: ManualClock
   options: UpstreamOptions
-  /** Default: the 50 newest open listings, once the first pull has ended. */
+  /** Default: the 50 newest open listings. Waits as long as nothing is there. */
   read: (query?: Partial<ListingQuery>, range?: Partial<Range>) => Promise<Reading>
   /** Level, upstream, reason and message of each line. */
   logged: string[]
@@ -90,7 +90,6 @@ export async function openUpstream(
   await upstream.start()
   const { signal } = new AbortController()
   const read: TestUpstream['read'] = async (query, range) => {
-    await upstream.ready
     await upstream.source.held.prepare(query?.caching, signal)
     return upstream.source.read(listingQuery(query), { after: null, count: 50, ...range }, signal)
   }

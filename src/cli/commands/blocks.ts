@@ -58,7 +58,7 @@ function hiddenBy(name: string, body: JsonValue): string {
   const hidden = counts.reduce<number>((sum, rule) => sum + (numberAt(rule, 'listings') ?? 0), 0)
   if (hidden > 0) return `hides ${plural(hidden, 'open listing')}`
   return counts.some((rule) => numberAt(rule, 'listings') === null)
-    ? 'hides what sources have that are read live'
+    ? 'hides what sources have that do not answer now'
     : 'hides nothing now: no open listing is of it'
 }
 

@@ -4,13 +4,16 @@ import { serviceUrl } from '../../config/settings.ts'
 import { keyViews } from '../../config/views.ts'
 import { describeRanking, openStoreProblem } from '../../config/warnings.ts'
 import { plural } from '../../domain/plural.ts'
+import type { StandingFilter } from '../../domain/query.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { allowedValues, describeUnknownValues } from '../../filter-spec/allowed-values.ts'
-import type { Criterion, FilterSpec } from '../../filter-spec/filter.ts'
+import type { Criterion, Filter, FilterSpec } from '../../filter-spec/filter.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
-import { specWarnings } from '../../filter-spec/parameters.ts'
+import { sendableFilters, specWarnings } from '../../filter-spec/parameters.ts'
+import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
+import { onlyOf } from '../../gateway/rules.ts'
 import { standingFilter } from '../../gateway/standing-filter.ts'
 import { type JsonValue, listAt, textAt } from '../../json/value.ts'
 import { type ReloadResultJson, reloadResultSchema } from '../../wire/fleet.ts'
@@ -24,6 +27,7 @@ import {
   type RegistryClient,
   readJsonObject,
 } from '../registries/registry-client.ts'
+import { RegistrySpec } from '../registries/registry-spec.ts'
 import type { Registry } from '../registries/select-registries.ts'
 import { type Finding, printFindings, visitRegistry } from './doctor.ts'
 
@@ -167,8 +171,7 @@ function lostViews({ views }: Config, keys: StoreCheck['keys']): string[] {
 
 /** Filters of views and rules, by values that no listing can have. @throws ConfigError for what refuses the start */
 function vainFilters({ views, curation, vocabulary }: Config, spec: FilterSpec): Finding[] {
-  const derived = vocabulary.filters(spec.filters)
-  const filters = new Map([...spec.filters, ...derived.map((filter) => [filter.name, filter] as const)])
+  const filters = knownFilters(spec, vocabulary)
   const known = [...spec.filters.values()].map((filter) => {
     const allowed = allowedValues(spec.listingShape as JsonValue, filter.compiled)
     return { ...filter, ...(allowed.length > 0 && { allowed }) }
@@ -207,8 +210,9 @@ function emptyRanges(criteria: readonly Criterion[]): [name: string, text: strin
 async function checkUpstream(
   client: RegistryClient,
   upstream: Config['upstreams'][number],
-  { identity, vocabulary }: Pick<Config, 'identity' | 'vocabulary'>,
+  config: Config,
 ): Promise<Finding[]> {
+  const { identity, vocabulary } = config
   const { name, url, key, pin, timeoutMs } = upstream
   const subject = `${name} (${url})`
   const advice = {
@@ -221,7 +225,13 @@ async function checkUpstream(
   // The service starts without it, but a refused key is a mistake of the file.
   const state = visit.state === 'wrong' && !visit.unauthorized ? 'warning' : visit.state
   const { listings } = visit
-  const held = listings === undefined ? '' : `; ${describeHolding(upstream, listings)}`
+  const only = onlyOf(upstreamRules(config), name)
+  const declared = only.criteria.length === 0 ? null : new RegistrySpec(client, registry, timeoutMs)
+  await declared?.load()
+  const held =
+    listings === undefined
+      ? ''
+      : `; in memory${declared === null ? newestOf(upstream, listings) : describeOnly(only, declared.current)}`
   const unknown =
     listings === undefined ? [] : await findUnknownNames(client, { registry, ...upstream }, vocabulary)
   return [
@@ -277,8 +287,35 @@ function unknownShare<Read extends { item: JsonValue }>(
   return `${unknown.length} of ${named.length} ${what} are not known, such as ${example}: no filter by meaning finds them; add them to a file of [vocabulary] ${setting}`
 }
 
-/** How the upstream will be read, as expected before its first pull. */
-function describeHolding({ maxListings }: Config['upstreams'][number], listings: number): string {
-  const isWhole = maxListings === null || listings <= maxListings
-  return isWhole ? 'in memory' : `in memory, the newest ${maxListings}`
+/** What will be held of the upstream, as expected before its first pull. */
+function newestOf({ maxListings }: Config['upstreams'][number], listings: number): string {
+  return maxListings === null || listings <= maxListings ? '' : `, the newest ${maxListings}`
+}
+
+function describeOnly(only: StandingFilter, spec: UpstreamSpec | null): string {
+  const sendable = sendableFilters(only, spec?.filters)
+  const words = only.criteria.map(
+    ({ filter: { name } }) => `${name} is ${sendable.has(name) ? 'sent to it' : 'applied here'}`,
+  )
+  return `, as far as its rules keep it: ${words.join(', ')}`
+}
+
+function upstreamRules({ curation, vocabulary, filterSpecPath }: Config): Parameters<typeof onlyOf>[0] {
+  try {
+    const filters = knownFilters(readFilterSpec(filterSpecPath), vocabulary)
+    return curation.rules.map(({ source, only, placeOf }) => ({
+      sources: source === null ? null : [source],
+      only: standingFilter(filters, only, placeOf),
+    }))
+  } catch (cause) {
+    // A finding of the files.
+    if (cause instanceof ConfigError) return []
+    throw cause
+  }
+}
+
+/** Of the own filter spec, and derived ones. */
+function knownFilters({ filters }: FilterSpec, vocabulary: Config['vocabulary']): Map<string, Filter> {
+  const derived = vocabulary.filters(filters)
+  return new Map([...filters, ...derived.map((filter) => [filter.name, filter] as const)])
 }

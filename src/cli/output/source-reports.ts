@@ -107,7 +107,7 @@ export function printBounds(
     )
 }
 
-/** A younger reading is as good as live. */
+/** A younger reading needs no age. */
 const OLD_SECONDS = 60
 
 function describeAnswer({

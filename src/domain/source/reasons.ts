@@ -84,11 +84,6 @@ const REASONS = {
     splitsPage: 'never',
     words: 'changes faster than it can be read, or sends fewer listings than its total',
   },
-  unsorted: {
-    ...BAD_ANSWER,
-    splitsPage: 'never',
-    words: 'does not list its newest listings first, and has too many to sort here',
-  },
   publishers_unknown: {
     ...BAD_ANSWER,
     splitsPage: 'never',
@@ -96,12 +91,7 @@ const REASONS = {
   },
   unsupported_filter: { ...SKIPPED, words: 'does not support a filter of the query' },
   schema_mismatch: { ...SKIPPED, words: 'serves listings of another schema' },
-  scan_limit: {
-    ...SKIPPED,
-    words: 'has too many listings to read for this query; narrower filters include it',
-  },
   open_only: { ...SKIPPED, words: 'lists its closed listings itself; only open ones are held here' },
-  not_followed: { ...SKIPPED, words: 'is not in memory for this query, so its changes are not followed' },
   loop: { ...SKIPPED, words: 'would request this gateway in turn' },
   unauthorized: { ...REFUSAL, words: 'requires a valid API key' },
   signed_requests_required: { ...REFUSAL, words: 'requires signed requests' },

@@ -33,7 +33,12 @@ export interface SnapshotStorage {
 export type Counts = { open: number; others: number } | null
 
 /** What first page and counts were when the snapshot was as it is. */
-export type Totals = { total: number; counts: Counts }
+export type Totals = {
+  total: number
+  counts: Counts
+  /** Position of the newest listing there, matching or not. */
+  newest?: number | undefined
+}
 
 /** A whole pull of any replica, without its listings. */
 export type SharedPull = SharedPullId &

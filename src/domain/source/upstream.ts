@@ -1,4 +1,5 @@
 import type { Principal } from '../../signing/principal.ts'
+import type { StandingFilter } from '../query.ts'
 import type { Visibility } from './reading.ts'
 
 export const UPSTREAM_KINDS = ['registry', 'gateway'] as const
@@ -39,6 +40,8 @@ export type UpstreamOptions = {
   maxAgeSeconds: number | null
   /** Most listings held, the newest; `null`: memory is the limit. */
   maxListings: number | null
+  /** Only listings that match are held: what the rules of the operator keep. Default: all. */
+  only?: StandingFilter
   /** Allows loopback, private and other addresses that are not globally routed. Default `false`. */
   allowPrivateAddresses: boolean
 }

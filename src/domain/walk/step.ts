@@ -36,8 +36,7 @@ type Step<Page extends WalkPage> = {
 }
 
 /**
- * Judges the answer to the latest request. A page that does not join is requested again from further back. An unsorted
- * upstream is read from the top. Pages that are too large are divided; a single listing that is too large, or that
+ * Judges the answer to the latest request. A page that does not join is requested again from further back. Pages that are too large are divided; a single listing that is too large, or that
  * makes a Registry answer 500, is skipped.
  */
 export function step<Page extends WalkPage>(walk: Walk<Page>, event: WalkEvent<Page>): Step<Page> {

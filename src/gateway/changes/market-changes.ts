@@ -3,7 +3,7 @@ import { GONE, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
-import { type SourceReason, traitsOf } from '../../domain/source/reasons.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
@@ -86,6 +86,7 @@ export async function followChanges(
   return {
     position: start,
     read: async (text, limit) => {
+      for (const { prepare } of view.ranked) prepare(undefined, checked.merge.signal)
       const { incarnation } = feed.log
       if (latest.text !== text || latest.incarnation !== incarnation)
         latest = { incarnation, text, position: open(text) }
@@ -280,20 +281,23 @@ function copyBefore(
   return hasOthers ? undefined : earlier.before(nameOf({ source, key }), state)
 }
 
-const NOT_FOLLOWED: SourceReason = 'not_followed'
-
 function describeSources(
   sources: MarketParts['sources'],
   { ranked, query, reader }: ChangesView,
-  { followed }: ShownNow,
+  { asked: { answers } }: ShownNow,
 ): { complete: boolean; sources: readonly SourceNote[] } {
   const asked = new Map(ranked.map((source) => [source.name, source]))
+  const failures = new Map(
+    answers.flatMap(({ source: { name }, answer }) =>
+      answer instanceof SourceError ? [[name, answer] as const] : [],
+    ),
+  )
   const notes = sources
     .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
     .flatMap(({ source: { name }, health }) => {
       const [note, ...gaps] = currentNotes(health)
       const source = asked.get(name)!
-      const about = describe(note, followed.has(name))
+      const about = describe(note, failures.get(name))
       return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
     })
   return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
@@ -304,10 +308,11 @@ function notOpenIn({ name, isOwn }: Holding): readonly SourceNote[] {
   return NOT_OPEN.map(({ registry, state, reason }) => ({ registry: `${name}/${registry}`, state, reason }))
 }
 
-function describe(note: SourceNote | undefined, isKnown: boolean): SourceNote {
+/** @param failure why the source does not answer this query, such as for closed listings */
+function describe(note: SourceNote | undefined, failure: SourceError | undefined): SourceNote {
   const { registry, state, reason, held, of } = note!
-  if (!isKnown && hasAnswered(state))
-    return { registry, state: traitsOf(NOT_FOLLOWED).state, reason: NOT_FOLLOWED }
+  if (failure !== undefined && hasAnswered(state))
+    return { registry, state: failure.traits.state, reason: failure.reason }
   return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 

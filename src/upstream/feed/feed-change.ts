@@ -10,8 +10,7 @@ import { type JsonObject, objectOrEmpty, parseJson, textAt } from '../../json/va
 import { publisherNamed } from '../../signing/principal.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
 import { namesIn } from '../page/envelope.ts'
-import { conditionsOf, ListingPage, type PageItem } from '../page/listing-page.ts'
-import { PLAIN_QUERY } from '../push-down.ts'
+import { type Conditions, ListingPage, type PageItem } from '../page/listing-page.ts'
 
 /** A change as an upstream states it, checked as far as a page of it is. */
 export type FeedChange =
@@ -30,11 +29,11 @@ export type FeedChange =
 const MAX_DEPTH = 40
 
 /** `null` for another type of change. @throws SourceError `not_json` | `bad_envelope` */
-export function readChange(data: Buffer, kind: UpstreamKind): FeedChange | null {
+export function readChange(data: Buffer, kind: UpstreamKind, conditions: Conditions): FeedChange | null {
   const value = parse(data)
   switch (value.type) {
     case 'listing':
-      return readListing(data, value, kind)
+      return readListing(data, value, { kind, conditions })
     case 'removed': {
       const [listingId, key] = [textAt(value, 'listing_id'), textAt(value, 'key')]
       if (listingId === null || key === null) throw badChange('it names no listing')
@@ -76,18 +75,20 @@ function parse(data: Buffer): JsonObject {
   }
 }
 
-function readListing(data: Buffer, value: JsonObject, kind: UpstreamKind): FeedChange {
+function readListing(
+  data: Buffer,
+  value: JsonObject,
+  read: { kind: UpstreamKind; conditions: Conditions },
+): FeedChange {
   const row = objectMembers(data).findLast(({ name }) => name === 'listing')?.value
   if (row === undefined) throw badChange('it has no listing')
   const envelope = renderEnvelope([data.subarray(row.start, row.end)], 1)
-  const [item] = new ListingPage(envelope, { kind, conditions: OPEN, offset: 0 }).items
+  const [item] = new ListingPage(envelope, { ...read, offset: 0 }).items
   if (!item?.isReadable) throw badChange('its listing is not readable')
   // Rows of a plain Registry have a number in place of their publisher.
   if (item.origin === undefined) item.publisher = publisherIn(value)
   return { kind: 'listing', item }
 }
-
-const OPEN = conditionsOf(PLAIN_QUERY)
 
 function publisherIn(value: JsonObject): string | null {
   const text = textAt(value, 'publisher')

@@ -8,8 +8,9 @@ import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { Get } from '../http/get.ts'
 import { isOfType } from '../http/receive.ts'
 import { rejectKeyEcho } from '../http/request.ts'
-import { POSITION } from '../page/fetch-page.ts'
-import { MAX_ITEM_BYTES } from '../page/listing-page.ts'
+import { POSITION, queryParameters } from '../page/fetch-page.ts'
+import { conditionsOf, MAX_ITEM_BYTES } from '../page/listing-page.ts'
+import type { Narrowing, UpstreamQuery } from '../push-down.ts'
 import type { HeldListings } from '../snapshot/held-listings.ts'
 import type { SnapshotState } from '../snapshot/snapshot-state.ts'
 import { readEvents } from './event-stream.ts'
@@ -18,6 +19,8 @@ import { type FeedChange, readChange } from './feed-change.ts'
 type UpstreamFeedOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
   get: Get
+  /** What is held. */
+  query: Narrowing['query']
   held: HeldListings
   state: SnapshotState
   clock: Clock
@@ -47,7 +50,6 @@ const BATCH = 100
 /** By then the stream has repeated what changed during a pull. */
 const SETTLE_MS = 10_000
 /** The stream is wrong, or its position: only a pull helps. */
-const NOT_FOLLOWED: SourceReason = 'not_followed'
 const DOUBTS: readonly SourceReason[] = ['bad_envelope', 'not_json', 'too_large', 'http_400', 'http_410']
 
 /** States of a source of a gateway whose listings it shows. */
@@ -114,9 +116,12 @@ export class UpstreamFeed {
   /** Resolves when the upstream ends the stream. */
   async #follow(since: string, connection: AbortController): Promise<void> {
     const { get, upstream } = this.#options
-    const queue = new Queue(this.#options, connection, (received) => this.#apply(received))
+    const query = this.#options.query()
+    const queue = new Queue({ upstream, clock: this.#options.clock, query }, connection, (received) =>
+      this.#apply(received),
+    )
     const { onLine, onEmptyLine } = readEvents(({ data, id }) => queue.add(data, id))
-    const response = await get(`/changes?status=open&since=${since}`, {
+    const response = await get(`/changes?${queryParameters(query)}&since=${since}`, {
       purpose: 'feed',
       maxBytes: MAX_BODY_BYTES,
       timeoutMs: SILENCE_MS,
@@ -168,9 +173,8 @@ export class UpstreamFeed {
     if (state.isPartlyFollowed !== before) onChange()
   }
 
-  /** Whether the stream lacks changes of that source, or a pull would say otherwise whether it is missing. */
-  #isUnknownState({ registry, state, reason }: FeedChange & { kind: 'source' }): boolean {
-    if (reason === NOT_FOLLOWED) return true
+  /** Whether a pull would say otherwise whether the source is missing. */
+  #isUnknownState({ registry, state }: FeedChange & { kind: 'source' }): boolean {
     const isMissing = !PRESENT.has(state)
     const { missing = [] } = this.#options.state.current ?? {}
     const isReported = missing.some((entry) => entry.state !== 'partial' && coversRegistry(entry, registry))
@@ -210,9 +214,11 @@ export class UpstreamFeed {
   }
 }
 
+type QueueOptions = Pick<UpstreamFeedOptions, 'upstream' | 'clock'> & { query: UpstreamQuery }
+
 /** Changes of one connection, within limits. They are applied in turns, so that many of them leave time for readers. */
 class Queue {
-  readonly #options: Pick<UpstreamFeedOptions, 'upstream' | 'clock'>
+  readonly #options: QueueOptions
   readonly #connection: AbortController
   readonly #apply: (received: readonly Received[]) => void
   #waiting: { data: Buffer | null; id: string | null }[] = []
@@ -221,7 +227,7 @@ class Queue {
   #isRunning = false
 
   constructor(
-    options: Pick<UpstreamFeedOptions, 'upstream' | 'clock'>,
+    options: QueueOptions,
     connection: AbortController,
     apply: (received: readonly Received[]) => void,
   ) {
@@ -251,10 +257,10 @@ class Queue {
     while (this.#waiting.length > 0) {
       await setImmediate()
       if (this.#connection.signal.aborted) return
-      const { kind } = this.#options.upstream
+      const { upstream, query } = this.#options
       this.#apply(
         this.#waiting.splice(0, BATCH).map(({ data, id }) => ({
-          change: data && readChange(data, kind),
+          change: data && readChange(data, upstream.kind, conditionsOf(query)),
           position: id !== null && POSITION.test(id) ? id : null,
         })),
       )

@@ -13,10 +13,10 @@ import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
 import { matchesAll } from '../../filter-spec/evaluate.ts'
 import type { Criterion } from '../../filter-spec/filter.ts'
 import { unsentFilters } from '../../filter-spec/parameters.ts'
-import { shapeOf } from '../../json/limits.ts'
+import { nestingDepth } from '../../json/limits.ts'
 import { objectMembers, withoutMember } from '../../json/members.ts'
 import { CLOSE_BRACKET, COMMA, type JsonScanner, OPEN_BRACE, OPEN_BRACKET } from '../../json/scanner.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseObject } from '../../json/value.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import type { UpstreamQuery } from '../push-down.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readCursor, readMeta } from './envelope.ts'
 
@@ -24,11 +24,6 @@ export const MAX_ITEM_BYTES = 65_536
 /** More deeply nested listings are unreadable. */
 const MAX_ITEM_DEPTH = 32
 const MAX_META_BYTES = 256 * 1024
-/** Memory of an item. Its parsed form takes the bytes of its text, and those below for each value. */
-const ITEM_HEAP_BYTES = 400
-const VALUE_HEAP_BYTES = 48
-/** A larger parsed form is not kept. */
-const MAX_KEPT_BYTES = 8192
 
 /** What is kept of a page beside its body. */
 type PageAbout = {
@@ -43,7 +38,7 @@ type PageAbout = {
 }
 
 /** What the upstream should have applied, which is checked. */
-type Conditions = { status: string | null; criteria: readonly Criterion[] }
+export type Conditions = { status: string | null; criteria: readonly Criterion[] }
 
 export type PageOptions = PageAbout & {
   kind: UpstreamKind
@@ -51,14 +46,14 @@ export type PageOptions = PageAbout & {
   missing?: MissingOptions
 }
 
-/** The status and the filters that are pushed down, but derived ones, which the upstream judges by tables of its own. */
+/** The status, and the filters that are pushed down, but derived ones, which the upstream judges by tables of its own, or those of `only`. */
 export function conditionsOf(query: UpstreamQuery): Conditions {
   if (query.listingId !== undefined) return { status: null, criteria: [] }
   const unsent = new Set(unsentFilters(query))
   const criteria = query.criteria.filter(
     ({ filter }) => filter.parseDerived === undefined && !unsent.has(filter.name),
   )
-  return { status: query.status, criteria }
+  return { status: query.status, criteria: query.only ?? criteria }
 }
 
 /** An unreadable item does not affect the others. */
@@ -125,7 +120,7 @@ type Place = { start: number; end: number; offset: number }
 /** `null` for what is no listing. A listing that cannot be shown is an item, since pages join by it. */
 function readItem(page: ListingPage, place: Place, { kind, conditions }: ReadOptions): PageItem | null {
   const bytes = page.bytes.subarray(place.start, place.end)
-  const { depth, values } = shapeOf(bytes)
+  const depth = nestingDepth(bytes)
   const isParsed = bytes.length <= MAX_ITEM_BYTES + MAX_META_BYTES && depth <= MAX_ITEM_DEPTH
   const value = isParsed ? parseRow(bytes) : parseHead(bytes)
   if (value === null) return null
@@ -139,7 +134,6 @@ function readItem(page: ListingPage, place: Place, { kind, conditions }: ReadOpt
     listingId: boundedId(id),
     createdAt,
     isMatch,
-    valueBytes: bytes.length + values * VALUE_HEAP_BYTES,
     isReadable: isParsed && bytes.length <= MAX_ITEM_BYTES && isListingId(id),
     meta: kind === 'gateway' && isParsed ? readMeta(value._meta) : NO_META,
   })
@@ -191,7 +185,6 @@ type Described = {
   listingId: string
   createdAt: Micros
   isMatch: boolean
-  valueBytes: number
   isReadable: boolean
   meta: Meta
 }
@@ -213,8 +206,6 @@ export class PageItem implements Item {
   readonly #start: number
   readonly #end: number
   readonly #hasMeta: boolean
-  readonly #valueBytes: number
-  #value: JsonObject | null = null
 
   constructor(page: ListingPage, { start, end, offset }: Place, { value, meta, ...about }: Described) {
     const { storefront_url: storefrontUrl, publisher_id: publisherId, status } = value
@@ -232,7 +223,6 @@ export class PageItem implements Item {
     this.#start = start
     this.#end = end
     this.isReadable = about.isReadable
-    this.#valueBytes = about.valueBytes
     this.#hasMeta = Object.hasOwn(value, '_meta')
   }
 
@@ -241,19 +231,6 @@ export class PageItem implements Item {
     if (!this.isReadable) throw new SyntaxError('the listing is too long, nested too deep, or has an odd id')
     const bytes = this.#page.bytes.subarray(this.#start, this.#end)
     return this.#hasMeta ? withoutMember(bytes, '_meta') : bytes
-  }
-
-  /** Kept unless it is large, since further questions are evaluated over the same items. @throws SyntaxError unless it is readable */
-  get value(): JsonObject {
-    if (this.#value !== null) return this.#value
-    const value = parseObject(Buffer.from(this.bytes).toString())
-    if (this.#valueBytes <= MAX_KEPT_BYTES) this.#value = value
-    return value
-  }
-
-  /** Memory besides that of its page, the parsed form that it may keep included. */
-  get retainedBytes(): number {
-    return ITEM_HEAP_BYTES + (this.#valueBytes <= MAX_KEPT_BYTES ? this.#valueBytes : 0)
   }
 
   /** A copy that does not keep its page in memory. */

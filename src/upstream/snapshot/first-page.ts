@@ -4,9 +4,12 @@ import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
 import { isJsonObject, parseObject } from '../../json/value.ts'
 import type { Get } from '../http/get.ts'
 import type { ListingPage, PageItem } from '../page/listing-page.ts'
+import type { UpstreamQuery } from '../push-down.ts'
 import { type Snapshot, snapshotKey } from './snapshot.ts'
 
 export type FirstPage = {
+  /** What was asked, but for the gateways that it passes. */
+  query: UpstreamQuery
   /** When it was requested, in ms since the Unix epoch. */
   askedAt: number
   /** `null` where it has to be divided to be read. */
@@ -34,6 +37,12 @@ export function isWhole({ isGateway, nextCursor, received, total }: ListingPage)
   return isGateway ? nextCursor === undefined : received >= total && received < MAX_PAGE_ITEMS
 }
 
+/** What a first page shows to compare the next one with. */
+export function totalsOf({ page, counts }: Pick<FirstPage, 'page' | 'counts'>, held: number): Totals {
+  const newest = page?.items.reduce((latest, { position }) => Math.max(latest, position), 0)
+  return { total: page?.total ?? held, counts, newest }
+}
+
 /**
  * Listings of the first page that the snapshot lacks or has otherwise. `isExplained`: the new ones are all that has changed,
  * as far as first page and counts show.
@@ -47,10 +56,14 @@ export function compareFirstPage(
   const items = page.items.filter((item) => item.isMatch && item.isReadable && snapshot.hasRoom(item))
   const changed = items.filter((item) => !isUnchanged(item, snapshot))
   const added = items.filter((item) => snapshot.get(snapshotKey(item)) === undefined)
+  // What is not held since it does not match: the upstream counts it.
+  const { newest = Number.POSITIVE_INFINITY } = before
+  const others = page.items.filter(({ isMatch, position }) => !isMatch && position > newest)
+  const more = added.length + others.length
   const isExplained =
     changed.length === added.length &&
-    page.total === before.total + added.length &&
-    isSum(before.counts, counts, added.length) &&
+    page.total === before.total + more &&
+    isSum(before.counts, counts, more) &&
     !lacksNewer(items, snapshot)
   return { changed, isExplained }
 }

@@ -13,7 +13,7 @@ import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
-import type { FirstPage } from './first-page.ts'
+import { type FirstPage, totalsOf } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
 import { newestOf, partOfAll } from './newest.ts'
@@ -104,7 +104,7 @@ export class HeldListings {
     const { current } = this.#state
     const { invalid, missing, ageSeconds, gatewayId, partOf, publishersLater } = pulled
     const listings = retainUnreachable(current?.snapshot ?? [], pulled)
-    const { askedAt: takenAt, counts, page } = first
+    const { askedAt: takenAt, page } = first
     const hasChanged = await this.#replace(listings, {
       takenAt,
       ageSeconds,
@@ -113,7 +113,7 @@ export class HeldListings {
       partOf,
       missing: missing?.map((entry) => withLastContact(entry, current)),
       feedPosition: page?.about.changesPosition,
-      totals: { total: page?.total ?? listings.size, counts },
+      totals: totalsOf(first, listings.size),
     })
     void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
     return hasChanged
@@ -168,7 +168,7 @@ export class HeldListings {
     const total = (totals?.total ?? 0) + snapshot.size - size
     const invalid = current.invalid + left
     const partOf = this.#pushOut(current)
-    const next = { ...current, invalid, partOf, totals: totals && { total, counts: null } }
+    const next = { ...current, invalid, partOf, totals: totals && { ...totals, total, counts: null } }
     this.#state.set({ current: next, failure })
     this.#options.onResize(snapshot.retainedBytes)
     return listingIds

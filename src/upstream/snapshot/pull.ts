@@ -71,16 +71,40 @@ const MAX_STREAM_BYTES = 2 ** 40
  * Fetches the first page, and the counts, which a gateway lacks. Where the upstream gave an ETag, an unchanged page is not
  * sent again. Rejects with a SourceError.
  */
-export function firstPageFetcher({ upstream, get, read, ...asked }: PullOptions): () => Promise<FirstPage> {
-  let earlierPage: ListingPage | undefined
-  return async () => {
-    const askedAt = read.clock.monotonic()
-    const [page, counts] = await Promise.all([
-      read.fetch(queryOf(asked), FIRST_PAGE, earlierPage).catch(ignoreSplittable),
-      upstream.kind === 'gateway' ? null : fetchCounts(get),
+export function firstPageFetcher({
+  upstream,
+  get,
+  read: { fetch, clock },
+  via,
+}: PullOptions): (query: UpstreamQuery) => Promise<FirstPage> {
+  let earlier: { query: UpstreamQuery; page: ListingPage } | null = null
+  return async (query) => {
+    const askedAt = clock.monotonic()
+    const sent = queryOf({ query, via })
+    const isCounted = upstream.kind === 'registry'
+    const [page, counts, all] = await Promise.all([
+      fetch(sent, FIRST_PAGE, earlier?.query === query ? earlier.page : undefined).catch(ignoreSplittable),
+      isCounted && sent.pushed.length === 0 ? fetchCounts(get) : null,
+      isCounted && sent.pushed.length > 0 ? fetchTotal(fetch, { ...sent, status: null }) : null,
     ])
-    earlierPage = page !== null && mayKeep(page) ? page : undefined
-    return { askedAt, page, counts }
+    earlier = page !== null && mayKeep(page) ? { query, page } : null
+    const isSum = page !== null && all !== null
+    return {
+      query,
+      askedAt,
+      page,
+      counts: isSum ? { open: page.total, others: all - page.total } : counts,
+    }
+  }
+}
+
+/** Never rejects with a `SourceError`. */
+async function fetchTotal(fetch: FetchPage, query: UpstreamQuery): Promise<number | null> {
+  try {
+    return (await fetch(query, { offset: 0, limit: 1 })).total
+  } catch (error) {
+    if (error instanceof SourceError) return null
+    throw error
   }
 }
 

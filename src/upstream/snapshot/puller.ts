@@ -6,7 +6,8 @@ import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { UpstreamFeed } from '../feed/upstream-feed.ts'
 import type { Get } from '../http/get.ts'
 import type { PageItem } from '../page/listing-page.ts'
-import { compareFirstPage, type FirstPage, isWhole } from './first-page.ts'
+import type { Narrowing } from '../push-down.ts'
+import { compareFirstPage, type FirstPage, isWhole, totalsOf } from './first-page.ts'
 import { HeldListings, type HeldListingsOptions } from './held-listings.ts'
 import { nextPull, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
 import type { Pull, PullBounds } from './pull.ts'
@@ -21,6 +22,8 @@ const REFRESH_EVERY_MS = 1000
 export type PullerOptions = HeldListingsOptions & {
   upstream: Pick<UpstreamOptions, 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds'>
   get: Get
+  /** What is held. */
+  query: Narrowing['query']
   fetchFirstPage: () => Promise<FirstPage>
   pull: (first: FirstPage, bounds: PullBounds) => Promise<Pull>
   attribute: (items: readonly PageItem[]) => Promise<unknown>
@@ -165,6 +168,8 @@ export class SnapshotPuller {
     const first = await this.#fetchFirstPage()
     // As cheap as a first page.
     if (first.page !== null && isWhole(first.page)) return this.#pullWhole(first)
+    // Before its turn, which may be long in coming.
+    if (this.#isFirst && first.page !== null) await this.#load(first.page.items.filter(isListing), first)
     await this.#addNew(first)
     await this.#held.learnFilters()
     if (!isForced && !this.#isWholeDue) return
@@ -188,9 +193,7 @@ export class SnapshotPuller {
       ? compareFirstPage(current.snapshot, current.totals, first)
       : { changed: [], isExplained: false }
     if (changed.length > 0) await this.#options.attribute(changed)
-    const { page, counts } = first
-    if (changed.length > 0 || isExplained)
-      this.#held.add(changed, isExplained ? { total: page!.total, counts } : null)
+    if (changed.length > 0 || isExplained) this.#held.add(changed, isExplained ? totalsOf(first, 0) : null)
     if (!isExplained) this.#held.note({ isUnexplained: true })
   }
 
@@ -248,20 +251,21 @@ export class SnapshotPuller {
 
   /** A first pull, whose pages are held as they arrive. */
   async #loadAll(first: FirstPage): Promise<Pull> {
-    const { attribute, pull } = this.#options
     let arriving = Promise.resolve()
     const onItems = (items: readonly PageItem[]): void => {
-      arriving = arriving.then(async () => {
-        await attribute(items)
-        this.#held.load(items, first)
-        this.#arrival.resolve()
-      })
+      arriving = arriving.then(() => this.#load(items, first))
     }
     try {
-      return await pull(first, { ...this.#held.bounds, onItems })
+      return await this.#options.pull(first, { ...this.#held.bounds, onItems })
     } finally {
       await arriving
     }
+  }
+
+  async #load(items: readonly PageItem[], first: FirstPage): Promise<void> {
+    await this.#options.attribute(items)
+    this.#held.load(items, first)
+    this.#arrival.resolve()
   }
 
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
@@ -270,3 +274,5 @@ export class SnapshotPuller {
     this.#held.note({ whole, stretch, isUnexplained: false })
   }
 }
+
+const isListing = ({ isMatch, isReadable }: PageItem): boolean => isMatch && isReadable

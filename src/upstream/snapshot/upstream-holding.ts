@@ -74,6 +74,7 @@ export class UpstreamHolding implements Holding {
 
   readonly prepare: Holding['prepare'] = (caching, signal) => {
     const { state, puller } = this.#options
+    puller.onRead()
     if (caching === 'no-cache') return puller.refresh(signal)
     const isAwaited = state.current === null && !state.isReady && caching !== 'only-if-cached'
     return isAwaited ? puller.arrival : null

@@ -2,11 +2,13 @@ import test from 'ava'
 import { parse as parseYaml } from 'yaml'
 import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../../demo/offers.ts'
 import { presentationRecord } from '../../../src/wire/presentation.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
 import { startServer } from '../../helpers/fixed-answers.ts'
 import { startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../../helpers/run-cli.ts'
 import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../../helpers/seller.ts'
@@ -253,14 +255,18 @@ test.serial('listing, review: a better Registry that could not be asked is a war
   }
 })
 
-test.serial('listings: unchecked listings are reported in a line', async (t) => {
-  const { code, stderr } = await runCli(['listings', '-r', (await startUnchecked(t)).url])
-  t.is(code, 0, stderr)
-  t.regex(
-    stderr,
-    /^\[registry\] 1 listing unchecked: a better Registry, named in _meta\.unchecked, could not be asked/m,
-  )
-})
+test.serial(
+  'listings: a source behind a gateway that is held in part is counted, its unchecked listings, too',
+  async (t) => {
+    const { code, stderr } = await runCli(['listings', '-r', (await startUnchecked(t)).url])
+    t.is(code, 3, stderr)
+    t.regex(stderr, /^\[registry\] http.*\/large is held in part: 100 of 300$/m)
+    t.regex(
+      stderr,
+      /^\[registry\] 1 listing unchecked: a better Registry, named in _meta\.unchecked, could not be asked/m,
+    )
+  },
+)
 
 test.serial('listings: sources that a gateway misses are printed; the output is partial', async (t) => {
   const well = await startFake(t, { items: [listingText()] })
@@ -562,17 +568,17 @@ test.serial(
       await startFake(t, { items: listingTexts('well', 2) }),
       await startFake(t, { items: listingTexts('away', 1) }),
     ]
-    const more = '[cache]\nfresh_seconds = 0\n'
-    const gateway = await startGateway(
-      t,
-      [
-        { name: 'well', url: well.url },
-        { name: 'away', url: away.url },
-      ],
-      { more },
-    )
-    await gateway.get('/listings')
-    away.script = [{ kind: 'status', status: 500 }]
+    const clock = manualClock()
+    const upstreams = [
+      { name: 'well', url: well.url },
+      { name: 'away', url: away.url },
+    ]
+    const gateway = await startGateway(t, upstreams, { clock })
+    away.script = [{ kind: 'status', status: 404 }]
+    // After two periods of failures.
+    clock.advance(31_000)
+    const isStale = async () => (await gateway.get('/listings')).text.includes('"stale"')
+    await eventually('what is held of it is stale', isStale)
     const { stderr } = await runCli(['listings', '-r', `${gateway.url},${well.url},${deadUrl()}`])
     t.regex(stderr, /^\[registry\] 2 of 3 answered · http.*\/away: copy, oldest reading \d+ s old$/m)
   },

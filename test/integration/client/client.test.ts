@@ -5,7 +5,7 @@ import { createSigner } from '../../../src/client/signer.ts'
 import { moduleGraph } from '../../../src/http/web/module-graph.ts'
 import { type Behaviour, deadUrl, idOf, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
-import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { startFake, startGateway, startUnchecked } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE } from '../../helpers/seller.ts'
 import { startSignedRegistry } from '../../helpers/signed-registry.ts'
@@ -49,6 +49,13 @@ test('client: walks a plain Registry by offset, with the filters on each page', 
   )
   const [page] = await Array.fromAsync(client.pages())
   t.like(page, { total: 450, complete: true, sources: [] })
+})
+
+test('client: a source that is held in part is reported as that, with its share', async (t) => {
+  const client = createClient({ url: (await startUnchecked(t)).url })
+  const error = await t.throwsAsync(Array.fromAsync(client.listings()), { instanceOf: IncompleteError })
+  t.like(error?.sources[1], { registry: 'large', state: 'partial', held: 100, of: 300 })
+  t.regex(error?.message ?? '', /large is held in part: 100 of 300/)
 })
 
 test('client: a walk without all sources ends in an error that names the missing ones', async (t) => {

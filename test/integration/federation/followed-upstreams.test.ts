@@ -189,9 +189,9 @@ test('a followed upstream: a copy of a source that its gateway does not follow s
   ])
 })
 
-test('a followed upstream: of a source that its stream does not follow the pulls go on as before', async (t) => {
+test('a followed upstream: of a source that its stream misses the pulls go on as before', async (t) => {
   const scripted = await startScriptedEntrepot(t, [
-    event({ type: 'source', source: { registry: 'live', state: 'skipped', reason: 'not_followed' } }),
+    event({ type: 'source', source: { registry: 'live', state: 'unavailable', reason: 'timeout' } }),
   ])
   const clock = manualClock()
   const gateway = await startGateway(

@@ -187,6 +187,12 @@ test('loops: a source that one ring gateway misses is missing for all, by path',
   }
 })
 
+test('loops: a chain of gateways has the listings of all, however long it is', async (t) => {
+  const services = await startRing(t, [[1], [2], [3], [4], [5], []])
+  const ids = services.map((_, place) => `of-g${place}`)
+  await t.notThrowsAsync(converge(services.slice(0, 1), ids))
+})
+
 test('loops: the sources of a gateway with our own id are reported as missing', async (t) => {
   const fake = await startFake(t)
   const other = await startPatientGateway(t, [{ name: 'a', url: fake.url }])

@@ -19,19 +19,27 @@ const SNAPSHOT = 'kind = "gateway"\nrefresh_seconds = 60'
 const FORGETFUL = '[cache]\nfresh_seconds = 0\n'
 
 const GONE = { kind: 'status', status: 500 } as const
+/** After it nothing of an upstream is shown. */
+const REFUSED = { kind: 'status', status: 401 } as const
 const WELL = { kind: 'serve' } as const
+/** An upstream that refused our key is asked again. */
+const PAST_REFUSAL_MS = 61_000
 
 /** A gateway that pulls another one over `open` and `curated`, with a clock of the test. */
 async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
   const open = await startFake(t, { items: listingTexts('open', 3) })
-  const curated = await startFake(t, { items: listingTexts('curated', 3), script: isGone ? [GONE] : [WELL] })
+  const curated = await startFake(t, {
+    items: listingTexts('curated', 3),
+    script: isGone ? [REFUSED] : [WELL],
+  })
+  const euClock = manualClock()
   const eu = await startPatientGateway(
     t,
     [
       { name: 'open', url: open.url },
       { name: 'curated', url: curated.url },
     ],
-    { more: `id = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
+    { clock: euClock, more: `id = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
   )
   const clock = manualClock()
   const world = await startPatientGateway(t, [{ name: 'eu', url: eu.url, settings: SNAPSHOT }], {
@@ -40,14 +48,28 @@ async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
     environment: { METRICS_PUBLIC: 'true' },
   })
   const readListings = async (path = '/listings'): Promise<Answer> => (await world.get(path)).json() as Answer
-  /** The first answer for which the condition holds; a pull is in flight. */
-  const until = (holds: (answer: Answer) => boolean): Promise<Answer> =>
+  /** The first answer for which the condition holds, while the time of eu goes on, and here by so many ms. */
+  const until = (holds: (answer: Answer) => boolean, passes = 0): Promise<Answer> =>
     eventually(
       'such an answer',
-      async () => (await world.get('/listings')).json() as Answer,
+      async () => {
+        euClock.advance(100)
+        clock.advance(passes)
+        return (await world.get('/listings')).json() as Answer
+      },
       (answer) => 'items' in answer && answer.sources[1]?.state === 'loaded' && holds(answer),
     )
-  return { open, curated, world, clock, readListings, until }
+  /** After this the next pull finds what the Registries have now. */
+  const euAsks = (isComplete: boolean): Promise<unknown> =>
+    eventually(
+      'what is new at eu',
+      async () => {
+        euClock.advance(PAST_REFUSAL_MS)
+        return (await eu.get('/listings', { 'Cache-Control': 'no-cache' })).json() as Answer
+      },
+      ({ complete }) => complete === isComplete,
+    )
+  return { open, curated, world, clock, readListings, until, euAsks }
 }
 
 const shown = ({ items }: Answer): string[] =>
@@ -56,11 +78,12 @@ const shown = ({ items }: Answer): string[] =>
     .sort()
 
 test('snapshot gaps: listings of a missing Registry stay, stale and reported', async (t) => {
-  const { open, curated, world, clock, until } = await startWorld(t)
+  const { open, curated, world, clock, until, euAsks } = await startWorld(t)
   t.true((await until(({ items }) => items.length === 6)).complete)
 
-  curated.script = [GONE]
+  curated.script = [REFUSED]
   open.items = [...listingTexts('new', 1), ...open.items.slice(1)]
+  await euAsks(false)
   clock.advance(PAST_REFRESH_MS)
   const answer = await until(({ complete }) => !complete)
   t.deepEqual(shown(answer), [
@@ -71,7 +94,7 @@ test('snapshot gaps: listings of a missing Registry stay, stale and reported', a
     'open-0001 of eu/open',
     'open-0002 of eu/open',
   ])
-  const gap = { registry: 'eu/curated', state: 'unavailable', reason: 'http_500' }
+  const gap = { registry: 'eu/curated', state: 'unavailable', reason: 'unauthorized' }
   t.deepEqual(answer.sources[2], {
     ...gap,
     matched: null,
@@ -99,8 +122,9 @@ test('snapshot gaps: listings of a missing Registry stay, stale and reported', a
 
   curated.script = [WELL]
   curated.items = curated.items.slice(1)
+  await euAsks(true)
   clock.advance(PAST_REFRESH_MS)
-  const whole = await until(({ complete }) => complete)
+  const whole = await until(({ complete }) => complete, 100)
   t.deepEqual(shown(whole), [
     'curated-0001 of eu/curated',
     'curated-0002 of eu/curated',
@@ -119,7 +143,7 @@ test('snapshot gaps: an incomplete first pull is served as incomplete', async (t
   t.deepEqual(answer.sources[2], {
     registry: 'eu/curated',
     state: 'unavailable',
-    reason: 'http_500',
+    reason: 'unauthorized',
     matched: null,
     returned: 0,
     via: ['eu'],

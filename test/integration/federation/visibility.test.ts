@@ -66,7 +66,7 @@ test(`visibility: ${MIXES} mixes of readers, queries, caches and failures leak n
   const seed = Number(process.env.VISIBILITY_SEED ?? 1)
   const { next: random } = seededRandom(seed)
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!
-  const world = createWorld()
+  const world = await createWorld()
   const full = await openListener(world, () => true)
   const bare = await openListener(world, (name) => !name.includes(MARK))
   let cursors = { full: '', bare: '', keyed: '' }
@@ -198,7 +198,7 @@ const SELLERS = [
 ] as const
 
 /** Two public and two private Registries that share some listings, and differ about others. */
-function createWorld(): World {
+async function createWorld(): Promise<World> {
   const registry = (
     options: Pick<UpstreamOptions, 'name' | 'priority'>,
     listings: readonly (readonly [id: string, second: number, storefront?: string, model?: string])[],
@@ -262,6 +262,7 @@ function createWorld(): World {
   ]
   const world: World = { clock: clockOf(), failing: new Map(), upstreams: [], answers: new Map() }
   for (const one of registries) world.upstreams.push(sharedUpstream(world, openUpstream(world, one)))
+  for (const { start, ready } of world.upstreams) await start().then(() => ready)
   return world
 }
 

@@ -3,21 +3,31 @@ import { connect } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { pino } from 'pino'
 import { eventually } from '../../helpers/eventually.ts'
-import { startGateway } from '../../helpers/gateway.ts'
+import { envelopeText } from '../../helpers/fake-registry.ts'
+import { startPatientGateway } from '../../helpers/gateway.ts'
 import { listen } from '../../helpers/listen.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
 
 const environment = { METRICS_PUBLIC: 'true' }
 
-/** A gateway over one Registry that never answers questions for listings, with the lines that the gateway has logged. */
+/** A gateway over three Registries that answer no question after their first pull, with the lines that the gateway has logged. */
 async function start(t: ExecutionContext) {
   const lines: { level: number; msg: string; status?: number }[] = []
   const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) })
   const asked = new EventEmitter()
-  const upstream = await listen(t, ({ url }, response) => {
-    if (url?.startsWith('/listings')) asked.emit('listings')
-    else response.writeHead(404).end('{}')
+  let isSilent = false
+  const url = await listen(t, (request, response) => {
+    const { pathname } = new URL(request.url!, url)
+    if (!pathname.includes('/listings')) response.writeHead(404).end('{}')
+    else if (isSilent) asked.emit(pathname)
+    else response.end(envelopeText([], 0))
   })
-  const service = await startGateway(t, [{ name: 'a', url: upstream }], { environment, log })
+  const clock = manualClock()
+  const upstreams = ['a', 'b', 'c'].map((name) => ({ name, url: `${url}/${name}` }))
+  const service = await startPatientGateway(t, upstreams, { environment, log, clock })
+  isSilent = true
+  // After a second they are asked again.
+  clock.advance(1000)
   const counted = async (series: string): Promise<void> => {
     const metrics = async () => (await service.get('/metrics')).text
     await eventually(`counted as ${series}`, metrics, (text) =>
@@ -31,16 +41,17 @@ const NDJSON = { Accept: 'application/x-ndjson' }
 
 test('closed connections: counted as 499 and not logged as faults', async (t) => {
   const { url, asked, lines, counted } = await start(t)
-  const paths: [path: string, headers?: Record<string, string>][] = [
-    ['/listings'],
-    ['/listings?status=closed'],
-    ['/listings?status=', NDJSON],
-    ['/listings/somewhere'],
-    ['/listings/elsewhere'],
+  const paths: [path: string, asks: string, headers?: Record<string, string>][] = [
+    ['/listings?sources=a', '/a/listings'],
+    ['/listings?sources=b&status=', '/b/listings'],
+    ['/listings?sources=c', '/c/listings', NDJSON],
+    ['/listings/somewhere', '/a/listings/somewhere'],
+    ['/listings/elsewhere', '/a/listings/elsewhere'],
   ]
-  for (const [path, headers = {}] of paths) {
+  for (const [path, asks, more] of paths) {
     const leaving = new AbortController()
-    const isAsked = once(asked, 'listings')
+    const isAsked = once(asked, asks)
+    const headers = { 'Cache-Control': 'no-cache', ...more }
     const reading = fetch(url + path, { headers, signal: leaving.signal })
     await isAsked
     leaving.abort()

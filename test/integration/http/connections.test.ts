@@ -95,25 +95,6 @@ test('draining: idle and unused connections close after idleMs, not before', asy
   )
 })
 
-test('draining: a request that arrives is answered as the last of its connection', async (t) => {
-  const { open, drain } = await start(t, echo)
-  const clients = [await open(), await open()]
-  clients[1]!.ask('/before')
-  await clients[1]!.answered()
-  t.false(clients[1]!.last)
-  const drained = drain()
-  for (const client of clients) client.ask('/while')
-  await drained
-  await Promise.all(clients.map(({ ended }) => ended))
-  t.deepEqual(
-    clients.map(({ answers, last }) => [answers, last]),
-    [
-      [['/while'], true],
-      [['/before', '/while'], true],
-    ],
-  )
-})
-
 test('draining: all requests in flight are answered, pipelined ones included', async (t) => {
   const due: (() => void)[] = []
   const sockets: Socket[] = []
@@ -147,16 +128,6 @@ test('draining: connections that Node has not accepted yet are answered', async 
   await drain()
   await Promise.all(clients.map(({ ended }) => ended))
   t.true(clients.every(({ answers, last }) => answers.join() === '/pending' && last))
-})
-
-test('draining: no new connection is accepted', async (t) => {
-  const { open, drain, isListening } = await start(t, echo)
-  const client = await open()
-  const drained = drain()
-  await eventually('the end of listening', () => !isListening())
-  await t.throwsAsync(open(), { code: 'ECONNREFUSED' })
-  client.ask()
-  await drained
 })
 
 test('draining: a request that takes too long is cut', async (t) => {
@@ -200,23 +171,6 @@ test('draining: a request that is cut is recorded with 499, though its answer is
   await drained
   await client.ended
   t.is(client.received, '')
-})
-
-test('pipelined requests: one of a connection is handled at a time, the next once its answer is sent', async (t) => {
-  const due: (() => void)[] = []
-  const { open } = await start(t, (request, response) => due.push(() => echo(request, response)))
-  const paths = Array.from({ length: 2000 }, (_, n) => `/${n}`)
-  const client = await open()
-  client.socket.write(paths.map((path) => request(path)).join(''))
-  let most = 0
-  for (const _ of paths) {
-    await eventually('the next request', () => due.length > 0)
-    most = Math.max(most, due.length)
-    due.shift()!()
-  }
-  await client.answered(paths.length)
-  t.deepEqual(client.answers, paths)
-  t.is(most, 1)
 })
 
 test('pipelined requests: while many wait, the connection is not read, and none is lost', async (t) => {

@@ -8,7 +8,7 @@ import type { HandlerResponse, Route } from '../../../src/http/route.ts'
 import { openSigner } from '../../../src/signing/proof.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { gatewayToml, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
+import { gatewayToml, patientToml, startFake, startGateway, whenReady } from '../../helpers/gateway.ts'
 import { inject } from '../../helpers/inject.ts'
 import { listen } from '../../helpers/listen.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
@@ -318,24 +318,24 @@ test('response cache: a client that leaves during a refresh keeps no configurati
     { name: 'a', url: live.url },
     { name: 'b', url: pulled.url },
   ]
-  const more = '[cache]\n'
   const ours = readFileSync('config/filter-spec.yaml', 'utf8')
   const spec = temporaryFile(t, 'filter-spec.yaml', ours)
   const { url, get, reload } = await startRegistry(t, {
-    toml: gatewayToml(upstreams, more),
+    toml: patientToml(upstreams),
     clock,
     environment: { METRICS_PUBLIC: 'true', REGISTRY_FILTER_SPEC_PATH: spec },
   })
   await whenReady({ get })
   for (let n = 0; n < 3; n++) await get('/listings')
-  clock.advance(20_000)
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
   live.script = [{ kind: 'hold', until: isReleased }, { kind: 'serve' }]
   const before = live.requests.length
-  const renewing = get('/listings')
+  clock.advance(20_000)
+  const headers = { 'Cache-Control': 'no-cache' }
+  const renewing = get('/listings', headers)
   await live.requested(before + 1)
   const leaving = new AbortController()
-  const left = fetch(`${url}/listings`, { signal: leaving.signal })
+  const left = fetch(`${url}/listings`, { headers, signal: leaving.signal })
   await get('/health')
   leaving.abort()
   await t.throwsAsync(left)

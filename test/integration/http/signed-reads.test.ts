@@ -111,21 +111,19 @@ test('signed reads: filters of publisher_principals are over the rows that are s
 })
 
 test('signed reads: each id once over several pages, in totals and facets', async (t) => {
-  {
-    const { read, get } = await start(t)
-    const pages = []
-    for (let offset = 0; offset < 4; offset++) pages.push(await read(`/listings?limit=1&offset=${offset}`))
-    t.deepEqual(pages.map(idsOf), [['own'], ['of-bob'], [], []])
-    t.is(pages[0]?.body.items[0]?.publisher_id, 1)
-    for (const { body } of pages) t.is(body.total_after_filter, 2)
-    const counted = await read('/facets', { operation: 'facet.list', resource: 'facets' })
-    t.is((counted.body as { total?: number }).total, 2, counted.text)
-    t.is((await read('/listings/own')).body.listing.publisher_id, 1)
-    const { body: byPrice } = await read('/listings?sort=price&limit=1&offset=1')
-    t.deepEqual([byPrice.items.length, byPrice.total_after_filter], [1, 2])
-    const plain = (await get('/listings')).json() as { total_after_filter: number }
-    t.is(plain.total_after_filter, 5)
-  }
+  const { read, get } = await start(t)
+  const pages = []
+  for (let offset = 0; offset < 4; offset++) pages.push(await read(`/listings?limit=1&offset=${offset}`))
+  t.deepEqual(pages.map(idsOf), [['own'], ['of-bob'], [], []])
+  t.is(pages[0]?.body.items[0]?.publisher_id, 1)
+  for (const { body } of pages) t.is(body.total_after_filter, 2)
+  const counted = await read('/facets', { operation: 'facet.list', resource: 'facets' })
+  t.is((counted.body as { total?: number }).total, 2, counted.text)
+  t.is((await read('/listings/own')).body.listing.publisher_id, 1)
+  const { body: byPrice } = await read('/listings?sort=price&limit=1&offset=1')
+  t.deepEqual([byPrice.items.length, byPrice.total_after_filter], [1, 2])
+  const plain = (await get('/listings')).json() as { total_after_filter: number }
+  t.is(plain.total_after_filter, 5)
 })
 
 test('signed reads: nothing is counted of sources that the reader does not see', async (t) => {
@@ -167,26 +165,24 @@ test('signed reads: nothing is counted of sources that the reader does not see',
 
 test('signed reads: a directory of publishers that fails makes the answer incomplete', async (t) => {
   const row = (listing_id: string) => listingText({ listing_id, publisher_id: 7, storefront_url: STOREFRONT })
-  {
-    const fake = await startFake(t, {
-      items: [row('one'), row('two')],
-      publishers: [[7, OTHER, STOREFRONT]],
-      publisherScript: { kind: 'status', status: 503 },
-    })
-    const { url } = await startRegistry(t, {
-      toml: patientToml([{ name: 'up', url: fake.url }]),
-      environment: authorityEnvironment(t),
-    })
-    const isUnread = async (path: string, changes = {}) => {
-      const { body } = await readSigned(url, path, changes)
-      const { complete, sources = [] } = body as { complete?: boolean; sources?: { registry?: string }[] }
-      return complete === false && sources.some(({ registry }) => registry === 'up/publishers')
-    }
-    await eventually('the page is incomplete', () => isUnread('/listings'))
-    const facets = { operation: 'facet.list', resource: 'facets' }
-    await eventually('the counts are incomplete', () => isUnread('/facets', facets))
-    t.true(await isUnread('/listings?sort=price'))
+  const fake = await startFake(t, {
+    items: [row('one'), row('two')],
+    publishers: [[7, OTHER, STOREFRONT]],
+    publisherScript: { kind: 'status', status: 503 },
+  })
+  const { url } = await startRegistry(t, {
+    toml: patientToml([{ name: 'up', url: fake.url }]),
+    environment: authorityEnvironment(t),
+  })
+  const isUnread = async (path: string, changes = {}) => {
+    const { body } = await readSigned(url, path, changes)
+    const { complete, sources = [] } = body as { complete?: boolean; sources?: { registry?: string }[] }
+    return complete === false && sources.some(({ registry }) => registry === 'up/publishers')
   }
+  await eventually('the page is incomplete', () => isUnread('/listings'))
+  const facets = { operation: 'facet.list', resource: 'facets' }
+  await eventually('the counts are incomplete', () => isUnread('/facets', facets))
+  t.true(await isUnread('/listings?sort=price'))
 })
 
 test('signed reads: publishers, health, statistics and the filter spec have the forms of the signed line', async (t) => {

@@ -185,24 +185,30 @@ test('get_listing: warns if a better copy may exist or the seller is disputed', 
     /WARNING: trusted has this publisher at another storefront\. Check the storefront before/,
   )
   t.regex(odd.notice, /WARNING: trusted has this publisher without this listing: ask the seller/)
-  trusted.listingScript = { kind: 'status', status: 503 }
-  const unsure = await agent.call('get_listing', { listing_id: 'second' })
+  const away = { kind: 'status', status: 500 } as const
+  const lost = await startFake(t, { script: [away], listingScript: away })
+  const over = [
+    { name: 'trusted', url: lost.url },
+    { name: 'other', url: other.url },
+  ]
+  const without = await agentAt(t, (await startPatientGateway(t, over)).url)
+  const unsure = await without.call('get_listing', { listing_id: 'second' })
   t.is(unsure.value.listing?._meta.registry, 'other')
   t.false(unsure.value.complete)
   t.regex(
     unsure.notice,
-    /^INCOMPLETE: trusted is unavailable: it answered with status 503 \(http_503\)\. It may have a better copy/,
+    /^INCOMPLETE: trusted is unavailable: it answered with status 500 \(http_500\)\. It may have a better copy/,
   )
 })
 
-test('MCP: what a source that is too large to be read may change is described as unchecked and at most', async (t) => {
+test('MCP: of a source that is held in part, what it may change is described as unchecked', async (t) => {
   const agent = await agentAt(t, (await startUnchecked(t)).url)
   const found = await agent.read('search_listings')
-  t.like(found.value, { complete: true, total_after_filter: 301, total_is: 'at_most', unchecked: 1 })
+  t.like(found.value, { complete: false, total_after_filter: 101, unchecked: 1 })
   t.regex((await agent.call('search_listings')).text, /\nsmall-0000\|1×H100.*\|UNCHECKED at large$/m)
   t.regex(
     found.notice,
-    /^Complete: .* 20 of at most 301 matching listings\. 1 listing of this answer is UNCHECKED: /,
+    /^INCOMPLETE: large is held in part: 100 of 300\. .* 20 of 101 matching listings in the sources that answered\. 1 listing of this answer is UNCHECKED: /,
   )
   t.regex(found.notice, /may have other terms, or have it closed\. Call get_listing before you act on it\./)
   const listing = await agent.call('get_listing', { listing_id: 'small-0000' })

@@ -29,19 +29,11 @@ const recordOf = (n: number, more: Partial<ListingRecord> = {}): ListingRecord =
 /** A market of two publishers, every tenth listing the other's. */
 function openProjection() {
   const projection = new Projection([filterOn('$.storefront_url')], VOCABULARY)
-  const move = (publisherId: number, name: string | null) =>
-    projection.apply({
-      kind: 'publisher',
-      publisher: {
-        publisherId,
-        scheme: 'eip191',
-        identifier: `0x${publisherId}`,
-        storefrontUrl: name && url(name),
-        createdAt: 0,
-        updatedAt: 0,
-        rotations: [],
-      },
-    })
+  const move = (publisherId: number, name: string | null) => {
+    const identity = { publisherId, scheme: 'eip191', identifier: `0x${publisherId}`, rotations: [] }
+    const publisher = { ...identity, storefrontUrl: name && url(name), createdAt: 0, updatedAt: 0 }
+    projection.apply({ kind: 'publisher', publisher })
+  }
   move(MOVER, null)
   move(OTHER, 'other')
   for (let n = 0; n < LISTINGS; n++)
@@ -71,7 +63,8 @@ test.serial('storefront move: turns end by the clock however large rows are, and
     return time
   }
   const { projection, move, rows, countOf } = openProjection()
-  const ids = rows().map(({ listing_id }) => listing_id)
+  const idsNow = () => rows().map(({ listing_id }) => listing_id)
+  const ids = idsNow()
   const movers = countOf(null)
   move(MOVER, 'new')
   let isDone = false
@@ -81,10 +74,7 @@ test.serial('storefront move: turns end by the clock however large rows are, and
   let moved = 0
   while (!isDone) {
     await turn()
-    t.deepEqual(
-      rows().map(({ listing_id }) => listing_id),
-      ids,
-    )
+    t.deepEqual(idsNow(), ids)
     const now = countOf('new')
     t.is(now + countOf(null), movers)
     t.true(now - moved <= TURN_MS / COST_MS + 1, `${now - moved} in one turn`)

@@ -31,69 +31,68 @@ const RENTED: Record<string, Offer> = {
 /** In seconds. */
 const RENTS: Record<string, number> = { week: 604_800, day: 86_400, unknown: 0 }
 
-{
-  const start = async (t: ExecutionContext, offers = OFFERS) => {
-    const items = Object.entries(offers).map(([listing_id, offer_resource]) =>
-      listingText({ listing_id, offer_resource, max_duration_seconds: RENTS[listing_id] ?? null }),
-    )
-    const fake = await startFake(t, { items })
-    const service = await startPatientGateway(t, [{ name: 'up', url: fake.url, settings: `` }])
-    await whenReady(service)
-    return async (query: string) => (await service.get(`/listings?${query}`)).json() as Answer
-  }
-  const idsOf = ({ items }: Answer) => items.map(({ listing_id }) => listing_id).sort()
-
-  test(`derived filters: a model is found whatever its spelling, and what is not judged is counted`, async (t) => {
-    const read = await start(t)
-    const found = await read('gpu=a100')
-    t.deepEqual(idsOf(found), ['plain', 'spelled', 'sxm'])
-    t.deepEqual(found.unplaced, { gpu: 1 })
-    t.deepEqual(found.items.find(({ listing_id }) => listing_id === 'sxm')?._meta.gpu, {
-      model: 'A100',
-      variant: 'SXM',
-      memory_gb: 80,
-    })
-    t.deepEqual(idsOf(await read('gpu=not_in:[A100]')), ['other'])
-    t.deepEqual(idsOf(await read('strict.gpu=false&gpu=H100')), ['other', 'unknown'])
-    t.deepEqual(idsOf(await read('gpu=exists:false')), ['credits', 'unknown'])
-  })
-
-  test(`derived filters: memory that a name leaves open is not judged between`, async (t) => {
-    const read = await start(t)
-    const large = await read('gpu=A100&gpu_memory_gb_min=80')
-    t.deepEqual(idsOf(large), ['sxm'])
-    t.deepEqual(large.unplaced, { gpu: 0, gpu_memory_gb_min: 1 })
-    t.deepEqual(idsOf(await read('gpu_memory_total_gb_min=640')), ['other'])
-  })
-
-  test(`derived filters: countries and continents`, async (t) => {
-    const read = await start(t)
-    const german = await read('country=Germany')
-    t.deepEqual([idsOf(german), german.unplaced], [['plain', 'sxm'], { country: 3 }])
-    const european = await read('continent=Europe&gpu=A100')
-    t.deepEqual([idsOf(european), european.unplaced], [['plain', 'spelled', 'sxm'], { continent: 0, gpu: 0 }])
-    t.deepEqual((await read('country=JP')).unplaced, { country: 2 })
-  })
-
-  test(`derived filters: GPUs, SLA and hours of rent, whatever the unit`, async (t) => {
-    const read = await start(t, RENTED)
-    const many = await read('gpus_min=8')
-    t.deepEqual([idsOf(many), many.unplaced], [['other', 'week'], { gpus_min: 4 }])
-    t.deepEqual(idsOf(await read('gpus_min=range:[1,8)')), ['day'])
-    t.deepEqual(idsOf(await read('sla_min=99.5')), ['week'])
-    t.deepEqual(idsOf(await read('sla_min=99')), ['day', 'week'])
-    const long = await read('rent_hours_min=24')
-    t.deepEqual([idsOf(long), long.unplaced], [['day', 'week'], { rent_hours_min: 6 }])
-    t.deepEqual(idsOf(await read('rent_hours_min=24.5&gpu=H200')), ['week'])
-    t.is((await read('rent_hours_min=24&strict.rent_hours_min=false')).total_after_filter, 8)
-  })
-
-  test(`derived filters: an unknown value is refused with what it may mean`, async (t) => {
-    const read = await start(t)
-    t.regex((await read('gpu=A100 80GB')).detail ?? '', /gpu=A100&gpu_memory_gb_min=80/)
-    t.regex((await read('gpu=Hopper')).detail ?? '', /not a known value/)
-  })
+const start = async (t: ExecutionContext, offers = OFFERS) => {
+  const items = Object.entries(offers).map(([listing_id, offer_resource]) =>
+    listingText({ listing_id, offer_resource, max_duration_seconds: RENTS[listing_id] ?? null }),
+  )
+  const fake = await startFake(t, { items })
+  const service = await startPatientGateway(t, [{ name: 'up', url: fake.url }])
+  await whenReady(service)
+  return async (query: string) => (await service.get(`/listings?${query}`)).json() as Answer
 }
+
+const idsOf = ({ items }: Answer) => items.map(({ listing_id }) => listing_id).sort()
+
+test('derived filters: a model is found whatever its spelling, and what is not judged is counted', async (t) => {
+  const read = await start(t)
+  const found = await read('gpu=a100')
+  t.deepEqual(idsOf(found), ['plain', 'spelled', 'sxm'])
+  t.deepEqual(found.unplaced, { gpu: 1 })
+  t.deepEqual(found.items.find(({ listing_id }) => listing_id === 'sxm')?._meta.gpu, {
+    model: 'A100',
+    variant: 'SXM',
+    memory_gb: 80,
+  })
+  t.deepEqual(idsOf(await read('gpu=not_in:[A100]')), ['other'])
+  t.deepEqual(idsOf(await read('strict.gpu=false&gpu=H100')), ['other', 'unknown'])
+  t.deepEqual(idsOf(await read('gpu=exists:false')), ['credits', 'unknown'])
+})
+
+test('derived filters: memory that a name leaves open is not judged between', async (t) => {
+  const read = await start(t)
+  const large = await read('gpu=A100&gpu_memory_gb_min=80')
+  t.deepEqual(idsOf(large), ['sxm'])
+  t.deepEqual(large.unplaced, { gpu: 0, gpu_memory_gb_min: 1 })
+  t.deepEqual(idsOf(await read('gpu_memory_total_gb_min=640')), ['other'])
+})
+
+test('derived filters: countries and continents', async (t) => {
+  const read = await start(t)
+  const german = await read('country=Germany')
+  t.deepEqual([idsOf(german), german.unplaced], [['plain', 'sxm'], { country: 3 }])
+  const european = await read('continent=Europe&gpu=A100')
+  t.deepEqual([idsOf(european), european.unplaced], [['plain', 'spelled', 'sxm'], { continent: 0, gpu: 0 }])
+  t.deepEqual((await read('country=JP')).unplaced, { country: 2 })
+})
+
+test('derived filters: GPUs, SLA and hours of rent, whatever the unit', async (t) => {
+  const read = await start(t, RENTED)
+  const many = await read('gpus_min=8')
+  t.deepEqual([idsOf(many), many.unplaced], [['other', 'week'], { gpus_min: 4 }])
+  t.deepEqual(idsOf(await read('gpus_min=range:[1,8)')), ['day'])
+  t.deepEqual(idsOf(await read('sla_min=99.5')), ['week'])
+  t.deepEqual(idsOf(await read('sla_min=99')), ['day', 'week'])
+  const long = await read('rent_hours_min=24')
+  t.deepEqual([idsOf(long), long.unplaced], [['day', 'week'], { rent_hours_min: 6 }])
+  t.deepEqual(idsOf(await read('rent_hours_min=24.5&gpu=H200')), ['week'])
+  t.is((await read('rent_hours_min=24&strict.rent_hours_min=false')).total_after_filter, 8)
+})
+
+test('derived filters: an unknown value is refused with what it may mean', async (t) => {
+  const read = await start(t)
+  t.regex((await read('gpu=A100 80GB')).detail ?? '', /gpu=A100&gpu_memory_gb_min=80/)
+  t.regex((await read('gpu=Hopper')).detail ?? '', /not a known value/)
+})
 
 const CURATED = `version: 1
 listing_shape: {type: object}

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import test, { type ExecutionContext } from 'ava'
@@ -21,12 +21,16 @@ import { ALICE, AS_ALICE, AS_BOB } from '../../helpers/seller.ts'
 type Result = { registry: string; listing_id: string; outcome: string; status: number | null; error?: string }
 const parse = (stdout: string): Result[] => JSON.parse(stdout)
 
-const listings = (t: ExecutionContext, count: number): string =>
-  temporaryFile(
-    t,
-    'listings.json',
-    JSON.stringify(Array.from({ length: count }, (_, n) => ({ listing_id: `l${n}` }))),
-  )
+function listings(t: ExecutionContext, count: number): string {
+  const all = Array.from({ length: count }, (_, n) => ({ listing_id: `l${n}` }))
+  return temporaryFile(t, 'listings.json', JSON.stringify(all))
+}
+
+/** The executable publishes a file, and its results stream. */
+const spawnPublish = (file: string, url: string): ChildProcessWithoutNullStreams =>
+  spawn(process.execPath, [BIN, 'publish', file, '-r', url, '--ndjson'], {
+    env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
+  })
 
 /** Answers each listing as `answer` says; `null` never answers. */
 async function startPublisher(
@@ -159,9 +163,7 @@ test.serial('outcomes: a 503 is one sentence of the Registry, and what to do', a
 
 test.serial('outcomes: a wait for the rate limit is one line, and its interrupt says so', async (t) => {
   const { url, asked } = await startPublisher(t, () => [429, { 'retry-after': '60' }])
-  const child = spawn(process.execPath, [BIN, 'publish', listings(t, 12), '-r', url, '--ndjson'], {
-    env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
-  })
+  const child = spawnPublish(listings(t, 12), url)
   const stdout = text(child.stdout)
   let stderr = ''
   child.stderr.on('data', (chunk) => {
@@ -193,14 +195,7 @@ test.serial('outcomes: results stream, SIGINT prints what is done, and --only-fa
   let isHanging = true
   const { url, asked } = await startPublisher(t, (id) => (isHanging && id !== 'l0' ? null : [201]))
   const file = listings(t, 10)
-  const child = spawn(process.execPath, [BIN, 'publish', file, '-r', url, '--ndjson'], {
-    env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
-  })
-  const stdout = text(child.stdout)
-  await once(child.stdout, 'data')
-  child.kill('SIGINT')
-  t.is(await exitCodeOf(child), 130)
-  const lines = (await stdout).trim().split('\n')
+  const lines = await linesUntil(t, 'SIGINT', spawnPublish(file, url))
   const outcomes = lines.map((line) => (JSON.parse(line) as Result).outcome)
   t.deepEqual([outcomes[0], lines.length], ['accepted', 10])
   t.true(outcomes.includes('unknown') && outcomes.includes('not_sent'))
@@ -208,42 +203,44 @@ test.serial('outcomes: results stream, SIGINT prints what is done, and --only-fa
   asked.length = 0
   // The last line may be cut off where the process was killed.
   const results = temporaryFile(t, 'results.ndjson', `${lines.join('\n')}\n{"registry":"`)
-  const resumed = await runCli(['publish', file, '-r', url, '--only-failed', results], { env: AS_ALICE })
+  const resume = (failed: string) =>
+    runCli(['publish', file, '-r', url, '--only-failed', failed], { env: AS_ALICE })
+  const resumed = await resume(results)
   t.is(resumed.code, 0)
-  t.deepEqual(asked.toSorted(), ['l1', 'l2', 'l3', 'l4', 'l5', 'l6', 'l7', 'l8', 'l9'])
-  const all = temporaryFile(t, 'results.json', resumed.stdout)
-  asked.length = 0
-  t.is((await runCli(['publish', file, '-r', url, '--only-failed', all], { env: AS_ALICE })).code, 0)
-  t.deepEqual(asked, ['l0'])
+  t.deepEqual(asked.splice(0).toSorted(), ['l1', 'l2', 'l3', 'l4', 'l5', 'l6', 'l7', 'l8', 'l9'])
+  t.is((await resume(temporaryFile(t, 'results.json', resumed.stdout))).code, 0)
+  t.deepEqual(asked.splice(0), ['l0'])
   const closed = JSON.stringify({ registry: url, listing_id: 'l0', action: 'close', outcome: 'accepted' })
-  const others = temporaryFile(t, 'closed.json', `${resumed.stdout.slice(0, -3)},${closed}]`)
-  asked.length = 0
-  t.is((await runCli(['publish', file, '-r', url, '--only-failed', others], { env: AS_ALICE })).code, 0)
+  const closing = temporaryFile(t, 'closed.json', `${resumed.stdout.slice(0, -3)},${closed}]`)
+  t.is((await resume(closing)).code, 0)
   t.deepEqual(asked, ['l0'], 'a listing that was closed since is published')
-  const bad = await runCli(['publish', file, '-r', url, '--only-failed', file], { env: AS_ALICE })
-  t.is(bad.code, 65)
+  t.is((await resume(file)).code, 65)
 })
 
 test.serial('outcomes: SIGTERM prints the results so far, too', async (t) => {
   const { url } = await startPublisher(t, (id) => (id === 'l0' ? [201] : null))
-  const child = spawn(process.execPath, [BIN, 'publish', listings(t, 10), '-r', url, '--ndjson'], {
-    env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
-  })
+  t.is((await linesUntil(t, 'SIGTERM', spawnPublish(listings(t, 10), url))).length, 10)
+})
+
+/** All results of a process that is ended after its first one. */
+async function linesUntil(
+  t: ExecutionContext,
+  signal: NodeJS.Signals,
+  child: ChildProcessWithoutNullStreams,
+): Promise<string[]> {
   const stdout = text(child.stdout)
   await once(child.stdout, 'data')
-  child.kill('SIGTERM')
+  child.kill(signal)
   t.is(await exitCodeOf(child), 130)
-  t.is((await stdout).trim().split('\n').length, 10)
-})
+  return (await stdout).trim().split('\n')
+}
 
 test.serial('outcomes: writes go on after the reader of stdout or stderr has gone', async (t) => {
   const { url, asked } = await startPublisher(t, () => [201])
-  const args = [BIN, 'publish', listings(t, 100), '-r', url, '--ndjson']
+  const file = listings(t, 100)
   for (const closed of ['stdout', 'stderr'] as const) {
     asked.length = 0
-    const child = spawn(process.execPath, args, {
-      env: { PATH: process.env.PATH, HOME: '/nonexistent', ...AS_ALICE },
-    })
+    const child = spawnPublish(file, url)
     child.stdout.resume()
     child[closed].destroy()
     t.deepEqual([await exitCodeOf(child), new Set(asked).size], [0, 100], closed)

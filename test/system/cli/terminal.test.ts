@@ -15,21 +15,21 @@ const withTerminal = hasTerminal ? test.serial : test.skip
 /** Clears the screen, sets the title, turns text around, and speaks 8-bit escapes. */
 const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u202egpj\u009b31m'
 
-const hostile = await startFakeRegistry({
-  items: [
-    listingText({
-      listing_id: 'hostile-1',
-      offer_resource: { gpu_model: `H100${HOSTILE}`, gpu_count: 2, region: 'Tokyo, JP 東京' },
-      accepted_escrows: [
-        {
-          chain_name: 'anvil',
-          literal_fields: { token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0' },
-          rates: [{ field: 'amount', per: 'hour', value: '16800000' }],
-        },
-      ],
-    }),
-  ],
-})
+const listing = (listing_id: string, offer_resource: object, value: string, per = 'hour'): string =>
+  listingText({
+    listing_id,
+    offer_resource,
+    accepted_escrows: [
+      {
+        chain_name: 'anvil',
+        literal_fields: { token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0' },
+        rates: [{ field: 'amount', per, value }],
+      },
+    ],
+  })
+
+const offer = { gpu_model: `H100${HOSTILE}`, gpu_count: 2, region: 'Tokyo, JP 東京' }
+const hostile = await startFakeRegistry({ items: [listing('hostile-1', offer, '16800000')] })
 test.after.always(hostile.close)
 
 /** Everything that a terminal was sent, less the sequences that this program means to send. */
@@ -58,19 +58,9 @@ withTerminal('terminal: the log of a service is lines of text', async (t) => {
 })
 
 withTerminal('terminal: prices in one token differ at 80 columns, by their unit', async (t) => {
-  const offer = (listing_id: string, per: string) =>
-    listingText({
-      listing_id,
-      offer_resource: per === 'hour' ? { gpu_model: 'H100', gpu_count: 2 } : { service_name: 'weather' },
-      accepted_escrows: [
-        {
-          chain_name: 'anvil',
-          literal_fields: { token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0' },
-          rates: [{ field: 'amount', per, value: '168000000000' }],
-        },
-      ],
-    })
-  const fake = await startFakeRegistry({ items: [offer('a', 'hour'), offer('b', 'token')] })
+  const machine = listing('a', { gpu_model: 'H100', gpu_count: 2 }, '168000000000')
+  const credits = listing('b', { service_name: 'weather' }, '168000000000', 'token')
+  const fake = await startFakeRegistry({ items: [machine, credits] })
   t.teardown(fake.close)
   const { stdout } = await runInTerminal(['facets', '-r', fake.url], { columns: 80, env: { CI: '1' } })
   const rows = stdout.split(/\r?\n/).filter((line) => line.startsWith('units of 0x9fe4…a6e0/'))
@@ -101,8 +91,8 @@ withTerminal('terminal: the spinners of many Registries are no more than fit the
 withTerminal('terminal: JSON keeps its value, with dangerous characters escaped', async (t) => {
   const { stdout } = await runInTerminal(['listings', '-r', hostile.url, '--json'], { env: { CI: '1' } })
   t.deepEqual(dangerous(stdout), [])
-  const [listing] = JSON.parse(stdout.slice(stdout.indexOf('[\r\n')))
-  t.is(listing.offer_resource.gpu_model, `H100${HOSTILE}`)
+  const [shown] = JSON.parse(stdout.slice(stdout.indexOf('[\r\n')))
+  t.is(shown.offer_resource.gpu_model, `H100${HOSTILE}`)
 })
 
 withTerminal('terminal: JSON of every command has dangerous characters escaped', async (t) => {
@@ -122,19 +112,11 @@ withTerminal('terminal: JSON of every command has dangerous characters escaped',
   })
   const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
   const env = { CI: '1', ...AS_ALICE, REGISTRY_ADMIN_API_KEY: 'admin' }
-  for (const args of [
-    ['publish', file],
-    ['update', 'x', '--status', 'closed'],
-    ['delete', 'x'],
-    ['validate', file],
-    ['sources'],
-    ['doctor'],
-    ['keys', 'mint', 'alice'],
-    ['keys', 'list'],
-  ]) {
-    const { stdout } = await runInTerminal([...args, '-r', url, '--json'], { env })
-    t.deepEqual(dangerous(stdout), [], args.join(' '))
-    t.true(stdout.includes('\\u202egpj\\u009b31m'), args.join(' '))
+  const selling = [`publish ${file}`, 'update x --status closed', 'delete x', `validate ${file}`]
+  for (const words of [...selling, 'sources', 'doctor', 'keys mint alice', 'keys list']) {
+    const { stdout } = await runInTerminal([...words.split(' '), '-r', url, '--json'], { env })
+    t.deepEqual(dangerous(stdout), [], words)
+    t.true(stdout.includes('\\u202egpj\\u009b31m'), words)
   }
   const registry = await startRegistry(t)
   const named = temporaryFile(t, 'named.json', `{"listing_id":${text}}`)
@@ -153,13 +135,13 @@ withTerminal('terminal: one listing is shown in full, as YAML', async (t) => {
   const { code, stdout } = await runInTerminal(['listing', 'x', '-r', url])
   t.is(code, 0)
   t.deepEqual(dangerous(stdout), [])
-  for (const line of [
+  const members = [
     /^listing_id: x\r?$/m,
     /^ +gpu_model: "L4\\e/m,
     /^ +deep:\r?\n +- 1\r?$/m,
     /^ +registry: http/m,
-  ])
-    t.regex(stdout, line)
+  ]
+  for (const line of members) t.regex(stdout, line)
 })
 
 test.serial('pipe: stdout holds only data, to the byte, and no progress', async (t) => {
@@ -169,24 +151,19 @@ test.serial('pipe: stdout holds only data, to the byte, and no progress', async 
 })
 
 withTerminal('sources: the table has the sources that gateways miss', async (t) => {
-  const eu = await startGateway(
-    t,
-    [
-      { name: 'gone', url: deadUrl() },
-      { name: 'well', url: hostile.url },
-    ],
-    {
-      more: '[gateway]\nid = "eu"\n',
-    },
-  )
+  const [gone, well] = [
+    { name: 'gone', url: deadUrl() },
+    { name: 'well', url: hostile.url },
+  ]
+  const eu = await startGateway(t, [gone, well], { more: '[gateway]\nid = "eu"\n' })
   const settings = 'kind = "gateway"\ntimeout_ms = 30000'
   const more = '[gateway]\nbudget_ms = 60000\n'
   const world = await startGateway(t, [{ name: 'eu', url: eu.url, settings }], { more })
   await world.get('/listings')
   const { code, stdout } = await runInTerminal(['sources', '-r', world.url])
   t.is(code, 0)
-  t.regex(stdout, /\beu\/gone +- +unavailable +- +connection_refused/)
-  t.regex(stdout, / eu +in memory +loaded +\d+ s/)
+  t.regex(stdout, /\beu\/gone +unavailable +- +connection_refused/)
+  t.regex(stdout, / eu +loaded +\d+ s/)
 })
 
 const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll(/\p{Cc}/gu, ''))
@@ -211,15 +188,10 @@ test('table: no line exceeds the terminal unless all columns are at minimum widt
 })
 
 test('table: columns are aligned with their titles, wide characters included', async (t) => {
-  t.deepEqual(
-    await renderTable(
-      [{ title: 'NAME' }, { title: 'N', align: 'right' }],
-      [
-        ['東京', '7'],
-        ['x', '12'],
-      ],
-      null,
-    ),
-    ['NAME   N', '東京   7', 'x     12'],
-  )
+  const [tokyo, x] = [
+    ['東京', '7'],
+    ['x', '12'],
+  ]
+  const lines = await renderTable([{ title: 'NAME' }, { title: 'N', align: 'right' }], [tokyo!, x!], null)
+  t.deepEqual(lines, ['NAME   N', '東京   7', 'x     12'])
 })

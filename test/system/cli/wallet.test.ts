@@ -73,11 +73,11 @@ test('keystore: a scrypt file opens with its passphrase only', (t) => {
 
 /** With n above 2^(16 r), which RFC 7914 does not allow and OpenSSL refuses. */
 const LARGE_N = {
+  version: 3,
   crypto: {
-    cipher: 'aes-128-ctr',
+    ...SCRYPT.crypto,
     ciphertext: '48aaaff1d94a5fa3fd22b793218eb6b6fc4c2c7a7a177175c2503e8d6c2d6478',
     cipherparams: { iv: '07070707070707070707070707070707' },
-    kdf: 'scrypt',
     kdfparams: {
       dklen: 32,
       n: 131072,
@@ -87,18 +87,13 @@ const LARGE_N = {
     },
     mac: '4882e85d12a241de0839d8cba6f1b659d27235be582d36ce563bf09266d7cc65',
   },
-  version: 3,
 }
 
-test('keystore: a file of an old wallet with n above 2^(16 r) opens', (t) => {
-  t.is(decryptKeystore(parseKeystore(LARGE_N, 'k.json'), 'testpassword', 'k.json'), ALICE_KEY)
-})
-
-test('keystore: spellings of other wallets are read (Crypto, 0x, upper case)', (t) => {
+test('keystore: files of other wallets are read: large n, Crypto, 0x, upper case', (t) => {
   const { mac, ciphertext } = SCRYPT.crypto
   const Crypto = { ...SCRYPT.crypto, mac: `0x${mac.toUpperCase()}`, ciphertext: `0x${ciphertext}` }
-  const keystore = parseKeystore({ version: 3, Crypto, address: '3c44', id: null }, 'k.json')
-  t.notThrows(() => decryptKeystore(keystore, 'testpassword', 'k.json'))
+  for (const file of [LARGE_N, { version: 3, Crypto, address: '3c44', id: null }])
+    t.is(decryptKeystore(parseKeystore(file, 'k.json'), 'testpassword', 'k.json'), ALICE_KEY)
 })
 
 const withParameters = (kdf: string, kdfparams: object): object => ({
@@ -106,36 +101,27 @@ const withParameters = (kdf: string, kdfparams: object): object => ({
   crypto: { ...SCRYPT.crypto, kdf, kdfparams },
 })
 
-test('keystore: parameters that scrypt does not allow are an error of the configuration', (t) => {
-  const odd = withParameters('scrypt', { ...SCRYPT.crypto.kdfparams, n: 4097 })
-  const error = t.throws(() => decryptKeystore(parseKeystore(odd, 'k.json'), 'x', 'k.json'))
-  t.like(error, { exitCode: 78 })
-  t.regex(error.message, /k\.json: its scrypt parameters cannot be used/)
-})
-
-test('keystore: a file that costs gigabytes or minutes is refused before any work', (t) => {
+test('keystore: another file is refused, and one that costs gigabytes or minutes before any work', (t) => {
   const { kdfparams } = SCRYPT.crypto
   const rounds = { prf: 'hmac-sha256', dklen: 32, salt: '00' }
-  for (const hostile of [
-    withParameters('scrypt', { ...kdfparams, n: 2 ** 30 }),
-    withParameters('scrypt', { ...kdfparams, n: 2 ** 20, r: 8, p: 64 }),
-    withParameters('scrypt', { ...kdfparams, n: 2, r: 1, p: 2 ** 20 }),
-    withParameters('pbkdf2', { ...rounds, c: 1e9 }),
-  ])
-    t.throws(() => parseKeystore(hostile, 'k.json'), { message: /k\.json .*kdfparams/ })
-})
-
-test('keystore: another file is refused', (t) => {
-  for (const bad of [
-    null,
-    {},
-    { version: 3 },
-    { version: 1, crypto: SCRYPT.crypto },
-    { version: 3, crypto: { ...SCRYPT.crypto, cipher: 'aes-128-cbc' } },
-    { version: 3, crypto: { ...SCRYPT.crypto, mac: 'ab' } },
-    withParameters('pbkdf2', SCRYPT.crypto.kdfparams),
-  ])
-    t.throws(() => parseKeystore(bad, 'k.json'), { message: /not an Ethereum keystore/ })
+  for (const [bad, message] of [
+    [null, /not an Ethereum keystore/],
+    [{}, /not an Ethereum keystore/],
+    [{ version: 3 }, /not an Ethereum keystore/],
+    [{ version: 1, crypto: SCRYPT.crypto }, /not an Ethereum keystore/],
+    [{ version: 3, crypto: { ...SCRYPT.crypto, cipher: 'aes-128-cbc' } }, /not an Ethereum keystore/],
+    [{ version: 3, crypto: { ...SCRYPT.crypto, mac: 'ab' } }, /not an Ethereum keystore/],
+    [withParameters('pbkdf2', SCRYPT.crypto.kdfparams), /not an Ethereum keystore/],
+    [withParameters('scrypt', { ...kdfparams, n: 2 ** 30 }), /k\.json .*kdfparams/],
+    [withParameters('scrypt', { ...kdfparams, n: 2 ** 20, r: 8, p: 64 }), /k\.json .*kdfparams/],
+    [withParameters('scrypt', { ...kdfparams, n: 2, r: 1, p: 2 ** 20 }), /k\.json .*kdfparams/],
+    [withParameters('pbkdf2', { ...rounds, c: 1e9 }), /k\.json .*kdfparams/],
+  ] as const)
+    t.throws(() => parseKeystore(bad, 'k.json'), { message })
+  const odd = parseKeystore(withParameters('scrypt', { ...kdfparams, n: 4097 }), 'k.json')
+  const error = t.throws(() => decryptKeystore(odd, 'x', 'k.json'))
+  t.like(error, { exitCode: 78 })
+  t.regex(error.message, /k\.json: its scrypt parameters cannot be used/)
 })
 
 test.serial('wallet: a new keystore signs, is private and never replaces a file', async (t) => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
@@ -128,18 +128,4 @@ test('documents: every command of README.md and docs/operations.md runs, from an
   }
   const unused = NOT_RUN.filter(([pattern]) => !skipped.has(pattern))
   t.deepEqual(unused, [])
-})
-
-test('documents: commands of entrepot in a sentence exist, with their options', (t) => {
-  const sections = readFileSync('docs/cli.md', 'utf8').split(/^#+ (?=entrepot |Options)/m)
-  const general = sections.find((text) => text.startsWith('Options')) ?? ''
-  for (const document of globSync(['*.md', 'docs/*.md']))
-    for (const [span, words = ''] of readFileSync(document, 'utf8').matchAll(/`entrepot\s+([a-z][^`]*)`/g)) {
-      const [name, second] = words.split(/\s+/)
-      const starts = [`entrepot ${name} ${second}\n`, `entrepot ${name}\n`]
-      const [known] = starts.flatMap((start) => sections.find((text) => text.startsWith(start)) ?? [])
-      t.truthy(known, `${document}: ${span}`)
-      for (const [option] of words.matchAll(/(?<=\s)--[a-z-]+/g))
-        t.true((general + known).includes(option), `${document}: ${span}`)
-    }
 })

@@ -71,24 +71,14 @@ async function callTool({ url }: Asking, name: string, input: object): Promise<o
 type WireFacets = Pick<FoundCounts, 'sources'> & {
   complete?: boolean
   total: number
-  total_is?: string
   /** Absent from a 503. */
   facets?: Record<string, { values: { value: string; count: number }[] }>
   prices: NonNullable<Counts['prices']>[]
   outliers: number
 }
 
-function readCounts({
-  total,
-  total_is: totalIs,
-  facets,
-  prices,
-  outliers,
-  complete = false,
-  sources,
-}: WireFacets) {
-  const isAtMost = totalIs === 'at_most'
-  if (facets === undefined) return { complete, sources, isAtMost, outliers, counts: null }
+function readCounts({ total, facets, prices, outliers, complete = false, sources }: WireFacets) {
+  if (facets === undefined) return { complete, sources, outliers, counts: null }
   const valuesOf = (name: (typeof FACETS)[number]): Record<string, number> =>
     Object.fromEntries(facets[name]!.values.map(({ value, count }) => [value, count]))
   const { offers, gpus, least, median, most } = prices?.[0] ?? {}
@@ -100,5 +90,5 @@ function readCounts({
     registry: valuesOf('registry'),
     prices: range as Counts['prices'],
   }
-  return { complete, sources, isAtMost, outliers, counts }
+  return { complete, sources, outliers, counts }
 }

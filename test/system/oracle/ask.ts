@@ -15,23 +15,22 @@ export type Shown = {
   alsoIn: readonly string[]
   conflict: boolean
   differs: boolean
-  /** Better sources that might have the listing, and were not asked. */
+  /** Better sources that might have the listing, and are not held whole. */
   unchecked: readonly string[]
   /** Better sources that know the publisher, and do not have the listing. */
   notIn: readonly string[]
   /** The amount of the price that was compared. */
   price: string | null
-  /** Members of `_meta` that gateways of today do not send. */
-  isOutdated: boolean
 }
 
 export type SourceState = {
   registry: string
   state: string
   reason?: string
-  filters?: readonly string[]
   matched?: number | null
   returned?: number
+  held?: number
+  of?: number
   age_seconds?: number
 }
 
@@ -45,7 +44,6 @@ export type Page = Completeness & {
   unchecked: number
   /** `null` for a stream. */
   total: number | null
-  isAtMost: boolean
   nextCursor: string | null
 }
 
@@ -146,7 +144,6 @@ export type WirePage = {
   sources: SourceState[]
   unchecked?: number
   total_after_filter?: number
-  total_is?: string
   next_cursor?: string
 }
 
@@ -158,7 +155,6 @@ export function pageOf(times: Times, page: WirePage): Page {
     sources: page.sources,
     unchecked: page.unchecked ?? 0,
     total: page.total_after_filter ?? null,
-    isAtMost: page.total_is === 'at_most',
     nextCursor: page.next_cursor ?? null,
   }
 }
@@ -188,7 +184,6 @@ type WireItem = {
     differs?: true
     unchecked?: string[]
     not_in?: string[]
-    position?: string
     price?: { amount: string }
   }
 }
@@ -206,7 +201,6 @@ export function readItem({ _meta: meta, ...listing }: WireItem): Shown {
     unchecked: meta.unchecked ?? [],
     notIn: meta.not_in ?? [],
     price: meta.price?.amount ?? null,
-    isOutdated: meta.position !== undefined,
   }
 }
 

@@ -3,12 +3,11 @@ import { endOfMs } from '../../../src/domain/timestamp.ts'
 import type { Completeness } from './ask.ts'
 import { type Counts, countsOf, listingsOf, type Question } from './model.ts'
 import { judgeTotal } from './sequence.ts'
-import type { Window } from './window.ts'
+import { heldNow, type Window } from './window.ts'
 
 export type FoundCounts = Completeness & {
   asked: string
   question: Question
-  isAtMost: boolean
   /** Offers that the prices leave out, as too low to be meant. */
   outliers: number
   /** `null` where no source could answer. */
@@ -17,12 +16,12 @@ export type FoundCounts = Completeness & {
 
 /** Totals are within bounds; where nothing changed, all counts are those of the model. */
 export function judgeCountsOf(window: Window, found: FoundCounts, isExact: boolean): string[] {
-  const { counts, question, begin, isAtMost, outliers } = found
+  const { counts, question, begin, outliers } = found
   if (counts === null) return []
-  const bounds = judgeTotal(window, { total: counts.total, isAtMost }, false)
-  if (bounds.length > 0 || !isExact || isAtMost) return bounds
-  const listings = listingsOf(window.paths, window.history.versions, question, endOfMs(begin.at))
-  const expected = countsOf(listings)
+  const bounds = judgeTotal(window, counts.total)
+  const held = heldNow(window)
+  if (bounds.length > 0 || !isExact || held === null) return bounds
+  const expected = countsOf(listingsOf(held, question, endOfMs(begin.at)))
   const isRight = (name: keyof Counts): boolean =>
     name === 'prices' && outliers > 0
       ? isWithout(outliers, counts.prices, expected.prices)

@@ -16,15 +16,13 @@ import {
 } from '../../helpers/registry.ts'
 import { ALICE, BOB, mintKey, publish, remove, unixNow, update } from '../../helpers/seller.ts'
 
-/** A gateway with an own Registry over two sources in memory, its replica where they share a Redis, and a gateway over it. */
+/** A gateway with an own Registry over two sources, its replica where they share a Redis, and a gateway over it. */
 export type FeedWorld = {
   inner: readonly RunningService[]
   outer: RunningService
   bearer: (isOuter: boolean) => Record<string, string>
   /** One thing happens. */
   step: (random: Random) => Promise<void>
-  /** Whether sources are read live now, whose changes are not followed. */
-  isLive: () => Promise<boolean>
   /** Every replica reads every source: what one has read, another may have not. */
   refresh: () => Promise<void>
   /** Every source answers again, and was read. */
@@ -37,7 +35,7 @@ const SELLERS = [ALICE, BOB] as const
 const ADMIN = { Authorization: 'Bearer admin' }
 /** Few ids, so that most sources have copies of the same listings. */
 const IDS = 8
-/** More than `eu` may have to be held. */
+/** Of `eu`, which is held in part where it has more. */
 const MAX_LISTINGS = 30
 const PUBLISHERS = [
   [1, ALICE.address.toLowerCase(), 'http://alice.example/'],
@@ -67,7 +65,7 @@ export async function startFeedWorld(owner: Teardown, random: Random): Promise<F
         name: 'inner',
         url: inner[0]!.url,
         // Followed by its stream: by that alone, or with a pull a second besides.
-        settings: `kind = "gateway"\nmode = "snapshot"\napi_key_env = "INNER_KEY"${random.chance(0.5) ? '' : '\nrefresh_seconds = 1\nfull_refresh_seconds = 1'}`,
+        settings: `kind = "gateway"\napi_key_env = "INNER_KEY"${random.chance(0.5) ? '' : '\nrefresh_seconds = 1\nfull_refresh_seconds = 1'}`,
       },
     ],
     '[registry]\nlisting_shape = "off"\n',
@@ -85,7 +83,6 @@ export async function startFeedWorld(owner: Teardown, random: Random): Promise<F
     outer,
     bearer: (isOuter) => (isOuter ? outerKey.bearer : bearer),
     step: (steps) => market.step(steps),
-    isLive: async () => (await Promise.all(inner.map((node) => isLive(node, 'eu')))).includes(true),
     refresh: () => market.refresh(),
     heal: () => market.heal(),
     done: () => market.done.join('\n'),
@@ -112,10 +109,7 @@ function innerToml({ eu, secret }: Fakes, settings: string, random: Random): str
     settings: `${more}\npriority = ${random.pick([-2, -1, 1, 2])}\n${settings}`,
   })
   return patientToml(
-    [
-      entry('secret', secret, 'mode = "snapshot"\nvisibility = "private"'),
-      entry('eu', eu, `mode = "auto"\nmax_listings = ${MAX_LISTINGS}`),
-    ],
+    [entry('secret', secret, 'visibility = "private"'), entry('eu', eu, `max_listings = ${MAX_LISTINGS}`)],
     '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0\n',
   )
 }
@@ -306,26 +300,17 @@ class FeedMarket {
   }
 }
 
-/** Resolves when the source is held, and answers again. */
+/** Resolves when the source is held whole, and answers again. */
 async function healSource(node: Node, name: string): Promise<void> {
   const ask = (path: string): Promise<Reply> =>
     send(`${node.url}/admin/sources/${name}/${path}`, { method: 'POST', headers: ADMIN })
   await ask('probe')
   await ask('refresh')
   await eventually(`healed ${name}`, async () => {
-    const { mode, state } = await sourceOf(node, name)
-    return mode === 'snapshot' && state === 'loaded'
+    const reply = await node.get('/admin/sources', ADMIN)
+    const { sources } = reply.json() as { sources: { registry: string; state: string }[] }
+    return sources.find(({ registry }) => registry === name)!.state === 'loaded'
   })
-}
-
-const isLive = async (node: Node, name: string): Promise<boolean> =>
-  (await sourceOf(node, name)).mode === 'live'
-
-type SourceJson = { registry: string; mode: string; state: string }
-
-async function sourceOf({ get }: Node, name: string): Promise<SourceJson> {
-  const { sources } = (await get('/admin/sources', ADMIN)).json() as { sources: SourceJson[] }
-  return sources.find(({ registry }) => registry === name)!
 }
 
 /** Restarts take longest. */

@@ -34,7 +34,7 @@ const FILTERS = [
 const OWN_STATUSES = ['sources=local', 'status=&sources=local', 'status=closed&sources=local']
 
 /**
- * Readers follow markets that change, fail and restart: own Registries, sources in memory, replicas and a gateway over a gateway. As
+ * Readers follow markets that change, fail and restart: own Registries, upstreams, replicas and a gateway over a gateway. As
  * soon as a reader has caught up, its map is what `GET /listings` answers to the same query.
  */
 export async function runFeeds(
@@ -59,9 +59,9 @@ export async function runFeeds(
       // Where one replica is refused and another is not, a reader of both may lack what the first will show later.
       const failing = world.inner.length === 1 ? readers.filter(({ isOuter }) => !isOuter) : []
       // A source that fails removes nothing: what it had stays, and copies that others have are shown.
-      outcome.faults.push(...(await compareAll(failing, { isFailing: true, world })))
+      outcome.faults.push(...(await compareAll(failing, true)))
       await world.heal()
-      outcome.faults.push(...(await compareAll(readers, { isFailing: false, world })))
+      outcome.faults.push(...(await compareAll(readers, false)))
       outcome.compared += failing.length + readers.length
       outcome.faults = outcome.faults.map((fault) => `seed ${seed}, round ${round}, ${fault}`)
       if (outcome.faults.length > 0) outcome.faults.push(world.done())
@@ -104,14 +104,12 @@ function openReader(world: FeedWorld, random: Random): Reader {
   return { name, isOuter, follower, isKeyless, follow }
 }
 
-/** `isFailing`: sources may be away, so the map may have more than a reading. */
-type Moment = { isFailing: boolean; world: Pick<FeedWorld, 'isLive'> }
-
-async function compareAll(readers: readonly Reader[], moment: Moment): Promise<string[]> {
+/** @param isFailing sources may be away, so the map may have more than a reading */
+async function compareAll(readers: readonly Reader[], isFailing: boolean): Promise<string[]> {
   const faults: string[] = []
   for (const reader of readers) {
-    const compared = compare(reader, moment)
-    const fault = await (moment.isFailing ? compared.catch(ignoreAway) : compared)
+    const compared = compare(reader, isFailing)
+    const fault = await (isFailing ? compared.catch(ignoreAway) : compared)
     if (fault !== null) faults.push(`${reader.name}: ${fault}`)
   }
   return faults
@@ -124,10 +122,7 @@ function ignoreAway(error: unknown): null {
 }
 
 /** @returns what is wrong, or `null` */
-async function compare(
-  { follower, isKeyless, follow }: Reader,
-  { isFailing, world }: Moment,
-): Promise<string | null> {
+async function compare({ follower, isKeyless, follow }: Reader, isFailing: boolean): Promise<string | null> {
   const end = performance.now() + PATIENCE_MS
   await follow()
   const looked = await eventually('compared', async () => {
@@ -135,8 +130,7 @@ async function compare(
     const { map } = await follower.read()
     const [kept, read] = [comparable(follower.map), comparable(map)]
     const isRight = without(read, kept).length === 0 && (isFailing || kept.length === read.length)
-    // A reading has new listings of a source that has turned live, and is not followed.
-    if (isRight || (isFailing && (await world.isLive()))) return { fault: null }
+    if (isRight) return { fault: null }
     return performance.now() < end ? null : { fault: describeDifference(kept, read) }
   })
   const secret = isKeyless

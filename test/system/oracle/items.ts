@@ -1,7 +1,7 @@
 import type { Shown } from './ask.ts'
 import type { Publisher, Version } from './history.ts'
 import { isAsked, isMatch, isSameOffer, type Path, priceOf, wholeTokens } from './model.ts'
-import { type Candidate, isDoubtful, isKnown, isNamed, overlaps, type Window } from './window.ts'
+import { type Candidate, isNamed, overlaps, type Window } from './window.ts'
 
 /** An item, and what it was at its Registry. */
 export type Held = { item: Shown; path: Path; version: Version }
@@ -29,7 +29,7 @@ export function findHeld(
       )
     } else if (isNewSeller(window, { item, path: path!, version }))
       nameless.push({ item, path: path!, version })
-    else if (isMatch(question, version)) held.push({ item, path: path!, version })
+    else if (isMatch(question, { path: path!, version })) held.push({ item, path: path!, version })
     else faults.push(`${item.listingId} does not match: ${item.text}`)
   }
   return { held, nameless, faults }
@@ -62,20 +62,13 @@ export function judgeItem(window: Window, held: Held): string[] {
     ...judgeUnchecked(window, held),
     ...judgeNotIn(window, held),
     ...judgePrice(held),
-    ...(item.isOutdated ? ['has a position'] : []),
   ].map((fault) => `${name} ${fault}`)
 }
 
-/** A better source that had the listing all the time decides, unless the item says that it was not asked. */
-function judgeBest(window: Window, { item, path, version }: Held): string[] {
-  const better = copiesOf(window, version).find(
-    (copy) => copy.isSteady && copy.path.rank < path.rank && !isUnchecked(item, copy.path),
-  )
+/** A better source that held the listing all the time decides. */
+function judgeBest(window: Window, { path, version }: Held): string[] {
+  const better = copiesOf(window, version).find((copy) => copy.isSteady && copy.path.rank < path.rank)
   return better === undefined ? [] : [`is shown, but ${better.path.shownAs} is better`]
-}
-
-function isUnchecked({ unchecked }: Shown, path: Path): boolean {
-  return unchecked.some((name) => isNameOf(name, path))
 }
 
 function copiesOf({ listings }: Window, { key }: Version): readonly Candidate[] {
@@ -105,11 +98,16 @@ function mayBeSame(other: Version, version: Version): boolean {
   return !isNamed(version) && other.publisher.storefrontUrl === version.publisher.storefrontUrl
 }
 
-/** Other copies that are in memory. Of another gateway, only its best copy is. */
+/** Other copies of the asked status that were held all the time. Of another gateway, only its best copy is. */
 function knownOthers(window: Window, { path, version }: Held): Candidate[] {
   return copiesOf(window, version).filter((copy, n, copies) => {
     const isBest = copies.findIndex((one) => one.path.source === copy.path.source) === n
-    return copy.path !== path && isKnown(window, copy) && (isBest || copy.path.source === path.source)
+    return (
+      copy.path !== path &&
+      copy.isSteady &&
+      isAsked(window.question, copy) &&
+      (isBest || copy.path.source === path.source)
+    )
   })
 }
 
@@ -127,35 +125,35 @@ function judgeDiffers(window: Window, held: Held): string[] {
 
 /** With a listing of the same id that has the asked status at its best source. */
 function judgeConflict(window: Window, { item, version }: Held): string[] {
-  const { question, listings } = window
-  const isListed = (copy: Candidate): boolean => isAsked(question, copy.version)
-  const others = [...listings.values()]
-    .filter(({ key, listingId }) => listingId === item.listingId && key !== version.key)
+  const { question, byId } = window
+  const isListed = (copy: Candidate): boolean => isAsked(question, copy)
+  const others = byId
+    .get(item.listingId)!
+    .filter(({ key }) => key !== version.key)
     .map(({ copies }) => copies)
   const isUncertain = copiesOf(window, version).some(({ isSteady }) => !isSteady)
   if (item.conflict && question.status === 'open' && !isUncertain && !others.flat().some(isListed))
     return ['conflicts with no listing']
   const isKnownHere = (copies: readonly Candidate[]): boolean =>
-    copies.every(isListed) && copies.some((copy) => isKnown(window, copy))
+    copies.every(isListed) && copies.some((copy) => copy.isSteady)
   return !item.conflict && others.some(isKnownHere) ? ['conflicts'] : []
 }
 
 /** A better source in memory is named if it has the publisher, and nothing of this id. */
 function judgeNotIn(window: Window, { item, path, version }: Held): string[] {
-  const { question, history, paths } = window
+  const { question, history, paths, pathsOfSeller } = window
   if (question.status !== 'open') return []
   const better = paths.filter(({ rank }) => rank < path.rank)
   const isLacking = (one: Path): boolean => history.of(one.registry, item.listingId).length === 0
-  const sold = [...window.listings.values()]
-    .flatMap(({ copies }) => copies)
-    .filter((copy) => isKnown(window, copy) && isNamed(copy.version))
-    .filter((copy) => copy.version.publisher.address === version.publisher.address)
   const isNeeded = (one: Path): boolean =>
-    !one.isBehind && isLacking(one) && sold.some((copy) => copy.path === one)
+    isWhole(window, one) &&
+    !one.isBehind &&
+    isLacking(one) &&
+    pathsOfSeller.get(version.publisher.address)?.has(one) === true
   const missing =
     path.isBehind || !isNamed(version) ? [] : better.filter(isNeeded).map(({ shownAs }) => shownAs)
   const had = copiesOf(window, version)
-    .filter((copy) => isKnown(window, copy))
+    .filter((copy) => copy.isSteady)
     .map((copy) => copy.path.shownAs)
   return [
     ...item.notIn
@@ -168,22 +166,24 @@ function judgeNotIn(window: Window, { item, path, version }: Held): string[] {
   ]
 }
 
-/** Only better sources that are too large to be read whole, did not answer, or are not followed are not checked. */
+function isWhole({ holdings }: Window, path: Path): boolean {
+  return holdings.get(path) === 'whole'
+}
+
+/** The better sources that are not held whole; of a gateway, those behind it may be. */
 function judgeUnchecked(window: Window, { item, path }: Held): string[] {
   const better = window.paths.filter(({ rank }) => rank < path.rank)
-  const mayBeUnchecked = (one: Path): boolean => isDoubtful(window, one) || isNotFollowed(one)
-  return item.unchecked
-    .filter((name) => !better.some((one) => isNameOf(name, one) && mayBeUnchecked(one)))
-    .map((name) => `is unchecked in ${name}`)
-}
-
-/** A gateway that is held sends changes of what it has in memory, unchecked in what it reads live. */
-function isNotFollowed({ isBehind, isHeld, mode }: Path): boolean {
-  return isBehind && !isHeld && mode !== 'live'
-}
-
-function isNameOf(name: string, { source, shownAs }: Path): boolean {
-  return name === source || name === shownAs
+  const isNamedBy = ({ source, shownAs }: Path): boolean =>
+    item.unchecked.some((name) => name === source || name === shownAs)
+  const names = better
+    .filter((one) => !isWhole(window, one))
+    .flatMap(({ source, shownAs }) => [source, shownAs])
+  return [
+    ...item.unchecked.filter((name) => !names.includes(name)).map((name) => `is unchecked in ${name}`),
+    ...better
+      .filter((one) => one.source !== path.source && window.lacking.has(one.source) && !isNamedBy(one))
+      .map(({ shownAs }) => `is not unchecked in ${shownAs}`),
+  ]
 }
 
 function judgePrice({ item, version }: Held): string[] {

@@ -1,16 +1,16 @@
 import test from 'ava'
 import type { Version } from './history.ts'
-import { type Counts, countsOf, listingsOf, pathsOf, type Question } from './model.ts'
-import { INNER, type Route } from './plan.ts'
+import { type Copy, type Counts, countsOf, listingsOf, pathsOf, type Question } from './model.ts'
+import { INNER, OWN, type Plan, type Route } from './plan.ts'
 import { ANY_LISTING } from './world.ts'
 
 const OPEN: Question = { ...ANY_LISTING, status: 'open' }
 const BY_PRICE: Question = { ...OPEN, isByPrice: true }
 const CAP = 1000
 
-/** Sources by priority, all in memory. */
+/** Sources by priority, all held whole. */
 function routes(...names: string[]): Route[] {
-  return names.map((name, priority) => ({ name, mode: 'snapshot', priority }))
+  return names.map((name, priority) => ({ name, priority, maxListings: null }))
 }
 
 type Stated = Partial<Pick<Version, 'status' | 'createdAt'>> & {
@@ -36,13 +36,24 @@ function copy(registry: string, listingId: string, stated: Stated = {}): Version
   }
 }
 
+/** The copies on all ways. */
+function copiesOf(
+  versions: readonly Version[],
+  question: Question,
+  plan: Pick<Plan, 'outer' | 'inner'>,
+): Copy[] {
+  return pathsOf(plan, question).flatMap((path) =>
+    versions.flatMap((version) => (version.registry === path.registry ? { path, version } : [])),
+  )
+}
+
 /** `id registry` of the listings in their order. */
 function shown(
   versions: readonly Version[],
   question = OPEN,
   plan = { outer: routes('good', 'bad'), inner: routes() },
 ) {
-  return listingsOf(pathsOf(plan, question), versions, question, CAP).map(
+  return listingsOf(copiesOf(versions, question, plan), question, CAP).map(
     ({ listingId, copies }) => `${listingId} ${copies.map(({ path }) => path.shownAs).join(' ')}`,
   )
 }
@@ -63,11 +74,19 @@ test('a best copy that does not match hides those that would', (t) => {
   t.deepEqual(shown(copies, { ...OPEN, gpuModel: 'H100' }), ['1 good bad', '2 bad'])
 })
 
-test('copies of another status do not compete', (t) => {
+test('copies of another status do not compete, and only the own Registry lists closed ones', (t) => {
   const copies = [copy('good', '1', { status: 'closed' }), copy('bad', '1')]
   t.deepEqual(shown(copies), ['1 bad'])
-  t.deepEqual(shown(copies, { ...OPEN, status: 'closed' }), ['1 good'])
-  t.deepEqual(shown(copies, { ...OPEN, status: null }), ['1 good bad'])
+  t.deepEqual(shown(copies, { ...OPEN, status: 'closed' }), [])
+  t.deepEqual(shown(copies, { ...OPEN, status: null }), ['1 bad'])
+})
+
+test('a closed listing of the own Registry hides open copies, and is listed where its status is asked for', (t) => {
+  const plan = { outer: routes(OWN, 'bad'), inner: routes() }
+  const copies = [copy(OWN, '1', { status: 'closed' }), copy('bad', '1'), copy('bad', '2')]
+  t.deepEqual(shown(copies, OPEN, plan), ['2 bad'])
+  t.deepEqual(shown(copies, { ...OPEN, status: 'closed' }, plan), ['1 local'])
+  t.deepEqual(shown(copies, { ...OPEN, status: null }, plan), ['1 local bad', '2 bad'])
 })
 
 test('sources that are not asked do not compete', (t) => {
@@ -112,7 +131,7 @@ test('counts are of the copies that are shown', (t) => {
     copy('bad', '1', { price: 1, model: 'H200' }),
     copy('bad', '2', { price: 21 }),
   ]
-  const paths = pathsOf({ outer: routes('good', 'bad'), inner: [] }, OPEN)
+  const held = copiesOf(copies, OPEN, { outer: routes('good', 'bad'), inner: [] })
   const expected: Counts = {
     total: 2,
     gpu_model: { H100: 2 },
@@ -120,5 +139,5 @@ test('counts are of the copies that are shown', (t) => {
     registry: { good: 1, bad: 1 },
     prices: { offers: 2, gpus: 4, least: '0.000011', median: '0.000011', most: '0.000015' },
   }
-  t.deepEqual(countsOf(listingsOf(paths, copies, OPEN, CAP)), expected)
+  t.deepEqual(countsOf(listingsOf(held, OPEN, CAP)), expected)
 })

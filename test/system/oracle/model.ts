@@ -1,6 +1,6 @@
 import type { Micros } from '../../../src/domain/timestamp.ts'
 import type { Status, Terms, Version } from './history.ts'
-import { INNER, type Mode, type Plan, type Route } from './plan.ts'
+import { INNER, OWN, type Plan, type Route } from './plan.ts'
 
 export type Question = {
   /** `null` asks for every status. */
@@ -30,10 +30,9 @@ export type Path = {
   rank: number
   /** Of the source. */
   sourceRank: number
-  mode: Mode
   isBehind: boolean
-  /** Whether every gateway on the way has all listings in memory. */
-  isHeld: boolean
+  /** Of the gateway's own Registry, whose closed listings are known. */
+  isOwn: boolean
 }
 
 export type Copy = { path: Path; version: Version }
@@ -46,25 +45,21 @@ export type Listing<C extends Copy = Copy> = {
   copies: readonly C[]
 }
 
-/** The ways that a question asks, best first. */
-export function pathsOf({ outer, inner }: Pick<Plan, 'outer' | 'inner'>, question: Question): Path[] {
-  const { status, publisher, sources } = question
-  // A Registry that has just named a new publisher is read live for the listings of one.
-  const isInMemory = ({ mode }: Route): boolean =>
-    mode === 'own' || (mode === 'snapshot' && status === 'open' && publisher === null)
-  const routes = ranked(outer).filter(({ name }) => sources === null || sources.includes(name))
-  return routes
-    .flatMap((route, sourceRank) => {
-      const { name: source, mode } = route
-      const isHeld = isInMemory(route)
-      const common = { source, sourceRank, mode, rank: 0 }
-      if (source !== INNER) return [{ ...common, registry: source, shownAs: source, isBehind: false, isHeld }]
-      return ranked(inner).map((behind) => ({
+/** The ways that a question asks, best first. Closed listings are asked of the own Registry alone. */
+export function pathsOf(
+  { outer, inner }: Pick<Plan, 'outer' | 'inner'>,
+  { sources, status }: Question,
+): Path[] {
+  return ranked(outer)
+    .filter(({ name }) => (sources?.includes(name) ?? true) && (status !== 'closed' || name === OWN))
+    .flatMap(({ name: source }, sourceRank) => {
+      const common = { source, sourceRank, rank: 0, isOwn: source === OWN }
+      if (source !== INNER) return [{ ...common, registry: source, shownAs: source, isBehind: false }]
+      return ranked(inner).map(({ name }) => ({
         ...common,
-        registry: behind.name,
-        shownAs: `${INNER}/${behind.name}`,
+        registry: name,
+        shownAs: `${INNER}/${name}`,
         isBehind: true,
-        isHeld: isHeld && isInMemory(behind),
       }))
     })
     .map((path, rank) => ({ ...path, rank }))
@@ -76,21 +71,23 @@ function ranked(routes: readonly Route[]): Route[] {
 }
 
 /** Whether a copy competes with others: closed ones do not with open ones, but for those of the own Registry. */
-export function isCompeting(question: Question, { version, path }: Copy): boolean {
-  return isAsked(question, version) || (path.mode === 'own' && question.status === 'open')
+export function isCompeting(question: Question, copy: Copy): boolean {
+  return isAsked(question, copy) || (copy.path.isOwn && question.status === 'open')
 }
 
-export function isAsked({ status }: Question, version: Version): boolean {
-  return version.odd === undefined && (status === null || version.status === status)
+/** Of other Registries, only open listings are listed. */
+export function isAsked({ status }: Question, { version, path }: Copy): boolean {
+  if (version.odd !== undefined || (!path.isOwn && version.status !== 'open')) return false
+  return status === null || version.status === status
 }
 
-export function isMatch(question: Question, version: Version): boolean {
+export function isMatch(question: Question, copy: Copy): boolean {
   const { publisher, gpuModel, gpuCountMin, region, priceMax } = question
-  const { terms } = version
+  const { terms, publisher: seller } = copy.version
   const price = priceOf(terms)
   return (
-    isAsked(question, version) &&
-    (publisher === null || version.publisher.address === publisher) &&
+    isAsked(question, copy) &&
+    (publisher === null || seller.address === publisher) &&
     (gpuModel === null || terms.gpu_model === gpuModel) &&
     (gpuCountMin === null || terms.gpu_count >= gpuCountMin) &&
     (region === null || terms.region === region) &&
@@ -129,22 +126,10 @@ export function groupCopies<C extends Copy>(copies: readonly C[]): Listing<C>[] 
   }))
 }
 
-/**
- * What a gateway has to answer while nothing changes: each listing by its best copy, in the order that is asked for.
- * Dates behind `cap` count as it.
- */
-export function listingsOf(
-  paths: readonly Path[],
-  versions: readonly Version[],
-  question: Question,
-  cap: Micros,
-): Listing[] {
-  const current = versions.filter(({ until }) => until === null)
-  const copies = paths.flatMap((path) =>
-    current.filter(({ registry }) => registry === path.registry).map((version) => ({ path, version })),
-  )
+/** What a gateway has to answer to these copies: each listing by its best one, in the order that is asked for. Dates behind `cap` count as it. */
+export function listingsOf(copies: readonly Copy[], question: Question, cap: Micros): Listing[] {
   const competing = copies.filter((copy) => isCompeting(question, copy))
-  const listings = groupCopies(competing).filter(({ copies: [best] }) => isMatch(question, best!.version))
+  const listings = groupCopies(competing).filter(({ copies: [best] }) => isMatch(question, best!))
   const placed = listings.map((listing) => ({ listing, place: placeOf(listing, question, cap) }))
   return placed.sort((a, b) => comparePlaces(a.place, b.place)).map(({ listing }) => listing)
 }

@@ -1,11 +1,11 @@
 import test from 'ava'
-import { type Answer, askPage, type Page, type Shown } from './ask.ts'
+import { type Answer, askPage, type Page, type Shown, type SourceState } from './ask.ts'
 import { judge } from './oracle.ts'
 import { runWorld } from './run.ts'
 import { ANY_LISTING, startWorld, type World } from './world.ts'
 
-/** Worlds with replicas, liars, own Registries, gateways over gateways, sources in memory, and some that are away or too large. */
-const SEEDS = [0, 12, 55]
+/** Worlds with replicas, liars, own Registries, gateways over gateways, and sources that are away, or held in part. */
+const SEEDS = [33, 38, 55]
 const ANSWERS = 20
 
 for (const seed of SEEDS)
@@ -18,16 +18,21 @@ for (const seed of SEEDS)
 
 const QUESTION = { ...ANY_LISTING, status: 'open' } as const
 
-/** The first page of a world that has a full one. */
+/** The first page of a world that has a full one, made of what was read since the world began. */
 async function firstPage(world: World): Promise<Answer & { pages: [Page] }> {
+  const ask = () => askPage({ url: world.urls[0]!, now: () => world.history.now() }, QUESTION, '&limit=50')
   await world.pass(160_000)
-  const page = await askPage({ url: world.urls[0]!, now: () => world.history.now() }, QUESTION, '&limit=50')
+  await ask()
+  await world.pass(60_000)
+  const page = await ask()
   const isToEnd = page.nextCursor === null
   return { asked: 'page', kind: 'page', question: QUESTION, pages: [page], offset: 0, limit: 50, isToEnd }
 }
 
 /** A world without another gateway, where a liar is worse than a Registry that it copies. */
-const LIARS = 10
+const LIARS = 44
+/** A world where `c` is held in part, and better than `d`. */
+const IN_PART = 3
 
 test.serial('the oracle finds what is wrong with an answer', async (t) => {
   const world = await startWorld(LIARS)
@@ -39,6 +44,7 @@ test.serial('the oracle finds what is wrong with an answer', async (t) => {
   const faultsOf = (change: Partial<Page>): string =>
     judge({ ...right, pages: [{ ...page, ...change }] }, world).faults.join('\n')
   const altered = (change: Partial<Shown>): Shown[] => items.with(20, { ...items[20]!, ...change })
+  const firstSource = (change: Partial<SourceState>) => sources.with(0, { ...sources[0]!, ...change })
 
   t.is(faultsOf({}), '')
   const withoutOne = items.toSpliced(20, 1)
@@ -63,6 +69,33 @@ test.serial('the oracle finds what is wrong with an answer', async (t) => {
   t.regex(faultsOf({ total: 50 }), /total is/)
   t.regex(faultsOf({ unchecked: 1 }), /unchecked is 1/)
   t.regex(faultsOf({ complete: false }), /complete is false/)
-  t.regex(faultsOf({ sources: sources.with(0, { ...sources[0]!, state: 'unavailable' }) }), /unavailable/)
+  t.regex(faultsOf({ sources: firstSource({ state: 'unavailable' }) }), /unavailable/)
+  const inPart = firstSource({ state: 'partial', reason: 'too_large', held: 1, of: 2 })
+  t.regex(faultsOf({ complete: false, sources: inPart }), /"partial"/)
   t.regex(faultsOf({ sources: sources.slice(1) }), /sources are/)
+})
+
+test.serial('the oracle finds what is wrong with an answer of a source that is held in part', async (t) => {
+  const world = await startWorld(IN_PART)
+  t.teardown(() => world.close())
+  const right = await firstPage(world)
+  const [page] = right.pages
+  const { items, sources } = page
+  const faultsOf = (change: Partial<Page>): string =>
+    judge({ ...right, pages: [{ ...page, ...change }] }, world).faults.join('\n')
+  const partOf = (change: Partial<SourceState>) =>
+    sources.map((source) => (source.registry === 'c' ? { ...source, ...change } : source))
+
+  t.is(faultsOf({}), '')
+  t.regex(faultsOf({ complete: true }), /complete is true/)
+  t.regex(faultsOf({ sources: partOf({ held: 21 }) }), /"partial"/)
+  t.regex(faultsOf({ sources: partOf({ reason: 'timeout' }) }), /"partial"/)
+  const known = items.map((item) => ({ ...item, unchecked: [] }))
+  t.regex(faultsOf({ items: known, unchecked: 0 }), /is not unchecked in c/)
+  const newest = items.findIndex(({ registry }) => registry === 'c')
+  const [fewer, returned] = [
+    items.toSpliced(newest, 1),
+    sources.find(({ registry }) => registry === 'c')!.returned! - 1,
+  ]
+  t.regex(faultsOf({ items: fewer, sources: partOf({ returned }) }), /of c is missing/)
 })

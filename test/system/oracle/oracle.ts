@@ -1,14 +1,13 @@
 import type { Answer, Completeness, FoundOne, SourceState } from './ask.ts'
 import { judgeExactly } from './exactly.ts'
 import { type FoundCounts, judgeCountsOf } from './facets.ts'
-import { findHeld, type Held, judgeItem } from './items.ts'
-import { type Path, pathsOf, type Question } from './model.ts'
-import { INNER, type Plan } from './plan.ts'
+import { findHeld, judgeItem } from './items.ts'
+import { pathsOf, type Question } from './model.ts'
+import { INNER, type Plan, type Route } from './plan.ts'
 import { judgeCounts, judgeMissing, judgeOrder, judgeRepeats } from './sequence.ts'
 import {
   type Evidence,
   isUnchanged,
-  MAX_LIVE_AGE_MS,
   overlaps,
   requiredCopy,
   USABLE,
@@ -26,8 +25,12 @@ export type Verdict = {
   isExact: boolean
 }
 
-/** A snapshot that is older is stale. */
-const STALE_SNAPSHOT_MS = 30_000
+/** A source that was read whole since is not stale, if its reads do not fail. */
+const STALE_MS = 30_000
+/** The longest first pull. */
+const LOADING_SECONDS = 20
+/** How long the answer of a source about one listing counts. */
+const LOOK_UP_MS = 15_000
 
 /**
  * Judges an answer of several pages: every listing that its best source held unchanged since before the oldest data of the
@@ -37,55 +40,33 @@ const STALE_SNAPSHOT_MS = 30_000
  */
 export function judge(answer: Answer, { plan, history }: Evidence): Verdict {
   const { pages, question } = answer
-  const paths = pathsOf(plan, question)
-  if (pages.some((page) => isWithoutPublisher(question, page))) return verdictOf(answer, [])
-  const unhealthy = pages.flatMap((page) => judgeSources(page, paths, plan))
+  const unhealthy = pages.flatMap((page) => judgeSources(page, question, plan))
   if (unhealthy.length > 0) return verdictOf(answer, unhealthy)
   const window = windowOf(pages, question, { plan, history })
   const found = pages.map(({ items }) => findHeld(window, items))
   const foreign = found.flatMap(({ faults }) => faults)
   if (foreign.length > 0) return verdictOf(answer, foreign)
-  const faults = judgeSequence(
-    window,
-    answer,
-    plan,
-    found.map(({ held }) => held),
-    found.flatMap(({ nameless }) => nameless),
-  )
+  const held = found.map((page) => page.held)
+  const faults = [
+    ...held.flat().flatMap((one) => judgeItem(window, one)),
+    ...judgeOrder(window, answer, held),
+    ...judgeRepeats(window, answer, held),
+    ...judgeMissing(
+      window,
+      answer,
+      held,
+      found.flatMap(({ nameless }) => nameless),
+    ),
+    ...judgeCounts(window, answer),
+  ]
   const isExact = faults.length === 0 && isCalm(window)
-  if (isExact)
-    faults.push(
-      ...judgeExactly(
-        window,
-        answer,
-        found.flatMap(({ held }) => held),
-      ),
-    )
+  if (isExact) faults.push(...judgeExactly(window, answer, held.flat()))
   return verdictOf(answer, faults, window, isExact)
 }
 
-function judgeSequence(
-  window: Window,
-  answer: Answer,
-  plan: Plan,
-  pages: readonly (readonly Held[])[],
-  nameless: readonly Held[],
-): string[] {
-  const hasOdd = plan.registries.some(({ odd }) => odd.oversized > 0 || odd.isFailing)
-  // An item of a publisher just met is another listing.
-  const isUncountable = hasOdd || nameless.length > 0
-  return [
-    ...pages.flat().flatMap((held) => judgeItem(window, held)),
-    ...judgeOrder(window, answer, pages),
-    ...judgeRepeats(window, answer, pages),
-    ...judgeMissing(window, answer, pages, nameless),
-    ...judgeCounts(window, answer, isUncountable),
-  ]
-}
-
-/** Whether every source answered, and no listing changed since before the oldest data. */
-function isCalm({ history, low, unusable }: Window): boolean {
-  return history.lastChange.at * 1000 <= low && unusable.size === 0
+/** Whether no listing changed since before the oldest data. */
+function isCalm({ history, low }: Window): boolean {
+  return history.lastChange.at * 1000 <= low
 }
 
 function verdictOf(
@@ -105,9 +86,7 @@ function verdictOf(
 /** Judges the answer to `GET /facets`. */
 export function judgeFacets(found: FoundCounts, { plan, history }: Evidence): Verdict {
   const { question } = found
-  const paths = pathsOf(plan, question)
-  if (isWithoutPublisher(question, found)) return verdictOf(found, [])
-  const unhealthy = judgeSources(found, paths, plan)
+  const unhealthy = judgeSources(found, question, plan)
   if (unhealthy.length > 0) return verdictOf(found, unhealthy)
   const window = windowOf([found], question, { plan, history })
   const isExact = isCalm(window)
@@ -120,7 +99,7 @@ export function judgeOne(found: FoundOne, { plan, history }: Evidence): Verdict 
   const fault = (text: string): Verdict => verdictOf(found, [text])
   if (!complete && plan.failing === null) return fault('a better source counts as missing')
   const copies = pathsOf(plan, ANY_LISTING).flatMap((path) => {
-    const since = begin.at - Math.max(ageMs, MAX_LIVE_AGE_MS * (path.isBehind ? 2 : 1)) - 1000
+    const since = begin.at - Math.max(ageMs, LOOK_UP_MS * (path.isBehind ? 2 : 1)) - 1000
     return history
       .of(path.registry, listingId)
       .filter((version) => version.odd === undefined && overlaps(version, since, end))
@@ -141,67 +120,39 @@ export function judgeOne(found: FoundOne, { plan, history }: Evidence): Verdict 
   return verdictOf(found, [])
 }
 
-/** A Registry is skipped for a moment where the publisher that is asked for is new there. */
-function isWithoutPublisher({ publisher }: Question, { sources, complete }: Completeness): boolean {
-  const isSkipped = ({ state, filters }: SourceState) =>
-    state === 'skipped' && String(filters) === 'publisher'
-  return publisher !== null && !complete && sources.some(isSkipped)
-}
-
-/** Every source is loaded, but for those that may be away or too large; a snapshot may be stale by its age. */
-function judgeSources(
-  { begin, end, sources, complete }: Completeness,
-  paths: readonly Path[],
-  plan: Plan,
-): string[] {
-  const names = [...new Set(paths.map(({ source }) => source))]
-  const asked = sources.filter(({ registry }) => names.includes(registry))
+/** Every source is held, but for those that may be away, or are held in part as the plan says. */
+function judgeSources({ sources, complete }: Completeness, question: Question, plan: Plan): string[] {
+  const asked = plan.outer.flatMap(({ name }) => (question.sources?.includes(name) === false ? [] : name))
+  const named = sources.map(({ registry }) => registry).filter((name) => !name.includes('/'))
   const faults = sources
-    .filter((source) => !isHealthy(source, paths, end.at - begin.at) && !isExcused(source, sources, plan))
+    .filter((source) => !isRight(source, question, plan))
     .map((source) => JSON.stringify(source))
-  if (!complete && sources.every(({ state }) => USABLE.includes(state))) faults.push('complete is false')
-  if (names.length !== asked.length) faults.push(`sources are ${sources.map(({ registry }) => registry)}`)
+  const isWhole = sources.every(({ state }) => USABLE.includes(state))
+  if (complete !== isWhole) faults.push(`complete is ${complete}`)
+  if (String(named.toSorted()) !== String(asked.toSorted())) faults.push(`sources are ${named}`)
   return faults
 }
 
-/** A gateway has no answer where it skips all that it reads. */
-function isExcused(source: SourceState, sources: readonly SourceState[], plan: Plan): boolean {
-  const { registry, reason } = source
-  if (registry === plan.failing || isTooLarge(source, plan)) return true
-  // Tens of requests search for the listing that fails: changes among them look like missing ones, or time is up.
-  const isSearched = plan.registries.some(({ name, odd }) => name === registry && odd.isFailing)
-  if (isSearched && (reason === 'unstable' || reason === 'http_500')) return true
-  const behind = sources.filter((other) => other.registry.startsWith(`${registry}/`))
-  const isWithoutSource = behind.length > 0 && behind.every((other) => isTooLarge(other, plan))
-  // The inner gateway had not answered whole when it was pulled first.
-  if (registry === INNER && source.state === 'not_yet_loaded') return true
-  // Its dates of the future are in the order of their sources, and it is too large to be sorted.
-  if (registry === INNER && reason === 'unsorted') return true
-  return registry === INNER && reason === 'http_503' && isWithoutSource
+function isRight(source: SourceState, question: Question, plan: Plan): boolean {
+  const { registry, state, reason, age_seconds: age = 0, held = 0, of = 0 } = source
+  const isClosedAsked = question.status !== 'open'
+  if (reason === 'open_only')
+    return state === 'skipped' && isClosedAsked && registry.endsWith('/closed') === (question.status === null)
+  if (registry.endsWith('/publishers')) return question.publisher !== null && reason === 'publishers_unknown'
+  // Behind a gateway only what it lacks is named.
+  const { maxListings } = routeOf(registry, plan) ?? {}
+  if (maxListings === undefined) return false
+  const isInPart = maxListings !== null && state === 'partial' && reason === 'too_large'
+  if (isInPart) return registry.includes('/') || (held <= maxListings && held < of)
+  if (registry.split('/').at(-1) === plan.failing) return true
+  if (state === 'loading') return age < LOADING_SECONDS && held < of
+  return state === 'loaded' || (state === 'stale' && (age + 1) * 1000 >= STALE_MS)
 }
 
-/** A gateway over large Registries may have more listings than the usual limit, closed ones included. */
-function isTooLarge({ registry, state, reason = '' }: SourceState, { scanLimit }: Plan): boolean {
-  const mayBeLarge = scanLimit !== null || registry === INNER
-  return mayBeLarge && state === 'skipped' && TOO_LARGE.includes(reason)
-}
-
-const TOO_LARGE = ['scan_limit', 'unsupported_filter']
-
-/** @param tookMs of the answer, whose ages are of its end */
-function isHealthy(
-  { registry, state, reason, age_seconds: age = 0 }: SourceState,
-  paths: readonly Path[],
-  tookMs: number,
-): boolean {
-  const path = paths.find(({ source }) => source === registry)
-  if (path === undefined) return false
-  // It changed between the pages of each reading.
-  if (state === 'stale' && reason === 'unstable') return true
-  // It skips all that it reads, which is too large.
-  if (state === 'stale' && registry === INNER && reason === 'http_503') return true
-  if (state === 'stale') return path.mode !== 'live' && (age + 1) * 1000 >= STALE_SNAPSHOT_MS
-  // What a gateway reads live may be as old again.
-  const maxAgeMs = registry === INNER ? 2 * MAX_LIVE_AGE_MS : MAX_LIVE_AGE_MS
-  return state === 'loaded' && (path.mode !== 'live' || age * 1000 - tookMs <= maxAgeMs)
+/** `eu`, or `inner/eu` of the inner gateway. */
+function routeOf(name: string, { outer, inner }: Plan): Route | undefined {
+  const [first, behind] = name.split('/')
+  return behind === undefined
+    ? outer.find((route) => route.name === first)
+    : inner.find((route) => first === INNER && route.name === behind)
 }

@@ -4,10 +4,8 @@ import type { Random } from '../../helpers/random.ts'
 import { type Reply, send } from '../../helpers/registry.ts'
 import { publish, remove, update } from '../../helpers/seller.ts'
 import type { History, Publisher, Status, Terms, Version } from './history.ts'
+import { OWN } from './plan.ts'
 import { escrows } from './scripted-registry.ts'
-
-/** As `sources` names the gateway's own Registry. */
-export const OWN = 'local'
 
 type Wallet = ReturnType<typeof privateKeyToAccount>
 

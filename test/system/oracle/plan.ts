@@ -1,13 +1,12 @@
 import type { SpecKind } from './scripted-registry.ts'
 
-export const UPSTREAM_MODES = ['live', 'auto', 'snapshot'] as const
-export type UpstreamMode = (typeof UPSTREAM_MODES)[number]
-
-/** `own`: the gateway's own Registry, which is always in memory. */
-export type Mode = UpstreamMode | 'own'
-
 /** A Registry, or the inner gateway, as a gateway reads it. */
-export type Route = { name: string; mode: Mode; priority: number }
+export type Route = {
+  name: string
+  priority: number
+  /** Most listings that are held of it; `null` for all. */
+  maxListings: number | null
+}
 
 export type Plan = {
   registries: {
@@ -29,10 +28,11 @@ export type Plan = {
   replicas: number
   /** Share of requests before which something changes. */
   unrest: number
-  /** Most listings of a source that is read whole; `null` for the default, which is more than any has. */
-  scanLimit: number | null
-  /** A Registry that is away at times, from the start on. */
+  /** A Registry that is away at times, or answers first pages only, from the start on. */
   failing: string | null
 }
 
 export const INNER = 'inner'
+
+/** As `sources` names the gateway's own Registry. */
+export const OWN = 'local'

@@ -14,8 +14,8 @@ import { askFacets, askOverview, askSearch } from './ask-market.ts'
 import { describeAnswer, type Result } from './describe.ts'
 import type { Question } from './model.ts'
 import { judge, judgeFacets, judgeOne, type Verdict } from './oracle.ts'
-import { INNER, type UpstreamMode } from './plan.ts'
-import { SPEC_KINDS } from './scripted-registry.ts'
+import { OWN } from './plan.ts'
+import { OUTAGES, SPEC_KINDS } from './scripted-registry.ts'
 import { startWorld, type World } from './world.ts'
 
 type RunOutcome = {
@@ -33,17 +33,15 @@ type RunOutcome = {
 type RunOptions = {
   /** Judged answers. */
   answers: number
-  /** Of every upstream; `null` for a random one of each. */
-  mode?: UpstreamMode | null
   isOver?: () => boolean
 }
 
 /** Reads one world until so many answers are judged, one is wrong, or `isOver`. */
 export async function runWorld(
   seed: number,
-  { answers, mode = null, isOver = () => false }: RunOptions,
+  { answers, isOver = () => false }: RunOptions,
 ): Promise<RunOutcome> {
-  const world = await startWorld(seed, mode)
+  const world = await startWorld(seed)
   const run = new Run(world)
   try {
     while (run.answers < answers && run.faults.length === 0 && !isOver()) await run.step()
@@ -79,11 +77,11 @@ class Run {
     const isCalm = random.chance(0.2)
     if (isCalm) await world.pass(CALM_MS)
     else await passTime(world)
-    if (random.chance(0.1)) world.collectGarbage()
     for (let n = isCalm ? 0 : random.pick([0, 0, 0, 1, 1, 3, 8]); n > 0; n--) world.change(random)
     for (let n = isCalm ? 0 : random.below(3); n > 0; n--) await world.changeOwn(random)
     const failing = world.registries.find(({ name }) => name === world.plan.failing)
-    if (failing !== undefined && random.chance(0.15)) failing.isAway = !failing.isAway
+    if (failing !== undefined && random.chance(0.15))
+      failing.outage = failing.outage === null ? random.pick(OUTAGES) : null
     if (random.chance(0.03)) random.pick(world.registries).spec = random.pick(SPEC_KINDS)
     world.isRestless = !isCalm && random.chance(0.7)
     const isTogether = random.chance(0.25)
@@ -113,8 +111,7 @@ async function withTime<T>({ plan, pass }: World, answers: Promise<T>): Promise<
     isAnswered = true
   }
   answers.then(end, end)
-  const mayRefuse = plan.failing !== null || (plan.scanLimit !== null && plan.inner.length > 0)
-  while (mayRefuse && !isAnswered) await pass(RETRY_STEP_MS)
+  while (plan.failing !== null && !isAnswered) await pass(RETRY_STEP_MS)
   return answers
 }
 
@@ -162,11 +159,7 @@ async function read(world: World, random: Random, isTogether: boolean): Promise<
   const question = makeQuestion(world, random)
   const limit = random.pick(LIMITS)
   const headers: Record<string, string> = random.chance(0.1) ? { 'cache-control': 'no-cache' } : {}
-  const { scanLimit, failing } = world.plan
-  // A live gateway of many listings with dates of the future cannot be sorted here.
-  const isSortable = world.plan.outer.every(({ name, mode }) => name !== INNER || mode !== 'live')
-  const isWhole = scanLimit === null && failing === null && isSortable
-  const kind = random.pick(isWhole ? [...KINDS, ...TOOLS] : KINDS)
+  const kind = random.pick(world.plan.failing === null ? [...KINDS, ...TOOLS] : KINDS)
   switch (kind) {
     case 'first':
       return readPage(asking, question, { limit, offset: 0, headers })
@@ -211,19 +204,19 @@ function makeQuestion({ plan, registries, own }: World, random: Random): Questio
     .map(({ publisher }) => publisher.address)
   const canAskPublisher = plan.registries.every(({ hasPublishers }) => hasPublishers) && publishers.length > 0
   const names = plan.outer.map(({ name }) => name)
-  const local = plan.outer.find(({ mode }) => mode === 'own')
-  // Of other Registries only open listings are listed.
-  const status = local === undefined ? 'open' : random.pick(['open', 'open', 'open', 'closed', null] as const)
+  // Where there is no own Registry, closed listings cannot be asked for.
+  const hasOwn = names.includes(OWN)
+  const status = hasOwn ? random.pick(['open', 'open', 'open', 'closed', null] as const) : 'open'
   const some = random.chance(0.1) ? names.slice(random.below(names.length)) : null
   return {
-    status,
+    status: status !== 'closed' || some === null || some.includes(OWN) ? status : 'open',
     publisher: canAskPublisher && random.chance(0.05) ? random.pick(publishers) : null,
     gpuModel: random.chance(0.15) ? 'H100' : null,
     gpuCountMin: random.chance(0.15) ? 3 : null,
     region: random.chance(0.15) ? 'eu' : null,
     priceMax: random.chance(0.2) ? random.pick([40_000, 300_000, 1_000_000]) : null,
     isByPrice: random.chance(0.2),
-    sources: status === 'open' ? some : [local!.name],
+    sources: some,
   }
 }
 

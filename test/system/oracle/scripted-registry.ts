@@ -1,5 +1,11 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { formatTimestamp, type Micros } from '../../../src/domain/timestamp.ts'
 import { PATIENT } from '../../helpers/listen.ts'
@@ -40,8 +46,11 @@ export type OddKind = NonNullable<Version['odd']>
 export type Stated = Pick<Version, 'listingId' | 'publisher' | 'terms' | 'status' | 'createdAt'> &
   Partial<Pick<Version, 'odd'>>
 type Row = { version: Version; inserted: number; text: string }
-/** A request to one of its servers. */
-type Asked = { headers: IncomingHttpHeaders; isServed: (version: Version) => boolean }
+/** What it leaves unanswered: all requests, or later pages than the first. */
+export const OUTAGES = ['all', 'all', 'pages'] as const
+type Outage = (typeof OUTAGES)[number]
+/** Which listings one of its servers has. */
+type IsServed = (version: Version) => boolean
 
 /** Longer than a listing of a gateway may be. */
 const OVERSIZED = 'x'.repeat(70_000)
@@ -52,8 +61,8 @@ export class ScriptedRegistry {
   /** May change at any time. */
   spec: SpecKind
   url = ''
-  /** Closes every connection without an answer. */
-  isAway = false
+  /** Closes connections without an answer. */
+  outage: Outage | null = null
   requests = 0
   /** Called before a request for listings is answered. */
   onRequest: () => void = () => {}
@@ -86,9 +95,9 @@ export class ScriptedRegistry {
   }
 
   /** Serves the listings that `isServed` keeps at a URL of their own: it never had the others. */
-  async serve(isServed: (version: Version) => boolean): Promise<string> {
+  async serve(isServed: IsServed): Promise<string> {
     const server = createServer(PATIENT, (request, response) =>
-      this.#answer(request.url ?? '', { headers: request.headers, isServed }, response),
+      this.#answer(request, isServed, response),
     ).listen(0, '127.0.0.1')
     this.#servers.push(server)
     await once(server, 'listening')
@@ -207,14 +216,15 @@ export class ScriptedRegistry {
     return id
   }
 
-  #answer(target: string, { headers, isServed }: Asked, response: ServerResponse): unknown {
-    const { pathname, searchParams } = new URL(target, 'http://registry')
-    if (this.isAway) return response.destroy()
+  #answer({ url = '', headers }: IncomingMessage, isServed: IsServed, response: ServerResponse): unknown {
+    const { pathname, searchParams } = new URL(url, 'http://registry')
+    const isFirst = Number(searchParams.get('offset') ?? 0) === 0
+    if (this.outage === 'all' || (this.outage === 'pages' && !isFirst)) return response.destroy()
     if (pathname === '/filter-spec') return this.#answerSpec(headers, response)
     if (pathname === '/publishers') return this.#answerPublishers(searchParams, response)
     this.requests++
     this.onRequest()
-    if (pathname === '/listings') return this.#answerPage(searchParams, { headers, isServed }, response)
+    if (pathname === '/listings') return this.#answerPage(searchParams, isServed, response)
     const row = this.#byId.get(decodeURIComponent(pathname.slice('/listings/'.length)))
     return row === undefined || row.version.odd === 'failing' || !isServed(row.version)
       ? respond(response, 404, '{"detail":"Listing not found"}')
@@ -248,19 +258,16 @@ export class ScriptedRegistry {
     return respond(response, 200, JSON.stringify({ items, count: items.length }))
   }
 
-  #answerPage(parameters: URLSearchParams, { headers, isServed }: Asked, response: ServerResponse): unknown {
-    const { spec } = this
+  #answerPage(parameters: URLSearchParams, isServed: IsServed, response: ServerResponse): unknown {
     const { pageSize } = this.options
-    const ifMatch = headers['if-match'] ?? `"${spec}"`
-    if (spec !== 'none' && ifMatch !== `"${spec}"`)
-      return respond(response, 412, '{"detail":"filter-spec etag mismatch"}')
     const limit = Number(parameters.get('limit') ?? 50)
     const offset = Number(parameters.get('offset') ?? 0)
-    const refused = [...parameters.keys()].find((name) => !isKnown(name, spec))
+    const refused = [...parameters.keys()].find((name) => !PARAMETERS.includes(name))
     if (refused !== undefined || !(limit >= 1 && limit <= 200 && offset >= 0))
       return respond(response, 400, `{"detail":"Unknown filter: ${refused}"}`)
+    const status = parameters.get('status') ?? 'open'
     const matching = this.#rows.filter(
-      ({ version }) => isMatch(version, parameters, spec) && isServed(version),
+      ({ version }) => (status === '' || version.status === status) && isServed(version),
     )
     const items = matching.slice(offset, offset + Math.min(limit, pageSize))
     if (items.some(({ version }) => version.odd === 'failing'))
@@ -304,30 +311,8 @@ const SPECS: Readonly<Record<Exclude<SpecKind, 'none'>, readonly object[]>> = {
   other: [{ ...GPU_MODEL, path: '$.offer_resource.model' }, GPU_COUNT, REGION],
 }
 
-const RESERVED = ['status', 'publisher', 'limit', 'offset']
-
-function isKnown(name: string, spec: SpecKind): boolean {
-  if (RESERVED.includes(name)) return true
-  return spec !== 'none' && SPECS[spec].some((filter) => (filter as { name: string }).name === name)
-}
-
-/** As this Registry means its filters. */
-function isMatch(
-  { status, publisher, terms }: Version,
-  parameters: URLSearchParams,
-  spec: SpecKind,
-): boolean {
-  const wanted = parameters.get('status') ?? 'open'
-  if (wanted !== '' && status !== wanted) return false
-  const address = parameters.get('publisher') ?? ''
-  if (address !== '' && publisher.address !== address.toLowerCase()) return false
-  const model = parameters.get('gpu_model')
-  if (model !== null && (spec === 'other' ? terms.model : terms.gpu_model) !== model) return false
-  const region = parameters.get('region')
-  if (region !== null && terms.region !== region) return false
-  const count = parameters.get('gpu_count_min')
-  return count === null || terms.gpu_count >= Number(count)
-}
+/** Gateways pull all open listings, and filter what they hold. */
+const PARAMETERS = ['status', 'limit', 'offset']
 
 function respond(response: ServerResponse, status: number, body: string): unknown {
   return response.writeHead(status, { 'content-type': 'application/json' }).end(body)

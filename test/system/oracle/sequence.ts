@@ -1,16 +1,15 @@
 import type { Answer } from './ask.ts'
 import type { Held } from './items.ts'
-import type { Copy } from './model.ts'
-import { isDoubtful, mostShown, placesOf, requiredCopy, type Window } from './window.ts'
+import { mayBeDecided, mayBeShown, placesOf, requiredCopy, type Window } from './window.ts'
 
 /** The items of each page, with what they were at their Registries. */
 type Pages = readonly (readonly Held[])[]
 
 /** Pages by offset are judged one by one: between them anything may move. */
-export function judgeOrder(window: Window, { kind }: Answer, pages: Pages): string[] {
+export function judgeOrder(window: Window, { kind, question }: Answer, pages: Pages): string[] {
   const sequences = kind === 'pages' ? pages : [pages.flat()]
   return sequences.flatMap((items) => {
-    const checked = items.filter(({ item }) => item.unchecked.length === 0)
+    const checked = question.isByPrice ? items.filter(({ item }) => item.unchecked.length === 0) : items
     const at = checked.findIndex((held, n) => {
       const before = checked[n - 1]
       return before && placesOf(window, held.version)[1] < placesOf(window, before.version)[0]
@@ -54,7 +53,7 @@ export function judgeMissing(
   pages: Pages,
   nameless: readonly Held[],
 ): string[] {
-  const { offset, isToEnd, kind } = answer
+  const { offset, isToEnd, kind, question } = answer
   if (kind === 'pages') return []
   const items = pages.flat()
   const shown = new Set([...items, ...nameless].map(({ version }) => version.key))
@@ -66,7 +65,7 @@ export function judgeMissing(
   let before = 0
   for (const listing of window.listings.values()) {
     const copy = shown.has(listing.key) ? null : requiredCopy(window, listing)
-    if (copy === null || isPutLast(window, copy)) continue
+    if (copy === null || (question.isByPrice && mayBeDecided(window, copy.path))) continue
     const [from, to] = placesOf(window, copy.version)
     if (isBehindFirst(from) && isBeforeLast(to))
       faults.push(`${listing.key} of ${copy.path.shownAs} is missing`)
@@ -76,42 +75,26 @@ export function judgeMissing(
   return faults
 }
 
-/** By price, what a better source might decide comes last. */
-function isPutLast(window: Window, { path }: Copy): boolean {
-  const { question, paths } = window
-  return question.isByPrice && paths.some((better) => better.rank < path.rank && isDoubtful(window, better))
-}
-
 /** The later pages of a walk have the total of the first one. */
-export function judgeCounts(window: Window, answer: Answer, isUncountable: boolean): string[] {
-  const { pages, kind } = answer
+export function judgeCounts(window: Window, { pages, kind }: Answer): string[] {
   const isWalk = kind === 'walk' || kind === 'search'
-  return pages.flatMap((page, n) => {
-    const { items, unchecked, sources } = page
+  return pages.flatMap(({ items, unchecked, sources, total }, n) => {
     const returned = sources.reduce((sum, source) => sum + (source.returned ?? 0), 0)
     const count = items.filter((item) => item.unchecked.length > 0).length
     const isShort = kind === 'search' && n > 0
     return [
-      ...(n > 0 && isWalk ? [] : judgeTotal(window, page, isUncountable)),
+      ...(n > 0 && isWalk ? [] : judgeTotal(window, total)),
       ...(returned !== items.length && !isShort ? [`${returned} returned of ${items.length}`] : []),
       ...(unchecked !== count && !isShort ? [`unchecked is ${unchecked}, not ${count}`] : []),
     ]
   })
 }
 
-/** Whether of a page or of counts. `isUncountable`: a source counts listings that no gateway shows. */
-export function judgeTotal(
-  window: Window,
-  { total, isAtMost }: { total: number | null; isAtMost: boolean },
-  isUncountable: boolean,
-): string[] {
+/** Whether of a page or of counts; `null` for a stream. */
+export function judgeTotal(window: Window, total: number | null): string[] {
   if (total === null) return []
   const listings = [...window.listings.values()]
   const least = listings.filter((listing) => requiredCopy(window, listing) !== null).length
-  const most = listings.reduce((sum, listing) => sum + mostShown(window, listing), 0)
-  if (total < least) return [`total is ${total} of at least ${least}`]
-  if (total > most && !isAtMost && !isUncountable) return [`total is ${total} of at most ${most}`]
-  return isAtMost && window.paths.every(({ isHeld }) => isHeld)
-    ? ['total is at most, though all is in memory']
-    : []
+  const most = listings.filter((listing) => mayBeShown(window, listing)).length
+  return total < least || total > most ? [`total is ${total} of ${least} to ${most}`] : []
 }

@@ -2,14 +2,13 @@ import type { Random } from '../../helpers/random.ts'
 import { Changes, terms } from './changes.ts'
 import { History, type Publisher, type Status, type Terms, type Version } from './history.ts'
 import { SIGNERS } from './own-registry.ts'
-import { UPSTREAM_MODES, type UpstreamMode } from './plan.ts'
+import { OWN } from './plan.ts'
 import { ScriptedRegistry } from './scripted-registry.ts'
 
 /** Names of upstreams, the best first, all behind the own Registry. `hidden` is in no view. */
 const UPSTREAMS = ['liar', 'eu', 'hidden', 'open'] as const
-export const LOCAL = 'local'
 /** What the view shows, by rank. */
-export const SEEN: readonly string[] = [LOCAL, ...UPSTREAMS.filter((name) => name !== 'hidden')]
+export const SEEN: readonly string[] = [OWN, ...UPSTREAMS.filter((name) => name !== 'hidden')]
 
 type Copy = Pick<Version, 'key' | 'listingId' | 'publisher' | 'terms'>
 /** A listing of the own Registry. */
@@ -47,7 +46,7 @@ export type Subject = {
 /** A rule of the gateway file or a block; `null`: of every source, or of every upstream where it is `only`. */
 type Denial = { source: string | null; denies: (copy: Copy) => boolean; subject?: Subject }
 
-export type Upstream = { registry: ScriptedRegistry; mode: UpstreamMode; mirror: string }
+export type Upstream = { registry: ScriptedRegistry; mirror: string }
 
 /**
  * A market of scripted Registries, some of which lie and fail, and of an own Registry, with what an operator hides of it. Every
@@ -71,7 +70,6 @@ export class ViewMarket {
   readonly namesPublishers: boolean
 
   static async open(random: Random, now: () => number): Promise<ViewMarket> {
-    const isFollowed = random.chance(0.4)
     const namesPublishers = random.chance(0.8)
     const history = new History(now)
     const upstreams: Upstream[] = []
@@ -80,9 +78,8 @@ export class ViewMarket {
       spec: random.pick(['same', 'same', 'none', 'partial', 'other'] as const),
       hasPublishers: namesPublishers || random.chance(0.5),
       isLiar: name === 'liar' || random.chance(0.2),
-      mode: isFollowed ? ('snapshot' as const) : random.pick(UPSTREAM_MODES),
     }))
-    for (const { mode, ...options } of plan) {
+    for (const options of plan) {
       const registry = new ScriptedRegistry({
         ...options,
         history,
@@ -95,7 +92,7 @@ export class ViewMarket {
         isAlwaysOpen: true,
       })
       await registry.listen()
-      upstreams.push({ registry, mode, mirror: '' })
+      upstreams.push({ registry, mirror: '' })
     }
     const registries = upstreams.map(({ registry }) => registry)
     const changes = new Changes(registries, random.fork('changes'))
@@ -131,7 +128,7 @@ export class ViewMarket {
 
   /** Listings of the own Registry that a reader of the view sees. */
   get soldInView(): readonly Sold[] {
-    return this.sold.filter((one) => this.isShown(LOCAL, one))
+    return this.sold.filter((one) => this.isShown(OWN, one))
   }
 
   /** Keys of the listings that a reader of the view sees. */
@@ -142,14 +139,14 @@ export class ViewMarket {
 
   /** How many copies there are, and how many a reader of the view sees. */
   count(): { all: number; shown: number } {
-    const names = [LOCAL, ...UPSTREAMS]
+    const names = [OWN, ...UPSTREAMS]
     const all = names.flatMap((name) => this.#listingsOf(name).map((copy) => this.isShown(name, copy)))
     return { all: all.length, shown: all.filter(Boolean).length }
   }
 
   isShown(source: string, copy: Copy): boolean {
     if (!SEEN.includes(source) || this.#isDenied(source, copy)) return false
-    const best = SEEN.filter((name) => this.#takesPart(name)).flatMap((name) => {
+    const best = SEEN.flatMap((name) => {
       const same = this.#copyIn(name, copy)
       return same !== undefined && !this.#isDenied(name, same) ? [same] : []
     })[0]
@@ -160,7 +157,7 @@ export class ViewMarket {
   accepts(copy: Copy): boolean {
     return ![...this.#rules, ...this.blocks.values()].some(
       ({ source, subject, denies }) =>
-        subject !== undefined && (source === null || source === LOCAL) && denies(copy),
+        subject !== undefined && (source === null || source === OWN) && denies(copy),
     )
   }
 
@@ -171,7 +168,7 @@ export class ViewMarket {
 
   /** One of what there is, so that it hits something. */
   pickSubject(random: Random): Subject {
-    const names = [LOCAL, ...UPSTREAMS].filter((name) => this.#listingsOf(name).length > 0)
+    const names = [OWN, ...UPSTREAMS].filter((name) => this.#listingsOf(name).length > 0)
     const { publisher, listingId } = random.pick(this.#listingsOf(random.pick(names)))
     const { address, storefrontUrl } = publisher
     const kind = this.namesPublishers
@@ -196,18 +193,12 @@ export class ViewMarket {
     return { listingId, publisher, terms: terms(random) }
   }
 
-  /** What is held of a source that is away stays. */
-  #takesPart(source: string): boolean {
-    const upstream = this.upstreams.find(({ registry }) => registry.name === source)
-    return upstream === undefined || !this.away.has(upstream.registry) || upstream.mode !== 'live'
-  }
-
   #listingsOf(source: string): readonly Copy[] {
-    return source === LOCAL ? this.sold : this.registries.find(({ name }) => name === source)!.listings()
+    return source === OWN ? this.sold : this.registries.find(({ name }) => name === source)!.listings()
   }
 
   #copyIn(source: string, { key, listingId }: Copy): Copy | undefined {
-    if (source === LOCAL) return this.sold.find((one) => one.key === key)
+    if (source === OWN) return this.sold.find((one) => one.key === key)
     const copy = this.registries.find(({ name }) => name === source)!.get(listingId)
     return copy?.key === key ? copy : undefined
   }
@@ -228,7 +219,7 @@ export class ViewMarket {
       curation += `deny_publishers = ["${everywhere.text}"]\n`
       rules.push({ source: null, denies: everywhere.hits, subject: everywhere })
     }
-    for (const source of random.pick([[], ['liar'], ['eu', 'open'], [LOCAL, 'eu']])) {
+    for (const source of random.pick([[], ['liar'], ['eu', 'open'], [OWN, 'eu']])) {
       const head = `[[curation.rules]]\nsource = "${source}"\n`
       const label = random.chance(0.5) ? 'label = "unverified"\n' : ''
       const only = random.chance(0.5) ? random.pick(ONLY) : null

@@ -113,33 +113,21 @@ class Comparison {
   async #begin(): Promise<void> {
     const { view, curation } = this.#market
     const toml = `[access]\n${this.#access} = "partners"\n${curation}[[views]]\nname = "partners"\nsources = ${JSON.stringify(SEEN)}\nfilter = { ${view.toml} }\n`
-    const urls = this.#market.upstreams.map(({ registry, mode }) => ({
-      name: registry.name,
-      url: registry.url,
-      mode,
-    }))
+    const urls = this.#market.upstreams.map(({ registry: { name, url } }) => ({ name, url }))
     const seen = await this.#start(this.#owner, urls, toml)
     this.#seen = { ...seen, sold: new SoldHere(seen.service.url, () => this.#clock.now()) }
     for (let n = 0; n < 8; n++) await this.#sell()
     await this.#settle()
-    // Of what is followed, the best: the best copy of the named sources decides.
-    const ranked = this.#market.upstreams.filter(({ registry }) => SEEN.includes(registry.name))
-    const live = ranked.findIndex(({ mode }) => mode === 'live')
-    const query = live === -1 ? '' : `sources=${SEEN.slice(0, live + 1).join()}`
-    this.#follower = new Follower(this.#seen.service, { query, headers: this.#seen.headers })
+    this.#follower = new Follower(this.#seen.service, { query: '', headers: this.#seen.headers })
     await this.#patiently(this.#follower.begin())
   }
 
   async #start(
     owner: Teardown,
-    upstreams: readonly { name: string; url: string; mode: string }[],
+    upstreams: readonly { name: string; url: string }[],
     toml: string,
   ): Promise<Side> {
-    const entries = upstreams.map(({ name, url, mode }) => ({
-      name,
-      url,
-      settings: `mode = "${mode}"\ntimeout_ms = 30000`,
-    }))
+    const entries = upstreams.map((one) => ({ ...one, settings: 'timeout_ms = 30000' }))
     const service = await startGateway(owner, entries, {
       clock: this.#clock,
       nowSeconds: () => Math.floor(this.#clock.now() / 1000),
@@ -217,10 +205,10 @@ class Comparison {
     const sold = JSON.stringify(this.#market.soldInView)
     // What is held of a source that is away is of before, and a new gateway holds nothing of it.
     const { away, registries } = this.#market
-    for (const registry of registries) registry.isAway = false
+    for (const registry of registries) registry.outage = null
     if (sold !== this.#soldAtBare) await this.#renewBare(this.#market.soldInView)
     if (away.size > 0) await this.#read()
-    for (const registry of away) registry.isAway = true
+    for (const registry of away) registry.outage = 'all'
     this.#soldAtBare = sold
     await this.#read()
   }
@@ -245,7 +233,7 @@ class Comparison {
     this.#closeBare = close
     const urls = this.#market.upstreams
       .filter(({ registry }) => SEEN.includes(registry.name))
-      .map(({ registry, mode, mirror }) => ({ name: registry.name, url: mirror, mode }))
+      .map(({ registry, mirror }) => ({ name: registry.name, url: mirror }))
     this.#bare = await this.#start(owner, urls, this.#market.labels)
     const registry = new SoldHere(this.#bare.service.url, () => this.#clock.now())
     for (const one of sold) await registry.publish(one)
@@ -262,7 +250,7 @@ class Comparison {
       isAnswered = true
     }
     answer.then(end, end)
-    while (!isAnswered && this.#market.registries.some(({ isAway }) => isAway))
+    while (!isAnswered && this.#market.registries.some(({ outage }) => outage !== null))
       await this.#pass(RETRY_STEP_MS)
     return answer
   }
@@ -330,14 +318,12 @@ function describeDifference(left: string, right: string): string {
 /** Of a lookup, until the same worse sources have answered. */
 const MOST_ATTEMPTS = 5
 
-/** Cached data is of the moment of a comparison, and nothing stale is shown of sources that are read live. */
+/** What is known of one listing is of the moment of a comparison. */
 const SETTINGS = `[gateway]
 id = "views"
 budget_ms = 60000
 [cache]
 fresh_seconds = 1
-stale_while_revalidate_seconds = 0
-stale_if_error_seconds = 0
 [registry]
 listing_shape = "off"
 [limits]

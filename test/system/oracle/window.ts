@@ -15,16 +15,13 @@ import {
 } from './model.ts'
 import type { Plan } from './plan.ts'
 
-/** Longest that a gateway shows data without asking again: fresh with its jitter, and stale while it revalidates. */
-export const MAX_LIVE_AGE_MS = 15_000 * 1.1 + 60_000
-
 /** What an answer is judged by. */
 export type Evidence = { plan: Plan; history: History }
 
-/** A copy that was there at some time that an answer may be made of; steady if it was there all that time. */
+/** A copy that may have been held at some time that an answer may be made of; steady if it was held all that time. */
 export type Candidate = Copy & { isSteady: boolean }
 
-/** The time that an answer may be made of, and what was there then. */
+/** The time that an answer may be made of, and what was held then. */
 export type Window = {
   question: Question
   history: History
@@ -33,14 +30,13 @@ export type Window = {
   since: ReadonlyMap<Path, number>
   end: Moment
   listings: ReadonlyMap<string, Listing<Candidate>>
-  /** Their sources could not answer. */
-  unusable: ReadonlySet<Path>
-  /** Registries that answer 500 to pages with one odd listing: reading them whole may fail. */
-  searched: ReadonlySet<string>
-  /** Listings of each Registry in that time, of any status. */
-  sizes: ReadonlyMap<string, number>
-  /** Sources with less are read whole. */
-  scanLimit: number
+  byId: ReadonlyMap<string, readonly Listing<Candidate>[]>
+  /** The paths on which a listing of a seller was held all the time, by address. */
+  pathsOfSeller: ReadonlyMap<string, ReadonlySet<Path>>
+  /** What is held of each path. */
+  holdings: ReadonlyMap<Path, Holding>
+  /** Sources that were held whole at no page. */
+  lacking: ReadonlySet<string>
   /**
    * Dates of the future count as the moment of reading, here or in the inner gateway: between `low` and `high`. What is
    * published while the answer is read may count as its begin.
@@ -50,6 +46,12 @@ export type Window = {
   high: Micros
 }
 
+/** All listings, the newest ones (at least so many), or what is not known. */
+export type Holding = 'whole' | 'unknown' | number
+
+/** How long a gateway behind another one may have had what it sent. */
+const INNER_AGE_MS = 15_000 * 1.1
+
 export function windowOf(
   answers: readonly Completeness[],
   question: Question,
@@ -57,31 +59,37 @@ export function windowOf(
 ): Window {
   const paths = pathsOf(plan, question)
   const end = answers.at(-1)!.end
+  const holdings = new Map(paths.map((path) => [path, holdingOf(answers, path)] as const))
   const since = new Map(
     paths.map((path) => [path, Math.min(...answers.map((one) => dataFrom(one, path)))] as const),
   )
-  // What a live source decides about copies of others may be older than what is shown of it.
-  const decidesSince = (path: Path): number =>
-    since.get(path)! - (paths.length === 1 || path.isHeld ? 0 : decidingAgeMs(answers, path))
-  const isUnusable = (path: Path): boolean =>
-    answers.some((one) => statesOf(one, path).some(({ state }) => !USABLE.includes(state)))
   const copies = paths.flatMap((path) => {
-    const from = decidesSince(path)
-    return history.versions
-      .filter(({ registry }) => registry === path.registry)
-      .filter((version) => isCompeting(question, { version, path }) && overlaps(version, from, end))
-      .map((version) => ({ path, version, isSteady: isUnchanged(version, from, end) }))
+    const from = since.get(path)!
+    const there = history.versions.filter(
+      (version) => version.registry === path.registry && overlaps(version, from, end),
+    )
+    const isHeld = heldAmong(there, holdings.get(path)!)
+    return there
+      .map((version) => ({ path, version }))
+      .filter((copy) => isCompeting(question, copy))
+      .map((copy) => ({
+        ...copy,
+        isSteady: isUnchanged(copy.version, from, end) && isHeld(copy.version) === true,
+      }))
   })
   const listings = new Map(groupCopies(copies).map((listing) => [listing.key, listing]))
-  const low = Math.min(...paths.map(decidesSince)) * 1000
-  const unusable = new Set(paths.filter(isUnusable))
-  const present = Map.groupBy(
-    history.versions.filter((version) => overlaps(version, low / 1000, end)),
-    ({ registry }) => registry,
+  const byId = Map.groupBy(listings.values(), ({ listingId }) => listingId)
+  const named = copies.filter(({ isSteady, version }) => isSteady && isNamed(version))
+  const bySeller = Map.groupBy(named, ({ version }) => version.publisher.address)
+  const pathsOfSeller = new Map(
+    [...bySeller].map(([address, sold]) => [address, new Set(sold.map(({ path }) => path))]),
   )
-  const searched = new Set(plan.registries.flatMap(({ name, odd }) => (odd.isFailing ? name : [])))
-  const sizes = new Map(paths.map(({ registry }) => [registry, present.get(registry)?.length ?? 0]))
-  const scanLimit = plan.scanLimit ?? Number.POSITIVE_INFINITY
+  const isLacking = (one: Completeness, source: string): boolean =>
+    one.sources.some(({ registry, state }) => registry === source && !USABLE.includes(state))
+  const lacking = new Set(
+    paths.flatMap(({ source }) => (answers.every((one) => isLacking(one, source)) ? source : [])),
+  )
+  const low = Math.min(...since.values()) * 1000
   const [begin, high] = [answers[0]!.begin.at * 1000, endOfMs(end.at)]
   return {
     question,
@@ -90,10 +98,10 @@ export function windowOf(
     since,
     end,
     listings,
-    unusable,
-    searched,
-    sizes,
-    scanLimit,
+    byId,
+    pathsOfSeller,
+    holdings,
+    lacking,
     low,
     begin,
     high,
@@ -101,26 +109,68 @@ export function windowOf(
 }
 
 export const USABLE: readonly string[] = ['loaded', 'stale']
+export const IN_PART: readonly string[] = ['loading', 'partial']
 
 /** Longer than anything is kept of a source that is away. */
 const MAX_STALE_MS = 86_400_000
 
-function decidingAgeMs(answers: readonly Completeness[], path: Path): number {
-  const isStale = answers.some((one) => statesOf(one, path).some(({ state }) => state !== 'loaded'))
-  return isStale ? MAX_STALE_MS : MAX_LIVE_AGE_MS
+function holdingOf(answers: readonly Completeness[], path: Path): Holding {
+  const lacking = answers.flatMap((one) => statesOf(one, path)).filter(({ state }) => !USABLE.includes(state))
+  if (lacking.length === 0) return 'whole'
+  // Of a part of a gateway, or behind one, the own rows are not known.
+  const isCounted = !path.isBehind && lacking.every(({ state }) => IN_PART.includes(state))
+  return isCounted ? Math.min(...lacking.map(({ held = 0 }) => held)) : 'unknown'
 }
 
-/** What an answer says about the source, and about the Registry behind a gateway. */
-function statesOf({ sources }: Completeness, { source, shownAs }: Path): SourceState[] {
-  return sources.filter(({ registry }) => registry === source || registry === shownAs)
+/**
+ * Which of the open listings that a Registry had are held: yes, no, or `null` where that depends on when it was read. The newest ones
+ * are, and listings of one instant come in any order.
+ */
+export function heldAmong(
+  versions: readonly Version[],
+  holding: Holding,
+): (version: Version) => boolean | null {
+  if (holding === 'whole') return () => true
+  if (holding === 'unknown') return () => null
+  const dates = versions
+    .filter(({ status, odd }) => status === 'open' && odd === undefined)
+    .map(({ createdAt }) => createdAt)
+  return ({ createdAt }) => {
+    if (dates.filter((date) => date >= createdAt).length <= holding) return true
+    return dates.filter((date) => date > createdAt).length >= holding ? false : null
+  }
+}
+
+/** What is held where nothing changes; `null` where that depends on when it was read. */
+export function heldNow({ paths, holdings, history }: Window): Copy[] | null {
+  const copies = paths.flatMap((path) => {
+    const versions = history.versions.filter(
+      ({ registry, until }) => registry === path.registry && until === null,
+    )
+    const isHeld = heldAmong(versions, holdings.get(path)!)
+    return versions.map((version) => ({ path, version, isHeld: isHeld(version) }))
+  })
+  return copies.some(({ isHeld }) => isHeld === null) ? null : copies.filter(({ isHeld }) => isHeld)
+}
+
+/** Whether a better source is not held whole, and might have a listing that this one shows. */
+export function mayBeDecided({ paths, holdings }: Window, { rank }: Path): boolean {
+  return paths.some((better) => better.rank < rank && holdings.get(better) !== 'whole')
+}
+
+/** What an answer says about the source, about the Registry behind a gateway, and about a directory that it needs. */
+export function statesOf({ sources }: Completeness, { source, shownAs }: Path): SourceState[] {
+  const names = [source, shownAs, `${source}/publishers`, `${shownAs}/publishers`]
+  return sources.filter(({ registry }) => names.includes(registry))
 }
 
 /** Before the oldest data of an answer, by the age that it states. */
-function dataFrom({ begin, sources }: Completeness, { source, isBehind }: Path): number {
-  const { state, age_seconds: age = 0 } = sources.find(({ registry }) => registry === source)!
-  // It failed after a part of a stream was sent.
-  if (!USABLE.includes(state)) return begin.at - MAX_STALE_MS
-  return begin.at - (age + 1) * 1000 - (isBehind ? MAX_LIVE_AGE_MS : 0)
+function dataFrom(answer: Completeness, path: Path): number {
+  const { begin, sources } = answer
+  const { state, age_seconds: age = 0 } = sources.find(({ registry }) => registry === path.source)!
+  const isMissed = sources.some(({ registry }) => path.isBehind && registry === path.shownAs)
+  if (state === 'unavailable' || isMissed) return begin.at - MAX_STALE_MS
+  return begin.at - (age + 1) * 1000 - (path.isBehind ? INNER_AGE_MS : 0)
 }
 
 export function overlaps({ since, until }: Version, from: number, end: Moment): boolean {
@@ -133,12 +183,9 @@ export function isUnchanged({ since, until }: Version, from: number, end: Moment
 
 /** The copy by which a listing has to be shown: the only one of the best source that had any, and it matches. */
 export function requiredCopy(window: Window, { copies }: Listing<Candidate>): Copy | null {
-  const { question, since, end, unusable } = window
   const [best, second] = copies
-  if (second?.path === best!.path || unusable.has(best!.path)) return null
-  const { path, version } = best!
-  if (mayBeHidden(window, best!)) return null
-  return isUnchanged(version, since.get(path)!, end) && isMatch(question, version) ? best! : null
+  if (second?.path === best!.path || !best!.isSteady || mayBeHidden(window, best!)) return null
+  return isMatch(window.question, best!) ? best! : null
 }
 
 /**
@@ -162,13 +209,10 @@ export function isNamed({ key, publisher }: Version): boolean {
   return key.startsWith(publisher.address)
 }
 
-/** How often a listing may be counted: once, or by each Registry that matched where copies have changed. */
-export function mostShown({ question, unusable }: Window, { copies }: Listing<Candidate>): number {
-  const best = copies.findIndex(({ isSteady, path }) => isSteady && !unusable.has(path))
-  const isCounted = ({ isSteady }: Candidate, n: number): boolean => !isSteady || best === -1 || n <= best
-  const shown = copies.filter((copy, n) => isMatch(question, copy.version) && isCounted(copy, n))
-  const registries = new Set(shown.map(({ path }) => path)).size
-  return copies.every(({ isSteady }) => isSteady) ? Math.min(registries, 1) : registries
+/** Whether the answer may show a copy: none but the best that was held all the time, or a better one. */
+export function mayBeShown({ question }: Window, { copies }: Listing<Candidate>): boolean {
+  const best = copies.findIndex(({ isSteady }) => isSteady)
+  return copies.some((copy, n) => isMatch(question, copy) && (best === -1 || n <= best))
 }
 
 /** Where a copy is in the order: between these, the first lower. By price, ties have one place, and outliers the last. */
@@ -180,18 +224,4 @@ export function placesOf(
   if (question.isByPrice) return [price, mayBeOutlier(terms) ? Number.POSITIVE_INFINITY : price]
   const isFuture = createdAt > endOfMs(since.at)
   return [-Math.min(createdAt, high), -Math.min(createdAt, isFuture ? low : begin)]
-}
-
-/** Whether a gateway has to know of a copy: one that was there all the time, in memory. */
-export function isKnown({ unusable }: Window, { isSteady, path }: Candidate): boolean {
-  return isSteady && path.isHeld && !unusable.has(path)
-}
-
-/** Whether a source did not answer, or is too large to be read whole. */
-export function isDoubtful(window: Window, path: Path): boolean {
-  const { unusable, searched, paths, sizes, scanLimit } = window
-  if (unusable.has(path) || (!path.isHeld && searched.has(path.registry))) return true
-  const behind = paths.filter(({ isBehind, source }) => isBehind && source === path.source)
-  const size = (path.isBehind ? behind : [path]).reduce((sum, { registry }) => sum + sizes.get(registry)!, 0)
-  return !path.isHeld && size > scanLimit
 }

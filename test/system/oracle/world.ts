@@ -1,4 +1,3 @@
-import { collectGarbage } from '../../helpers/collect-garbage.ts'
 import { startGateway } from '../../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { type Random, seededRandom } from '../../helpers/random.ts'
@@ -6,9 +5,9 @@ import { countCalls, passIn } from './calls.ts'
 import { Changes, terms } from './changes.ts'
 import { History } from './history.ts'
 import type { Question } from './model.ts'
-import { OWN, OwnRegistry } from './own-registry.ts'
-import { INNER, type Plan, type Route, UPSTREAM_MODES, type UpstreamMode } from './plan.ts'
-import { ScriptedRegistry } from './scripted-registry.ts'
+import { OwnRegistry } from './own-registry.ts'
+import { INNER, OWN, type Plan, type Route } from './plan.ts'
+import { OUTAGES, ScriptedRegistry } from './scripted-registry.ts'
 
 /** Several scripted Registries, and one or two real gateways over them, all by one clock and one seed. */
 export type World = {
@@ -32,8 +31,6 @@ export type World = {
   pass: (ms: number) => Promise<void>
   /** Resolves when no gateway waits for an upstream. */
   idle: () => Promise<void>
-  /** Collects garbage: pages of cached runs that are not in use are scanned again. */
-  collectGarbage: () => void
   close: () => Promise<void>
 }
 
@@ -49,11 +46,10 @@ export const ANY_LISTING: Question = {
   sources: null,
 }
 
-/** @param mode of every upstream; `null` for a random one of each */
-export async function startWorld(seed: number, mode: UpstreamMode | null = null): Promise<World> {
+export async function startWorld(seed: number): Promise<World> {
   const random = seededRandom(seed)
-  const plan = makePlan(random.fork('plan'), mode)
-  const hasOwn = plan.outer.some(({ mode }) => mode === 'own')
+  const plan = makePlan(random.fork('plan'))
+  const hasOwn = plan.outer.some(({ name }) => name === OWN)
   // The own Registry dates by the real clock, and is the oldest here.
   const clock = hasOwn ? manualClock(Date.UTC(2100, 0)) : manualClock()
   const history = new History(() => clock.now())
@@ -83,13 +79,15 @@ export async function startWorld(seed: number, mode: UpstreamMode | null = null)
     startGateway(
       scope,
       routes
-        .filter(({ mode }) => mode !== 'own')
-        .map(({ name, mode, priority }) => ({
+        .filter(({ name }) => name !== OWN)
+        .map(({ name, priority, maxListings }) => ({
           name,
           url: name === INNER ? innerUrl! : urlOf(name),
-          settings: `${name === INNER ? 'kind = "gateway"\n' : ''}mode = "${mode}"\npriority = ${priority}\ntimeout_ms = 30000${
-            plan.scanLimit === null ? '' : `\nscan_limit = ${plan.scanLimit}`
-          }`,
+          settings: [
+            ...(name === INNER ? ['kind = "gateway"'] : []),
+            ...(maxListings === null ? [] : [`max_listings = ${maxListings}`]),
+            `priority = ${priority}\ntimeout_ms = 30000`,
+          ].join('\n'),
         })),
       {
         clock,
@@ -100,7 +98,8 @@ export async function startWorld(seed: number, mode: UpstreamMode | null = null)
         more: `[gateway]\nid = "${id}"\nbudget_ms = 60000\n${registryLines(routes)}`,
       },
     )
-  for (const registry of registries) registry.isAway = registry.name === plan.failing
+  for (const registry of registries)
+    if (registry.name === plan.failing) registry.outage = random.fork('outage').pick(OUTAGES)
   const inner = plan.inner.length === 0 ? null : await gateway(INNER, plan.inner, null)
   await calls.idle()
   const urls: string[] = []
@@ -128,7 +127,6 @@ export async function startWorld(seed: number, mode: UpstreamMode | null = null)
     isRestless: false,
     pass: passIn(clock, calls.idle),
     idle: calls.idle,
-    collectGarbage,
     close: async () => {
       for (const close of closers.reverse()) await close()
     },
@@ -148,12 +146,12 @@ export async function startWorld(seed: number, mode: UpstreamMode | null = null)
 const OWN_CHANGES = 40
 
 function registryLines(routes: readonly Route[]): string {
-  return routes.some(({ mode }) => mode === 'own')
+  return routes.some(({ name }) => name === OWN)
     ? '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0'
     : '[registry]\nenabled = false'
 }
 
-function makePlan(random: Random, fixedMode: UpstreamMode | null): Plan {
+function makePlan(random: Random): Plan {
   const count = 1 + random.below(4)
   const sizes = random.pick([
     [0, 12, 45],
@@ -165,15 +163,15 @@ function makePlan(random: Random, fixedMode: UpstreamMode | null): Plan {
   const behind = isNested ? names.filter((_, n) => n === 0 || random.chance(0.5)) : []
   const direct = names.filter((name) => !behind.includes(name) || random.chance(0.25))
   const single = direct.filter((name) => !behind.includes(name))
+  const isLarge = random.chance(0.25)
   const route = (name: string, n: number): Route => {
-    // Drawn in any case, so that worlds of one seed differ in the mode only.
-    const mode = random.pick(UPSTREAM_MODES)
-    return { name, mode: fixedMode ?? mode, priority: random.chance(0.5) ? n : random.below(3) }
+    const maxListings = isLarge && random.chance(0.5) ? random.pick([20, 100, 250]) : null
+    return { name, priority: random.chance(0.5) ? n : random.below(3) - 1, maxListings }
   }
   const outer = (isNested ? [...direct, INNER] : direct).map(route)
   const unrest = random.pick([0.1, 0.4, 0.9])
   const failing = single.length > 0 && random.chance(0.15) ? random.pick(single) : null
-  const own: Route[] = random.chance(0.25) ? [{ name: OWN, mode: 'own', priority: 0 }] : []
+  const own: Route[] = random.chance(0.25) ? [{ name: OWN, priority: 0, maxListings: null }] : []
   return {
     registries: names.map((name) => ({
       name,
@@ -195,7 +193,6 @@ function makePlan(random: Random, fixedMode: UpstreamMode | null): Plan {
     inner: behind.map(route),
     replicas: own.length > 0 || random.chance(0.75) ? 1 : 2,
     unrest,
-    scanLimit: random.chance(0.8) ? null : 100,
     failing,
   }
 }

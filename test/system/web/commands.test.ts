@@ -53,31 +53,22 @@ test('curl command: requests exactly the query, whatever its values', (t) => {
 })
 
 test('command line: has the same filters, without parameters of the gateway', (t) => {
-  const query = [
-    ['gpu_model', "in:[H100,it's]"],
-    ['status', ''],
-    ['publisher', '0xabc'],
-    ['strict.region', 'true'],
-    ['sources', 'a,b'],
-    ['require', 'all'],
-    ['sort', 'price'],
-    ['price_token', 'base:USDC'],
-    ['price_max', '2.10'],
-    ['price_per', 'offer'],
+  const OPTIONS = [
+    ['gpu_model', "in:[H100,it's]", "--filter=gpu_model=in:[H100,it's]"],
+    ['status', '', '--status=all'],
+    ['publisher', '0xabc', '--publisher=0xabc'],
+    ['strict.region', 'true', '--filter=strict.region=true'],
+    ['sources', 'a,b', null],
+    ['require', 'all', null],
+    ['sort', 'price', '--sort=price'],
+    ['price_token', 'base:USDC', '--token=base:USDC'],
+    ['price_max', '2.10', '--max-price=2.10'],
+    ['price_per', 'offer', '--per=offer'],
   ] as const
+  const query = OPTIONS.map(([name, value]) => [name, value] as const)
   t.deepEqual(wordsOf(listingsCommandLine(BASE, query)!), [
-    'entrepot',
-    'listings',
-    '-r',
-    'https://market.example/hub',
-    "--filter=gpu_model=in:[H100,it's]",
-    '--status=all',
-    '--publisher=0xabc',
-    '--filter=strict.region=true',
-    '--sort=price',
-    '--token=base:USDC',
-    '--max-price=2.10',
-    '--per=offer',
+    ...['entrepot', 'listings', '-r', 'https://market.example/hub'],
+    ...OPTIONS.flatMap(([, , option]) => option ?? []),
   ])
 })
 
@@ -104,16 +95,10 @@ test('commands: one listing comes from its source at the gateway', (t) => {
 test('commands: pasted into a shell, they print what the board shows', async (t) => {
   const region = "it's a $(place) in `town`"
   const registry = await openMarket(t)
-  for (const [id, place] of [
-    ['there', region],
-    ['-r', region],
-    ['elsewhere', 'Berlin'],
-  ])
-    await registry.publish({
-      listing_id: id,
-      storefront_url: 'https://a.example',
-      offer_resource: { region: place },
-    })
+  for (const [listing_id, place] of Object.entries({ there: region, '-r': region, elsewhere: 'Berlin' })) {
+    const offer_resource = { region: place }
+    await registry.publish({ listing_id, storefront_url: 'https://a.example', offer_resource })
+  }
   const gateway = await startGateway(t, [{ name: 'far', url: registry.url }])
   const base = `${gateway.url}/`
   const idsOf = (rows: { listing_id: string }[]): string[] => rows.map(({ listing_id }) => listing_id).sort()

@@ -28,10 +28,8 @@ test('tracing settings: the common endpoint is a base, that of traces is complet
     sampler: 'parentbased_always_on',
     ratio: 1,
   })
-  t.is(
-    read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c.example/otlp/' }).tracing?.endpoint,
-    'https://c.example/otlp/v1/traces',
-  )
+  const { tracing } = read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c.example/otlp/' })
+  t.is(tracing?.endpoint, 'https://c.example/otlp/v1/traces')
   t.like(
     read({
       ...ENDPOINT,

@@ -14,24 +14,16 @@ function scripted() {
   return { flight, runs }
 }
 
-test('single flight: concurrent callers share one run and its outcome', async (t) => {
+test('single flight: concurrent callers share one run and its outcome, and the next caller starts another', async (t) => {
   const { flight, runs } = scripted()
   const callers = [flight.join('first'), flight.join('second')]
-  t.is(runs.length, 1)
-  runs[0]!.end.resolve('done')
-  t.deepEqual(await Promise.all(callers), ['done', 'done'])
-  t.is(flight.current, null)
-})
-
-test('single flight: a caller after a failed run starts another one', async (t) => {
-  const { flight, runs } = scripted()
-  const failed = flight.join('first')
   runs[0]!.end.reject(new Error('away'))
-  await t.throwsAsync(failed, { message: 'away' })
-  void flight.join('second')
+  for (const caller of callers) await t.throwsAsync(caller, { message: 'away' })
+  t.is(flight.current, null)
+  void flight.join('third')
   t.deepEqual(
     runs.map(({ name }) => name),
-    ['first', 'second'],
+    ['first', 'third'],
   )
 })
 

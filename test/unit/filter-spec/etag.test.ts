@@ -83,11 +83,10 @@ const floats: [number, string][] = [
   [5e-324, '5e-324'],
   [1.7976931348623157e308, '1.7976931348623157e+308'],
 ]
-for (const [value, text] of floats) {
-  test(`the float ${text} is written as Python writes it`, (t) => {
-    t.is(canonicalJson(new Float(value)), text)
-  })
-}
+
+test('canonical JSON: a float is written as Python writes it', (t) => {
+  for (const [value, text] of floats) t.is(canonicalJson(new Float(value)), text)
+})
 
 test('canonical JSON: an integer of any size is exact', (t) => {
   t.is(canonicalJson([2n ** 256n, -1]), `[${2n ** 256n},-1]`)

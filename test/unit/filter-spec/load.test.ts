@@ -12,184 +12,96 @@ import { type FilterVector, filterVectors } from '../../helpers/filter-vectors.t
 const filter = 'name: f, path: $.f, op: in, value_type: string'
 const head = 'version: 1\nlisting_shape: {}\n'
 
-/** What is refused, where, and why: `[yaml, path, message]`. */
-const refusals: Record<string, [text: string, path: string, message: RegExp]> = {
-  'an empty file': ['', '', /expected object, received null/],
-  'a syntax error': [`${head}filters: [`, 'line 3, column 11', /must .*end with a \]/],
-  'a duplicate key': [`${head}version: 2\nfilters: []`, 'line 3, column 1', /must be unique/],
-  'a second document': [`${head}filters: []\n---\na: 1`, 'line 4, column 1', /multiple documents/],
-  'an unknown tag': [`${head}filters: !mine []`, 'line 3, column 10', /Unresolved tag: !mine/],
-  'an unquoted date': [
-    'listing_shape: {title: 2026-11-20}',
-    'line 1, column 24',
-    /is a date: write it in quotes/,
-  ],
-  'a number that JSON lacks': ['listing_shape: {minimum: -.inf}', 'line 1, column 26', /not a JSON number/],
-  'a float beyond doubles': ['listing_shape: {minimum: 1.0e+999}', 'line 1, column 26', /not a JSON number/],
-  'a key that YAML 1.1 reads as a boolean': [
-    `version: 1\nlisting_shape: {properties: {on: {}}}\nfilters: []`,
-    'listing_shape.properties',
-    /key true is not a string/,
-  ],
-  'a file beyond its budget': [`#${'x'.repeat(262_144)}`, '', /longer than 262144 characters/],
-  'a document that holds itself': ['&a [*a]', '', /nested deeper than 64/],
-  'aliases that multiply': [
-    `a: &a0 [x, x]\n${Array.from({ length: 20 }, (_, n) => `b${n}: &a${n + 1} [*a${n}, *a${n}]`).join('\n')}`,
-    '',
-    /Excessive alias count/,
-  ],
-  'too many values': [`[${'1,'.repeat(20_000)}]`, '', /more than 20000 values/],
-  'an unknown key': [`${head}filters: []\ncolour: red`, '', /Unrecognized key: "colour"/],
-  'a missing version': ['listing_shape: {}\nfilters: []', 'version', /is missing/],
-  'version 0': ['version: 0\nlisting_shape: {}\nfilters: []', 'version', />=1/],
-  'half a version': ['version: 1.5\nlisting_shape: {}\nfilters: []', 'version', /expected int/],
-  'a missing listing shape': ['version: 1\nfilters: []', 'listing_shape', /is missing/],
-  'a listing shape that is a list': [
-    'version: 1\nlisting_shape: []\nfilters: []',
-    'listing_shape',
-    /received array/,
-  ],
-  'a listing shape that is no schema': [
-    'version: 1\nlisting_shape: {type: objekt}\nfilters: []',
-    'listing_shape',
-    /not a JSON Schema 2020-12: .*type/,
-  ],
-  'a listing shape that points elsewhere': [
-    "version: 1\nlisting_shape: {$ref: 'https://other.example/x'}\nfilters: []",
-    'listing_shape',
-    /can't resolve reference https:\/\/other.example\/x/,
-  ],
-  'a schema without id': [`${head}filters: []\nschema: {}`, 'schema.id', /is missing/],
-  'a schema with an empty id': [
-    `${head}filters: []\nschema_identity: {id: ''}`,
-    'schema_identity.id',
-    />=1 char/,
-  ],
-  'an unknown key in the schema': [`${head}filters: []\nschema: {id: x, colour: 1}`, 'schema', /"colour"/],
-  'both spellings of the schema': [
-    `${head}filters: []\nschema: {id: x}\nschema_identity: {id: x}`,
-    'schema_identity',
-    /write only one/,
-  ],
-  'filters that are no list': [`${head}filters: {}`, 'filters', /expected array/],
-  'too many filters': [`${head}filters: [${'{},'.repeat(257)}]`, 'filters', /<=256 items/],
-  'a filter that is no mapping': [`${head}filters: [5]`, 'filters[0]', /expected object/],
-  'a filter without a name': [
-    `${head}filters: [{path: a, op: in, value_type: string}]`,
-    'filters[0].name',
-    /is missing/,
-  ],
-  'a filter with an empty name': [
-    `${head}filters: [{name: '', path: a, op: in, value_type: string}]`,
-    "filters[0].name (filter '')",
-    />=1 char/,
-  ],
-  'a name that is a number': [
-    `${head}filters: [{name: 5, path: a, op: in, value_type: string}]`,
-    'filters[0].name',
-    /string/,
-  ],
-  'an unknown key in a filter': [
-    `${head}filters: [{${filter}, colour: red}]`,
-    "filters[0] (filter 'f')",
-    /"colour"/,
-  ],
-  'an unknown op': [
-    `${head}filters: [{name: f, path: a, op: eq, value_type: string}]`,
-    "filters[0].op (filter 'f')",
+type Refusal = [path: string, message: RegExp]
+
+/** What a file is refused for. */
+const FILES: Readonly<Record<string, Refusal>> = {
+  '': ['', /expected object, received null/],
+  [`${head}filters: [`]: ['line 3, column 11', /must .*end with a \]/],
+  [`${head}version: 2\nfilters: []`]: ['line 3, column 1', /must be unique/],
+  [`${head}filters: []\n---\na: 1`]: ['line 4, column 1', /multiple documents/],
+  [`${head}filters: !mine []`]: ['line 3, column 10', /Unresolved tag: !mine/],
+  'listing_shape: {title: 2026-11-20}': ['line 1, column 24', /is a date: write it in quotes/],
+  'listing_shape: {minimum: -.inf}': ['line 1, column 26', /not a JSON number/],
+  'listing_shape: {minimum: 1.0e+999}': ['line 1, column 26', /not a JSON number/],
+  'listing_shape: {properties: {on: {}}}': ['listing_shape.properties', /key true is not a string/],
+  [`#${'x'.repeat(262_144)}`]: ['', /longer than 262144 characters/],
+  '&a [*a]': ['', /nested deeper than 64/],
+  [`a: &a0 [x, x]\n${Array.from({ length: 20 }, (_, n) => `b${n}: &a${n + 1} [*a${n}, *a${n}]`).join('\n')}`]:
+    ['', /Excessive alias count/],
+  [`[${'1,'.repeat(20_000)}]`]: ['', /more than 20000 values/],
+  [`${head}filters: []\ncolour: red`]: ['', /Unrecognized key: "colour"/],
+  'listing_shape: {}\nfilters: []': ['version', /is missing/],
+  'version: 0\nlisting_shape: {}': ['version', />=1/],
+  'version: 1.5\nlisting_shape: {}': ['version', /expected int/],
+  'version: 1\nfilters: []': ['listing_shape', /is missing/],
+  'listing_shape: []': ['listing_shape', /received array/],
+  'listing_shape: {type: objekt}': ['listing_shape', /not a JSON Schema 2020-12: .*type/],
+  "listing_shape: {$ref: 'https://other.example/x'}": ['listing_shape', /can't resolve .*other.example\/x/],
+  'schema: {}': ['schema.id', /is missing/],
+  "schema_identity: {id: ''}": ['schema_identity.id', />=1 char/],
+  'schema: {id: x, colour: 1}': ['schema', /"colour"/],
+  [`${head}filters: []\nschema: {id: x}\nschema_identity: {id: x}`]: ['schema_identity', /write only one/],
+  'filters: {}': ['filters', /expected array/],
+  [`filters: [${'{},'.repeat(257)}]`]: ['filters', /<=256 items/],
+}
+
+const other = 'path: a, op: in, value_type: string'
+
+/** What a list of filters is refused for. */
+const FILTERS: Readonly<Record<string, Refusal>> = {
+  5: ['[0]', /expected object/],
+  [`{${other}}`]: ['[0].name', /is missing/],
+  [`{name: '', ${other}}`]: ["[0].name (filter '')", />=1 char/],
+  [`{name: 5, ${other}}`]: ['[0].name', /string/],
+  [`{${filter}, colour: red}`]: ["[0] (filter 'f')", /"colour"/],
+  '{name: f, path: a, op: eq, value_type: string}': [
+    "[0].op (filter 'f')",
     /"in"\|"not_in"\|"range"\|"exists"/,
   ],
-  'an unknown value type': [
-    `${head}filters: [{name: f, path: a, op: in, value_type: date}]`,
-    "filters[0].value_type (filter 'f')",
-    /"string"\|"integer"/,
-  ],
-  'an unknown alias kind': [
-    `${head}filters: [{${filter}, alias_kind: min}]`,
-    "filters[0].alias_kind (filter 'f')",
-    /bound/,
-  ],
-  'an on_missing that YAML 1.1 reads as a boolean': [
-    `${head}filters: [{${filter}, on_missing: no}]`,
-    "filters[0].on_missing (filter 'f')",
-    /"fail"\|"pass"/,
-  ],
-  'an indexed that is no boolean': [
-    `${head}filters: [{${filter}, indexed: 2}]`,
-    "filters[0].indexed (filter 'f')",
-    /boolean/,
-  ],
-  'a name that comes twice': [
-    `${head}filters: [{${filter}}, {${filter}}]`,
-    "filters[1].name (filter 'f')",
-    /taken by filters\[0\]/,
-  ],
-  'a query name that comes twice': [
-    `${head}filters: [{${filter}, query_name: g}, {name: g, path: a, op: in, value_type: string}]`,
-    "filters[1].query_name (filter 'g')",
+  '{name: f, path: a, op: in, value_type: date}': ["[0].value_type (filter 'f')", /"string"\|"integer"/],
+  [`{${filter}, alias_kind: min}`]: ["[0].alias_kind (filter 'f')", /bound/],
+  [`{${filter}, on_missing: no}`]: ["[0].on_missing (filter 'f')", /"fail"\|"pass"/],
+  [`{${filter}, indexed: 2}`]: ["[0].indexed (filter 'f')", /boolean/],
+  [`{${filter}}, {${filter}}`]: ["[1].name (filter 'f')", /taken by filters\[0\]/],
+  [`{${filter}, query_name: g}, {name: g, ${other}}`]: [
+    "[1].query_name (filter 'g')",
     /'g' is a name of filters\[0\]/,
   ],
-  "an alias that is another filter's name": [
-    `${head}filters: [{${filter}}, {name: g, query_aliases: [h, f], path: a, op: in, value_type: string}]`,
-    "filters[1].query_aliases[1] (filter 'g')",
+  [`{${filter}}, {name: g, query_aliases: [h, f], ${other}}`]: [
+    "[1].query_aliases[1] (filter 'g')",
     /'f' is a name of filters\[0\]/,
   ],
-  "an alias that is its own filter's name": [
-    `${head}filters: [{${filter}, query_aliases: [f]}]`,
-    "filters[0].query_aliases[0] (filter 'f')",
-    /'f' is a name of filters\[0\]/,
-  ],
-  'a query name of other characters': [
-    `${head}filters: [{${filter}, query_name: ram gb}]`,
-    "filters[0].query_name (filter 'f')",
-    /letters, digits/,
-  ],
-  'a range of strings': [
-    `${head}filters: [{name: f, path: a, op: range, value_type: string}]`,
-    "filters[0].value_type (filter 'f')",
-    /op 'range' needs/,
-  ],
-  'a range of booleans': [
-    `${head}filters: [{name: f, path: a, op: range, value_type: boolean}]`,
-    "filters[0].value_type (filter 'f')",
-    /op 'range' needs/,
-  ],
-  'a path of another dialect': [
-    `${head}filters: [{name: f, path: '$.tags[0:2].x', op: in, value_type: string}]`,
-    "filters[0].path (filter 'f')",
+  [`{${filter}, query_aliases: [f]}`]: ["[0].query_aliases[0] (filter 'f')", /'f' is a name of filters\[0\]/],
+  [`{${filter}, query_name: ram gb}`]: ["[0].query_name (filter 'f')", /letters, digits/],
+  '{name: f, path: a, op: range, value_type: string}': ["[0].value_type (filter 'f')", /op 'range' needs/],
+  '{name: f, path: a, op: range, value_type: boolean}': ["[0].value_type (filter 'f')", /op 'range' needs/],
+  "{name: f, path: '$.tags[0:2].x', op: in, value_type: string}": [
+    "[0].path (filter 'f')",
     /cannot read '\[0:2\]\.x' in path/,
   ],
-  'an empty path': [
-    `${head}filters: [{name: f, path: '', op: in, value_type: string}]`,
-    "filters[0].path (filter 'f')",
-    /./,
-  ],
+  "{name: f, path: '', op: in, value_type: string}": ["[0].path (filter 'f')", /./],
+  ...Object.fromEntries(
+    ['status', 'limit', 'offset', 'publisher', 'strict.f'].map((name) => [
+      `{name: ${name}, ${other}}`,
+      [`[0].name (filter '${name}')`, /./] as Refusal,
+    ]),
+  ),
 }
 
-for (const [what, [text, path, message]] of Object.entries(refusals)) {
-  test(`refused at start, with the file, the place and the reason: ${what}`, (t) => {
+test('spec file: what is refused has the file, the place and the reason', (t) => {
+  const ofFilters = Object.entries(FILTERS).map(
+    ([text, [path, message]]) => [`${head}filters: [${text}]`, [`filters${path}`, message]] as const,
+  )
+  for (const [text, [path, message]] of [...Object.entries(FILES), ...ofFilters]) {
     const error = t.throws(() => parseFilterSpec(text, 'spec.yaml'), { instanceOf: ConfigError })
     const place = path === '' ? 'spec.yaml' : `spec.yaml: ${path}`
-    const messages = error.problems
-      .filter((problem) => problem.path === place)
-      .map((problem) => problem.message)
     t.true(
-      messages.some((text) => message.test(text)),
+      error.problems.some((problem) => problem.path === place && message.test(problem.message)),
       error.message.slice(0, 500),
     )
-  })
-}
-
-for (const name of ['status', 'limit', 'offset', 'publisher', 'strict.f']) {
-  test(`a filter cannot be named '${name}'`, (t) => {
-    const text = `${head}filters: [{name: ${name}, path: a, op: in, value_type: string}]`
-    const error = t.throws(() => parseFilterSpec(text, 'spec.yaml'), { instanceOf: ConfigError })
-    t.deepEqual(
-      error.problems.map(({ path }) => path),
-      [`spec.yaml: filters[0].name (filter '${name}')`],
-    )
-  })
-}
+  }
+})
 
 test('spec file: nesting that exhausts the stack is refused like any other defect', (t) => {
   t.throws(() => parseFilterSpec('['.repeat(100_000), 'spec.yaml'), { instanceOf: ConfigError })
@@ -224,14 +136,11 @@ test('spec file: a file that cannot be read is refused by its name', (t) => {
   t.deepEqual(error.problems, [{ path: '/no/such/file.yaml', message: 'cannot be read: no such file' }])
 })
 
-for (const version of ['2', '2.0', '"2"', '"2.0"', '+2', '0b10', '0x2', '02']) {
-  test(`version ${version} is 2`, (t) => {
-    t.is(parseFilterSpec(`version: ${version}\nlisting_shape: {}\nfilters: []`, 'spec.yaml').version, 2)
-  })
-}
-
-test('spec file: a version of true is 1', (t) => {
-  t.is(parseFilterSpec('version: on\nlisting_shape: {}\nfilters: []', 'spec.yaml').version, 1)
+test('spec file: a version is an integer in any spelling of YAML 1.1', (t) => {
+  const versionOf = (text: string) =>
+    parseFilterSpec(`version: ${text}\nlisting_shape: {}\nfilters: []`, 'spec.yaml').version
+  for (const text of ['2', '2.0', '"2"', '"2.0"', '+2', '0b10', '0x2', '02']) t.is(versionOf(text), 2, text)
+  t.is(versionOf('on'), 1)
 })
 
 test('spec file: unset keys take their defaults, and null is an alias kind', (t) => {
@@ -280,31 +189,18 @@ const configured = (name: string) =>
 
 test('filter spec: the filters of virtual machines are those of the deployed market', (t) => {
   const spec = configured('filter-spec.yaml')
-  const minimums =
-    'gpu_count vcpu_count ram_gb disk_gb host_cpu_cores host_ram_gb host_disk_gb total_gpu_count nic_speed_gbps internet_download_mbps internet_upload_mbps open_ports_count'
   t.is(spec.version, 5)
   t.deepEqual(spec.schema, { id: 'vms.compute', version: 1 })
-  t.deepEqual(
-    [...spec.filters.keys()],
-    [
-      ...'region gpu_model sla cpu_type host_disk_type motherboard gpu_interconnect virtualization_type static_ip datacenter_grade'.split(
-        ' ',
-      ),
-      ...minimums.split(' ').map((name) => `${name}_min`),
-      ...['token', 'token_exclude', 'has_oracle'],
-    ],
-  )
+  const names = `region gpu_model sla cpu_type host_disk_type motherboard gpu_interconnect virtualization_type static_ip
+    datacenter_grade gpu_count_min vcpu_count_min ram_gb_min disk_gb_min host_cpu_cores_min host_ram_gb_min
+    host_disk_gb_min total_gpu_count_min nic_speed_gbps_min internet_download_mbps_min internet_upload_mbps_min
+    open_ports_count_min token token_exclude has_oracle`
+  t.deepEqual([...spec.filters.keys()], names.split(/\s+/))
   t.like(spec.filters.get('ram_gb_min'), {
     path: '$.offer_resource.ram_gb',
     op: 'range',
     alias_kind: 'lower_bound',
   })
-})
-
-test('filter spec: API credits have three filters', (t) => {
-  const spec = configured('filter-spec.apicredits.yaml')
-  t.is(spec.version, 1)
-  t.deepEqual([...spec.filters.keys()], ['service_name', 'token', 'token_exclude'])
 })
 
 const escrow = { chain_name: 'anvil', escrow_address: '0x11', literal_fields: { token: '0x22' } }
@@ -333,8 +229,10 @@ test('listing shape: virtual machines accept what sellers send and nothing else'
   }
 })
 
-test('listing shape: API credits require a service name', (t) => {
-  const valid = compileListingShape(configured('filter-spec.apicredits.yaml').listingShape)
+test('filter spec: API credits have three filters, and require a service name', (t) => {
+  const spec = configured('filter-spec.apicredits.yaml')
+  t.deepEqual([spec.version, ...spec.filters.keys()], [1, 'service_name', 'token', 'token_exclude'])
+  const valid = compileListingShape(spec.listingShape)
   t.true(valid({ ...machine, offer_resource: { service_name: 'weather-api', description: null } }))
   t.false(valid({ ...machine, offer_resource: { service_name: '' } }))
 })
@@ -342,8 +240,7 @@ test('listing shape: API credits require a service name', (t) => {
 const vectors = filterVectors()
 
 test('vectors: every test vector is present', (t) => {
-  t.is(vectors.length, 553)
-  t.is(new Set(vectors.map(({ id }) => id)).size, 553)
+  t.deepEqual([vectors.length, new Set(vectors.map(({ id }) => id)).size], [553, 553])
 })
 
 for (const vector of vectors) {
@@ -400,15 +297,11 @@ const readings: Record<string, string[]> = {
   '"="': ["'='"],
 }
 
-for (const [json, texts] of Object.entries(readings)) {
-  for (const text of texts) {
-    test(`YAML 1.1 reads ${text === '' ? 'nothing' : text} as ${json}`, (t) => {
+test('YAML: a plain scalar is what version 1.1 makes of it, whatever version a directive names', (t) => {
+  for (const [json, texts] of Object.entries(readings))
+    for (const text of texts) {
       const reading = readYaml(`v: ${text}`)
-      t.is('value' in reading ? canonicalJson(reading.value) : reading.problems, `{"v":${json}}`)
-    })
-  }
-}
-
-test('YAML: a directive for another version changes nothing', (t) => {
+      t.is('value' in reading ? canonicalJson(reading.value) : reading.problems, `{"v":${json}}`, text)
+    }
   t.deepEqual(readYaml('%YAML 1.2\n---\nv: yes'), { value: { v: true } })
 })

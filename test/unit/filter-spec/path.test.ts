@@ -39,11 +39,11 @@ const found: [path: string, document: JsonValue, values: JsonValue[]][] = [
   ['$.a[*].b', { a: { b: 1 } }, [1]],
   ['$.a[*][*].b', { a: [{ b: 1 }, [{ b: 2 }, null], null] }, [1, 2]],
 ]
-for (const [path, document, values] of found) {
-  test(`${path} finds ${JSON.stringify(values)} in ${JSON.stringify(document)}`, (t) => {
-    t.deepEqual(find(path, document), values)
-  })
-}
+
+test('path: it finds what is at its place, and nothing elsewhere', (t) => {
+  for (const [path, document, values] of found)
+    t.deepEqual(find(path, document), values, `${path} ${JSON.stringify(document)}`)
+})
 
 test('path: `a.b` is the place of `$.a.b`, under another etag', (t) => {
   const spec = (path: string) =>
@@ -78,12 +78,13 @@ const refused: [path: string, part: string][] = [
   ['$.trueish', "write ['trueish']"],
   ['where', "write ['where']"],
 ]
-for (const [path, part] of refused) {
-  test(`${path} is refused, and the part that cannot be read is named`, (t) => {
-    const error = t.throws(() => compilePath(path), { instanceOf: SyntaxError })
+
+test('path: of one that is refused, the part that cannot be read is named', (t) => {
+  for (const [path, part] of refused) {
+    const error = t.throws(() => compilePath(path), { instanceOf: SyntaxError }, path)
     t.true(error.message.includes(part), error.message)
-  })
-}
+  }
+})
 
 test('path: an empty path and one beyond its budget are refused', (t) => {
   t.throws(() => compilePath(''), { message: /empty/ })
@@ -98,11 +99,8 @@ test('path: one of more steps than a listing nests, or of very many [*], is refu
 })
 
 test('path: inherited members are never found', (t) => {
-  for (const name of ['__proto__', 'constructor', 'toString', 'length']) {
-    t.deepEqual(find(`$.a.${name}`, { a: {} }), [])
-    t.deepEqual(find(`$.a.${name}`, { a: [1] }), [])
-    t.deepEqual(find(`$.a.${name}`, { a: 'x' }), [])
-  }
+  for (const name of ['__proto__', 'constructor', 'toString', 'length'])
+    for (const a of [{}, [1], 'x']) t.deepEqual(find(`$.a.${name}`, { a }), [])
   t.deepEqual(find('$.__proto__', JSON.parse('{"__proto__":1}')), [1])
 })
 

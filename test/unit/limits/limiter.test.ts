@@ -9,10 +9,6 @@ const LIMITS = {
   trustedProxies: [],
 }
 
-test('limiter: a limit of 0 counts nothing', (t) => {
-  t.is(createLimiter(LIMITS)('anonymous', 'address:127.0.0.1'), null)
-})
-
 test('limiter: a caller beyond its limit is refused, others are not', async (t) => {
   const limiter = createLimiter(LIMITS)
   const use = async (caller: string) => {
@@ -30,13 +26,6 @@ test('limiter: a caller beyond its limit is refused, others are not', async (t) 
     ],
   )
   t.deepEqual(await use('key:2'), [2, false])
-})
-
-test("limiter: a minute's publishes may arrive at once", async (t) => {
-  const limiter = createLimiter(LIMITS)
-  const uses = await Promise.all(Array.from({ length: 300 }, () => limiter('publish', 'publisher:0x1')!))
-  t.false(uses.some(({ exceeded }) => exceeded))
-  t.true((await limiter('publish', 'publisher:0x1'))?.exceeded)
 })
 
 test('limiter: after the clock is set back an hour, a caller waits for a minute at most', async (t) => {

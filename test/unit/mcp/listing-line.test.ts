@@ -24,21 +24,10 @@ test('lines: what buyers compare by, with our words plain and those of sellers i
     lineOf(machine({ region: 'California, US', sla: 99.5 })),
     '7f0c1c1e…|8×H200|1.75 USDC/GPU·h|"California, US"|SLA 99.5 ≤24 h|curated',
   )
+  const known = { gpu: {}, price: { ...PRICE, testnet: true }, stale: true }
+  const doubts = { unchecked: ['large'], not_in: ['a', 'b'], disputed: ['c'] }
   t.is(
-    lineOf(
-      machine(
-        {},
-        { status: 'closed', max_duration_seconds: null },
-        {
-          gpu: {},
-          price: { ...PRICE, testnet: true },
-          stale: true,
-          unchecked: ['large'],
-          not_in: ['a', 'b'],
-          disputed: ['c'],
-        },
-      ),
-    ),
+    lineOf(machine({}, { status: 'closed', max_duration_seconds: null }, { ...known, ...doubts })),
     '7f0c1c1e…|8×"NVIDIA H200"|1.75 USDC/GPU·h TESTNET|curated|status closed|copy|UNCHECKED at large|NOT IN a, b|SELLER DISPUTED by c',
   )
   const unpriced = { price: null, gpu: null }
@@ -63,21 +52,12 @@ test('lines: ids are as long as it takes to tell them apart, and whole where the
 })
 
 test('lines: offers that differ in region alone are one line, unless a reader is warned of one', (t) => {
-  const at = (region: string, country: string, n: number, meta: JsonObject = {}) =>
-    machine(
-      { region, resource_id: String(n) },
-      { listing_id: `machine-000${n}` },
-      { place: { country }, ...meta },
-    )
-  const listings = [
-    at('Dallas', 'US', 1),
-    at('Paris', 'FR', 2),
-    at('Austin', 'US', 3),
-    at('Lyon', 'FR', 4, { disputed: ['curated'] }),
-    at('Oslo', 'NO', 5),
-    at('Bonn', 'DE', 6),
-    at('Rome', 'IT', 7),
-  ]
+  const places = ['Dallas, US', 'Paris, FR', 'Austin, US', 'Lyon, FR', 'Oslo, NO', 'Bonn, DE', 'Rome, IT']
+  const listings = places.map((place, n) => {
+    const [region = '', country = ''] = place.split(', ')
+    const meta = { place: { country }, ...(region === 'Lyon' ? { disputed: ['curated'] } : {}) }
+    return machine({ region, resource_id: `${n}` }, { listing_id: `machine-000${n + 1}` }, meta)
+  })
   t.deepEqual(renderLines(familiesOf(listings)), [
     'machine-0001|8×H200|1.75 USDC/GPU·h|6 places: US 2, FR 1, NO 1, +2 more|≤24 h|curated',
     'machine-0004|8×H200|1.75 USDC/GPU·h|"Lyon"|≤24 h|curated|SELLER DISPUTED by curated',

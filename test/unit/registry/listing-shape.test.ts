@@ -48,39 +48,30 @@ const MESSAGES: [schema: Record<string, unknown>, value: unknown, messages: stri
   [{ properties: { net: { properties: { speed: { type: 'integer' } } } } }, { net: { speed: null } }, []],
 ]
 
-for (const [schema, value, messages] of MESSAGES) {
-  const shown = JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))
-  test(`${shown} under ${JSON.stringify(schema)} has the message of ajv, and the name it lacks`, (t) => {
-    t.deepEqual(messagesOf(schema, value), messages)
-  })
-}
+test('listing shape: a violation has the message of ajv, and the name that it lacks', (t) => {
+  for (const [schema, value, messages] of MESSAGES)
+    t.deepEqual(messagesOf(schema, value), messages, JSON.stringify(schema))
+})
 
 const SHAPE = {
   type: 'object',
   required: ['storefront_url', 'offer_resource'],
   properties: {
     offer_resource: { type: 'object', required: ['gpu_model'], properties: { sla: { type: 'number' } } },
-    accepted_escrows: {
-      type: 'array',
-      minItems: 1,
-      items: { type: 'object', required: ['chain_name'], properties: { chain_name: { type: 'string' } } },
-    },
+    accepted_escrows: { items: { required: ['chain_name'], properties: { chain_name: { type: 'string' } } } },
     max_duration_seconds: { type: 'integer', minimum: 1 },
+    listing_id: {},
+    storefront_url: {},
+    demands: {},
   },
   additionalProperties: false,
-}
-const ROOT = {
-  ...SHAPE,
-  properties: { ...SHAPE.properties, listing_id: {}, storefront_url: {}, demands: {} },
 }
 
 test('listing shape: all violations are listed by dotted path, in path order', (t) => {
   const escrows = Array.from({ length: 11 }, (_, n) => ({ chain_name: n === 2 || n === 10 ? n : 'anvil' }))
-  const violations = createShapeCheck(ROOT)(
-    candidate({ storefront_url: null, accepted_escrows: escrows, max_duration_seconds: 0 }),
-  )
+  const odd = { storefront_url: null, accepted_escrows: escrows, max_duration_seconds: 0 }
   t.deepEqual(
-    violations.map(({ path }) => path),
+    createShapeCheck(SHAPE)(candidate(odd)).map(({ path }) => path),
     [
       '<root>',
       'accepted_escrows[2].chain_name',
@@ -92,31 +83,15 @@ test('listing shape: all violations are listed by dotted path, in path order', (
 })
 
 test('listing shape: null members count as absent at every depth', (t) => {
-  const check = createShapeCheck(ROOT)
+  const check = createShapeCheck(SHAPE)
   const fits = candidate({
     offer_resource: { gpu_model: 'H200', sla: null },
     accepted_escrows: [{ chain_name: 'anvil', rates: null }],
-    max_duration_seconds: null,
   })
   t.deepEqual(check(fits), [])
   t.deepEqual(check({ ...fits, offer_resource: { gpu_model: null } }), [
     { path: 'offer_resource', message: "must have required property 'gpu_model'" },
   ])
-})
-
-test('listing shape: a candidate has the six members of the protocol', (t) => {
-  t.deepEqual(
-    createShapeCheck({ ...ROOT, properties: {} })(candidate())
-      .map(({ message }) => message)
-      .sort(),
-    [
-      'must NOT have additional properties: accepted_escrows',
-      'must NOT have additional properties: demands',
-      'must NOT have additional properties: listing_id',
-      'must NOT have additional properties: offer_resource',
-      'must NOT have additional properties: storefront_url',
-    ],
-  )
 })
 
 test('listing shape: messages stay short for any value', (t) => {
@@ -131,7 +106,7 @@ test('listing shape: messages stay short for any value', (t) => {
 })
 
 test('listing shape: the check never throws and every message has a path', (t) => {
-  const check = createShapeCheck(ROOT)
+  const check = createShapeCheck(SHAPE)
   fc.assert(
     fc.property(jsonText(), jsonText(), (offer, escrows) => {
       const violations = check(

@@ -1,14 +1,7 @@
 import test from 'ava'
 import { systemClock } from '../../../src/domain/clock.ts'
-import { TokenTable } from '../../../src/domain/price/token.ts'
-import { SEES_ALL } from '../../../src/domain/reader.ts'
-import type { NamedSource } from '../../../src/domain/source/named-source.ts'
 import { FULL_RANGE } from '../../../src/domain/source/reading.ts'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
-import { createMarket } from '../../../src/gateway/market.ts'
-import { createReaders } from '../../../src/gateway/readers.ts'
-import type { RequestContext } from '../../../src/http/route.ts'
-import { type Gateway, plainListingRoutes } from '../../../src/http/routes/listings.ts'
 import { localSource } from '../../../src/registry/local-source.ts'
 import { Replica } from '../../../src/registry/replica.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
@@ -17,17 +10,8 @@ import { filtered, listingQuery } from '../../helpers/upstream.ts'
 import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
 const SPEC = readFilterSpec('config/filter-spec.yaml')
-const USDC = `0x${'a'.repeat(40)}`
-
 const entry = (n: number) => {
-  const escrow = {
-    chain_name: 'base',
-    literal_fields: { token: USDC },
-    rates: [{ value: String(n), per: 'hour' }],
-  }
-  const bytes = Buffer.from(
-    JSON.stringify({ listing_id: `l${n}`, offer_resource: { zone: 'x' }, accepted_escrows: [escrow] }),
-  )
+  const bytes = Buffer.from(JSON.stringify({ listing_id: `l${n}`, offer_resource: { zone: 'x' } }))
   return { listingId: `l${n}`, publisherId: 1, status: 'open', createdAt: n, bytes } as const
 }
 
@@ -69,52 +53,6 @@ test('local source: among open listings no other one is selected', async (t) => 
   const { items, total } = await source.select(listingQuery(), new AbortController().signal)
   t.deepEqual([total, Array.from(items(), ({ listingId }) => listingId)], [1, ['l0']])
 })
-
-test('local source: a far page by price is read in turns of the event loop', async (t) => {
-  const { replica, source } = await openLocal(12_000)
-  const [list] = plainListingRoutes(gatewayOver(source), replica, 'local')
-  let turns = 0
-  let isDone = false
-  const count = (): void => {
-    turns++
-    if (!isDone) setImmediate(count)
-  }
-  setImmediate(count)
-  const idsAt = async (offset: number): Promise<string[]> => {
-    const queryString = `sort=price&limit=2&offset=${offset}`
-    const { signal } = new AbortController()
-    const request = { queryString, header: () => undefined, signal, reader: SEES_ALL }
-    const { body } = await list!.handle(request as unknown as RequestContext)
-    return JSON.parse(String(body)).items.map(({ listing_id }: { listing_id: string }) => listing_id)
-  }
-  t.deepEqual(await idsAt(11_000), ['l11000', 'l11001'])
-  isDone = true
-  t.true(turns >= 2)
-  t.deepEqual(await idsAt(11_999), ['l11999'])
-  t.deepEqual([await idsAt(12_000), await idsAt(2 ** 40)], [[], []])
-})
-
-function gatewayOver(source: ReturnType<typeof localSource>): Gateway {
-  const own: NamedSource = { name: 'local', visibility: 'public', mode: 'local', priority: 0, ...source }
-  const common = { spec: SPEC, clock: systemClock, gatewayId: 'plain' }
-  const market = createMarket({
-    ...common,
-    sources: [{ source: own, health: () => [] }],
-    tokens: new TokenTable([]),
-    vocabulary: VOCABULARY,
-    budgetMs: 60_000,
-    cursors: null,
-  })
-  return {
-    ...common,
-    derived: [],
-    market,
-    readers: createReaders({ sources: [own] }),
-    sources: [],
-    freshSeconds: 0,
-    contentTag: () => '',
-  }
-}
 
 test('local source: copies of any status are held by id, and changes are reported in their turn', async (t) => {
   const { replica, source } = await openLocal(2)

@@ -24,15 +24,8 @@ test('canonical JSON: spacing, order, escapes and the last of repeated members d
 })
 
 test('canonical JSON: integers that JSON readers round, and half a surrogate pair, have no form', (t) => {
-  for (const text of [
-    '9007199254740992',
-    '[-9007199254740993]',
-    '1e400',
-    '"\\ud800"',
-    '{"\\udc00":1}',
-    '[1,',
-    '{a:1}',
-  ])
+  const rounded = ['9007199254740992', '[-9007199254740993]', '1e400']
+  for (const text of [...rounded, '"\\ud800"', '{"\\udc00":1}', '[1,', '{a:1}'])
     t.throws(() => hashOf(text), { instanceOf: SyntaxError }, text)
   for (const text of ['9007199254740991', '9007199254740992.0', '1e20', '1e+21', '-0', '-0.0'])
     t.notThrows(() => hashOf(text), text)

@@ -64,47 +64,33 @@ test('rotation: of any two keys, no proof is good for another intent', (t) => {
     { overlap_seconds: 1 },
     { expires_at: EXPIRES_AT + 1 },
   )
-  const rotations = fc.record({ from: scheme, to: scheme, one: seed, other: seed, changed })
+  const rotations = fc.record({ from: scheme, to: scheme, oneSeed: seed, otherSeed: seed, changed })
   fc.assert(
-    fc.property(rotations, ({ from, to, one, other, changed }) => {
-      const current = openSigner({ scheme: from, key: Buffer.alloc(32, one) })!
-      const replacement = openSigner({ scheme: to, key: Buffer.alloc(32, other + 1) })!
-      fc.pre(from !== to || one !== other + 1)
+    fc.property(rotations, ({ from, to, oneSeed, otherSeed, changed }) => {
+      const current = openSigner({ scheme: from, key: Buffer.alloc(32, oneSeed) })!
+      const replacement = openSigner({ scheme: to, key: Buffer.alloc(32, otherSeed + 1) })!
+      fc.pre(from !== to || oneSeed !== otherSeed + 1)
+      const around = { subject: 'publisher:1', authority: 'a' }
       const intent: JsonObject = {
         protocol: 'arkhai.market-identity-rotation.v1',
         current: { ...current.principal },
         replacement: { ...replacement.principal },
-        subject: 'publisher:1',
-        authority: 'a',
+        ...around,
         nonce: 'n-1',
         overlap_seconds: 0,
         expires_at: EXPIRES_AT,
       }
-      const proofs = {
-        current_proof: { scheme: from, value: '' },
-        replacement_proof: { scheme: to, value: '' },
-      }
-      const unsigned = {
-        current: current.principal,
-        replacement: replacement.principal,
-        subject: 'publisher:1',
-      }
-      const message = rotationMessage({
-        ...unsigned,
-        authority: 'a',
-        nonce: 'n-1',
-        overlapSeconds: 0,
-        expiresAt: EXPIRES_AT,
+      const principals = { current: current.principal, replacement: replacement.principal }
+      const unsigned = { ...principals, ...around, nonce: 'n-1', overlapSeconds: 0, expiresAt: EXPIRES_AT }
+      const message = rotationMessage(unsigned)
+      const [one, other] = [current.sign(message), replacement.sign(message)]
+      const signedBy = (first: string, second: string) => ({
+        current_proof: { scheme: from, value: first },
+        replacement_proof: { scheme: to, value: second },
       })
-      proofs.current_proof.value = current.sign(message)
-      proofs.replacement_proof.value = replacement.sign(message)
-      t.true(isProven({ intent, ...proofs }))
-      t.false(isProven({ intent: { ...intent, ...changed }, ...proofs }))
-      const swapped = {
-        current_proof: { scheme: from, value: replacement.sign(message) },
-        replacement_proof: { scheme: to, value: current.sign(message) },
-      }
-      t.false(isProven({ intent, ...swapped }))
+      t.true(isProven({ intent, ...signedBy(one, other) }))
+      t.false(isProven({ intent: { ...intent, ...changed }, ...signedBy(one, other) }))
+      t.false(isProven({ intent, ...signedBy(other, one) }))
     }),
     { numRuns: runs(60) },
   )

@@ -33,6 +33,10 @@ function loaderOver(pages: Page[]) {
 const page = (ids: readonly (string | number)[], total: number, more = ''): string =>
   `{"items":[${ids.map(listing).join(',')}],"count":${ids.length},"total_after_filter":${total}${more}}`
 
+/** A page of a gateway, with a cursor where others follow. */
+const merged = (ids: readonly number[], total: number, cursor = ''): string =>
+  page(ids, total, `${SOURCES}${cursor && `,"next_cursor":"${cursor}"`}`)
+
 const SOURCES = ',"complete":true,"sources":[{"registry":"a","state":"loaded","matched":3,"age_seconds":0}]'
 
 test('envelope: gives the exact bytes of every listing', (t) => {
@@ -44,7 +48,7 @@ test('envelope: gives the exact bytes of every listing', (t) => {
 })
 
 test('page loader: pages by cursor at a gateway, by offset at a Registry', async (t) => {
-  const gateway = loaderOver([page([1, 2], 3, `${SOURCES},"next_cursor":"a+b"`), page([3], 3, SOURCES)])
+  const gateway = loaderOver([merged([1, 2], 3, 'a+b'), merged([3], 3)])
   await gateway.loader.loadNext()
   t.is(gateway.last().phase, 'more')
   await gateway.loader.loadNext()
@@ -62,20 +66,23 @@ test('page loader: pages by cursor at a gateway, by offset at a Registry', async
 })
 
 test('page loader: drops repeated copies, keeps the listings of other publishers', async (t) => {
-  const copy = (registry: string, publisher: string | null, storefront: string, id = 'x'): string => {
-    const known = publisher === null ? {} : { publisher }
-    const meta = { registry, ...known, also_in: [], stale: false }
-    return JSON.stringify({ listing_id: id, storefront_url: storefront, _meta: meta })
-  }
-  const envelope = (items: string[], more = ''): string =>
-    `{"items":[${items}],"count":${items.length},"total_after_filter":9${SOURCES}${more}}`
+  const copy = (
+    registry: string,
+    publisher: string | undefined,
+    storefront_url: string,
+    listing_id = 'x',
+  ) => ({
+    listing_id,
+    storefront_url,
+    _meta: { registry, publisher, also_in: [], stale: false },
+  })
+  const envelope = (items: object[], more = ''): string =>
+    `{"items":${JSON.stringify(items)},"count":${items.length},"total_after_filter":9${SOURCES}${more}}`
+  const none = undefined
   const { loader, last } = loaderOver([
-    envelope([copy('a', '0x1', 's'), copy('a', null, 't', 'y')], ',"next_cursor":"1"'),
-    envelope(
-      [copy('b', '0x1', 'other'), copy('b', '0x2', 's'), copy('b', null, 't', 'y')],
-      ',"next_cursor":"2"',
-    ),
-    envelope([copy('c', null, 'other'), copy('c', null, 'other'), copy('c', null, 'u')]),
+    envelope([copy('a', '0x1', 's'), copy('a', none, 't', 'y')], ',"next_cursor":"1"'),
+    envelope([copy('b', '0x1', 'o'), copy('b', '0x2', 's'), copy('b', none, 't', 'y')], ',"next_cursor":"2"'),
+    envelope([copy('c', none, 'o'), copy('c', none, 'o'), copy('c', none, 'u')]),
   ])
   await loader.loadUntil(MAX_ROWS)
   await loader.loadNext()
@@ -96,9 +103,9 @@ test('page loader: failures of any page remain, counts are those of the first', 
   const lost =
     ',"complete":false,"sources":[{"registry":"a","state":"unavailable","reason":"timeout","matched":null},{"registry":"a/b","state":"skipped"}]'
   const { loader, last } = loaderOver([
-    page([1], 3, `${SOURCES},"next_cursor":"x"`),
+    merged([1], 3, 'x'),
     page([2], 9, `${lost},"next_cursor":"y"`),
-    page([3], 3, SOURCES),
+    merged([3], 3),
   ])
   await loader.loadNext()
   await loader.loadUntil(MAX_ROWS)
@@ -109,7 +116,10 @@ test('page loader: failures of any page remain, counts are those of the first', 
   t.like(last().sources?.[1], { registry: 'a/b', state: 'skipped' })
 })
 
-test('page loader: a failed page keeps the rows and is requested again', async (t) => {
+test('page loader: a failed page keeps the rows and is requested again, and no list is no empty list', async (t) => {
+  const odd = loaderOver(['<html>'])
+  await odd.loader.loadNext()
+  t.like(odd.last(), { phase: 'failed', total: null })
   const error = new ProblemError(503, { detail: 'not now' })
   const { loader, requests, last } = loaderOver([page([1], 2), error, page([2], 2)])
   await loader.loadNext()
@@ -133,7 +143,7 @@ test('page loader: once stopped it ends, and neither requests nor changes anythi
         await held.promise
       }
       signal.throwIfAborted()
-      return encode(page([requests], 9, `${SOURCES},"next_cursor":"${requests}"`))
+      return encode(merged([requests], 9, `${requests}`))
     },
     onChange: () => changes++,
   })
@@ -148,11 +158,11 @@ test('page loader: once stopped it ends, and neither requests nor changes anythi
 
 test('page loader: a wish for fewer rows or a failure does not end the wish for all', async (t) => {
   const { loader, last } = loaderOver([
-    page([1, 2], 8, `${SOURCES},"next_cursor":"x"`),
-    page([3, 4], 8, `${SOURCES},"next_cursor":"y"`),
+    merged([1, 2], 8, 'x'),
+    merged([3, 4], 8, 'y'),
     new ProblemError(503, { detail: 'not now' }),
-    page([5, 6], 8, `${SOURCES},"next_cursor":"z"`),
-    page([7, 8], 8, SOURCES),
+    merged([5, 6], 8, 'z'),
+    merged([7, 8], 8),
   ])
   const all = loader.loadUntil(MAX_ROWS)
   t.true(await loader.loadUntil(1))
@@ -162,18 +172,9 @@ test('page loader: a wish for fewer rows or a failure does not end the wish for 
   t.is(last().rows.length, 8)
 })
 
-test('page loader: an answer that is not a list is an error, not an empty list', async (t) => {
-  const { loader, last } = loaderOver(['<html>'])
-  await loader.loadNext()
-  t.is(last().phase, 'failed')
-  t.is(last().total, null)
-})
-
 test('page loader: stops at the maximum number of rows', async (t) => {
   const ids = (from: number) => Array.from({ length: 200 }, (_, n) => from + n)
-  const pages = Array.from({ length: 60 }, (_, n) =>
-    page(ids(n * 200), 12_000, `${SOURCES},"next_cursor":"${n}"`),
-  )
+  const pages = Array.from({ length: 60 }, (_, n) => merged(ids(n * 200), 12_000, `${n}`))
   const { loader, requests, last } = loaderOver(pages)
   await loader.loadNext()
   await loader.loadUntil(Number.MAX_SAFE_INTEGER)
@@ -185,13 +186,5 @@ test('page loader: stops at the maximum number of rows', async (t) => {
 test('sources: a malformed body gives no sources, a malformed entry gets defaults', (t) => {
   for (const body of ['null', '7', '[]', '{"sources":{}}']) t.deepEqual(readReports(parseJson(body)), [])
   const [odd] = readReports(parseJson('{"sources":[{"matched":"many","filters":7}]}'))
-  t.deepEqual(odd, {
-    registry: '?',
-    state: 'unavailable',
-    reason: undefined,
-    filters: [],
-    matched: null,
-    age_seconds: undefined,
-    invalid: undefined,
-  })
+  t.like(odd, { registry: '?', state: 'unavailable', reason: undefined, filters: [], matched: null })
 })

@@ -32,14 +32,8 @@ test('rows: one listing is read from complete and incomplete answers', (t) => {
 
 test('links: only to http and https URLs without credentials', (t) => {
   t.is(linkTarget('https://a.example/x'), 'https://a.example/x')
-  for (const url of [
-    'javascript:alert(1)',
-    ' java\nscript:alert(1)',
-    'data:text/html,x',
-    'https://u:p@a.example/',
-    'x',
-  ])
-    t.is(linkTarget(url), null, url)
+  const scripts = ['javascript:alert(1)', ' java\nscript:alert(1)', 'data:text/html,x']
+  for (const url of [...scripts, 'https://u:p@a.example/', 'x']) t.is(linkTarget(url), null, url)
 })
 
 test('untrusted text: cut short, with invisible characters as escapes', (t) => {
@@ -114,11 +108,8 @@ const escrow = (chain_name: string, token: string, value: string, per = 'hour') 
 
 test('prices: the compared option is shown, else the lowest in the first known token', (t) => {
   const offer = { gpu_count: 8, gpu_model: 'H200' }
-  const accepted_escrows = [
-    escrow('x', '0xc', '1'),
-    escrow('base', '0xA', '17500000'),
-    escrow('eth', '0xb', '16800000'),
-  ]
+  const known = [escrow('base', '0xA', '17500000'), escrow('eth', '0xb', '16800000')]
+  const accepted_escrows = [escrow('x', '0xc', '1'), ...known]
   const row = rowOf({ offer_resource: offer, accepted_escrows })
   t.like(shownOption(row, TOKENS), { chain: 'eth', value: 16_800_000n })
   t.like(shownOption(row, new TokenTable([])), { chain: 'x' })
@@ -126,39 +117,30 @@ test('prices: the compared option is shown, else the lowest in the first known t
   const compared = rowOf({ offer_resource: offer, accepted_escrows, _meta: { price } })
   t.like(shownOption(compared, TOKENS), { chain: 'base' })
   const option = shownOption(row, TOKENS)!
-  t.deepEqual(
-    (['gpu', 'offer'] as const).map(
-      (per) => `${amountOf(option, row.gpus, per, TOKENS)} ${safeUnit(option.unit, per)}`,
-    ),
-    ['2.10 GPU·h', '16.80 h'],
-  )
+  for (const [per, words] of [
+    ['gpu', '2.10 GPU·h'],
+    ['offer', '16.80 h'],
+  ] as const)
+    t.is(`${amountOf(option, row.gpus, per, TOKENS)} ${safeUnit(option.unit, per)}`, words)
   t.is(amountOf(option, null, 'gpu', TOKENS), null)
   t.is(shownOption(rowOf({ accepted_escrows: [escrow('base', '0xa', '-1')] }), TOKENS), null)
 })
 
 test('prices: amounts have two decimal places at least, four digits at most in tables, and are rounded up', (t) => {
-  const amounts = {
-    '16': '16.00',
-    '2.1': '2.10',
-    '0.333334': '0.333334',
-    '1234567.00001': '1,234,567.0001',
-    '0.0000001': '0.000001',
-    '1.99999': '2.00',
-  }
-  for (const [amount, shown] of Object.entries(amounts)) t.is(readableAmount(amount, true), shown, amount)
+  const whole = { '16': '16.00', '2.1': '2.10', '0.333334': '0.333334', '1234567.00001': '1,234,567.0001' }
+  for (const [amount, shown] of Object.entries({ ...whole, '0.0000001': '0.000001', '1.99999': '2.00' }))
+    t.is(readableAmount(amount, true), shown, amount)
   t.is(readableAmount('350000', false), '350,000')
   t.is(shortAmount('9'.repeat(40)), '≈ 1.00e+40')
-  const inTables = {
-    '2.10': '2.10',
+  const kept = { '2.10': '2.10', '0.000001': '0.000001', '350,000': '350,000' }
+  const cut = {
     '1.8025': '1.803',
     '99.995': '100.0',
     '1,234.50': '1,235',
     '30,864.4198': '30,865',
     '0.123451': '0.1235',
-    '0.000001': '0.000001',
-    '350,000': '350,000',
   }
-  for (const [amount, shown] of Object.entries(inTables)) t.is(shortAmount(amount), shown, amount)
+  for (const [amount, shown] of Object.entries({ ...kept, ...cut })) t.is(shortAmount(amount), shown, amount)
 })
 
 test('order: a click orders a whole page by any column, the next one turns it', (t) => {
@@ -189,53 +171,34 @@ test('order: a click orders a whole page by any column, the next one turns it', 
 })
 
 test('words: members of listings have labels and units for people', (t) => {
-  t.deepEqual(
-    [
-      formatMember('ram_gb', 1536),
-      formatMember('disk_gb', 16_000),
-      formatMember('sla', 99.5),
-      formatMember('static_ip', true),
-      formatMember('nic_speed_gbps', 400),
-      formatMember('internet_download_mbps', 940),
-      formatMember('virtualization_type', 'bare_metal'),
-      formatMember('constructor', 'x'),
-    ],
-    ['1.5 TB', '16 TB', '99.5 %', 'yes', '400 Gbit/s', '940 Mbit/s', 'bare metal', 'x'],
-  )
-  t.deepEqual([604_800, 3600, 90, 86_401].map(formatDuration), [
-    '7 days',
-    '1 hour',
-    '90 seconds',
-    '86,401 seconds',
-  ])
-  t.deepEqual(['gpu_count_min', 'strange_name', 'constructor'].map(labelOf), [
-    'GPUs',
-    'Strange name',
-    'Constructor',
-  ])
+  for (const [name, value, words] of [
+    ['ram_gb', 1536, '1.5 TB'],
+    ['disk_gb', 16_000, '16 TB'],
+    ['sla', 99.5, '99.5 %'],
+    ['static_ip', true, 'yes'],
+    ['nic_speed_gbps', 400, '400 Gbit/s'],
+    ['internet_download_mbps', 940, '940 Mbit/s'],
+    ['virtualization_type', 'bare_metal', 'bare metal'],
+    ['constructor', 'x', 'x'],
+  ] as const)
+    t.is(formatMember(name, value), words)
+  const durations = { 604800: '7 days', 3600: '1 hour', 90: '90 seconds', 86401: '86,401 seconds' }
+  for (const [seconds, words] of Object.entries(durations)) t.is(formatDuration(Number(seconds)), words)
+  const labels = { gpu_count_min: 'GPUs', strange_name: 'Strange name', constructor: 'Constructor' }
+  for (const [name, label] of Object.entries(labels)) t.is(labelOf(name), label)
 })
 
 test('words: filters and the title say what is searched', (t) => {
-  const query = [
-    ['gpu', 'in:[H100,H200]'],
-    ['country', 'in:[DE,GB]'],
-    ['continent', 'EU'],
-    ['gpu_count_min', '8'],
-    ['ram_gb_min', 'range:[64,128]'],
-    ['price_max', '2.10'],
-    ['price_token', 'USDC'],
+  const WORDS = [
+    ['gpu', 'in:[H100,H200]', 'GPU model: H100, H200'],
+    ['country', 'in:[DE,GB]', 'Country: Germany, United Kingdom'],
+    ['continent', 'EU', 'Place: Europe (continent)'],
+    ['gpu_count_min', '8', 'GPUs: at least 8'],
+    ['ram_gb_min', 'range:[64,128]', 'RAM: 64 to 128 GB'],
+    ['price_max', '2.10', '≤ 2.10 USDC per GPU-hour'],
   ] as const
-  t.deepEqual(
-    filtersOf(query).map(([name]) => filterWords(query, name)),
-    [
-      'GPU model: H100, H200',
-      'Country: Germany, United Kingdom',
-      'Place: Europe (continent)',
-      'GPUs: at least 8',
-      'RAM: 64 to 128 GB',
-      '≤ 2.10 USDC per GPU-hour',
-    ],
-  )
+  const query = [...WORDS.map(([name, value]) => [name, value] as const), ['price_token', 'USDC'] as const]
+  for (const [name, , words] of WORDS) t.is(filterWords(query, name), words)
   t.is(
     titleOf(query.slice(0, 4)),
     'H100, H200, Germany, United Kingdom, Europe (continent), 8+ GPUs · entrepot',
@@ -245,15 +208,9 @@ test('words: filters and the title say what is searched', (t) => {
 
 test('times: in the largest unit that fits, marked where they lie in the future', (t) => {
   const now = Date.UTC(2026, 10, 22)
-  const ages = {
-    5: 'just now',
-    59: '59 s ago',
-    180: '3 min ago',
-    7200: '2 h ago',
-    248918400: '7 y ago',
-    [-3600]: 'in the future',
-  }
-  for (const [seconds, words] of Object.entries(ages)) t.is(timeAgo(now - Number(seconds) * 1000, now), words)
+  const past = { 5: 'just now', 59: '59 s ago', 180: '3 min ago', 7200: '2 h ago', 248918400: '7 y ago' }
+  for (const [seconds, words] of Object.entries({ ...past, [-3600]: 'in the future' }))
+    t.is(timeAgo(now - Number(seconds) * 1000, now), words)
 })
 
 test('CSV: cells are quoted, and no cell is run as a formula', (t) => {

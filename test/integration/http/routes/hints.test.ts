@@ -89,12 +89,11 @@ test('hints: no text of a seller changes the status of an answer', async (t) => 
 test('hints: where nothing matches, near values of any filter are suggested, of sources that the reader may see', async (t) => {
   const open = await startFake(t, { items: [listingText(inRegion('Frankfurt, DE'))] })
   const secret = await startFake(t, { items: [listingText(inRegion('Reykjavik, IS', 'B300'))] })
-  const settings = ''
   const gateway = await startGateway(
     t,
     [
-      { name: 'open', url: open.url, settings },
-      { name: 'secret', url: secret.url, settings: `${settings}\nvisibility = "private"` },
+      { name: 'open', url: open.url },
+      { name: 'secret', url: secret.url, settings: 'visibility = "private"' },
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )

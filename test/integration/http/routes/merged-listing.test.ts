@@ -6,29 +6,11 @@ import { deadUrl, listingText, listingTexts } from '../../../helpers/fake-regist
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { manualClock } from '../../../helpers/manual-clock.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
-import { ALICE, BOB, mintKey, publish } from '../../../helpers/seller.ts'
+import { ALICE, mintKey, publish } from '../../../helpers/seller.ts'
 
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
 const behind = (name: string, { url }: { url: string }, settings = '') => ({ name, url, settings })
-
-test('one listing: the local copy wins, then the upstream of the best priority', async (t) => {
-  const far = await startRegistry(t)
-  const near = await startRegistry(t)
-  await publish(far.url, ALICE, { listing_id: 'far/odd id', offer_resource: { exact: 'x' } })
-  for (const { url } of [far, near]) await publish(url, ALICE, { listing_id: 'both', storefront_url: url })
-  const gateway = await startGateway(t, [behind('far', far, 'priority = 9'), behind('near', near)])
-  await publish(gateway.url, BOB, { listing_id: 'own' })
-  await publish(near.url, ALICE, { listing_id: 'own' })
-
-  const get = async (path: string) => (await gateway.get(path)).json() as { listing: Record<string, unknown> }
-  t.like(await get('/listings/own'), { listing: { listing_id: 'own', _meta: { registry: 'local' } } })
-  t.like(await get('/listings/own?registry=near'), { listing: { _meta: { registry: 'near' } } })
-  t.like(await get('/listings/both'), { listing: { storefront_url: near.url, _meta: { registry: 'near' } } })
-  const odd = await get('/listings/far%2Fodd%20id')
-  t.like(odd, { listing: { offer_resource: { exact: 'x' }, _meta: { registry: 'far' } } })
-  t.is((odd.listing._meta as Record<string, unknown>).publisher, ALICE.address.toLowerCase())
-})
 
 test('one listing: an id that no listing may have is 404 without a request to an upstream', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 1) })

@@ -1,5 +1,16 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
-import { deadUrl, envelopeText, listingText, listingTexts } from '../../../helpers/fake-registry.ts'
+import { block } from '../../../helpers/blocks.ts'
+import {
+  type Behaviour,
+  deadUrl,
+  envelopeText,
+  listingText,
+  listingTexts,
+} from '../../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../../helpers/far-copies.ts'
 import { startFake, startGateway, startPatientGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
@@ -82,6 +93,47 @@ test('NDJSON: an item of several lines becomes one line, otherwise unchanged', a
   const [line] = text.split('\n')
   t.true(line!.startsWith(odd.replaceAll(/[\r\n]/g, '').slice(0, -1)), line)
   t.is(JSON.parse(line!).x, 'a\nb')
+})
+
+test('NDJSON: the last line reports a source of which a part is there', async (t) => {
+  const good = await startFake(t, { items: listingTexts('g', 450) })
+  const script: Behaviour[] = [{ kind: 'serve' }, { kind: 'status', status: 404 }]
+  const bad = await startFake(t, { items: listingTexts('b', 450), script })
+  const { get } = await startPatientGateway(t, [
+    { name: 'good', url: good.url },
+    { name: 'bad', url: bad.url },
+  ])
+  const lines = linesOf((await get('/listings', NDJSON)).text)
+  const { complete, sources } = lines.at(-1)!._meta
+  t.false(complete)
+  t.like(sources?.[1], { registry: 'good', state: 'loaded', returned: 450 })
+  t.like(sources?.[2], {
+    registry: 'bad',
+    state: 'loading',
+    reason: 'http_404',
+    returned: 200,
+    held: 200,
+    of: 450,
+  })
+  t.is(lines.filter(({ listing_id }) => listing_id?.startsWith('b-')).length, 200)
+  t.is(lines.length, 450 + 200 + 1)
+})
+
+test('NDJSON: a slow reader pauses the stream, so that a block which begins meanwhile holds for its rest', async (t) => {
+  const items = listingTexts('a', 4000, { text: 'x'.repeat(8000) })
+  const fake = await startFake(t, { items, publishers: [[1, ALICE.address.toLowerCase()]] })
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const service = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
+  const response = await new Promise<IncomingMessage>((resolve) => {
+    request(`${service.url}/listings`, { headers: NDJSON }).on('response', resolve).end()
+  })
+  await once(response, 'readable')
+  // Enough for a stream that is not paused to end.
+  for (let turn = 0; turn < 2000; turn++) await setImmediate()
+  await block(service, { subject: `${ALICE.address.toLowerCase()}/a-3999` })
+  const lines = linesOf(await text(response))
+  t.is(lines.length, 4000, 'the report included')
+  t.is(lines.at(-2)?.listing_id, 'a-3998')
 })
 
 test('NDJSON: problems before the first line are those of a page', async (t) => {

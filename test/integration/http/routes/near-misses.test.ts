@@ -35,26 +35,24 @@ const ITEMS = [
 
 test('near misses: in place of an empty page, the closest listings, each of which differs in one thing', async (t) => {
   const fake = await startFake(t, { items: ITEMS })
-  {
-    const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
-    await whenReady(gateway)
-    const read = async (query: string) => (await gateway.get(`/listings?${query}`)).json() as Answer
-    const missesOf = async (query: string) =>
-      (await read(query)).near_misses?.map(({ differs, listing }) => [listing.listing_id, differs])
-    const asked = 'gpu=H100&gpu_count_min=8&region=Tokyo, JP&sla=99.5'
-    t.deepEqual(await missesOf(asked), [
-      ['weak', { filter: 'sla', wanted: '99.5', has: 98 }],
-      ['four', { filter: 'gpu_count_min', wanted: '8', has: 4 }],
-      ['far', { filter: 'region', wanted: 'Tokyo, JP', has: 'Frankfurt, DE' }],
-    ])
-    const { items, near_misses = [] } = await read(asked)
-    t.deepEqual([items, near_misses[2]?.listing._meta.price.amount], [[], '2.3'])
-    t.deepEqual(await missesOf('gpu=H100&price_token=USDC&price_max=1.5&country=JP'), [
-      ['one', { filter: 'price_max', wanted: '1.5', has: '2.00 USDC/GPU·h' }],
-    ])
-    t.is(await missesOf('gpu=B200&gpu_count_min=16&region=Nowhere'), undefined)
-    t.is(await missesOf('gpu=H100'), undefined)
-  }
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  await whenReady(gateway)
+  const read = async (query: string) => (await gateway.get(`/listings?${query}`)).json() as Answer
+  const missesOf = async (query: string) =>
+    (await read(query)).near_misses?.map(({ differs, listing }) => [listing.listing_id, differs])
+  const asked = 'gpu=H100&gpu_count_min=8&region=Tokyo, JP&sla=99.5'
+  t.deepEqual(await missesOf(asked), [
+    ['weak', { filter: 'sla', wanted: '99.5', has: 98 }],
+    ['four', { filter: 'gpu_count_min', wanted: '8', has: 4 }],
+    ['far', { filter: 'region', wanted: 'Tokyo, JP', has: 'Frankfurt, DE' }],
+  ])
+  const { items, near_misses = [] } = await read(asked)
+  t.deepEqual([items, near_misses[2]?.listing._meta.price.amount], [[], '2.3'])
+  t.deepEqual(await missesOf('gpu=H100&price_token=USDC&price_max=1.5&country=JP'), [
+    ['one', { filter: 'price_max', wanted: '1.5', has: '2.00 USDC/GPU·h' }],
+  ])
+  t.is(await missesOf('gpu=B200&gpu_count_min=16&region=Nowhere'), undefined)
+  t.is(await missesOf('gpu=H100'), undefined)
 })
 
 test('near misses: of a model the memory is near, of a place the continent, and of one condition nothing else', async (t) => {

@@ -162,26 +162,24 @@ test('prices: a gateway prices every listing of pages, streams and look-ups, in 
     )
   const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
   const fake = await startFake(t, { items: items.sort() })
-  {
-    const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
-    await whenReady(gateway)
-    t.deepEqual(shownOf(await rowsOf(gateway, '')), expected)
-    const { text } = await gateway.get('/listings', { accept: 'application/x-ndjson' })
-    t.deepEqual(
-      shownOf(
-        text
-          .trim()
-          .split('\n')
-          .slice(0, -1)
-          .map((line) => JSON.parse(line)),
-      ),
-      expected,
-    )
-    const { listing } = (await gateway.get('/listings/lowest')).json() as { listing: Row }
-    t.deepEqual(shownOf([listing]), { lowest: expected.lowest })
-    const perOffer = await rowsOf(gateway, 'sort=price&price_token=USDC&price_per=offer')
-    t.like(shownOf(perOffer), { lowest: ['5', 'USDC', 'ethereum'], first: expected.first })
-  }
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  await whenReady(gateway)
+  t.deepEqual(shownOf(await rowsOf(gateway, '')), expected)
+  const { text } = await gateway.get('/listings', { accept: 'application/x-ndjson' })
+  t.deepEqual(
+    shownOf(
+      text
+        .trim()
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line)),
+    ),
+    expected,
+  )
+  const { listing } = (await gateway.get('/listings/lowest')).json() as { listing: Row }
+  t.deepEqual(shownOf([listing]), { lowest: expected.lowest })
+  const perOffer = await rowsOf(gateway, 'sort=price&price_token=USDC&price_per=offer')
+  t.like(shownOf(perOffer), { lowest: ['5', 'USDC', 'ethereum'], first: expected.first })
 })
 
 test('prices: an outlier is of a model in any spelling, in its own symbol, and of each price_per', async (t) => {
@@ -298,12 +296,11 @@ test('prices: what makes an outlier is counted over all that a reader may see', 
     )
   const open = await startFake(t, { items: [...offers('a', 3, 2_000_000), ...offers('bait', 1, 1)] })
   const secret = await startFake(t, { items: offers('b', 2, 2_000_000) })
-  const settings = ''
   const gateway = await startGateway(
     t,
     [
-      { name: 'open', url: open.url, settings },
-      { name: 'secret', url: secret.url, settings: `${settings}visibility = "private"` },
+      { name: 'open', url: open.url },
+      { name: 'secret', url: secret.url, settings: 'visibility = "private"' },
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
   )
@@ -632,45 +629,43 @@ test('prices: a token with other decimals on another chain compares as money', a
   }
   const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
   const fake = await startFake(t, { items: items.sort() })
-  {
-    const upstream = { name: 'a', url: fake.url }
-    const gateway = await startGateway(t, [upstream], { more: rows.join('') })
-    await whenReady(gateway)
-    const amounts = (all: readonly Row[]) =>
-      all.map(({ listing_id, _meta }) => [listing_id, _meta?.price?.chain, _meta?.price?.amount])
-    const expected = [
-      ['third', 'bsc', '0.333333333333333334'],
-      ['one', 'bsc', '1'],
-      ['both', 'base', '2'],
-      ['two', 'base', '2'],
-      ['three', 'base', '3'],
-    ]
-    const order = 'sort=price&price_token=USDC'
-    t.deepEqual(amounts(await rowsOf(gateway, order)), expected)
-    t.deepEqual(amounts(await rowsOf(gateway, '')).sort(), expected.toSorted())
-    const paged = [0, 1, 2, 3, 4].map((offset) => rowsOf(gateway, `${order}&limit=1&offset=${offset}`))
-    t.deepEqual(amounts((await Promise.all(paged)).flat()), expected)
-    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=2`)), ['third', 'one', 'both', 'two'])
-    t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=1.999999999999999999`)), ['third', 'one'])
-    t.deepEqual(idsOf(await rowsOf(gateway, 'price_token=base:USDC&price_max=2&sort=price')), ['both', 'two'])
-    const { prices } = (await gateway.get('/facets')).json() as { prices: object[] }
-    t.deepEqual(prices, [
-      {
-        symbol: 'USDC',
-        chains: [
-          { chain: 'base', offers: 3 },
-          { chain: 'bsc', offers: 3 },
-        ],
-        unit: 'hour',
-        decimals: 18,
-        price_per: 'gpu',
-        offers: 5,
-        gpus: 15,
-        least: '0.333333333333333334',
-        least_gpus: 3,
-        median: '2',
-        most: '3',
-      },
-    ])
-  }
+  const upstream = { name: 'a', url: fake.url }
+  const gateway = await startGateway(t, [upstream], { more: rows.join('') })
+  await whenReady(gateway)
+  const amounts = (all: readonly Row[]) =>
+    all.map(({ listing_id, _meta }) => [listing_id, _meta?.price?.chain, _meta?.price?.amount])
+  const expected = [
+    ['third', 'bsc', '0.333333333333333334'],
+    ['one', 'bsc', '1'],
+    ['both', 'base', '2'],
+    ['two', 'base', '2'],
+    ['three', 'base', '3'],
+  ]
+  const order = 'sort=price&price_token=USDC'
+  t.deepEqual(amounts(await rowsOf(gateway, order)), expected)
+  t.deepEqual(amounts(await rowsOf(gateway, '')).sort(), expected.toSorted())
+  const paged = [0, 1, 2, 3, 4].map((offset) => rowsOf(gateway, `${order}&limit=1&offset=${offset}`))
+  t.deepEqual(amounts((await Promise.all(paged)).flat()), expected)
+  t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=2`)), ['third', 'one', 'both', 'two'])
+  t.deepEqual(idsOf(await rowsOf(gateway, `${order}&price_max=1.999999999999999999`)), ['third', 'one'])
+  t.deepEqual(idsOf(await rowsOf(gateway, 'price_token=base:USDC&price_max=2&sort=price')), ['both', 'two'])
+  const { prices } = (await gateway.get('/facets')).json() as { prices: object[] }
+  t.deepEqual(prices, [
+    {
+      symbol: 'USDC',
+      chains: [
+        { chain: 'base', offers: 3 },
+        { chain: 'bsc', offers: 3 },
+      ],
+      unit: 'hour',
+      decimals: 18,
+      price_per: 'gpu',
+      offers: 5,
+      gpus: 15,
+      least: '0.333333333333333334',
+      least_gpus: 3,
+      median: '2',
+      most: '3',
+    },
+  ])
 })

@@ -49,11 +49,16 @@ function start(t: ExecutionContext, { clock = manualClock(), shared = null }: Op
     failure: null as SourceError | null,
     /** Whether only questions that a reader has chosen fail. */
     isChosenOnly: false,
+    /** Whether a single listing is answered. */
+    isOneAnswered: false,
     called: 0,
     probed: 0,
   }
   const failureOf = (query: UpstreamQuery, request: PageRequest): SourceError | null =>
-    upstream.isChosenOnly && purposeOf(query, request) === 'page' ? null : upstream.failure
+    (upstream.isChosenOnly && purposeOf(query, request) === 'page') ||
+    (upstream.isOneAnswered && request.offset > 0 && request.limit === 1)
+      ? null
+      : upstream.failure
   const probe: FetchPage = async (query, request) => {
     upstream.probed++
     const failure = failureOf(query, request)
@@ -183,75 +188,46 @@ test('a failing reader-chosen query triggers probes, whose results count', async
   t.is(upstream.probed, 5)
 })
 
-for (const reason of [
-  'http_400',
-  'http_404',
-  'http_412',
-  'unsupported_filter',
-  'loop',
-  'private_address',
-] as const)
-  test(`${reason} never counts`, async (t) => {
-    const { call, callOften, fail, upstream, breaker } = start(t)
-    fail(reason)
-    await callOften(20)
-    t.is(await call(), reason)
-    t.is(upstream.called, 21)
-    t.like(breaker.state, { state: 'closed', failuresInARow: 0 })
-  })
-
-for (const reason of [
-  'timeout',
-  'connection_reset',
-  'dns',
-  'tls',
-  'http_502',
-  'http_302',
-  'not_json',
-  'bad_envelope',
-] as const)
-  test(`${reason} of a first page counts`, async (t) => {
-    const { callOften, fail, breaker } = start(t)
-    fail(reason)
-    await callOften(5)
-    t.is(breaker.state.state, 'open')
-  })
-
-for (const reason of ['http_500', 'too_large'] as const) {
-  test(`${reason}, of which one listing may be the cause, counts if single listings fail, too`, async (t) => {
-    const { call, fail, breaker, upstream } = start(t)
-    fail(reason)
-    for (let n = 0; n < 5; n++) {
-      await call()
-      await settled()
+test('a refusal of one question never counts, whatever else fails five times does', async (t) => {
+  const refusals = [
+    'http_400',
+    'http_404',
+    'http_412',
+    'unsupported_filter',
+    'loop',
+    'private_address',
+  ] as const
+  const failures = [
+    ...(['timeout', 'connection_reset', 'dns', 'tls'] as const),
+    ...(['http_502', 'http_302', 'not_json', 'bad_envelope'] as const),
+  ]
+  for (const [reasons, state] of [
+    [refusals, 'closed'],
+    [failures, 'open'],
+  ] as const)
+    for (const reason of reasons) {
+      const { callOften, fail, upstream, breaker } = start(t)
+      fail(reason)
+      await callOften(5)
+      t.is(upstream.called, 5, reason)
+      t.is(breaker.state.state, state, reason)
     }
-    t.is(breaker.state.state, 'open')
-    t.is(upstream.probed, 15)
-  })
+})
 
-  test(`${reason} does not count if a single listing is answered`, async (t) => {
-    const clock = manualClock()
-    const failure = new SourceError(reason, 'scripted')
-    const fetch: FetchPage = async (_query, { offset, limit }) => {
-      if (offset === 0 || limit > 1) throw failure
-      return PAGE
+for (const reason of ['http_500', 'too_large'] as const)
+  test(`${reason}, of which one listing may be the cause, counts unless a single listing is answered`, async (t) => {
+    for (const isOneAnswered of [false, true]) {
+      const { call, fail, breaker, upstream } = start(t)
+      upstream.isOneAnswered = isOneAnswered
+      fail(reason)
+      for (let n = 0; n < 5; n++) {
+        t.is(await call(), reason)
+        await settled()
+      }
+      t.is(breaker.state.state, isOneAnswered ? 'closed' : 'open')
+      if (!isOneAnswered) t.is(upstream.probed, 15)
     }
-    const log = { info: () => {}, warn: () => {} }
-    const breaker = new CircuitBreaker({
-      upstream: { name: 'a', key: null },
-      probe: fetch,
-      log,
-      shared: null,
-      clock,
-      random: () => 0.5,
-    })
-    for (let n = 0; n < 20; n++) {
-      t.is(await outcomeOf(breaker, 'page', () => failure), reason)
-      await settled()
-    }
-    t.like(breaker.state, { state: 'closed', failuresInARow: 0 })
   })
-}
 
 test('a filter spec, a list of publishers or a command that fails opens nothing', async (t) => {
   const { breaker, call, upstream, fail } = start(t)
@@ -278,22 +254,8 @@ test('an open breaker stops every request but its probes', async (t) => {
   t.is(await outcomeOf(breaker, 'probe', () => null), 'answered')
 })
 
-test('two probes in the background find the recovery, without a reader', async (t) => {
+test('while the upstream stays down, each wait ends with one probe, and calls are rejected; two find the recovery', async (t) => {
   const { call, callOften, fail, upstream, breaker, wait } = start(t)
-  fail('connection_refused')
-  await callOften(5)
-  await wait(OPEN_MS - 1)
-  t.is(upstream.probed, 0)
-  upstream.failure = null
-  await wait(1)
-  t.is(upstream.probed, 2)
-  t.is(breaker.state.state, 'closed')
-  t.is(await call(), 'answered')
-  t.is(upstream.called, 6)
-})
-
-test('while the upstream stays down, each wait ends with one probe, and calls are rejected', async (t) => {
-  const { call, callOften, fail, upstream, wait } = start(t)
   fail('http_503')
   await callOften(5)
   for (const ms of [OPEN_MS, 2 * OPEN_MS, 4 * OPEN_MS, 8 * OPEN_MS, MAX_OPEN_MS, MAX_OPEN_MS]) {
@@ -304,7 +266,13 @@ test('while the upstream stays down, each wait ends with one probe, and calls ar
     t.is(upstream.probed, before + 1)
     t.is(await call(), 'paused after http_503')
   }
+  const before = upstream.probed
+  upstream.failure = null
+  await wait(MAX_OPEN_MS)
+  t.is(upstream.probed, before + 2)
+  t.is(breaker.state.state, 'closed')
   t.is(upstream.called, 5)
+  t.is(await call(), 'answered')
 })
 
 for (const reason of ['rate_limited', 'http_503'] as const)

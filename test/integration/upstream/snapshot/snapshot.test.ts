@@ -254,6 +254,12 @@ test('held in part: newer listings push out the oldest, and a restart knows the 
   t.deepEqual(await heldOf(restarted), expected as never)
 })
 
+test('held in part: too_large is the reason also while the part is old', async (t) => {
+  const subject = await openPulled(t, { items: listingTexts('a', 4) }, { maxListings: 3, maxAgeSeconds: 10 })
+  subject.clock.advance(11_000)
+  t.like(await subject.read(), { stale: true, part: { state: 'partial' }, reason: 'too_large' })
+})
+
 test('loading: what has arrived is served, until the first pull has ended', async (t) => {
   const until = Promise.withResolvers<void>()
   const script: Behaviour[] = [
@@ -262,7 +268,7 @@ test('loading: what has arrived is served, until the first pull has ended', asyn
     { kind: 'hold', until: until.promise },
     { kind: 'serve' },
   ]
-  const { read, status, source, isReady, ready, clock } = await open(t, {
+  const { read, status, source, isReady, clock } = await open(t, {
     items: listingTexts('a', 450),
     script,
   })
@@ -275,7 +281,7 @@ test('loading: what has arrived is served, until the first pull has ended', asyn
   clock.advance(20_000)
   t.true(isReady(), 'after 20 s')
   until.resolve()
-  await ready
+  await eventually('whole', () => status().state === 'loaded')
   t.like(await read(), { total: 450, part: undefined })
 })
 
@@ -285,6 +291,13 @@ test('loading: where the first pull fails, what has arrived stays, with the reas
   await ready
   t.like(await read(), { total: 200, reason: 'http_404', part: { state: 'loading', held: 200, of: 450 } })
   t.like(status(), { state: 'loading', lastError: { reason: 'http_404' } })
+})
+
+test('loading: a first page is served while the pull waits for its turn', async (t) => {
+  const snapshots = { inTurn: () => new Promise<never>(() => {}) }
+  const { source, status } = await open(t, { items: listingTexts('a', 450) }, { snapshots })
+  await source.held!.prepare(undefined, new AbortController().signal)
+  t.like(status(), { state: 'loading', part: { held: 200, of: 450 } })
 })
 
 test('loading: a first pull that failed is tried again after the refresh period, however long it took', async (t) => {
@@ -523,7 +536,7 @@ test.serial('a stream may take ten minutes while its bytes arrive, and no longer
   })
   for (const [minutes, held] of [
     [9, 250],
-    [11, 0],
+    [11, 200],
   ] as const) {
     const beforePage = (request: number) => {
       if (request === 2) performance.now = () => now.call(performance) + minutes * 60_000
@@ -533,7 +546,7 @@ test.serial('a stream may take ten minutes while its bytes arrive, and no longer
     performance.now = now
     t.deepEqual(
       [status().listings ?? 0, status().lastError?.reason],
-      [held, held > 0 ? undefined : 'timeout'],
+      [held, minutes < 10 ? undefined : 'timeout'],
     )
   }
 })
@@ -727,7 +740,7 @@ test('held: nothing is found while the upstream refuses our key', async (t) => {
   await pass(REFRESH)
   t.deepEqual(
     [[...held.ids()], held.find('a-0000'), held.failure(listingQuery())?.reason],
-    [[], [], 'http_401'],
+    [[], [], 'unauthorized'],
   )
   fake.script = DOWN
   await pass(REFRESH)
@@ -800,6 +813,54 @@ test('pulls: between whole pulls only what is new is added, where first page and
   t.true((await pullWith([published, ...items.slice(0, -1)])) > 1, 'one is gone that is on no first page')
   t.is((await read()).asOf, clock.now())
   t.deepEqual(totals, [451, 450])
+})
+
+for (const [how, filterSpec] of [
+  ['sent', specBody('one', [MODEL])],
+  ['applied here', null],
+] as const)
+  test(`pulls: what is new on a first page is explained where \`only\` is ${how}`, async (t) => {
+    const of = (prefix: string, gpu_model: string, created_at: string) =>
+      listingText({ listing_id: prefix, created_at, offer_resource: { gpu_model, gpu_count: 1 } })
+    const items = listingTexts('a', 250)
+    const { criteria, filters } = filtered([MODEL], ['gpu_model', 'H100'])
+    const only = { criteria, filters, key: 'H100' }
+    const options = { only, refreshSeconds: 15, fullRefreshSeconds: 600 }
+    const { read, fake, clock } = await openPulled(t, { items, filterSpec, hasCounts: true }, options)
+    t.is((await read()).total, 250)
+    const before = fake.requests.length
+    fake.items = [
+      of('new', 'H100', '2027-01-02T00:00:00'),
+      of('not', 'A100', '2027-01-01T00:00:00'),
+      ...items,
+    ]
+    clock.advance(15_000)
+    await eventually('added', async () => (await read()).total === 251)
+    clock.advance(15_000)
+    await eventually('looked at again', () => fake.requests.length > before + (filterSpec === null ? 1 : 3))
+    const offsets = fake.requests.slice(before).map(({ parameters }) => parameters.get('offset'))
+    t.deepEqual(new Set(offsets), new Set(['0']), 'no whole pull')
+  })
+
+test('pulls: a filter of `only` that the upstream declares and refuses is applied here', async (t) => {
+  const refused = { kind: 'status', status: 400, body: '{"detail":"unknown filter: \'gpu_model\'"}' } as const
+  const { criteria, filters } = filtered([MODEL], ['gpu_model', 'H100'])
+  const fakeOptions = {
+    items: [...listingTexts('a', 3), listingText({ offer_resource: { gpu_model: 'A100' } })],
+    filterSpec: specBody('one', [MODEL]),
+    script: [refused, refused, { kind: 'serve' }] as Behaviour[],
+  }
+  const { read, ready, clock, fake } = await open(t, fakeOptions, {
+    only: { criteria, filters, key: 'H100' },
+  })
+  await ready
+  clock.advance(15_000)
+  await eventually('pulled', () => fake.requests.length === 3)
+  await eventually('held', async () => (await read().catch(() => null))?.total === 3)
+  t.deepEqual(
+    fake.requests.map(({ parameters }) => parameters.get('gpu_model')),
+    ['H100', 'H100', null],
+  )
 })
 
 test('pulls: of listings of one id on a first page 32 are added, and the others are invalid', async (t) => {

@@ -5,7 +5,6 @@ import {
   type Breaker,
   type BreakerEvent,
   CLOSED,
-  MAX_FAILURES_IN_A_ROW,
   MAX_OPEN_MS,
   MIN_CALLS,
   OPEN_JITTER,
@@ -17,13 +16,6 @@ const run = (events: readonly BreakerEvent[], breaker: Breaker = CLOSED, now = S
   events.reduce((so, event) => afterEvent(so, event, { now, random: 0.5 }), breaker)
 const times = (n: number, ...events: BreakerEvent[]): BreakerEvent[] =>
   Array.from({ length: n }, () => events).flat()
-const OPEN = run(times(MAX_FAILURES_IN_A_ROW, 'failed'))
-
-test('breaker: five failures in a row open it for ten seconds, four do not', (t) => {
-  t.is(run(times(4, 'failed')).state, 'closed')
-  t.like(OPEN, { state: 'open', failuresInARow: 5, retryAt: START + OPEN_MS })
-  t.is(run([...times(4, 'failed'), 'passed', ...times(4, 'failed')]).state, 'closed')
-})
 
 test('breaker: half of ten calls failing within 30 s opens it, half of nine does not', (t) => {
   const mixed = (n: number): BreakerEvent[] => times(n, 'passed', 'failed')
@@ -32,31 +24,7 @@ test('breaker: half of ten calls failing within 30 s opens it, half of nine does
   const old = run(mixed(4), CLOSED, START)
   t.is(run(mixed(4), old, START + 29_000).state, 'open')
   t.is(run(mixed(4), old, START + 30_000).state, 'closed')
-})
-
-test('breaker: less than half of the calls failing does not open it', (t) => {
-  t.is(run(times(20, 'passed', 'failed', 'passed')).state, 'closed')
-})
-
-test('breaker: each failed probe doubles the open time up to two minutes, closing resets it', (t) => {
-  const waits: number[] = []
-  let breaker = OPEN
-  for (let n = 0; n < 6; n++) {
-    waits.push((breaker.retryAt ?? 0) - START)
-    breaker = run(['probe', 'probe_failed'], breaker)
-  }
-  t.deepEqual(waits, [10_000, 20_000, 40_000, 80_000, 120_000, 120_000])
-  const closed = run(['probe', 'probe_passed', 'probe_passed'], breaker)
-  t.is(closed, CLOSED)
-  t.is(run(times(5, 'failed'), closed).retryAt, START + OPEN_MS)
-})
-
-test('breaker: two probes that pass in a row close it, one does not', (t) => {
-  t.is(run(['probe', 'probe_passed'], OPEN).state, 'half_open')
-  t.is(run(['probe', 'probe_passed', 'probe_failed'], OPEN).state, 'open')
-  const again = run(['probe', 'probe_passed', 'probe_failed', 'probe', 'probe_passed'], OPEN)
-  t.is(again.state, 'half_open')
-  t.is(run(['probe_passed'], again).state, 'closed')
+  t.is(run(times(20, 'passed', 'failed', 'passed')).state, 'closed', 'less than half')
 })
 
 const event = fc.constantFrom<BreakerEvent>(

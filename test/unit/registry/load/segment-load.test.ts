@@ -114,18 +114,6 @@ test.serial(
   },
 )
 
-test.serial('few listings start no thread', async (t) => {
-  const threads = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
-  const projection = projectionWithPublishers()
-  const load = new SegmentLoad(projection, { threads: 2 })
-  for (let page = 0; page < 5; page++)
-    await load.take(packed(Array.from({ length: PAGE }, (_, n) => recordOf(page * PAGE + n))))
-  await load.finish()
-  t.is(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length, threads)
-  await load.close()
-  t.is(projection.listings.size, 5 * PAGE)
-})
-
 test.serial('a load for which no thread starts builds the segments itself', async (t) => {
   const LISTINGS = 40_000
   const faults: unknown[] = []

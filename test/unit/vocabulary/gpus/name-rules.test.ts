@@ -60,10 +60,6 @@ test('gpu names: case, separators, vendor words and glued parts change nothing',
 const next = <Value>(stream: Iterator<Value>): Value => stream.next().value as Value
 
 test('gpu names: a second model makes a name unknown, on either side', (t) => {
-  for (const first of table.models)
-    for (const second of table.models)
-      if (first !== second)
-        t.is(modelOf(`${first.model} ${second.model}`), null, `${first.model} ${second.model}`)
   const property = fc.property(anyNamed, anyNamed, separator, (first, second, between) => {
     fc.pre(first.model !== second.model)
     t.is(modelOf(first.name + between + second.name), null, `${first.name}${between}${second.name}`)
@@ -132,21 +128,8 @@ class CountingMap<Key, Value> extends Map<Key, Value> {
 test('gpu names: the steps for a text grow with its length, and more than 200 characters take none', (t) => {
   const byKey = new CountingMap(table.names.byKey)
   const counting = { ...table, names: { ...table.names, byKey } }
-  for (const unit of [
-    'a ',
-    '1 ',
-    'rtx ',
-    'rtx',
-    '8x',
-    'x',
-    '9gb',
-    'h100 ',
-    'rtx 4070 ti ',
-    'sxm4',
-    '1.',
-    '®',
-    'ﷺ',
-  ])
+  const words = ['a ', '1 ', 'rtx ', 'rtx', 'h100 ', 'rtx 4070 ti ', 'sxm4']
+  for (const unit of [...words, '8x', 'x', '9gb', '1.', '®', 'ﷺ'])
     for (const length of [50, 100, 200, 201, 100_000]) {
       byKey.lookups = 0
       readGpu(counting, 'seller', { gpu_model: unit.repeat(length).slice(0, length) })

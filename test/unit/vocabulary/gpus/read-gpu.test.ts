@@ -32,18 +32,13 @@ test('readGpu: a listing without a model and without a count of 1 or more names 
 })
 
 test('readGpu: a GPU that is not recognised has the memory that was measured', (t) => {
-  t.deepEqual(read({ gpu_count: 1 }), UNKNOWN)
-  t.deepEqual(read({ gpu_count: 2n ** 70n }), UNKNOWN)
-  t.deepEqual(read({ gpu_model: 'Hopper big' }), UNKNOWN)
-  t.deepEqual(read({ gpu_model: ['H100'] }), UNKNOWN)
-  t.deepEqual(read({ gpu_model: 4090 }), UNKNOWN)
+  for (const gpu_count of [1, 2n ** 70n]) t.deepEqual(read({ gpu_count }), UNKNOWN)
+  for (const gpu_model of ['Hopper big', ['H100'], 4090]) t.deepEqual(read({ gpu_model }), UNKNOWN)
   t.deepEqual(read({ gpu_model: 'Hopper big', gpu_memory_gb: 79 }), { ...UNKNOWN, memoryGb: [79] })
 })
 
 test('readGpu: a count in the name must be the count of the listing', (t) => {
-  t.is(read({ gpu_model: '8x H100', gpu_count: 8 }).model, 'H100')
-  t.is(read({ gpu_model: '8x H100', gpu_count: 8n }).model, 'H100')
-  t.is(read({ gpu_model: '8x H100' }).model, 'H100')
+  for (const gpu_count of [8, 8n, undefined]) t.is(read({ gpu_model: '8x H100', gpu_count }).model, 'H100')
   t.is(read({ gpu_model: '8x H100', gpu_count: 1 }).model, null)
   for (const text of ['H100x8', 'H100 x 8', '8 x H100', 'H100 SXM5x8', 'H100 80GBx8'])
     t.is(read({ gpu_model: text, gpu_count: 8 }).model, 'H100', text)
@@ -89,21 +84,23 @@ test('readGpu: memory to divide a price by is what the tables have, whatever a s
 })
 
 test('readGpu: TFLOPS are those of the variant, or the least of those that the name leaves open', (t) => {
-  const CASES: [resource: GpuResource, fp16Tflops: number | null][] = [
-    [{ gpu_model: 'H100 SXM' }, 989],
-    [{ gpu_model: 'H100 PCIe' }, 756],
-    [{ gpu_model: 'H100 NVL' }, 835],
-    [{ gpu_model: 'H100' }, 756],
-    [{ gpu_model: 'H100 94GB' }, 835],
-    [{ gpu_model: 'H100', gpu_memory_gb: 64 }, 756],
-    [{ gpu_model: 'A100 SXM4' }, 312],
-    [{ gpu_model: 'A100' }, 312],
-    [{ gpu_model: 'V100' }, 112],
-    [{ gpu_model: 'RTX 4090' }, 165.2],
-    [{ gpu_model: 'P40' }, null],
-  ]
-  for (const [resource, fp16Tflops] of CASES)
-    t.is(read(resource).fp16Tflops, fp16Tflops, JSON.stringify(resource))
+  const named = {
+    'H100 SXM': 989,
+    'H100 PCIe': 756,
+    'H100 NVL': 835,
+    H100: 756,
+    'H100 94GB': 835,
+    'A100 SXM4': 312,
+  }
+  for (const [gpu_model, fp16Tflops] of Object.entries({
+    ...named,
+    A100: 312,
+    V100: 112,
+    'RTX 4090': 165.2,
+    P40: null,
+  }))
+    t.is(read({ gpu_model }).fp16Tflops, fp16Tflops, gpu_model)
+  t.is(read({ gpu_model: 'H100', gpu_memory_gb: 64 }).fp16Tflops, 756)
 })
 
 test('readGpu: any JSON value is read, and the reading has the form of one', (t) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
-/** A seller, as the first members of an offer have it. */
-export type Offer = { seller: string; model: string; count: number; memoryGb: number | null }
+/** What sellers wrote, and in how many offers. */
+export type Offer = { model: string; count: number; memoryGb: number | null; offers: number }
 
 /** What a spelling means. */
 export type Spelling = { text: string; model: string; variant: string | null; memoryGb: number[] }
@@ -9,15 +9,12 @@ export type Spelling = { text: string; model: string; variant: string | null; me
 /** What a region means; `null` where the text leaves it open. */
 export type Region = { text: string; country: string | null; continent: string | null }
 
-const SELLERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
-
 export const offers = (): Offer[] =>
-  SELLERS.flatMap((seller) =>
-    linesOf(seller).map((line) => {
-      const [model = '', count = '', memory = ''] = line.split(',')
-      return { seller, model, count: Number(count), memoryGb: memory === '' ? null : Number(memory) }
-    }),
-  )
+  linesOf('offers').map((line) => {
+    const [model = '', count = '', memory = '', times = ''] = line.split(',')
+    const memoryGb = memory === '' ? null : Number(memory)
+    return { model, count: Number(count), memoryGb, offers: Number(times) }
+  })
 
 export const spellings = (): Spelling[] =>
   linesOf('names').map((line) => {

@@ -12,17 +12,10 @@ const country = (text: string) => readCountryValue(table, text)
 const continent = (text: string) => readContinentValue(table, text)
 
 test('country: codes, names and short forms in any case are the country', (t) => {
-  for (const text of ['DE', 'de', 'DEU', 'deu', 'Germany', 'germany', ' GERMANY ', 'Deutschland'])
-    t.deepEqual(country(text), { code: 'DE' }, text)
-  for (const text of ['UK', 'GB', 'gbr', 'Great Britain', 'united-kingdom'])
-    t.deepEqual(country(text), { code: 'GB' }, text)
-  for (const text of ['us', 'USA', 'U.S.', 'United States']) t.deepEqual(country(text), { code: 'US' }, text)
-  t.deepEqual(country('Georgia'), { code: 'GE' })
-  t.deepEqual(country('CA'), { code: 'CA' })
+  for (const text of ['de', ' GERMANY ', 'Deutschland']) t.deepEqual(country(text), { code: 'DE' }, text)
+  for (const text of ['UK', 'gbr', 'united-kingdom']) t.deepEqual(country(text), { code: 'GB' }, text)
+  for (const text of ['us', 'U.S.']) t.deepEqual(country(text), { code: 'US' }, text)
   t.deepEqual(country('turkiye'), { code: 'TR' })
-})
-
-test('country: every code and every name of the table is its country', (t) => {
   for (const { code, alpha3, names } of table.countries.values())
     for (const text of [code, alpha3, ...names]) t.deepEqual(country(text), { code }, text)
 })
