@@ -12,6 +12,7 @@ import type { SegmentSizes } from '../../../src/listing-index/merge-segments.ts'
 import type { Ranking } from '../../../src/listing-index/ranking.ts'
 import type { Scope } from '../../../src/listing-index/scope.ts'
 import { SourceSet } from '../../../src/listing-index/source-set.ts'
+import { run } from '../../helpers/steps.ts'
 import { criterion, documentText, FILTERS } from './model.ts'
 import { pricedText } from './price-model.ts'
 
@@ -334,12 +335,5 @@ export class World {
     const { key, status, position, text, address: publisher, storefrontUrl } = copy
     const seller = this.index.sellers.numberOf({ publisher, storefrontUrl }, `${this.#unknown++}`)
     return { key, source, seller, status, position, bytes: Buffer.from(text), origin: originOf(copy) }
-  }
-}
-
-export function run<T>(steps: Generator<unknown, T>): T {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
   }
 }

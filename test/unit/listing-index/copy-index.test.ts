@@ -13,6 +13,7 @@ import { SegmentBuilder } from '../../../src/listing-index/segment-builder.ts'
 import { SourceSet } from '../../../src/listing-index/source-set.ts'
 import { byBasis } from '../../helpers/grouping.ts'
 import { runs } from '../../helpers/runs.ts'
+import { run } from '../../helpers/steps.ts'
 import {
   decideAll,
   documentOf,
@@ -21,7 +22,6 @@ import {
   move,
   type Question,
   question,
-  run,
   SOURCES,
   sizes,
   World,

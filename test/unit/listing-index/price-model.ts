@@ -16,7 +16,7 @@ import type { Filter } from '../../../src/filter-spec/filter.ts'
 import { resolvePath } from '../../../src/filter-spec/path.ts'
 import { toScalar } from '../../../src/filter-spec/scalar.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../../../src/json/value.ts'
-import type { IndexEntry } from '../../../src/listing-index/listing-index.ts'
+import type { IndexEntry } from '../../../src/listing-index/segment.ts'
 
 /** In text, since a parsed document has no duplicate members, escapes or long numbers. */
 const oneOf = (...texts: string[]) => fc.constantFrom(...texts)

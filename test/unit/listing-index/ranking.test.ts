@@ -5,6 +5,7 @@ import type { Copy } from '../../../src/listing-index/copy.ts'
 import { placeOf } from '../../../src/listing-index/copy-matches.ts'
 import { SourceSet } from '../../../src/listing-index/source-set.ts'
 import { runs } from '../../helpers/runs.ts'
+import { run } from '../../helpers/steps.ts'
 import {
   decideAll,
   documentOf,
@@ -13,7 +14,6 @@ import {
   move,
   type Question,
   question,
-  run,
   SOURCES,
   sizes,
   World,
