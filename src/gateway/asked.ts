@@ -40,7 +40,13 @@ export async function ask(
 ): Promise<Asked> {
   const startedAt = performance.now()
   const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
-  const late = bringing.length === 0 ? null : await bringAll(bringing, query, { budgetMs: request.budgetMs ?? settings.budgetMs, signal: request.signal })
+  const late =
+    bringing.length === 0
+      ? null
+      : await bringAll(bringing, query, {
+          budgetMs: request.budgetMs ?? settings.budgetMs,
+          signal: request.signal,
+        })
   const asked = askNow(settings, query, request)
   if (late === null) return { ...asked, startedAt }
   const answers = asked.answers.map(({ source, answer }) => {

@@ -253,7 +253,10 @@ async function readMarketPage(
         : undefined,
     hasPrivate: isPrivateHidden(request),
     warnings: checked.warnings,
-    isCurrent: [asked.filters.length === 0 ? undefined : spec.isCurrent, position?.isGood].reduce(bothHold, page.isCurrent),
+    isCurrent: [asked.filters.length === 0 ? undefined : spec.isCurrent, position?.isGood].reduce(
+      bothHold,
+      page.isCurrent,
+    ),
     changesPosition: position?.text,
   }
 }

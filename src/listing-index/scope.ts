@@ -121,8 +121,10 @@ function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): C
     standing: scope.standing?.criteria ?? [],
     maskOf: (segment) => scope.ranking.maskOf(segment, selected),
     ...(judgedBy && {
-      passedIn: ({ filter }: Criterion) => (lane: number) =>
-        judgedBy.get(parts.lanes.at(lane).source)?.has(filter.name) === true,
+      passedIn:
+        ({ filter }: Criterion) =>
+        (lane: number) =>
+          judgedBy.get(parts.lanes.at(lane).source)?.has(filter.name) === true,
     }),
     ...(lanes && { lanes: (lane: number) => lanes(parts.lanes.at(lane)) }),
   }

@@ -46,9 +46,7 @@ export function checkChange(
   // The shape does not cover the status: a listing that does not fit can be closed.
   const isOutside = Object.keys(fields).length === 0 && !mayCreate
   if (check === null || isOutside) return { violations: [], expected: undefined }
-  const row = projection.isOwnedByAnother(listingId, identity)
-    ? undefined
-    : projection.listing(listingId)
+  const row = projection.isOwnedByAnother(listingId, identity) ? undefined : projection.listing(listingId)
   const stored = row === undefined ? null : (parseJson(Buffer.from(row.bytes).toString('utf8')) as JsonObject)
   const expected = stored === null ? null : parseTimestamp(String(stored.updated_at))
   if (stored === null && !mayCreate) return { violations: [], expected }
