@@ -2,11 +2,16 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { ExecutionContext } from 'ava'
 import type { ListingQuery } from '../../src/domain/query.ts'
-import type { Range, Reading } from '../../src/domain/source/reading.ts'
+import type { HeldAnswer } from '../../src/domain/source/holding.ts'
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
+import { inTurns } from '../../src/domain/turns.ts'
 import type { Filter } from '../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
+import type { Copy } from '../../src/listing-index/copy.ts'
+import { CopyIndex } from '../../src/listing-index/copy-index.ts'
+import type { CopyPage } from '../../src/listing-index/copy-matches.ts'
+import { SourceSet } from '../../src/listing-index/source-set.ts'
 import { createAgent } from '../../src/upstream/http/agent.ts'
 import { PLAIN_QUERY, type UpstreamQuery } from '../../src/upstream/push-down.ts'
 import {
@@ -28,10 +33,13 @@ export type TestUpstream = Upstream & {
   clock: ManualClock
   options: UpstreamOptions
   /** Default: the 50 newest open listings. Waits as long as nothing is there. */
-  read: (query?: Partial<ListingQuery>, range?: Partial<Range>) => Promise<Reading>
+  read: (query?: Partial<ListingQuery>, page?: Partial<CopyPage>) => Promise<TestReading>
   /** Level, upstream, reason and message of each line. */
   logged: string[]
 }
+
+/** What is held, and a page of its matches. */
+export type TestReading = HeldAnswer & { listings: readonly Copy[]; total: number }
 
 export type TestUpstreamOptions = Partial<UpstreamOptions> & {
   /** Parts other than its options. */
@@ -58,6 +66,8 @@ export async function openUpstream(
     logged.push([level, upstream, reason, message].filter((part) => part !== undefined).join(' '))
   }
   const state = new UpstreamState()
+  const index = snapshots.index ?? new CopyIndex([])
+  const ranking = await inTurns(index.rank({ names: [options.name], groupBy: 'listing' }))
   const upstream = createUpstream({
     upstream: options,
     agent,
@@ -72,6 +82,7 @@ export async function openUpstream(
     clock,
     random: () => 0.5,
     snapshots: {
+      index,
       storage: null,
       shared: null,
       filters: () => [],
@@ -89,9 +100,15 @@ export async function openUpstream(
   })
   await upstream.start()
   const { signal } = new AbortController()
-  const read: TestUpstream['read'] = async (query, range) => {
-    await upstream.source.held.prepare(query?.caching, signal)
-    return upstream.source.read(listingQuery(query), { after: null, count: 50, ...range }, signal)
+  const read: TestUpstream['read'] = async (asked, page) => {
+    const query = listingQuery(asked)
+    const { status, publisher, criteria, priceLimit, via } = query
+    await upstream.source.prepare(query.caching, signal)
+    const answer = upstream.source.answer(query)
+    const scope = { ranking, sources: new SourceSet([answer.source]), via }
+    const sellers = publisher === null ? null : index.sellers.numbersOf(publisher)
+    const matches = await inTurns(index.match(scope, { status, criteria, priceLimit, sellers }))
+    return { ...answer, listings: matches.page({ limit: 50, ...page }), total: matches.total }
   }
   return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
 }
@@ -137,11 +154,11 @@ export function filtered(
   return { filters, criteria: parseCriteria({ filters: known }, filters) }
 }
 
-export function idsOf({ listings }: Pick<Reading, 'listings'>): string[] {
+export function idsOf({ listings }: Pick<TestReading, 'listings'>): string[] {
   return listings.map(({ listingId }) => listingId)
 }
 
-export function textsOf({ listings }: Pick<Reading, 'listings'>): string[] {
+export function textsOf({ listings }: Pick<TestReading, 'listings'>): string[] {
   return listings.map(({ bytes }) => Buffer.from(bytes).toString())
 }
 
