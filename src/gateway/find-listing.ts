@@ -133,7 +133,11 @@ class Search {
       const items = answer.items.filter((item) => !outside.has(item))
       const { outcome } = answer
       if (items.length === answer.items.length || outcome.result instanceof SourceError) return answer
-      return { ...answer, items, outcome: { ...outcome, result: { ...outcome.result, matched: items.length } } }
+      return {
+        ...answer,
+        items,
+        outcome: { ...outcome, result: { ...outcome.result, matched: items.length } },
+      }
     })
   }
 
@@ -213,11 +217,7 @@ class Search {
     !this.#hasFilter ||
     matchesAll(criteriaIn(this.#asked.scope.standing!.criteria, registry), documentOf(item.bytes))
 
-  async #read(
-    source: Holding,
-    ignoresHeld: boolean,
-    signal: AbortSignal,
-  ): Promise<Omit<Answer, 'rank'>> {
+  async #read(source: Holding, ignoresHeld: boolean, signal: AbortSignal): Promise<Omit<Answer, 'rank'>> {
     const started = performance.now()
     const { caching, via, trace } = this.#asked.query
     const question = { listingId: this.#listingId, ignoresHeld, caching, via, trace }

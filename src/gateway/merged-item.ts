@@ -1,6 +1,6 @@
+import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { type Item, MAX_VIA } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
@@ -103,10 +103,10 @@ export function mergeCopies(
   const { scope, query, bySource, answers } = asked
   const stale = new Set<number>()
   const wholes = new Set<number>()
-  for (const { answer } of answers) {
+  for (const { source, answer } of answers) {
     if (answer instanceof SourceError) continue
     if (answer.stale) stale.add(answer.source)
-    if (answer.part === undefined) wholes.add(answer.source)
+    if (source.coverage() === 'whole') wholes.add(answer.source)
   }
   const known = knownInBetter({ index, ranks }, asked, (source) => wholes.has(source))
   return copies.flatMap((copy): MergedItem[] => {
@@ -120,7 +120,10 @@ export function mergeCopies(
         registry: name,
         label: rules.labelOf(name),
         isStale: stale.has(copy.source),
-        otherCopies: group.otherCopies.map((other) => ({ item: other, registry: bySource.get(other.source)!.name })),
+        otherCopies: group.otherCopies.map((other) => ({
+          item: other,
+          registry: bySource.get(other.source)!.name,
+        })),
         isConflict: group.isConflict,
         unchecked: uncheckedFor(rank),
         ...known(copy, rank),
@@ -129,7 +132,9 @@ export function mergeCopies(
   })
 
   function uncheckedFor(rank: number): readonly string[] {
-    return asked.unknown.length === 0 ? NONE : asked.unknown.flatMap((one) => (one.rank < rank ? one.name : []))
+    return asked.unknown.length === 0
+      ? NONE
+      : asked.unknown.flatMap((one) => (one.rank < rank ? one.name : []))
   }
 }
 
@@ -165,7 +170,8 @@ export function knownInBetter(
     if (better.length === 0) return NOTHING_KNOWN
     return {
       // A listing of a gateway is not missed anywhere.
-      notIn: origin === undefined ? better.flatMap(({ source, name }) => (isWhole(source) ? name : [])) : NONE,
+      notIn:
+        origin === undefined ? better.flatMap(({ source, name }) => (isWhole(source) ? name : [])) : NONE,
       disputed: better.flatMap(({ storefronts, name }) => (storefronts.has(storefrontUrl) ? [] : name)),
     }
   }

@@ -3,14 +3,13 @@ import type { LookupFunction } from 'node:net'
 import type { ExecutionContext } from 'ava'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import type { HeldAnswer } from '../../src/domain/source/holding.ts'
+import type { Item } from '../../src/domain/source/reading.ts'
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
-import { inTurns } from '../../src/domain/turns.ts'
 import type { Filter } from '../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
-import type { Copy } from '../../src/listing-index/copy.ts'
 import { CopyIndex } from '../../src/listing-index/copy-index.ts'
-import type { CopyPage } from '../../src/listing-index/copy-matches.ts'
+import type { Scope } from '../../src/listing-index/scope.ts'
 import { SourceSet } from '../../src/listing-index/source-set.ts'
 import { createAgent } from '../../src/upstream/http/agent.ts'
 import { PLAIN_QUERY, type UpstreamQuery } from '../../src/upstream/push-down.ts'
@@ -22,6 +21,7 @@ import {
 } from '../../src/upstream/upstream.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
+import { run } from './steps.ts'
 
 /** Milliseconds after which what is held is not fresh. */
 export const PAST_FRESH = 15_000
@@ -32,14 +32,22 @@ export type TestUpstream = Upstream & {
   fake: FakeRegistry
   clock: ManualClock
   options: UpstreamOptions
+  index: CopyIndex
   /** Default: the 50 newest open listings. Waits as long as nothing is there. */
-  read: (query?: Partial<ListingQuery>, page?: Partial<CopyPage>) => Promise<TestReading>
+  read: (query?: Partial<ListingQuery>, range?: Range) => Promise<Reading>
   /** Level, upstream, reason and message of each line. */
   logged: string[]
 }
 
-/** What is held, and a page of its matches. */
-export type TestReading = HeldAnswer & { listings: readonly Copy[]; total: number }
+type Range = { after?: Pick<Item, 'listingId' | 'position'>; skip?: number; count?: number }
+
+/** What is shown of the upstream, with what an answer says of it. */
+export type Reading = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
+  listings: readonly Item[]
+  total: number
+  hasMore: boolean
+  isCurrent?: HeldAnswer['isCurrent'] | undefined
+}
 
 export type TestUpstreamOptions = Partial<UpstreamOptions> & {
   /** Parts other than its options. */
@@ -67,7 +75,6 @@ export async function openUpstream(
   }
   const state = new UpstreamState()
   const index = snapshots.index ?? new CopyIndex([])
-  const ranking = await inTurns(index.rank({ names: [options.name], groupBy: 'listing' }))
   const upstream = createUpstream({
     upstream: options,
     agent,
@@ -100,17 +107,35 @@ export async function openUpstream(
   })
   await upstream.start()
   const { signal } = new AbortController()
-  const read: TestUpstream['read'] = async (asked, page) => {
+  const { source } = upstream
+  const ranking = run(index.rank({ names: [options.name], groupBy: 'listing' }))
+  const scopeOf = (number: number): Scope => ({ ranking, sources: new SourceSet([number]) })
+  const read: TestUpstream['read'] = async (asked, { after, skip, count = 50 } = {}) => {
     const query = listingQuery(asked)
-    const { status, publisher, criteria, priceLimit, via } = query
-    await upstream.source.prepare(query.caching, signal)
-    const answer = upstream.source.answer(query)
-    const scope = { ranking, sources: new SourceSet([answer.source]), via }
-    const sellers = publisher === null ? null : index.sellers.numbersOf(publisher)
-    const matches = await inTurns(index.match(scope, { status, criteria, priceLimit, sellers }))
-    return { ...answer, listings: matches.page({ limit: 50, ...page }), total: matches.total }
+    await source.prepare(query.caching, signal)
+    if (query.listingId !== undefined) {
+      const { copies, ...about } = await source.find({ ...query, listingId: query.listingId }, signal)
+      return { ...about, listings: copies, total: copies.length, hasMore: false }
+    }
+    const { source: number, ...about } = source.answer(query)
+    const { status, criteria, priceLimit, publisher } = query
+    const sellers = publisher === null ? null : new Set(index.sellers.numbersOf(publisher))
+    const scope = scopeOf(number)
+    const matches = run(index.match(scope, { status, criteria, priceLimit, sellers }))
+    const place = after && { createdAt: after.position, listingId: after.listingId, source: options.name }
+    const listings = matches.page({ limit: count + 1, offset: skip, after: place })
+    const { total } = matches
+    const version = index.versionOf(scope.sources)
+    const isCurrent = (now?: number) => about.isCurrent(now) && index.versionOf(scope.sources) === version
+    return {
+      ...about,
+      isCurrent,
+      listings: listings.slice(0, count),
+      total,
+      hasMore: listings.length > count,
+    }
   }
-  return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
+  return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, index, read, logged })
 }
 
 export function upstreamOptions(
@@ -154,11 +179,11 @@ export function filtered(
   return { filters, criteria: parseCriteria({ filters: known }, filters) }
 }
 
-export function idsOf({ listings }: Pick<TestReading, 'listings'>): string[] {
+export function idsOf({ listings }: Pick<Reading, 'listings'>): string[] {
   return listings.map(({ listingId }) => listingId)
 }
 
-export function textsOf({ listings }: Pick<TestReading, 'listings'>): string[] {
+export function textsOf({ listings }: Pick<Reading, 'listings'>): string[] {
   return listings.map(({ bytes }) => Buffer.from(bytes).toString())
 }
 

@@ -199,16 +199,11 @@ export class ChangeFeed {
     this.#appendInBackground()
   }
 
-  #enqueueChanges(
-    source: Holding,
-    listingId: string,
-    before: readonly Copy[],
-    after: readonly Copy[],
-  ): void {
+  #enqueueChanges(source: Holding, listingId: string, before: readonly Copy[], after: readonly Copy[]): void {
     const { name } = source
-    const isDenied = (copy: Copy): boolean =>
-      [...this.#attached].some((one) => one.isDenied(copy, name))
-    const isPushedOut = (copy: Copy): boolean => source.coverage() === 'partial' && this.#isOlderThanAll(source, copy)
+    const isDenied = (copy: Copy): boolean => [...this.#attached].some((one) => one.isDenied(copy, name))
+    const isPushedOut = (copy: Copy): boolean =>
+      source.coverage() === 'partial' && this.#isOlderThanAll(source, copy)
     const about = { source: name, listingId, isDenied, isPushedOut }
     for (const [entry, earlier] of changesBetween(before, after, about)) this.#enqueue(entry, earlier)
   }
@@ -244,7 +239,9 @@ export class ChangeFeed {
 
   #idsOf(source: Holding): ReadonlySet<string> {
     const number = source.rows()
-    return number === null ? new Set() : new Set(this.#options.index.oldest(number).map(({ listingId }) => listingId))
+    return number === null
+      ? new Set()
+      : new Set(this.#options.index.oldest(number).map(({ listingId }) => listingId))
   }
 
   /** Its copies count again: of what others have as well, and of what has changed meanwhile. */
@@ -385,7 +382,10 @@ export class ChangeFeed {
     if (this.#registry()?.name !== source) return false
     for (const { sources } of this.#attached)
       for (const one of sources)
-        if (one.name === source && (statesOf(this.#copiesIn(one, listingId), source).get(key)?.state ?? GONE) !== state)
+        if (
+          one.name === source &&
+          (statesOf(this.#copiesIn(one, listingId), source).get(key)?.state ?? GONE) !== state
+        )
           return true
     return false
   }

@@ -6,10 +6,10 @@ import { NOT_OPEN } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
+import type { Copy } from '../../listing-index/copy.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import { comparisonWith } from '../by-price/item-price.ts'
-import type { Copy } from '../../listing-index/copy.ts'
 import type { MarkedSettings, PriceBounds } from '../by-price/price-bounds.ts'
 import type { MarketParts } from '../market-parts.ts'
 import type { CheckedQuery } from '../market-query.ts'
@@ -25,7 +25,14 @@ import {
   openPosition,
   sealPosition,
 } from './feed-position.ts'
-import { type ChangesView, type ShownNow, shownListings, shownNow, viewOf, wasShown } from './shown-listings.ts'
+import {
+  type ChangesView,
+  type ShownNow,
+  shownListings,
+  shownNow,
+  viewOf,
+  wasShown,
+} from './shown-listings.ts'
 
 /** Entries that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
@@ -121,7 +128,8 @@ export function currentPosition(
   const text = sealNow(feed, missing, digestIn(feed, view))
   return {
     text,
-    isGood: () => log.incarnation === incarnation && log.reachesBack(end) && missingIn(settings, view) === missing,
+    isGood: () =>
+      log.incarnation === incarnation && log.reachesBack(end) && missingIn(settings, view) === missing,
   }
 }
 

@@ -14,7 +14,7 @@ import { startFake } from '../../../helpers/gateway.ts'
 import { runs } from '../../../helpers/runs.ts'
 import { failureOf, idsOf, openUpstream, textsOf } from '../../../helpers/upstream.ts'
 
-const ALL = { limit: Number.POSITIVE_INFINITY }
+const ALL = { count: Number.POSITIVE_INFINITY }
 
 /** An upstream that was pulled once. `prepare` is called before. */
 async function pulled(
@@ -36,13 +36,13 @@ test('everything is read, to the byte, whatever the size of the pages', async (t
     const { read } = await pulled(t, { items, pageSize })
     const reading = await read()
     t.deepEqual(textsOf(reading), items, String(pageSize))
-    t.like(reading, { total: 1234, invalid: undefined })
+    t.like(reading, { total: 1234, hasMore: false, invalid: undefined })
   }
 })
 
 test('an upstream without listings has answered', async (t) => {
   const { read, fake } = await pulled(t)
-  t.like(await read(), { listings: [], total: 0 })
+  t.like(await read(), { listings: [], hasMore: false, total: 0 })
   t.is(fake.requests.length, 1)
 })
 
