@@ -108,12 +108,12 @@ export class Replica {
     return this.projection.ownerOf(listingId)
   }
 
+  /** Its rows can still be read. */
   close(): void {
     this.#closed = true
     this.#stopListening()
     this.#cancelReading?.()
     this.#linked = null
-    this.#clock.after(LONGEST_QUESTION_MS, () => void this.projection.drop())
   }
 
   async #follow(): Promise<void> {
