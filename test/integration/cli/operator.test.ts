@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { parse as parseToml } from 'smol-toml'
 import { parse as parseYaml } from 'yaml'
 import { loadConfig } from '../../../src/config/config.ts'
@@ -327,18 +327,30 @@ test.serial('sources: prints the sources of a gateway, and a plain Registry’s 
   t.is((await runCli(['sources', '-r', deadUrl()])).code, 4)
 })
 
+type Finding = { subject: string; state: string; finding: string }
+
+/** `entrepot check` of a gateway file with a store in memory, or as the environment says. */
+async function check(
+  t: ExecutionContext,
+  toml: string,
+  env: Record<string, string> = {},
+  ...flags: string[]
+) {
+  const { code, stdout } = await runCli(['check', ...flags], {
+    env: { ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml), STORE_URL: 'sqlite::memory:', ...env },
+  })
+  return { code, stdout, findings: JSON.parse(stdout) as Finding[] }
+}
+
+const upstreamToml = (url: string, more = '', name = 'up'): string =>
+  `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = true\n${more}\n`
+
 test.serial('check: warns of filters that take the names of query parameters', async (t) => {
   const filter = (name: string) => ({ name, path: name, op: 'in', value_type: 'string' })
   const spec = { version: 1, listing_shape: {}, filters: ['sort', 'region', 'cursor'].map(filter) }
   const file = temporaryFile(t, 'spec.yaml', JSON.stringify(spec))
-  const env = {
-    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', ''),
-    REGISTRY_FILTER_SPEC_PATH: file,
-    STORE_URL: 'sqlite::memory:',
-  }
-  const { code, stdout } = await runCli(['check'], { env })
+  const { code, findings } = await check(t, '', { REGISTRY_FILTER_SPEC_PATH: file })
   t.is(code, 0)
-  const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
   const warned = findings.filter(({ subject }) => subject.startsWith(`${file}: filter`))
   t.deepEqual(
     warned.map(({ subject, state }) => [subject, state]),
@@ -354,27 +366,17 @@ test.serial(
   'check: prints the ranking, and warns of a private source that outranks public ones',
   async (t) => {
     const { url } = await startRegistry(t)
-    const upstream = (name: string, more: string) =>
-      `[[upstreams]]\nname = "${name}"\nurl = "${url}/${name}"\nallow_private_addresses = true\n${more}\n`
-    const last = 'visibility = "private"\npriority = 9'
-    const toml = [
-      upstream('late', last),
-      upstream('open', 'priority = 5'),
-      upstream('curated', 'visibility = "private"'),
-    ]
-    const env = {
-      ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml.join('')),
-      STORE_URL: 'sqlite::memory:',
-    }
-    const { stdout } = await runCli(['check'], { env })
-    const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
+    const { findings } = await check(
+      t,
+      upstreamToml(`${url}/late`, 'visibility = "private"\npriority = 9', 'late') +
+        upstreamToml(`${url}/open`, 'priority = 5', 'open') +
+        upstreamToml(`${url}/curated`, 'visibility = "private"', 'curated'),
+    )
     const ranking = findings.find(({ subject }) => subject === 'sources, the best first')
     t.is(ranking?.finding, 'local 0, curated 3 (private), open 5, late 9 (private)')
     const warned = findings.filter(({ finding }) => finding.startsWith('private, and better'))
-    t.deepEqual(
-      warned.map(({ subject, state }) => [subject, state]),
-      [['upstreams[2].priority (curated)', 'warning']],
-    )
+    t.like(warned, [{ subject: 'upstreams[2].priority (curated)', state: 'warning' }])
+    t.is(warned.length, 1)
     t.regex(
       warned[0]!.finding,
       /better than open: .*anonymous readers get the worse copy, readers with a key the better one/,
@@ -383,52 +385,42 @@ test.serial(
 )
 
 test.serial('check: exits with 78 for what would fail the start, and with 0 for warnings', async (t) => {
+  const key = 'b'.repeat(64)
   const { url } = await startRegistry(t, {
-    environment: { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: 'b'.repeat(64) },
+    environment: { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: key },
   })
-  const check = async (toml: string, env: Record<string, string> = {}) => {
-    const file = temporaryFile(t, 'gateway.toml', toml)
-    const { code, stdout } = await runCli(['check'], {
-      env: { ENTREPOT_CONFIG: file, STORE_URL: 'sqlite::memory:', ...env },
-    })
-    const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
-    return { code, findings: findings.filter(({ subject }) => !subject.startsWith('/')) }
-  }
-  const upstream = `[[upstreams]]\nname = "up"\nurl = "${url}"\nallow_private_addresses = true\n`
-  const open = await check(`${upstream}api_key_env = "UP_KEY"`, { UP_KEY: 'b'.repeat(64) })
-  t.is(open.code, 0)
-  t.like(open.findings.at(-1), { subject: `up (${url})`, state: 'ok' })
-  t.regex(open.findings.at(-1)!.finding, /^0 open listings, schema vms\.compute, with a key, /)
-
-  const closed = await check(upstream)
-  t.is(closed.code, 78)
-  t.regex(closed.findings.at(-1)!.finding, /401.*api_key_env/)
-
-  const inside = await check(upstream.replace('allow_private_addresses = true\n', ''))
-  t.is(inside.code, 0)
-  t.like(inside.findings.at(-1), { subject: `up (${url})`, state: 'warning' })
-  t.regex(inside.findings.at(-1)!.finding, /^private_address: /)
-
-  const dead = await check(upstream.replace(url, deadUrl()))
-  t.is(dead.code, 0)
-  t.regex(dead.findings.at(-1)!.finding, /^connection_refused/)
-
-  const foreign = temporaryFile(
-    t,
-    'notes.db',
-    'not a database, but long enough to be read as one'.repeat(100),
-  )
-  const wrong = await check('', { STORE_URL: `sqlite:${foreign}` })
-  t.is(wrong.code, 78)
-  t.regex(wrong.findings.at(-1)!.finding, /name another file/)
-
+  const text = 'not a database, but long enough to be read as one'.repeat(100)
+  const foreign = temporaryFile(t, 'notes.db', text)
   const missing = join(temporaryFolder(t), 'typo', 'x.db')
-  const created = await check('', { STORE_URL: `sqlite:${missing}` })
-  t.is(created.code, 0)
-  t.regex(created.findings.at(-1)!.finding, /does not exist; the start creates an empty store there/)
+  const inside = upstreamToml(url).replace('allow_private_addresses = true\n', '')
+  for (const [toml, env, code, state, last] of [
+    [
+      upstreamToml(url, 'api_key_env = "UP_KEY"'),
+      { UP_KEY: key },
+      0,
+      'ok',
+      /^0 open listings, schema vms\.compute, with a key, /,
+    ],
+    [upstreamToml(url), {}, 78, 'wrong', /401.*api_key_env/],
+    [inside, {}, 0, 'warning', /^private_address: /],
+    [upstreamToml(deadUrl()), {}, 0, 'warning', /^connection_refused/],
+    ['', { STORE_URL: `sqlite:${foreign}` }, 78, 'wrong', /name another file/],
+    [
+      '',
+      { STORE_URL: `sqlite:${missing}` },
+      0,
+      'warning',
+      /does not exist; the start creates an empty store there/,
+    ],
+    ['[gatway]', {}, 78, 'wrong', /./],
+  ] as const) {
+    const checked = await check(t, toml, env)
+    t.is(checked.code, code, toml)
+    const found = checked.findings.filter(({ subject }) => !subject.startsWith('/')).at(-1)
+    t.is(found?.state ?? state, state)
+    t.regex(found?.finding ?? ' ', last)
+  }
   t.false(existsSync(missing))
-
-  t.is((await check('[gatway]')).code, 78)
 })
 
 test.serial('check: warns of an upstream whose models or regions are not recognised', async (t) => {
@@ -437,11 +429,8 @@ test.serial('check: warns of an upstream whose models or regions are not recogni
     listingText({ listing_id: `${n}`, offer_resource: offer(model) }),
   )
   const fake = await startFake(t, { items })
-  const toml = `[[upstreams]]\nname = "up"\nurl = "${fake.url}"\nallow_private_addresses = true\n`
-  const env = { ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml), STORE_URL: 'sqlite::memory:' }
-  const { code, stdout } = await runCli(['check'], { env })
+  const { code, findings } = await check(t, upstreamToml(fake.url))
   t.is(code, 0)
-  const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
   const warned = findings.filter(({ finding }) => finding.includes('not known'))
   t.is(warned.length, 1)
   t.regex(warned[0]!.finding, /^1 of 3 models are not known, such as "Hopper big": .*\[vocabulary\] gpus$/)
@@ -453,15 +442,17 @@ test.serial('check: a store with keys and no gate is wrong, as the start says', 
   const { url } = await startRegistry(t, { environment: gates })
   const env = { STORE_URL, ...ADMIN }
   const open = { ...env, REGISTRY_REQUIRE_READ_API_KEY: 'false', REGISTRY_REQUIRE_WRITE_API_KEY: 'false' }
-  t.is((await runCli(['check'], { env })).code, 0)
+  t.is((await check(t, '', env)).code, 0)
   await runCli(['keys', 'mint', 'alice', '-r', url], { env })
-  const { code, stdout } = await runCli(['check'], { env })
-  t.is(code, 78)
-  t.regex(stdout, /the store has 1 API key, and no gate asks for one/)
-  t.is((await runCli(['check'], { env: gates })).code, 0)
-  const warned = await runCli(['check'], { env: open })
-  t.is(warned.code, 0)
-  t.regex(warned.stdout, /the store has 1 API key, and no gate asks for one/)
+  for (const [environment, code, isNamed] of [
+    [env, 78, true],
+    [gates, 0, false],
+    [open, 0, true],
+  ] as const) {
+    const checked = await check(t, '', environment)
+    t.is(checked.code, code)
+    t.is(/the store has 1 API key, and no gate asks for one/.test(checked.stdout), isNamed)
+  }
   const ungated = await startRegistry(t, { environment: ADMIN })
   const minted = await runCli(['keys', 'mint', 'bob', '-r', ungated.url], { env: ADMIN })
   t.is(minted.code, 0)
@@ -471,50 +462,43 @@ test.serial('check: a store with keys and no gate is wrong, as the start says', 
 test.serial(
   'check: names filters of views and rules that match nothing, and keys whose view is lost',
   async (t) => {
-    const STORE_URL = temporaryStore(t)
-    const toml = '[[views]]\nname = "partners"\nfilter = { gpu_interconnect = ["nvlink", "pcie"] }\n'
-    const environment = { STORE_URL, ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'on' }
-    const { url } = await startRegistry(t, { environment, toml })
+    const view = '[[views]]\nname = "partners"\nfilter = { gpu_interconnect = ["nvlink", "pcie"] }\n'
+    const environment = { STORE_URL: temporaryStore(t), ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'on' }
+    const { url } = await startRegistry(t, { environment, toml: view })
     await runCli(['keys', 'mint', 'alice', '--view', 'partners', '-r', url], { env: ADMIN })
-    const check = async (text: string) => {
-      const env = { ...environment, ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', text) }
-      const { code, stdout } = await runCli(['check'], { env })
-      return { code, stdout }
-    }
-    const view = await check(toml)
-    t.is(view.code, 0)
-    t.regex(
-      view.stdout,
-      /gateway\.toml:3: views\[0\]\.filter\.gpu_interconnect[^}]*'pcie' is not a known value; did you mean pcie_only/,
-    )
-    t.false(view.stdout.includes('alice'))
-    const rule = await check('[[curation.rules]]\nsource = "local"\nonly = { gpu_interconnect = "sli" }')
-    t.regex(rule.stdout, /gateway\.toml:3: curation\.rules\[0\]\.only\.gpu_interconnect/)
-    t.regex(rule.stdout, /the key \\"alice\\" has the view 'partners', which the file does not have/)
+    const rule = (only: string) => `[[curation.rules]]\nsource = "local"\nonly = { ${only} }`
     const range = (max: number) =>
-      check(`[[views]]\nname = "large"\nfilter = { gpu_count_min = "range:[9,${max}]" }`)
-    t.regex(
-      (await range(3)).stdout,
-      /filter\.gpu_count_min[^}]*wants at least 9, and gpu_count_min at most 3/,
-    )
-    t.false((await range(9)).stdout.includes('wants at least'))
-    t.is((await check('[[curation.rules]]\nsource = "local"\nonly = { gpu_model_x = "sli" }')).code, 78)
+      `[[views]]\nname = "large"\nfilter = { gpu_count_min = "range:[9,${max}]" }`
+    const lost = /the key \\"alice\\" has the view 'partners', which the file does not have/
+    const unknown =
+      /views\[0\]\.filter\.gpu_interconnect[^}]*'pcie' is not a known value; did you mean pcie_only/
+    const empty = /filter\.gpu_count_min[^}]*wants at least 9, and gpu_count_min at most 3/
+    for (const [toml, named, not] of [
+      [view, [/gateway\.toml:3: views/, unknown], [/alice/]],
+      [rule('gpu_interconnect = "sli"'), [/toml:3: curation\.rules\[0\]\.only\.gpu_interconnect/, lost], []],
+      [range(3), [empty], []],
+      [range(9), [], [/wants at least/]],
+    ] as const) {
+      const { stdout, code } = await check(t, toml, environment)
+      t.is(code, 0, stdout)
+      for (const one of named) t.regex(stdout, one)
+      for (const one of not) t.notRegex(stdout, one)
+    }
+    t.is((await check(t, rule('gpu_model_x = "sli"'), environment)).code, 78)
   },
 )
 
 test.serial('check: --offline asks nothing, --strict exits with 78 for a warning', async (t) => {
   const upstream = `[[upstreams]]\nname = "up"\nurl = "${deadUrl()}"\n`
-  const env = (toml: string) => ({
-    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', toml),
-    STORE_URL: 'redis://127.0.0.1:1',
-  })
-  const offline = await runCli(['check', '--offline'], { env: env(upstream) })
-  t.is(offline.code, 0)
-  t.regex(offline.stdout, /leads to a private address/)
-  t.false(/Redis|tls:|connection_refused/.test(offline.stdout))
-  t.is((await runCli(['check', '--offline', '--strict'], { env: env(upstream) })).code, 78)
-  t.is((await runCli(['check', '--offline', '--strict'], { env: env('') })).code, 0)
-  t.is((await runCli(['check', '--offline'], { env: env('[limits]\nread = 1') })).code, 78)
+  const offline = (toml: string, ...flags: string[]) =>
+    check(t, toml, { STORE_URL: 'redis://127.0.0.1:1' }, '--offline', ...flags)
+  const { code, stdout } = await offline(upstream)
+  t.is(code, 0)
+  t.regex(stdout, /leads to a private address/)
+  t.notRegex(stdout, /Redis|tls:|connection_refused/)
+  t.is((await offline(upstream, '--strict')).code, 78)
+  t.is((await offline('', '--strict')).code, 0)
+  t.is((await offline('[limits]\nread = 1')).code, 78)
 })
 
 test.serial('check: --diff says what a reload would change, and changes nothing', async (t) => {

@@ -131,7 +131,7 @@ type Row = { fake: FakeOptions; args: string[]; code: number; shown: number; say
 const ROWS: Record<string, Row> = {
   'too large': {
     fake: { items: [...listingTexts('x', 10_100), offer('old', H200, '1')] },
-    args: ['--gpu', 'H200'],
+    args: ['--gpu', 'H200', '--discovery-timeout', '60'],
     code: 3,
     shown: 0,
     says: /is held in part: 10,000 of 10,101$/m,

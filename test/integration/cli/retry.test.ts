@@ -2,9 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import test, { type ExecutionContext } from 'ava'
 import { listen } from '../../helpers/listen.ts'
-import { startRegistry } from '../../helpers/registry.ts'
-import { runCli, runProcess, TIME_LAPSE, temporaryFile } from '../../helpers/run-cli.ts'
-import { ALICE, AS_ALICE } from '../../helpers/seller.ts'
+import { runProcess, TIME_LAPSE, temporaryFile } from '../../helpers/run-cli.ts'
+import { AS_ALICE } from '../../helpers/seller.ts'
 
 type Signed = {
   listing_id: string
@@ -191,24 +190,6 @@ test.serial('publish: a file with more storefronts than seconds ends at the dead
   const accepted = (JSON.parse(stdout) as Result[]).filter(({ outcome }) => outcome === 'accepted').length
   t.is(accepted, requests.length)
   t.true(accepted >= 60 && accepted < 150, String(accepted))
-})
-
-test.serial('publish: several storefronts are accepted, and the last one remains', async (t) => {
-  const { url, get } = await startRegistry(t, { toml: '[limits]\npublish_per_minute = 0\n' })
-  const storefrontOf = (n: number): string => `https://${n % 2 === 0 ? 'even' : 'odd'}.example/`
-  const { code } = await runCli(['publish', listingFile(t, 9, storefrontOf), '--as-is', '-r', url], {
-    env: AS_ALICE,
-  })
-  t.is(code, 0)
-  const { json } = await get(`/publishers?identifier=${ALICE.address}`)
-  const [publisher] = json().items as { storefront_url: string }[]
-  t.is(publisher?.storefront_url, 'https://even.example/')
-})
-
-test.serial('update: signs again after a 429', async (t) => {
-  const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [429, '5'] : [200]))
-  t.is((await hurried('update', 'x', '--status', 'closed', '-r', url)).code, 0)
-  t.true(requests[1]!.timestamp >= requests[0]!.timestamp + 5)
 })
 
 test.serial('update: a 409 is signed again in the next second, once', async (t) => {

@@ -18,7 +18,7 @@ const outcomes = (stdout: string): string[] =>
 
 test.serial('publish: an array goes to every Registry unchanged, with a result each', async (t) => {
   const [one, two] = [await startRegistry(t), await startRegistry(t)]
-  const file = temporaryFile(t, 'listings.json', FILE)
+  const file = temporaryFile(t, 'listings.json', `\ufeff${FILE}`) // a byte order mark is no part of it
   const { code, stdout, stderr } = await runCli(['publish', file, '--as-is', '-r', `${one.url},${two.url}`], {
     env: AS_ALICE,
   })
@@ -33,17 +33,22 @@ test.serial('publish: an array goes to every Registry unchanged, with a result e
   t.is((json().items as unknown[]).length, 1)
 })
 
-test.serial('publish: YAML is read like JSON; members that Registries ignore are named', async (t) => {
-  const { url, get } = await startRegistry(t)
-  const yaml =
-    'listing_id: y\noffer_resource:\n  gpu_model: H100\n  serial: 9007199254740993\noffer_resuorce: {}\n'
-  const { code, stderr } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--as-is', '-r', url], {
-    env: AS_ALICE,
-  })
-  t.is(code, 0)
-  t.regex(stderr, /'offer_resuorce'/)
-  t.true((await get('/listings/y')).text.includes('"serial":9007199254740993'))
-})
+test.serial(
+  'publish: YAML is read like JSON, with its digits; members that Registries ignore are named',
+  async (t) => {
+    const { url, get } = await startRegistry(t)
+    const offer =
+      '{sla: 99.0, small: 1e-7, long: 0.1000000000000000055, serial: 9007199254740993, 1.0: one, 0x1F: two}'
+    const file = temporaryFile(t, 'l.yaml', `listing_id: y\noffer_resource: ${offer}\noffer_resuorce: {}\n`)
+    const { code, stderr } = await runCli(['publish', file, '--as-is', '-r', url], { env: AS_ALICE })
+    t.is(code, 0)
+    t.regex(stderr, /'offer_resuorce'/)
+    t.regex(
+      (await get('/listings/y')).text,
+      /\{"sla":99\.0,"small":1e-7,"long":0\.1000000000000000055,"serial":9007199254740993,"1\.0":"one","0x1F":"two"\}/,
+    )
+  },
+)
 
 test.serial('publish: NDJSON is read, as `listings --ndjson` and a gateway print it', async (t) => {
   const { url, get } = await startRegistry(t)
@@ -62,20 +67,6 @@ test.serial('publish: NDJSON is read, as `listings --ndjson` and a gateway print
   const broken = await publishLines(`${lines[0]}\n{"listing_id":`)
   t.is(broken.code, 65)
   t.regex(broken.stderr, /stdin:2: not JSON: /)
-})
-
-test.serial('publish: YAML numbers keep their digits, and names of members their text', async (t) => {
-  const { url, get } = await startRegistry(t)
-  const yaml =
-    'listing_id: y\noffer_resource: {sla: 99.0, small: 1e-7, long: 0.1000000000000000055, 1.0: one, 0x1F: two}\n'
-  const { code } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '--as-is', '-r', url], {
-    env: AS_ALICE,
-  })
-  t.is(code, 0)
-  t.regex(
-    (await get('/listings/y')).text,
-    /\{"sla":99\.0,"small":1e-7,"long":0\.1000000000000000055,"1\.0":"one","0x1F":"two"\}/,
-  )
 })
 
 test.serial('publish: a file that JSON cannot hold unchanged is refused with its line', async (t) => {
@@ -130,13 +121,6 @@ const CHANGED_BY_YAML = [
   '1.',
   '!!int "0x12"',
 ]
-
-test.serial('publish: a JSON file may begin with a byte order mark', async (t) => {
-  const { url, get } = await startRegistry(t)
-  const file = temporaryFile(t, 'l.json', '\ufeff{"listing_id":"bom","offer_resource":{"region":"Zürich"}}')
-  t.is((await runCli(['publish', file, '--as-is', '-r', url], { env: AS_ALICE })).code, 0)
-  t.true((await get('/listings/bom')).text.includes('"Zürich"'))
-})
 
 test.serial('publish: exit 3 for some unreachable, 4 for all, 65 for bad data, 1 without key', async (t) => {
   const { url } = await startRegistry(t)
@@ -252,19 +236,6 @@ withTerminal('keystore: the passphrase is read without echo', async (t) => {
     type: { prompt: 'Passphrase', text: '\u0003' },
   })
   t.is(interrupted.code, 130)
-})
-
-test.serial('validate: prints every violation of the listing shape', async (t) => {
-  const { url } = await startRegistry(t)
-  const bad = await runCli([
-    'validate',
-    temporaryFile(t, 'l.json', '{"listing_id":"x","offer_resource":{"cpu_type":null}}'),
-    '-r',
-    url,
-  ])
-  t.is(bad.code, 65)
-  t.regex(bad.stdout, /gpu_model/)
-  t.false(bad.stdout.includes('cpu_type'))
 })
 
 test.serial('validate: a listing that waits for others to be checked loses none of its time', async (t) => {

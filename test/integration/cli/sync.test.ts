@@ -103,38 +103,28 @@ test.serial('sync: closes nothing where another write was refused', async (t) =>
   t.is(((await get('/listings/gone')).json().listing as { status: string }).status, 'open')
 })
 
-test.serial('sync: at a gateway only listings of its own Registry are closed', async (t) => {
-  const upstream = await startRegistry(t)
-  const gateway = await startGateway(t, [{ name: 'eu', url: upstream.url }])
-  await publish(upstream.url, ALICE, listing('elsewhere'))
-  await publish(gateway.url, ALICE, listing('here'))
-  const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
-  const plan = await runCli(['sync', file, '-r', gateway.url, '--dry-run'], { env })
-  t.deepEqual(short(plan.stdout), ['publish new', 'close here status'], plan.stderr)
-  const mine = await runCli(['mine', '-r', gateway.url], { env })
-  t.deepEqual(
-    rowsOf(mine.stdout)
-      .map(({ registry, listing_id }) => `${registry.slice(gateway.url.length)} ${listing_id}`)
-      .toSorted(),
-    ['/eu elsewhere', '/local here'],
-  )
-})
-
-test.serial('sync: at a gateway its own Registry decides, whatever is away behind it', async (t) => {
-  const gateway = await startGateway(t, [{ name: 'eu', url: deadUrl() }])
-  await publish(gateway.url, ALICE, listing('here'))
-  await publish(gateway.url, ALICE, listing('over', { status: 'closed' }))
-  const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
-  const plan = await runCli(['sync', file, '-r', gateway.url, '--dry-run'], { env })
-  t.deepEqual(short(plan.stdout), ['publish new', 'close here status'], plan.stderr)
-  const mine = await runCli(['mine', '-r', gateway.url], { env })
-  t.deepEqual(
-    rowsOf(mine.stdout)
-      .map(({ listing_id, status }) => `${listing_id} ${status}`)
-      .toSorted(),
-    ['here open', 'over closed'],
-  )
-})
+test.serial(
+  'sync: at a gateway only listings of its own Registry are closed, whatever is away behind it',
+  async (t) => {
+    const upstream = await startRegistry(t)
+    const gateway = await startGateway(t, [
+      { name: 'eu', url: upstream.url },
+      { name: 'away', url: deadUrl() },
+    ])
+    await publish(upstream.url, ALICE, listing('elsewhere'))
+    await publish(gateway.url, ALICE, listing('here'))
+    const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
+    const plan = await runCli(['sync', file, '-r', gateway.url, '--dry-run'], { env })
+    t.deepEqual(short(plan.stdout), ['publish new', 'close here status'], plan.stderr)
+    const mine = await runCli(['mine', '-r', gateway.url], { env })
+    t.deepEqual(
+      rowsOf(mine.stdout)
+        .map(({ registry, listing_id }) => `${registry.slice(gateway.url.length)} ${listing_id}`)
+        .toSorted(),
+      ['/eu elsewhere', '/local here'],
+    )
+  },
+)
 
 test.serial('sync: nothing is written where not all of the own listings could be read', async (t) => {
   const writes: string[] = []
@@ -155,21 +145,11 @@ test.serial(
     const bad = listing('bad', {
       offer_resource: { gpu_model: 'H200', region: 'Iowa, US', gpu_count: 'two' },
     })
-    const odd = {
-      offer_resuorce: {},
-      offer_resource: { gpu_model: 'H200', region: 'Iowa, US', gpu_cuont: 2 },
-    }
-    const good = listing('good', odd)
-    const file = temporaryFile(t, 'listings.json', JSON.stringify([good, bad]))
+    const file = temporaryFile(t, 'listings.json', JSON.stringify([listing('good'), bad]))
     const args = ['publish', file, '-r', `${one.url},${two.url}`]
     const refused = await runCli(args, { env })
     t.deepEqual([refused.code, refused.stdout], [65, ''])
     t.regex(refused.stderr, /bad: offer_resource\.gpu_count: must be integer/)
-    t.regex(refused.stderr, /Registries ignore 'offer_resuorce'; did you mean offer_resource\?/)
-    t.regex(
-      refused.stderr,
-      /: good: offer_resource\.gpu_cuont: not in the listing shape; did you mean gpu_count\?/,
-    )
     t.regex(refused.stderr, /^entrepot: nothing is published: .*--as-is/m)
     t.is((await one.get('/listings/good')).status, 404)
     t.is((await runCli([...args, '--as-is'], { env })).code, 0)
