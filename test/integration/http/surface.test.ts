@@ -111,16 +111,13 @@ test('methods: HEAD has status and headers of GET, also with a trailing slash', 
   }
 })
 
-test('health: liveness, readiness and health need no key', async (t) => {
+test('health: liveness, readiness, health and documentation need no key, and paths are case-sensitive', async (t) => {
   const { get } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
+  for (const path of ['/docs', '/openapi.json']) t.is((await get(path)).status, 200, path)
+  t.is((await get('/Live')).status, 404)
   t.deepEqual((await get('/live')).json(), { status: 'live' })
   t.deepEqual((await get('/ready')).json(), { status: 'ready' })
   t.deepEqual((await get('/health')).json(), { status: 'ok', checks: { api: 'ok', database: 'ok' } })
-})
-
-test('paths: case-sensitive', async (t) => {
-  const { get } = await startRegistry(t)
-  t.is((await get('/Listings')).status, 404)
 })
 
 test('paths: a percent sign without two hex digits is itself, and bytes that are not UTF-8 are U+FFFD', async (t) => {
