@@ -90,13 +90,16 @@ test('rate limit: publishes count by address, then by publisher after the signat
   t.is((await get('/listings')).json().count, 3)
 })
 
-test('rate limit: the default lets a seller publish 300 listings a minute', async (t) => {
+test('rate limit: the default lets a seller publish 300 listings a minute, repeats included, by address', async (t) => {
   const { url } = await startRegistry(t)
-  const { status, headers } = await publish(url, ALICE, { listing_id: 'one' })
-  t.is(status, 201)
+  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
   // The count itself is the same for every limit; of 300 requests a busy machine may need more than a minute.
-  t.regex(headers.get('ratelimit') ?? '', /^"publish";r=299;t=\d+$/)
-  t.is(headers.get('ratelimit-policy'), '"publish";q=300;w=60')
+  for (const left of [299, 298]) {
+    const { status, headers } = await postJson(`${url}/listings`, body)
+    t.is(status, 201)
+    t.regex(headers.get('ratelimit') ?? '', new RegExp(`^"publish";r=${left};t=\\d+$`))
+    t.is(headers.get('ratelimit-policy'), '"publish";q=300;w=60')
+  }
 })
 
 test('rate limit: repeated signed requests do not count for the publisher', async (t) => {
@@ -128,14 +131,6 @@ test('rate limit: repeated signed requests do not count for the publisher', asyn
     'a fourth use',
   )
   t.is((await removeOne()).status, 204, 'a repeat is answered although the limit is used up')
-})
-
-test('rate limit: repeated signed requests count for the address', async (t) => {
-  const { url } = await startRegistry(t, toml('publish_per_minute = 3'))
-  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
-  const replies = []
-  for (let n = 0; n < 4; n++) replies.push((await postJson(`${url}/listings`, body)).status)
-  t.deepEqual(replies, [201, 201, 201, 429])
 })
 
 test('rate limit: a request refused for its signer does not count for the signer', async (t) => {

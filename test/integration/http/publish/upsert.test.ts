@@ -88,11 +88,8 @@ const WRONG_TYPES: readonly (readonly [member: string, value: unknown, path?: st
   ['accepted_escrows', inEscrow({ rates: [{ value: 5 }] }), 'accepted_escrows.1.rates.0.value'],
   ['demands', {}],
   ['demands', 'none'],
-  ['max_duration_seconds', '3600'],
-  ['max_duration_seconds', 1.5],
-  ['max_duration_seconds', true],
-  ['oracle_address', 5],
-  ['oracle_address', []],
+  ...['3600', 1.5, true, [], {}, [1]].map((value) => ['max_duration_seconds', value] as const),
+  ...[5, [], {}].map((value) => ['oracle_address', value] as const),
   ['storefront_url', 5],
 ]
 

@@ -33,7 +33,9 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
     await publish(registry.url, ALICE, { listing_id, ...fields })
   const asked = '/facets?by=gpu_model,registry,static_ip'
   const first = await registry.get(asked)
-  t.deepEqual(first.json(), {
+  const usdc = { symbol: 'USDC', chains: [{ chain: 'base', offers: 2 }], decimals: 6, price_per: 'gpu' }
+  const { sources, ...counted } = first.json()
+  t.deepEqual(counted, {
     total: 4,
     gpus: 10,
     sellers: 1,
@@ -50,25 +52,11 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
       static_ip: { values: [], other: 0, missing: 4 },
     },
     prices: [
+      { ...usdc, unit: 'hour', offers: 2, gpus: 9, least: '2.1', least_gpus: 8, median: '2.1', most: '3' },
       {
-        symbol: 'USDC',
-        chains: [{ chain: 'base', offers: 2 }],
-        decimals: 6,
-        unit: 'hour',
-        price_per: 'gpu',
-        offers: 2,
-        gpus: 9,
-        least: '2.1',
-        least_gpus: 8,
-        median: '2.1',
-        most: '3',
-      },
-      {
-        symbol: 'USDC',
+        ...usdc,
         chains: [{ chain: 'base', offers: 1 }],
-        decimals: 6,
         unit: 'token',
-        price_per: 'gpu',
         offers: 1,
         gpus: 1,
         least: '0.0015',
@@ -92,18 +80,8 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
     summary:
       'Cheapest 2.10 USDC/GPU·h (8 GPUs at once), median 2.10, of 2 of 4 listings by 1 seller. Not counted: 1 price in other units or tokens, 1 price that cannot be read.',
     complete: true,
-    sources: [
-      {
-        registry: 'local',
-        mode: 'local',
-        state: 'loaded',
-        matched: 4,
-        returned: 0,
-        age_seconds: 0,
-        elapsed_ms: (first.json().sources as { elapsed_ms: number }[])[0]!.elapsed_ms,
-      },
-    ],
   })
+  t.like(sources, [{ registry: 'local', state: 'loaded', matched: 4, returned: 0, age_seconds: 0 }])
   const etag = first.headers.get('etag')!
   t.is((await registry.get(asked, { 'If-None-Match': etag })).status, 304)
   t.is((await registry.get(asked)).text, first.text)
