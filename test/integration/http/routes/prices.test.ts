@@ -1,23 +1,16 @@
 import test, { type ExecutionContext } from 'ava'
 import { agentAt } from '../../../helpers/agent.ts'
+import { escrow, USDC } from '../../../helpers/escrow.ts'
 import { listingText, listingTexts } from '../../../helpers/fake-registry.ts'
-import { startFake, startGateway, startPatientGateway } from '../../../helpers/gateway.ts'
-import { openMarket } from '../../../helpers/market.ts'
+import { startFake, startPatientGateway } from '../../../helpers/gateway.ts'
+import { FIXED_TIME, openMarket } from '../../../helpers/market.ts'
 import { type RunningService, startRegistry } from '../../../helpers/registry.ts'
 import { runCli } from '../../../helpers/run-cli.ts'
 import { mintKey } from '../../../helpers/seller.ts'
 
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const ETHEREUM_USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
 const TEST_USDC = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 const UNKNOWN = `0x${'c'.repeat(40)}`
-
-/** A price by the hour in USDC on Base, or another. */
-const escrow = (value: unknown, { chain = 'base', token = USDC, per = 'hour' } = {}) => ({
-  chain_name: chain,
-  literal_fields: { token, symbol: 'FREE' },
-  rates: [{ field: 'amount', per, value }],
-})
 
 const offer = (gpu_count: unknown, ...accepted_escrows: object[]) => ({
   offer_resource: { gpu_model: 'H200', gpu_count },
@@ -48,12 +41,13 @@ const textsOf = (offers: Offers): string[] =>
 /** A gateway over a Registry with these offers. */
 async function openGateway(t: ExecutionContext, offers: Offers, more = ''): Promise<RunningService> {
   const fake = await startFake(t, { items: textsOf(offers) })
-  return startGateway(t, [{ name: 'a', url: fake.url }], { more })
+  return startPatientGateway(t, [{ name: 'a', url: fake.url }], { more })
 }
 
 async function openBoth(t: ExecutionContext, offers: Offers = OFFERS) {
   const market = await openMarket(t)
-  for (const [listing_id, one] of Object.entries(offers)) await market.publish({ listing_id, ...one })
+  for (const [n, [listing_id, one]] of Object.entries(offers).entries())
+    t.is((await market.publish({ listing_id, ...one }, FIXED_TIME - n)).status, 201)
   return { market, gateway: await openGateway(t, offers) }
 }
 
@@ -205,7 +199,7 @@ test('prices: what makes an outlier is counted over all that a reader may see', 
     )
   const open = await startFake(t, { items: [...offers('a', 3, '2000000'), ...offers('bait', 1, '1')] })
   const secret = await startFake(t, { items: offers('b', 2, '2000000') })
-  const gateway = await startGateway(
+  const gateway = await startPatientGateway(
     t,
     [
       { name: 'open', url: open.url },
@@ -234,7 +228,7 @@ test('prices: an outlier is marked where a source is held in part, in any view a
   const view = '[[views]]\nname = "away"\nsources = ["a"]\n[access]\nanonymous = "away"\n'
   for (const more of ['', view]) {
     const upstream = { name: 'a', url: fake.url, settings: 'max_listings = 6' }
-    t.deepEqual(markedIn(await rowsOf(await startGateway(t, [upstream], { more }), '')), ['bait'])
+    t.deepEqual(markedIn(await rowsOf(await startPatientGateway(t, [upstream], { more }), '')), ['bait'])
   }
 })
 
