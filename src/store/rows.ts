@@ -38,13 +38,13 @@ export function readPlace(place: Place): { space: Space; key: string } {
  * `test/integration/store/contract.ts` tests every implementation.
  */
 export interface Rows {
-  /** All of one moment, and a time that is later than every row's, by the clock of the rows. */
-  get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros }>
+  /** All of one moment: `end` is the time of the latest commit, `now` a later one by the clock of the rows. */
+  get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }>
   /**
-   * All or nothing, and durable when it resolves. `conflict`: a row that is expected does not have that `at` (`null`: is there),
-   * or something was committed at the first time of the puts or later. No two rows of a space have one time.
+   * All or nothing, and durable when it resolves. `conflict`: the latest commit is not that of `end`. Times of puts are later; no two
+   * rows of a space have one time.
    */
-  commit(expected: ReadonlyMap<Place, Micros | null>, puts: readonly Put[]): Promise<'committed' | 'conflict'>
+  commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'>
   /**
    * Of each space the rows that changed after a time, oldest first; `null`: the newest ones.
    * @param isBulk one of many calls that read everything

@@ -54,14 +54,16 @@ class MissingRow extends Error {}
 
 /** The rows of a batch as they were read, and what its writes have put. */
 class Batch {
-  readonly read: Map<Place, Row | null>
+  readonly read: ReadonlyMap<Place, Row | null>
   readonly puts = new Map<Place, Put>()
   readonly missing = new Set<Place>()
   time: Micros
+  readonly end: Micros
 
-  constructor(read: Map<Place, Row | null>, time: Micros) {
+  constructor(read: ReadonlyMap<Place, Row | null>, time: Micros, end: Micros) {
     this.read = read
     this.time = time
+    this.end = end
   }
 
   get(place: Place): Row | null {
@@ -131,35 +133,26 @@ export class Writer {
   }
 
   async #apply(jobs: readonly Job[]): Promise<void> {
-    let places = new Set(jobs.flatMap((job) => job.places))
-    let read = new Map<Place, Row | null>()
-    let now: Micros = 0
+    const places = new Set<Place>()
+    for (const job of jobs) for (const place of job.places) places.add(place)
     for (let conflicts = 0; conflicts < MAX_TRIES; ) {
-      if (places.size > 0 || now === 0) now = await this.#read(places, read)
-      const batch = new Batch(read, now)
+      const batch = await this.#read([...places])
       const settle = jobs.flatMap((job) => outcomeOf(job, batch))
-      places = batch.missing
-      if (places.size > 0) continue
-      const isCommitted =
-        batch.puts.size === 0 ||
-        (await this.#rows.commit(versionsOf(read), [...batch.puts.values()])) === 'committed'
-      if (isCommitted) {
+      for (const place of batch.missing) places.add(place)
+      if (batch.missing.size > 0) continue
+      const puts = [...batch.puts.values()]
+      if (puts.length === 0 || (await this.#rows.commit(batch.end, puts)) === 'committed') {
         for (const acknowledge of settle) acknowledge()
         return
       }
       conflicts++
-      places = new Set(read.keys())
-      read = new Map()
-      now = 0
     }
     throw new StoreUnavailable('it changes faster than it can be written')
   }
 
-  async #read(places: ReadonlySet<Place>, into: Map<Place, Row | null>): Promise<Micros> {
-    const all = [...places]
-    const { rows, now } = await this.#rows.get(all)
-    for (const [n, place] of all.entries()) into.set(place, rows[n]!)
-    return now
+  async #read(places: readonly Place[]): Promise<Batch> {
+    const { rows, now, end } = await this.#rows.get(places)
+    return new Batch(new Map(places.map((place, n) => [place, rows[n]!])), now, end)
   }
 }
 
@@ -174,6 +167,3 @@ function outcomeOf({ rule, reject }: Job, batch: Batch): (() => void)[] {
     return cause instanceof MissingRow ? [] : [() => reject(cause)]
   }
 }
-
-const versionsOf = (read: ReadonlyMap<Place, Row | null>): Map<Place, Micros | null> =>
-  new Map(Array.from(read, ([place, row]) => [place, row?.at ?? null]))

@@ -24,29 +24,22 @@ local function newest()
   return entry and tonumber(string.match(entry[1], '^%d+')) or 0
 end
 
--- Answers a time, and the rows of these spaces and keys.
+-- Answers a time, that of the latest commit, and the rows of these spaces and keys.
 function commands.get()
-  local now = redis.call('TIME')
-  local answer = {text(math.max(tonumber(now[1]) * 1000000 + tonumber(now[2]), newest() + 1))}
+  local now, latest = redis.call('TIME'), newest()
+  local answer = {text(math.max(tonumber(now[1]) * 1000000 + tonumber(now[2]), latest + 1)), text(latest)}
   for n = 2, #ARGV, 2 do
     answer[#answer + 1] = redis.call('HGET', rows(ARGV[n]), ARGV[n + 1])
   end
   return answer
 end
 
--- ARGV: first and last time, entries of the log that are kept, version of the layout, channel, how many rows are expected; space,
--- key and time of each (empty: not there); space, key, row (empty: goes) and time of each put.
+-- ARGV: time of the latest commit that was read, first and last time of the puts, entries of the log that are kept, version of the
+-- layout, channel; space, key, row (empty: goes) and time of each put.
 function commands.commit()
-  local first, last, kept, layout, channel, checks = unpack(ARGV, 2, 7)
-  if tonumber(first) <= newest() then
+  local latest, first, last, kept, layout, channel = unpack(ARGV, 2, 7)
+  if tonumber(latest) ~= newest() then
     return 'conflict'
-  end
-  local puts = 8 + 3 * checks
-  for n = 8, puts - 1, 3 do
-    local at = redis.call('ZSCORE', order(ARGV[n]), ARGV[n + 1])
-    if (tonumber(at or '') or '') ~= (tonumber(ARGV[n + 2]) or '') then
-      return 'conflict'
-    end
   end
   local known, spaces = {}, {}
   local function put(n, before)
@@ -62,7 +55,7 @@ function commands.commit()
     redis.call('HINCRBY', bytes, space, size)
     spaces[space] = true
   end
-  for n = puts, #ARGV, 4 do
+  for n = 8, #ARGV, 4 do
     local before = redis.call('HSTRLEN', rows(ARGV[n]), ARGV[n + 1])
     if before > 0 then
       known[#known + 1] = {n, before}

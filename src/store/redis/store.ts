@@ -43,37 +43,30 @@ export class RedisRows implements Rows {
     })
   }
 
-  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros }> {
+  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }> {
     const names = places.map(readPlace)
-    const answer = await this.#session.call(
-      'get',
-      names.flatMap(({ space, key }) => [numberOf(space), key]),
-    )
-    const [now, ...texts] = answer as [string, ...(string | null)[]]
+    const asked = names.flatMap(({ space, key }) => [numberOf(space), key])
+    const [now, end, ...texts] = (await this.#session.call('get', asked)) as [
+      string,
+      string,
+      ...(string | null)[],
+    ]
     const rows = names.map(({ space, key }, n) => {
       const text = texts[n] ?? null
       return text === null ? null : rowFrom(space, key, text)
     })
-    return { rows, now: Number(now) }
+    return { rows, now: Number(now), end: Number(end) }
   }
 
-  async commit(
-    expected: ReadonlyMap<Place, Micros | null>,
-    puts: readonly Put[],
-  ): Promise<'committed' | 'conflict'> {
+  async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
     const times = puts.map(({ at }) => at)
-    const checks = Array.from(expected, ([place, at]) => {
-      const { space, key } = readPlace(place)
-      return [numberOf(space), key, at ?? '']
-    })
     const answer = await this.#session.call('commit', [
+      end,
       Math.min(...times),
       Math.max(...times),
       COMMITS_KEPT,
       FORMAT,
       channelOf(this.#session.prefix),
-      checks.length,
-      ...checks.flat(),
       ...puts.flatMap((put) => [numberOf(put.space), put.key, textOf(put), put.at]),
     ])
     return answer as 'committed' | 'conflict'

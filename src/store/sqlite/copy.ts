@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { CopySource, CopyTarget } from '../copy.ts'
-import type { Row, Space } from '../rows.ts'
+import type { Put, Row, Space } from '../rows.ts'
 import { createDatabase } from './database.ts'
 import { RowTable } from './row-table.ts'
 import { readSqliteRows } from './store.ts'
@@ -32,19 +32,23 @@ export class SqliteCopy implements CopyTarget {
   }
 
   async put(rows: readonly Row[]): Promise<void> {
-    this.#table.put(rows)
+    this.#put(rows, 0)
   }
 
   async remove(space: Space, key: string): Promise<void> {
-    this.#table.put([{ space, key, value: null, createdAt: 0, at: 0 }])
+    this.#put([{ space, key, value: null, createdAt: 0, at: 0 }], 0)
   }
 
   async seal(end: Micros): Promise<CopySource> {
-    this.#table.setClock(end, end)
+    this.#put([], end)
     this.#database.exec('COMMIT')
     this.#database.close()
     sync(this.#partial)
     return readSqliteRows(this.#partial)
+  }
+
+  #put(puts: readonly Put[], end: Micros): void {
+    this.#table.put(puts, this.#table.state(), end, end)
   }
 
   /** A link replaces no file. */

@@ -55,26 +55,23 @@ class SqliteRows implements Rows {
     this.#seenVersion = this.#table.dataVersion()
   }
 
-  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros }> {
-    return this.#read(() => ({
-      rows: places.map((place) => {
+  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }> {
+    return this.#read(() => {
+      const { end } = this.#table.state()
+      const rows = places.map((place) => {
         const { space, key } = readPlace(place)
         return this.#table.get(space, key)
-      }),
-      now: Math.max(this.#now(), this.#table.clock().end + 1),
-    }))
+      })
+      return { rows, now: Math.max(this.#now(), end + 1), end }
+    })
   }
 
-  async commit(
-    expected: ReadonlyMap<Place, Micros | null>,
-    puts: readonly Put[],
-  ): Promise<'committed' | 'conflict'> {
+  async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
     const times = puts.map(({ at }) => at)
     const outcome = await this.#write(() => {
-      const { begun, end } = this.#table.clock()
-      if (Math.min(...times) <= end || !this.#isAsExpected(expected)) return 'conflict'
-      this.#table.put(puts)
-      this.#table.setClock(begun || Math.min(...times), Math.max(...times))
+      const state = this.#table.state()
+      if (state.end !== end) return 'conflict'
+      this.#table.put(puts, state, state.begun || Math.min(...times), Math.max(...times))
       return 'committed'
     })
     const spaces = new Set(puts.map(({ space }) => space))
@@ -84,21 +81,25 @@ class SqliteRows implements Rows {
 
   async after(spaces: readonly Space[], at: Micros | null, limit: number): Promise<RowsRead> {
     return this.#read(() => {
-      const { begun, end } = this.#table.clock()
+      const { begun, end, sizes } = this.#table.state()
       const read = spaces.map((space) => {
         const rows = this.#table.after(space, at, limit)
         return { rows, hasMore: at !== null && rows.length === limit }
       })
-      const sizes = spaces.map((space) => this.#table.size(space))
+      const size = { rows: 0, bytes: 0 }
+      for (const space of spaces) {
+        size.rows += sizes[space]?.rows ?? 0
+        size.bytes += sizes[space]?.bytes ?? 0
+      }
       return {
         ...inOrder(read),
         end,
         isKnown: at === null || at === 0 || (at >= begun && at <= end),
-        newest: Math.max(0, ...spaces.map((space) => this.#table.newest(space))),
-        size: {
-          rows: sizes.reduce((sum, { rows }) => sum + rows, 0),
-          bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
-        },
+        newest: Math.max(
+          0,
+          ...spaces.flatMap((space) => this.#table.after(space, null, 1)).map((row) => row.at),
+        ),
+        size,
       }
     })
   }
@@ -128,14 +129,6 @@ class SqliteRows implements Rows {
     else this.#guard.close()
   }
 
-  #isAsExpected(expected: ReadonlyMap<Place, Micros | null>): boolean {
-    for (const [place, at] of expected) {
-      const { space, key } = readPlace(place)
-      if (this.#table.version(space, key) !== at) return false
-    }
-    return true
-  }
-
   async #write<T>(write: () => T): Promise<T> {
     for (let tries = 1; ; tries++) {
       if (!this.#database.isOpen) throw storeClosed()
@@ -143,7 +136,7 @@ class SqliteRows implements Rows {
         this.#guard?.check()
         this.#begin('BEGIN IMMEDIATE')
         const result = write()
-        this.#database.exec('COMMIT')
+        this.#table.prepare('COMMIT').run()
         return result
       } catch (error) {
         this.#rollback()
@@ -169,14 +162,14 @@ class SqliteRows implements Rows {
   }
 
   #begin(statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
-    if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-    this.#database.exec(statement)
+    if (this.#database.isTransaction) this.#table.prepare('ROLLBACK').run()
+    this.#table.prepare(statement).run()
   }
 
   /** SQLite ends a transaction itself after some failures, such as a full disk. */
   #rollback(): void {
     try {
-      if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      if (this.#database.isOpen && this.#database.isTransaction) this.#table.prepare('ROLLBACK').run()
     } catch {
       // The next `#begin` tries again, and its caller gets the failure.
     }
