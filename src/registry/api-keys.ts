@@ -2,7 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
-import type { NewKey, Store } from '../store/store.ts'
+import type { NewKey } from '../store/commands.ts'
+import type { Store } from '../store/store.ts'
 import { MAX_READ_AGE_MS, type Replica } from './replica.ts'
 
 /** 256 bits, 43 characters of `A–Z a–z 0–9 - _`. */

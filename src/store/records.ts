@@ -9,8 +9,8 @@ import {
 } from '../domain/listing.ts'
 import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
 import { EntrepotError } from '../errors.ts'
+import type { Change } from './commands.ts'
 import type { Row } from './rows.ts'
-import type { Change } from './store.ts'
 
 // What rows hold, without what the row itself says: key, time of creation and time of the latest change.
 

@@ -1,4 +1,5 @@
 import type { Micros } from '../domain/timestamp.ts'
+import { EntrepotError } from '../errors.ts'
 
 /**
  * What stores keep: `registry` has publishers, API keys and blocks; `removed` the ids of listings that are gone; `facts` what the
@@ -82,3 +83,25 @@ export function inOrder(
   if (read.length > 1) rows.sort((one, other) => one.at - other.at)
   return { rows, hasMore: ends.length > 0 }
 }
+
+/** Seconds; `Retry-After` (RFC 9110 section 10.2.3). */
+const RETRY_AFTER = '5'
+
+/** The replay guard makes it safe to send the same request again. */
+export class StoreUnavailable extends EntrepotError {
+  /** A few words without paths and values. */
+  readonly reason: string
+  /** The store has answered that nothing was done. */
+  readonly isRefusal: boolean
+
+  constructor(reason: string, cause?: unknown, isRefusal = false) {
+    const detail =
+      `The store cannot be used right now (${reason}). Nothing was acknowledged; the very same request may be sent ` +
+      'again later.'
+    super('unavailable', detail, { cause, headers: { 'Retry-After': RETRY_AFTER } })
+    this.reason = reason
+    this.isRefusal = isRefusal
+  }
+}
+
+export const storeClosed = (): StoreUnavailable => new StoreUnavailable('this process is stopping')

@@ -1,6 +1,5 @@
 import type { Micros } from '../domain/timestamp.ts'
-import { type Place, type Put, placeOf, type Row, type Rows, type Space } from './rows.ts'
-import { StoreUnavailable } from './store.ts'
+import { type Place, type Put, placeOf, type Row, type Rows, type Space, StoreUnavailable } from './rows.ts'
 
 /** Bounds the time and the size of a commit. */
 const MAX_BATCH = 128

@@ -9,8 +9,8 @@ import {
   readPlace,
   SPACES,
   type Space,
+  storeClosed,
 } from '../rows.ts'
-import { storeClosed } from '../store.ts'
 import { type Client, connected, loadClient, subscriberClient } from './connection.ts'
 import { channelOf, FORMAT, pingKey, RedisSession } from './session.ts'
 

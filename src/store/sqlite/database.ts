@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { type ApiKey, opensGates } from '../../domain/api-key.ts'
 import { ConfigError } from '../../errors.ts'
-import { StoreUnavailable } from '../store.ts'
+import { StoreUnavailable } from '../rows.ts'
 import { createFile, databaseFile } from './database-file.ts'
 
 export const MEMORY = ':memory:'

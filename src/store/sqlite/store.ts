@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
-import { MarketStore, type MarketStoreOptions } from '../market-store.ts'
 import {
   inOrder,
   type Place,
@@ -11,13 +10,14 @@ import {
   readPlace,
   SPACES,
   type Space,
+  storeClosed,
 } from '../rows.ts'
-import { storeClosed } from '../store.ts'
+import { Store, type StoreOptions } from '../store.ts'
 import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
 import { FileGuard } from './database-file.ts'
 import { RowTable } from './row-table.ts'
 
-export type SqliteOptions = MarketStoreOptions & { now?: () => Micros }
+export type SqliteOptions = StoreOptions & { now?: () => Micros }
 
 const POLL_INTERVAL_MS = 200
 /** On top of `BUSY_TIMEOUT_MS` at each try: about 5 s in all. */
@@ -27,10 +27,10 @@ const BUSY_TRIES = 50
 const PROBE_BYTES = 128 * 1024
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
-export function openSqliteStore(path: string, options: SqliteOptions = {}): MarketStore {
+export function openSqliteStore(path: string, options: SqliteOptions = {}): Store {
   const database = openDatabase(path)
   const guard = path === MEMORY ? null : new FileGuard(database, path)
-  return new MarketStore(new SqliteRows(database, guard, options.now), options)
+  return new Store(new SqliteRows(database, guard, options.now), options)
 }
 
 /** Opens a store to be read only. @throws ConfigError for a file that is missing, damaged or not a store */

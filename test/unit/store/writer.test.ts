@@ -1,6 +1,12 @@
 import test from 'ava'
-import { type Place, type Put, placeOf, type Row, type Rows } from '../../../src/store/rows.ts'
-import { StoreUnavailable } from '../../../src/store/store.ts'
+import {
+  type Place,
+  type Put,
+  placeOf,
+  type Row,
+  type Rows,
+  StoreUnavailable,
+} from '../../../src/store/rows.ts'
 import { type Draft, Writer } from '../../../src/store/writer.ts'
 
 /** Rows in a map: commits are counted, and one can be refused, or interrupted by another process. */

@@ -1,5 +1,10 @@
 import test from 'ava'
-import { MAX_LISTING_BYTES, NEW_LISTING_FIELDS, rowBytes } from '../../../../src/domain/listing.ts'
+import {
+  type ListingFields,
+  MAX_LISTING_BYTES,
+  NEW_LISTING_FIELDS,
+  rowBytes,
+} from '../../../../src/domain/listing.ts'
 import { nowMicros } from '../../../../src/domain/timestamp.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
@@ -170,24 +175,28 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.is((await Picture.of(store)).listings.size, 7)
   })
 
-  test(`${name}: another expected version answers changed and changes nothing`, async (t) => {
+  test(`${name}: a listing that would not pass the check of its command is not written`, async (t) => {
     const { store } = await open(t)
-    const CHANGED = { outcome: 'changed' } as const
-    t.deepEqual(await store.publish(publishOf('L', { expected: 1 })), CHANGED)
-    t.deepEqual((await loaded(store)).changes, [])
-    const first = await published(store, publishOf('L', { expected: null }))
-    const before = await loaded(store)
-    for (const expected of [null, first.updatedAt - 1]) {
-      t.deepEqual(await store.publish(publishOf('L', { expected })), CHANGED)
-      t.deepEqual(await store.update(updateOf('L', { expected })), CHANGED)
+    const seen = new Set<string>()
+    const violations = [{ path: '<root>', message: 'no' }]
+    const check = ({ demands, oracleAddress }: ListingFields, storefrontUrl: string | null) => {
+      seen.add([demands, oracleAddress, storefrontUrl].join(' '))
+      return demands === '[1]' ? violations : []
     }
-    t.deepEqual(await store.publish(publishOf('L', { identity: BOB, expected: null })), {
-      outcome: 'not_owner',
-    })
+    const url = { storefrontUrl: 'https://a.example' }
+    const unfit = { outcome: 'unfit', violations }
+    t.deepEqual(await store.publish(publishOf('L', { ...url, fields: { demands: '[1]' }, check })), unfit)
+    t.deepEqual((await loaded(store)).changes, [])
+    await published(store, publishOf('L', { ...url, check }))
+    await published(store, publishOf('L', { fields: { demands: '[1]' } }))
+    const before = await loaded(store)
+    t.deepEqual(await store.update(updateOf('L', { oracleAddress: '"0x1"', check })), unfit)
+    t.is((await store.publish(publishOf('L', { identity: BOB, check }))).outcome, 'not_owner')
     t.deepEqual(await loaded(store), before)
-    const second = await published(store, publishOf('L', { expected: first.updatedAt }))
-    t.is((await store.update(updateOf('L', { expected: second.updatedAt }))).outcome, 'updated')
-    t.is((await store.update(updateOf('L'))).outcome, 'updated', 'any state')
+    t.deepEqual(
+      [...seen],
+      ['[1] null https://a.example', '[] null https://a.example', '[1] "0x1" https://a.example'],
+    )
   })
 
   test(`${name}: another publisher's listing cannot be published, updated or removed`, async (t) => {

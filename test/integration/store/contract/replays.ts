@@ -1,7 +1,7 @@
 import test from 'ava'
 import { USE_SECONDS } from '../../../../src/domain/listing.ts'
 import { nowMicros } from '../../../../src/domain/timestamp.ts'
-import type { UsedSignature } from '../../../../src/store/store.ts'
+import type { UsedSignature } from '../../../../src/store/commands.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
   BOB,
@@ -245,7 +245,7 @@ export function replayContract(name: string, open: OpenStore): void {
   })
 
   test(`${name}: spent signatures are bounded, and what may be a dropped one is refused`, async (t) => {
-    const { store } = await open(t, { spentSignatures: 10 })
+    const { store } = await open(t, { usesKept: 10 })
     const start = nowMicros()
     const expiring = (seconds: number, now = start) =>
       freshUse({ expiresAt: start + seconds * SECOND, now, signature: `expires after ${seconds} s` })

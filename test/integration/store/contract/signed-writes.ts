@@ -2,7 +2,9 @@ import test from 'ava'
 import { MAX_LISTING_BYTES, NEW_LISTING_FIELDS, rowBytes } from '../../../../src/domain/listing.ts'
 import { MAX_ROTATIONS, type PublisherIdentity } from '../../../../src/domain/publisher.ts'
 import { nowMicros } from '../../../../src/domain/timestamp.ts'
-import { LEASE_MICROS, type Store, type WriteRequest } from '../../../../src/store/store.ts'
+import type { WriteRequest } from '../../../../src/store/commands.ts'
+import { LEASE_MICROS } from '../../../../src/store/guard.ts'
+import type { Store } from '../../../../src/store/store.ts'
 import { Picture } from '../../../helpers/store/picture.ts'
 import {
   ALICE,
