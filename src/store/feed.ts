@@ -79,7 +79,7 @@ export class Feed {
   async read(after: number, limit: number): Promise<FeedRead> {
     const places = [FEED, FOLLOWED, DROPPED].map((key) => placeOf('logs', key))
     // The log is read later than its entries, so that one that was dropped meanwhile is known to be.
-    const [{ rows, newest }, about] = await Promise.all([
+    const [{ rows, sizes }, about] = await Promise.all([
       this.#parts.rows.after(['feed'], after, limit),
       this.#parts.rows.get(places),
     ])
@@ -88,6 +88,7 @@ export class Feed {
       await this.#open()
       return this.read(after, limit)
     }
+    const { newest } = sizes[0]!
     const droppedTo = dropped && dropped.at > log.at ? Number(dropped.value) : 0
     return {
       incarnation: log.value,

@@ -26,7 +26,8 @@ export async function trim(
 ): Promise<void> {
   // Mostly the oldest row stays, so it is looked at alone first.
   for (let dropped = 0, limit = 1; dropped < MAX_DROPS; limit = TRIM_PAGE) {
-    const { rows, size } = await store.after([space], 0, limit)
+    const { rows, sizes } = await store.after([space], 0, limit)
+    const size = sizes[0]!
     const held = { rows: size.rows, bytes: size.bytes + size.rows * ROW_OVERHEAD }
     let count = 0
     for (; count < rows.length && exceeds(rows[count]!, held); count++) {

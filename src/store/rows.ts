@@ -67,10 +67,8 @@ export type RowsRead = {
   end: Micros
   /** Whether the time is 0 or that of a commit, which this history of rows still has. */
   isKnown: boolean
-  /** Time of the newest row of these spaces; 0 without any. */
-  newest: Micros
-  /** Of all rows of these spaces. */
-  size: { rows: number; bytes: number }
+  /** Of all rows of each space. `newest`: the time of the newest one; 0 without any. */
+  sizes: { rows: number; bytes: number; newest: Micros }[]
 }
 
 /** What of each space was read, as one: without the rows behind the end of a space that has more. */

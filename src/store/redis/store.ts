@@ -67,6 +67,7 @@ export class RedisRows implements Rows {
       COMMITS_KEPT,
       FORMAT,
       channelOf(this.#session.prefix),
+      [...new Set(puts.map(({ space }) => numberOf(space)))].join(' '),
       ...puts.flatMap((put) => [numberOf(put.space), put.key, textOf(put), put.at]),
     ])
     return answer as 'committed' | 'conflict'
@@ -172,24 +173,21 @@ function rowFrom(space: Space, key: string, text: string): Row {
 }
 
 function readFrom(answer: readonly (string | number)[], spaces: readonly Space[]): RowsRead {
-  const [end, isKnown, newest, rows, bytes] = answer.map(Number) as [number, number, number, number, number]
+  const [end, isKnown] = answer
   const read: { rows: Row[]; hasMore: boolean }[] = []
-  let n = 5
+  const sizes: RowsRead['sizes'] = []
+  let n = 2
   for (const space of spaces) {
-    const hasMore = answer[n] === 1
-    const count = Number(answer[n + 1])
-    n += 2
-    const found = Array.from({ length: count }, (_, m) =>
+    const [hasMore, held, total, newest, count] = answer.slice(n, n + 5).map(Number) as Five
+    n += 5
+    const rows = Array.from({ length: count }, (_, m) =>
       rowFrom(space, String(answer[n + 2 * m]), String(answer[n + 2 * m + 1])),
     )
-    read.push({ rows: found.sort((one, other) => one.at - other.at), hasMore })
     n += 2 * count
+    read.push({ rows: rows.sort((one, other) => one.at - other.at), hasMore: hasMore === 1 })
+    sizes.push({ rows: held, bytes: total - held * TIMES_BYTES, newest })
   }
-  return {
-    ...inOrder(read),
-    end,
-    isKnown: isKnown === 1,
-    newest,
-    size: { rows, bytes: bytes - rows * TIMES_BYTES },
-  }
+  return { ...inOrder(read), end: Number(end), isKnown: isKnown === 1, sizes }
 }
+
+type Five = [number, number, number, number, number]

@@ -49,8 +49,8 @@ export class RowTable {
     return { begun, end, sizes: JSON.parse(sizes) }
   }
 
-  /** Puts rows into the table as it is, and gives it these times. */
-  put(puts: readonly Put[], { sizes }: TableState, begun: Micros, end: Micros): void {
+  /** Puts rows into the table as it is. */
+  put(puts: readonly Put[], { begun, sizes }: TableState): void {
     const after: Partial<Record<Space, Size>> = { ...sizes }
     for (const { space, key, value, createdAt, at } of puts) {
       const { rows, bytes } = after[space] ?? { rows: 0, bytes: 0 }
@@ -63,7 +63,9 @@ export class RowTable {
       if (value === null) this.prepare(REMOVE).run(space, key)
       else this.prepare(PUT).run(space, key, value, createdAt, at)
     }
-    this.prepare(PUT).run(OWN, 'state', JSON.stringify(after), begun, end)
+    const times = puts.map(({ at }) => at)
+    const [first, last] = [begun || Math.min(...times), Math.max(...times)]
+    this.prepare(PUT).run(OWN, 'state', JSON.stringify(after), first, last)
   }
 
   /** An empty transaction succeeds on a full disk. */

@@ -36,7 +36,7 @@ export function openSqliteStore(path: string, options: SqliteOptions = {}): Stor
 /** Opens a store to be read only. @throws ConfigError for a file that is missing, damaged or not a store */
 export const readSqliteRows = (path: string): Rows => new SqliteRows(readDatabase(path), null)
 
-class SqliteRows implements Rows {
+export class SqliteRows implements Rows {
   readonly #database: DatabaseSync
   readonly #guard: FileGuard | null
   readonly #table: RowTable
@@ -67,11 +67,10 @@ class SqliteRows implements Rows {
   }
 
   async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
-    const times = puts.map(({ at }) => at)
     const outcome = await this.#write(() => {
       const state = this.#table.state()
       if (state.end !== end) return 'conflict'
-      this.#table.put(puts, state, state.begun || Math.min(...times), Math.max(...times))
+      this.#table.put(puts, state)
       return 'committed'
     })
     const spaces = new Set(puts.map(({ space }) => space))
@@ -86,20 +85,14 @@ class SqliteRows implements Rows {
         const rows = this.#table.after(space, at, limit)
         return { rows, hasMore: at !== null && rows.length === limit }
       })
-      const size = { rows: 0, bytes: 0 }
-      for (const space of spaces) {
-        size.rows += sizes[space]?.rows ?? 0
-        size.bytes += sizes[space]?.bytes ?? 0
-      }
       return {
         ...inOrder(read),
         end,
         isKnown: at === null || at === 0 || (at >= begun && at <= end),
-        newest: Math.max(
-          0,
-          ...spaces.flatMap((space) => this.#table.after(space, null, 1)).map((row) => row.at),
-        ),
-        size,
+        sizes: spaces.map((space) => ({
+          ...(sizes[space] ?? { rows: 0, bytes: 0 }),
+          newest: this.#table.after(space, null, 1)[0]?.at ?? 0,
+        })),
       }
     })
   }
