@@ -6,78 +6,55 @@ const MAX_BATCH = 128
 /** Each failed try means that another process has written. */
 const MAX_TRIES = 100
 
-/** What rules of the market read and write. */
+/** What the rules of one batch read and put. */
 export class Draft {
-  readonly #batch: Batch
-  readonly #puts = new Map<Place, Put>()
+  readonly puts = new Map<Place, Put>()
+  readonly missing = new Set<Place>()
+  readonly #read: ReadonlyMap<Place, Row | null>
+  #now: Micros
 
-  constructor(batch: Batch) {
-    this.#batch = batch
+  /** @param now later than the time of every row */
+  constructor(read: ReadonlyMap<Place, Row | null>, now: Micros) {
+    this.#read = read
+    this.#now = now
   }
 
-  /** @throws MissingRow: it is read, and the rule runs again */
+  /** @throws Error for a row that was not read: it is, and the rules run again */
   get(space: Space, key: string): Row | null {
     const place = placeOf(space, key)
-    const put = this.#puts.get(place)
-    return put === undefined ? this.#batch.get(place) : rowOf(put)
+    const put = this.puts.get(place)
+    if (put !== undefined) return put.value === null ? null : { ...put, value: put.value }
+    const row = this.#read.get(place)
+    if (row !== undefined) return row
+    this.missing.add(place)
+    throw new Error(`${place} was not read`)
   }
 
   /** By the clock of the rows, which only rises. */
   get now(): Micros {
-    return this.#batch.time
+    return this.#now
   }
 
   /** The time of a row; a later one with each call. */
   tick(): Micros {
-    return this.#batch.time++
+    return this.#now++
   }
 
   put(space: Space, key: string, value: string, at: Micros = this.tick()): void {
     const createdAt = this.get(space, key)?.createdAt ?? at
-    this.#puts.set(placeOf(space, key), { space, key, value, createdAt, at })
+    this.puts.set(placeOf(space, key), { space, key, value, createdAt, at })
   }
 
   remove(space: Space, key: string): void {
     const row = this.get(space, key)
-    if (row !== null) this.#puts.set(placeOf(space, key), { ...row, value: null, at: this.tick() })
-  }
-
-  keep(): void {
-    for (const [place, put] of this.#puts) this.#batch.puts.set(place, put)
-  }
-}
-
-const rowOf = (put: Put): Row | null => (put.value === null ? null : { ...put, value: put.value })
-
-class MissingRow extends Error {}
-
-/** The rows of a batch as they were read, and what its writes have put. */
-class Batch {
-  readonly read: ReadonlyMap<Place, Row | null>
-  readonly puts = new Map<Place, Put>()
-  readonly missing = new Set<Place>()
-  time: Micros
-  readonly end: Micros
-
-  constructor(read: ReadonlyMap<Place, Row | null>, time: Micros, end: Micros) {
-    this.read = read
-    this.time = time
-    this.end = end
-  }
-
-  get(place: Place): Row | null {
-    const put = this.puts.get(place)
-    if (put !== undefined) return rowOf(put)
-    const row = this.read.get(place)
-    if (row !== undefined) return row
-    this.missing.add(place)
-    throw new MissingRow(place)
+    if (row !== null) this.puts.set(placeOf(space, key), { ...row, value: null, at: this.tick() })
   }
 }
 
 type Rule<T> = (draft: Draft) => T
 
 type Job = {
+  /** Returns how to acknowledge. */
   rule: Rule<() => void>
   places: readonly Place[]
   reject: (reason: unknown) => void
@@ -131,17 +108,31 @@ export class Writer {
     }
   }
 
-  async #apply(jobs: readonly Job[]): Promise<void> {
-    const places = new Set<Place>()
-    for (const job of jobs) for (const place of job.places) places.add(place)
+  /** Of a rule that fails nothing stays: the others run again. */
+  async #apply(all: readonly Job[]): Promise<void> {
+    let jobs = all
+    const places = new Set(jobs.flatMap((job) => job.places))
     for (let conflicts = 0; conflicts < MAX_TRIES; ) {
-      const batch = await this.#read([...places])
-      const settle = jobs.flatMap((job) => outcomeOf(job, batch))
-      for (const place of batch.missing) places.add(place)
-      if (batch.missing.size > 0) continue
-      const puts = [...batch.puts.values()]
-      if (puts.length === 0 || (await this.#rows.commit(batch.end, puts)) === 'committed') {
-        for (const acknowledge of settle) acknowledge()
+      const { draft, end } = await this.#read([...places])
+      const failed = new Set<Job>()
+      const acknowledgements = jobs.flatMap((job) => {
+        try {
+          return [job.rule(draft)]
+        } catch (cause) {
+          // With rows missing, it runs again.
+          if (draft.missing.size === 0) {
+            failed.add(job)
+            job.reject(cause)
+          }
+          return []
+        }
+      })
+      for (const place of draft.missing) places.add(place)
+      jobs = jobs.filter((job) => !failed.has(job))
+      if (draft.missing.size > 0 || failed.size > 0) continue
+      const puts = [...draft.puts.values()]
+      if (puts.length === 0 || (await this.#rows.commit(end, puts)) === 'committed') {
+        for (const acknowledge of acknowledgements) acknowledge()
         return
       }
       conflicts++
@@ -149,20 +140,8 @@ export class Writer {
     throw new StoreUnavailable('it changes faster than it can be written')
   }
 
-  async #read(places: readonly Place[]): Promise<Batch> {
+  async #read(places: readonly Place[]): Promise<{ draft: Draft; end: Micros }> {
     const { rows, now, end } = await this.#rows.get(places)
-    return new Batch(new Map(places.map((place, n) => [place, rows[n]!])), now, end)
-  }
-}
-
-/** How to acknowledge; nothing while rows are missing. */
-function outcomeOf({ rule, reject }: Job, batch: Batch): (() => void)[] {
-  const draft = new Draft(batch)
-  try {
-    const acknowledge = rule(draft)
-    draft.keep()
-    return [acknowledge]
-  } catch (cause) {
-    return cause instanceof MissingRow ? [] : [() => reject(cause)]
+    return { draft: new Draft(new Map(places.map((place, n) => [place, rows[n]!])), now), end }
   }
 }
