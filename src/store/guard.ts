@@ -4,6 +4,7 @@ import {
   isWriteRequest,
   type PublishCommand,
   type RecordedAnswer,
+  type RemoveCommand,
   type Reservation,
   type SignedOperation,
   type UsedSignature,
@@ -52,19 +53,31 @@ type FirstUse = { url: string | null; keyId: number | null; now: Micros }
 const useKey = ({ signature, operation, listingId }: UseKey): string =>
   `${signature} ${operation} ${listingId}`
 
-/** What is known of a use: the answer to a repeat, or whether the signature is good. */
-export type Earlier = { repeats: Row | null; isReused: boolean }
+/**
+ * What is known of a use. A repeat of a request of the signed line has its receipt, whatever has changed since. A repeat of a used
+ * signature has none (`undefined`: the listing says it), or `null` where the listing has changed.
+ */
+type Checked<Receipt> =
+  | { isRepeat: true; receipt: Receipt | undefined | null }
+  | { isRepeat: false; isReused: boolean }
 
-export function earlierUse(
+export function checkUse<Receipt>(
   draft: Draft,
   operation: SignedOperation,
-  { listingId, use }: { listingId: string; use: UsedSignature },
-): Earlier {
+  { listingId, use }: RemoveCommand,
+  existing: ListingRecord | null,
+): Checked<Receipt> {
+  if (isWriteRequest(use)) {
+    const receipt = receiptOf<Receipt>(draft, use)
+    return receipt === undefined ? { isRepeat: false, isReused: false } : { isRepeat: true, receipt }
+  }
   const { expiredBy, closedAt } = droppedUses(draft.get('facts', DROPPED_USES))
   const row = useRow(draft, { operation, listingId, signature: use.signature })
-  if (row === null) return { repeats: null, isReused: use.expiresAt <= expiredBy }
-  const isRepeat = row.at > closedAt && useOf(row).body === use.body
-  return { repeats: isRepeat ? row : null, isReused: true }
+  if (row === null) return { isRepeat: false, isReused: use.expiresAt <= expiredBy }
+  if (row.at <= closedAt || useOf(row).body !== use.body) return { isRepeat: false, isReused: true }
+  // Times rise with every change.
+  const isTrue = operation === 'remove' ? existing === null : existing?.updatedAt === row.at
+  return { isRepeat: true, receipt: isTrue ? undefined : null }
 }
 
 /** @param rows of `keysOf` */
@@ -113,9 +126,6 @@ export function rememberUse(
     draft.put('guard', signature, JSON.stringify({ ...row, listingId, first }), at)
   } else draft.put('guard', useKey({ operation, listingId, signature }), JSON.stringify(row), at)
 }
-
-/** Whether the listing is as the use has left it: times rise with every change. */
-export const isUnchanged = (use: Row, listing: ListingRecord | null): boolean => listing?.updatedAt === use.at
 
 /** A write of the signed line. `receipt`: what its mutation has answered. */
 type RequestRow = {

@@ -27,13 +27,12 @@ import {
   type RetireOutcome,
   type RotateCommand,
   type RotateOutcome,
-  type SignedOperation,
   type UpdateCommand,
   type UpdateOutcome,
   type UpdateReceipt,
   type WriteRequest,
 } from './commands.ts'
-import { earlierUse, isCaptured, isUnchanged, putReceipt, receiptOf, rememberUse } from './guard.ts'
+import { checkUse, isCaptured, putReceipt, receiptOf, rememberUse } from './guard.ts'
 import {
   apiKeyFrom,
   apiKeyKey,
@@ -148,30 +147,6 @@ const NOT_OWNER = { outcome: 'not_owner' } as const
 const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
 const TOO_LARGE = { outcome: 'too_large' } as const
 const REMOVED = { outcome: 'removed' } as const
-
-/**
- * A repeat of a request of the signed line has its receipt, whatever has changed since. A repeat of a used signature has none
- * (`undefined`: the listing says it), or `null` where the listing has changed.
- */
-type Checked<Receipt> =
-  | { isRepeat: true; receipt: Receipt | undefined | null }
-  | { isRepeat: false; isReused: boolean }
-
-function checkUse<Receipt>(
-  draft: Draft,
-  operation: SignedOperation,
-  { listingId, use }: RemoveCommand,
-  existing: ListingRecord | null,
-): Checked<Receipt> {
-  if (isWriteRequest(use)) {
-    const receipt = receiptOf<Receipt>(draft, use)
-    return receipt === undefined ? { isRepeat: false, isReused: false } : { isRepeat: true, receipt }
-  }
-  const { repeats, isReused } = earlierUse(draft, operation, { listingId, use })
-  if (repeats === null) return { isRepeat: false, isReused }
-  const isTrue = operation === 'remove' ? existing === null : isUnchanged(repeats, existing)
-  return { isRepeat: true, receipt: isTrue ? undefined : null }
-}
 
 const isOwner = (
   listing: ListingRecord,

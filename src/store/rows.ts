@@ -18,6 +18,7 @@ export const SPACES = [
   'uses',
 ] as const
 export type Space = (typeof SPACES)[number]
+export const EVERY_SPACE: ReadonlySet<Space> = new Set(SPACES)
 
 /** `at` is the row's version, its place in the order of all changes, and the time of its latest change. */
 export type Row = { space: Space; key: string; value: string; createdAt: Micros; at: Micros }

@@ -27,7 +27,7 @@ import type {
 } from './commands.ts'
 import { Feed } from './feed.ts'
 import * as guard from './guard.ts'
-import { AuditLog, dropped, keyUses, trim } from './logs.ts'
+import { AuditLog, dropped, keyUses, type Parts, trim } from './logs.ts'
 import * as market from './market.ts'
 import { changeFrom, identityKey, kindOf, packRows, publisherKey } from './records.ts'
 import { type Place, placeOf, type Row, type Rows, type RowsRead, type Space, storeClosed } from './rows.ts'
@@ -82,9 +82,10 @@ export class Store {
   readonly feed: Feed
   readonly keyUses: KeyUseStorage
   readonly #writer: Writer
+  readonly #parts: Parts
   readonly #audit: AuditLog
-  readonly #kept: { uses: number; removed: number }
-  #untrimmed = { uses: 0, removed: 0 }
+  readonly #kept: { guard: number; removed: number }
+  readonly #untrimmed = { guard: 0, removed: 0 }
   /** Numbers by `identityKey`: what is probably read next. */
   readonly #hints = new Map<string, number>()
   readonly #calls = new Emitter<StoreCall>()
@@ -95,11 +96,11 @@ export class Store {
   constructor(rows: Rows, { usesKept = USES_KEPT, removedKept = REMOVED_KEPT }: StoreOptions) {
     this.rows = rows
     this.#writer = new Writer(rows)
-    this.#kept = { uses: usesKept, removed: removedKept }
-    const parts = { rows, writer: this.#writer }
-    this.feed = new Feed(parts)
-    this.keyUses = keyUses(parts)
-    this.#audit = new AuditLog(parts)
+    this.#kept = { guard: usesKept, removed: removedKept }
+    this.#parts = { rows, writer: this.#writer }
+    this.feed = new Feed(this.#parts)
+    this.keyUses = keyUses(this.#parts)
+    this.#audit = new AuditLog(this.#parts)
   }
 
   /**
@@ -119,7 +120,7 @@ export class Store {
   remove(command: RemoveCommand): Promise<RemoveOutcome> {
     return this.#call('delete', async () => {
       const outcome = await this.#mutate('remove', command, market.remove)
-      if (outcome.outcome === 'removed') await this.#trimRemoved()
+      if (outcome.outcome === 'removed') await this.#trim('removed', () => true, dropped('removed', DROPPED))
       return outcome
     })
   }
@@ -352,19 +353,19 @@ export class Store {
 
   /** Keeps uses that are not good by their own time, some at least: the clock may have been ahead. */
   #trimUses(now: Micros): Promise<void> | undefined {
-    const kept = this.#kept.uses
-    if (++this.#untrimmed.uses < Math.min(TRIM_EVERY, kept)) return
-    this.#untrimmed.uses = 0
-    const parts = { rows: this.rows, writer: this.#writer }
-    return trim(parts, 'guard', (row, { rows }) => rows > kept && guard.expiryOf(row) <= now, guard.dropUses)
+    return this.#trim('guard', (row) => guard.expiryOf(row) <= now, guard.dropUses)
   }
 
-  #trimRemoved(): Promise<void> | undefined {
-    const kept = this.#kept.removed
-    if (++this.#untrimmed.removed < Math.min(TRIM_EVERY, kept)) return
-    this.#untrimmed.removed = 0
-    const parts = { rows: this.rows, writer: this.#writer }
-    return trim(parts, 'removed', (_, { rows }) => rows > kept, dropped('removed', DROPPED))
+  /** Mostly only counts. */
+  #trim(
+    space: 'guard' | 'removed',
+    mayGo: (row: Row) => boolean,
+    mark: (draft: Draft, going: readonly Row[]) => void,
+  ): Promise<void> | undefined {
+    const kept = this.#kept[space]
+    if (++this.#untrimmed[space] < Math.min(TRIM_EVERY, kept)) return
+    this.#untrimmed[space] = 0
+    return trim(this.#parts, space, (row, { rows }) => rows > kept && mayGo(row), mark)
   }
 }
 

@@ -1,5 +1,7 @@
+import { Emitter } from '../../domain/emitter.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import {
+  EVERY_SPACE,
   inOrder,
   type Place,
   type Put,
@@ -27,7 +29,7 @@ const TIMES_BYTES = 34
 export class RedisRows implements Rows {
   readonly #url: string
   readonly #session: RedisSession
-  readonly #listeners = new Set<(spaces: ReadonlySet<Space>) => void>()
+  readonly #changes = new Emitter<ReadonlySet<Space>>()
   /** Its own connection: other commands have a short deadline, and would wait for the pages. */
   #bulk: Promise<RedisSession> | null = null
   #subscriber: Client | undefined
@@ -39,7 +41,7 @@ export class RedisRows implements Rows {
       // A demoted master keeps its subscribers: only a new connection reaches the new master.
       if (this.#subscriber?.status === 'ready') this.#subscriber.disconnect(true)
       // Listeners can read what they missed while Redis was away.
-      this.#notify(EVERY_SPACE)
+      this.#changes.emit(EVERY_SPACE)
     })
   }
 
@@ -88,13 +90,8 @@ export class RedisRows implements Rows {
   }
 
   onChange(notify: (spaces: ReadonlySet<Space>) => void): () => void {
-    // Makes subscriptions of the same function distinct.
-    const listener = (spaces: ReadonlySet<Space>) => notify(spaces)
-    this.#listeners.add(listener)
     if (!this.#session.closed) this.#subscriber ??= this.#subscribe()
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#changes.listen(notify)
   }
 
   /** Writes: a read would succeed on a replica, or with a full disk or memory. */
@@ -111,10 +108,10 @@ export class RedisRows implements Rows {
   #subscribe(): Client {
     const client = subscriberClient(this.#url)
     client.on('message', (_: string, text: string) =>
-      this.#notify(new Set(text.split(' ').map((number) => SPACES[Number(number) - 1]!))),
+      this.#changes.emit(new Set(text.split(' ').map((number) => SPACES[Number(number) - 1]!))),
     )
     // Earlier messages may be lost, also with an earlier connection.
-    const subscribed = () => this.#notify(EVERY_SPACE)
+    const subscribed = () => this.#changes.emit(EVERY_SPACE)
     client.on('ready', () => client.subscribe(channelOf(this.#session.prefix)).then(subscribed, () => {}))
     client.connect().catch(() => {}) // it connects again by itself
     return client
@@ -146,13 +143,7 @@ export class RedisRows implements Rows {
       () => {},
     )
   }
-
-  #notify(spaces: ReadonlySet<Space>): void {
-    for (const listener of this.#listeners) listener(spaces)
-  }
 }
-
-const EVERY_SPACE: ReadonlySet<Space> = new Set(SPACES)
 
 /** As `commands.lua` counts them. */
 const numberOf = (space: Space): number => SPACES.indexOf(space) + 1

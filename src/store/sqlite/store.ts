@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { Emitter } from '../../domain/emitter.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
+  EVERY_SPACE,
   inOrder,
   type Place,
   type Put,
@@ -8,7 +10,6 @@ import {
   type Rows,
   type RowsRead,
   readPlace,
-  SPACES,
   type Space,
   storeClosed,
 } from '../rows.ts'
@@ -41,7 +42,7 @@ export class SqliteRows implements Rows {
   readonly #guard: FileGuard | null
   readonly #table: RowTable
   readonly #now: () => Micros
-  readonly #listeners = new Set<(spaces: ReadonlySet<Space>) => void>()
+  readonly #changes = new Emitter<ReadonlySet<Space>>()
   #hasFailed = false
   #poll: NodeJS.Timeout | undefined
   /** Read when the store opens, so that no change before listening is missed. */
@@ -74,7 +75,7 @@ export class SqliteRows implements Rows {
       return 'committed'
     })
     const spaces = new Set(puts.map(({ space }) => space))
-    if (outcome === 'committed') queueMicrotask(() => this.#notify(spaces))
+    if (outcome === 'committed') queueMicrotask(() => this.#changes.emit(spaces))
     return outcome
   }
 
@@ -98,13 +99,11 @@ export class SqliteRows implements Rows {
   }
 
   onChange(notify: (spaces: ReadonlySet<Space>) => void): () => void {
-    // Makes subscriptions of the same function distinct.
-    const listener = (spaces: ReadonlySet<Space>) => notify(spaces)
-    this.#listeners.add(listener)
+    const stop = this.#changes.listen(notify)
     if (this.#guard !== null) this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL_MS).unref()
     return () => {
-      this.#listeners.delete(listener)
-      if (this.#listeners.size === 0) this.#stopPolling()
+      stop()
+      if (!this.#changes.isHeard) this.#stopPolling()
     }
   }
 
@@ -168,10 +167,6 @@ export class SqliteRows implements Rows {
     }
   }
 
-  #notify(spaces: ReadonlySet<Space>): void {
-    for (const listener of this.#listeners) listener(spaces)
-  }
-
   /** A failed poll notifies as well: the listeners read, and report a lasting failure. */
   #pollOthers(): void {
     try {
@@ -179,7 +174,7 @@ export class SqliteRows implements Rows {
       if (version === this.#seenVersion) return
       this.#seenVersion = version
     } catch {}
-    this.#notify(EVERY_SPACE)
+    this.#changes.emit(EVERY_SPACE)
   }
 
   #stopPolling(): void {
@@ -187,5 +182,3 @@ export class SqliteRows implements Rows {
     this.#poll = undefined
   }
 }
-
-const EVERY_SPACE: ReadonlySet<Space> = new Set(SPACES)
