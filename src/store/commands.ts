@@ -153,3 +153,20 @@ export type LoadVisitor = {
   /** The store awaits it before the next call. */
   listings(page: PackedListings): void | Promise<void>
 }
+
+/** As metrics name them; `read` is all reads of the changelog and the replay guard, `request` its records of the signed line. */
+export const STORE_OPERATIONS = [
+  'publish',
+  'update',
+  'delete',
+  'request',
+  'key',
+  'block',
+  'audit',
+  'ping',
+  'read',
+] as const
+export type StoreOperation = (typeof STORE_OPERATIONS)[number]
+
+/** `failure`: `null` for a call that was answered. */
+export type StoreCall = { operation: StoreOperation; seconds: number; failure: unknown }

@@ -74,12 +74,13 @@ export type RowsRead = {
 
 /** What of each space was read, as one: without the rows behind the end of a space that has more. */
 export function inOrder(
-  read: readonly { rows: readonly Row[]; hasMore: boolean }[],
+  read: readonly { rows: Row[]; hasMore: boolean }[],
 ): Pick<RowsRead, 'rows' | 'hasMore'> {
+  if (read.length === 1) return read[0]!
   const ends = read.flatMap(({ rows, hasMore }) => (hasMore ? [rows.at(-1)!.at] : []))
   const end = Math.min(...ends)
   const rows = read.flatMap((one) => one.rows).filter(({ at }) => at <= end)
-  if (read.length > 1) rows.sort((one, other) => one.at - other.at)
+  rows.sort((one, other) => one.at - other.at)
   return { rows, hasMore: ends.length > 0 }
 }
 

@@ -1,8 +1,9 @@
 import type { Clock } from '../domain/clock.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Logger } from '../log.ts'
+import type { StoreCall, StoreOperation } from './commands.ts'
 import { StoreUnavailable } from './rows.ts'
-import type { Store, StoreCall, StoreOperation } from './store.ts'
+import type { Store } from './store.ts'
 
 const PING_INTERVAL_MS = 1000
 

@@ -20,6 +20,8 @@ import type {
   RotateCommand,
   RotateOutcome,
   SignedOperation,
+  StoreCall,
+  StoreOperation,
   UpdateCommand,
   UpdateOutcome,
   UseKey,
@@ -53,23 +55,6 @@ const POSITION = /^\d{1,16}$/
 const DROPPED = ''
 /** Publishers whose number is remembered. */
 const MAX_HINTS = 10_000
-
-/** As metrics name them; `read` is all reads of the changelog and the replay guard, `request` its records of the signed line. */
-export const STORE_OPERATIONS = [
-  'publish',
-  'update',
-  'delete',
-  'request',
-  'key',
-  'block',
-  'audit',
-  'ping',
-  'read',
-] as const
-export type StoreOperation = (typeof STORE_OPERATIONS)[number]
-
-/** `failure`: `null` for a call that was answered. */
-export type StoreCall = { operation: StoreOperation; seconds: number; failure: unknown }
 
 /**
  * The market over rows: its rules decide, and what they put is committed. Each mutation is atomic, and durable when it resolves. Times
@@ -218,11 +203,12 @@ export class Store {
     registry.sort((one, other) => rank(one) - rank(other) || one.createdAt - other.createdAt)
     for (const row of registry) visitor.change(changeFrom(row))
     for await (const { rows } of this.#pages('listings')) {
-      const page = rows.filter(({ at }) => at <= position!)
+      const changed = rows.findIndex(({ at }) => at > position!)
+      const page = changed < 0 ? rows : rows.slice(0, changed)
       if (page.length > 0) await visitor.listings(packRows(page))
       // It may have been visited. Leaves new ones to the changes behind the position: their publishers may not have been visited.
-      for (const row of rows)
-        if (row.at > position! && row.createdAt <= position!) visitor.change(changeFrom(row))
+      for (const row of rows.slice(page.length))
+        if (row.createdAt <= position!) visitor.change(changeFrom(row))
     }
     return String(position)
   }
