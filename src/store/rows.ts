@@ -3,7 +3,7 @@ import { EntrepotError } from '../errors.ts'
 
 /**
  * What stores keep: `registry` has publishers, API keys and blocks; `removed` the ids of listings that are gone; `facts` what the
- * rules count and look up; `logs` what is known of the logs. No row of the last four is part of a backup.
+ * rules count and look up; `logs` what is known of the log of changes. No row of the last three is part of a backup.
  */
 export const SPACES = [
   'registry',

@@ -142,6 +142,8 @@ export class Writer {
 
   async #read(places: readonly Place[]): Promise<{ draft: Draft; end: Micros }> {
     const { rows, now, end } = await this.#rows.get(places)
-    return { draft: new Draft(new Map(places.map((place, n) => [place, rows[n]!])), now), end }
+    const read = new Map<Place, Row | null>()
+    for (const [n, place] of places.entries()) read.set(place, rows[n]!)
+    return { draft: new Draft(read, now), end }
   }
 }
