@@ -4,7 +4,8 @@ import type { Publisher } from '../domain/publisher.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { HeldChanges } from '../domain/source/held-changes.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import type { Change, ChangelogPosition, Store } from '../store/store.ts'
+import type { Change, ChangelogPosition } from '../store/commands.ts'
+import type { Store } from '../store/store.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { SegmentLoad } from './load/segment-load.ts'
 import { Projection } from './projection.ts'
@@ -31,6 +32,8 @@ type ReplicaOptions = {
   clock?: Clock
 }
 
+type Followed = Pick<Store, 'load' | 'changesAfter' | 'onChange'>
+
 export class Replica {
   /** Replaced when the changelog was lost and everything was loaded again. */
   projection: Projection
@@ -39,7 +42,7 @@ export class Replica {
   readonly #blockChanges = new Emitter<void>()
   /** Calls back in the turn in which a block begins or ends. Returns how to stop. */
   readonly onBlock = this.#blockChanges.listen
-  readonly #store: Store
+  readonly #store: Followed
   readonly #options: ReplicaOptions
   readonly #clock: Clock
   readonly #stopListening: () => void
@@ -53,7 +56,7 @@ export class Replica {
   #linked: Replica | null = null
 
   /** Loads everything, then follows. Rejects when the load fails or the signal aborts. */
-  static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
+  static async open(store: Followed, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
     const clock = options.clock ?? systemClock
     const begun = clock.monotonic()
     const loaded = await loadProjection(store, options, signal)
@@ -61,7 +64,7 @@ export class Replica {
   }
 
   private constructor(
-    store: Store,
+    store: Followed,
     options: ReplicaOptions & { clock: Clock },
     { projection, position }: Loaded,
     begun: number,
@@ -149,7 +152,7 @@ export class Replica {
     }
     for (const change of read.changes) this.projection.apply(change)
     this.#position = read.position
-    if (read.changes.length < BATCH) return false
+    if (!read.hasMore) return false
     await new Promise(setImmediate) // SQLite answers in the same turn of the event loop
     return true
   }
@@ -183,7 +186,7 @@ type Loaded = { projection: Projection; position: ChangelogPosition }
 
 /** Rejects when the store does or the signal aborts. */
 async function loadProjection(
-  store: Store,
+  store: Followed,
   { filters, vocabulary, onWorkerFault }: ReplicaOptions,
   signal?: AbortSignal,
 ): Promise<Loaded> {
