@@ -167,7 +167,7 @@ function violationsKnown(
   check: Check,
   { projection, mayCreate }: { projection: Projection; mayCreate: boolean },
 ): readonly Violation[] {
-  const row = projection.isOwnedByAnother(listingId, identity) ? null : projection.listings.get(listingId)
+  const row = projection.isOwnedByAnother(listingId, identity) ? null : projection.listing(listingId)
   if (!row && !mayCreate) return []
   const stored = row ? readFields(row.bytes, isFieldName) : {}
   const publisher = projection.publisherOf(identity)
