@@ -103,10 +103,10 @@ export function mergeCopies(
   const { scope, query, bySource, answers } = asked
   const stale = new Set<number>()
   const wholes = new Set<number>()
-  for (const { answer } of answers) {
+  for (const { source, answer } of answers) {
     if (answer instanceof SourceError) continue
     if (answer.stale) stale.add(answer.source)
-    if (answer.part === undefined) wholes.add(answer.source)
+    if (source.coverage() === 'whole') wholes.add(answer.source)
   }
   const known = knownInBetter({ index, ranks }, asked, (source) => wholes.has(source))
   return copies.flatMap((copy): MergedItem[] => {

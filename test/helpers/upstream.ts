@@ -127,7 +127,13 @@ export async function openUpstream(
     const { total } = matches
     const version = index.versionOf(scope.sources)
     const isCurrent = (now?: number) => about.isCurrent(now) && index.versionOf(scope.sources) === version
-    return { ...about, isCurrent, listings: listings.slice(0, count), total, hasMore: listings.length > count }
+    return {
+      ...about,
+      isCurrent,
+      listings: listings.slice(0, count),
+      total,
+      hasMore: listings.length > count,
+    }
   }
   return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, index, read, logged })
 }

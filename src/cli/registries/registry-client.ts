@@ -45,6 +45,8 @@ export type ClientOptions = {
 
 export type SourceOptions = {
   index: CopyIndex
+  /** Of all Registries: the index has the columns of their filters. */
+  specs: readonly KnownSpec[]
   /** The lowest number is the best. */
   priority: number
   /** Per request. */
