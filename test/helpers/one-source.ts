@@ -6,12 +6,13 @@ import type { SegmentSizes } from '../../src/listing-index/merge-segments.ts'
 import type { Scope } from '../../src/listing-index/scope.ts'
 import type { IndexEntry, SegmentData } from '../../src/listing-index/segment.ts'
 import { SourceSet } from '../../src/listing-index/source-set.ts'
+import type { Projection } from '../../src/registry/projection.ts'
 import { run } from './steps.ts'
 
 const EVERYTHING: CopyConditions = { status: null, criteria: [] }
 /** Rows of `entries` that are looked up at once. */
 const PAGE = 512
-const NAME = 'local'
+export const NAME = 'local'
 
 /** Rows of one source in an index, and questions about all of them. */
 export class OneSource {
@@ -19,11 +20,17 @@ export class OneSource {
   readonly source: number
   readonly #scope: Scope
 
-  constructor(filters: Iterable<Filter>, sizes?: SegmentSizes) {
-    this.index = new CopyIndex(filters, sizes)
-    this.source = this.index.addSource(NAME)
+  /** @param rows of a source that is there already. Default: of a new one */
+  constructor(filters: Iterable<Filter>, sizes?: SegmentSizes, rows?: { index: CopyIndex; source: number }) {
+    this.index = rows?.index ?? new CopyIndex(filters, sizes)
+    this.source = rows?.source ?? this.index.addSource(NAME)
     const ranking = run(this.index.rank({ names: [NAME], groupBy: 'listing' }))
     this.#scope = { ranking, sources: new SourceSet([this.source]) }
+  }
+
+  /** The listings of the own Registry. */
+  static of(projection: Projection): OneSource {
+    return new OneSource([], undefined, projection)
   }
 
   put(entry: IndexEntry): void {

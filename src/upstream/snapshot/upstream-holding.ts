@@ -203,6 +203,7 @@ export class UpstreamHolding implements Holding {
     const staleAt = this.#staleAt(current)
     const part = this.#part()
     const { knowsPublishers } = snapshot
+    const whyPart = part?.state === 'partial' ? 'too_large' : undefined
     // A listing without a known publisher may belong to the publisher of the query.
     const gaps = [publisher !== null && !knowsPublishers && DIRECTORY, status === null && NOT_OPEN]
     return {
@@ -211,7 +212,7 @@ export class UpstreamHolding implements Holding {
       stale,
       freshUntil: staleAt,
       isCurrent: validityOf(state, current, stale ? Number.POSITIVE_INFINITY : staleAt, puller),
-      reason: stale || part?.state === 'loading' ? failure?.reason : part && 'too_large',
+      reason: (stale || part?.state === 'loading' ? failure?.reason : undefined) ?? whyPart,
       part,
       isAttributed: knowsPublishers || !publishers.isBehind,
       invalid: invalid || undefined,

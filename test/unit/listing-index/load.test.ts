@@ -1,7 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { IndexEntry } from '../../../src/listing-index/segment.ts'
-import type { SegmentData } from '../../../src/listing-index/segment.ts'
+import type { IndexEntry, SegmentData } from '../../../src/listing-index/segment.ts'
 import { SegmentBuilder } from '../../../src/listing-index/segment-builder.ts'
 import { buffersIn } from '../../../src/registry/load/build-segment.ts'
 import { OneSource } from '../../helpers/one-source.ts'

@@ -45,8 +45,7 @@ test('prices: columns of very many prices are built in steps', (t) => {
 
 test('prices: different prices are counted in steps, which questions asked at once share', (t) => {
   const entries = Array.from({ length: 20_000 }, (_, n) => accepting(n, ['0xa'], String(7919 * n)))
-  const question = (index: OneSource) =>
-    index.matches(OPEN).facets([], byBasis('gpu'))
+  const question = (index: OneSource) => index.matches(OPEN).facets([], byBasis('gpu'))
   const loaded = () => {
     const index = new OneSource([])
     for (const _step of index.load(entries));

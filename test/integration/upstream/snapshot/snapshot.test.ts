@@ -374,8 +374,12 @@ for (const count of [3, 1500])
       if (!isLate) continue
       const requests = fake.requests.length
       held.resolve()
-      await eventually('outdated', () => before.isCurrent?.(clock.now()) === false)
-      t.is((await read({ publisher: address }, ALL)).total, count)
+      await eventually(
+        'placed',
+        async () => (await read({ publisher: address }, ALL)).total,
+        (total) => total === count,
+      )
+      t.false(before.isCurrent?.(clock.now()))
       t.is(fake.requests.length, requests)
       t.deepEqual(textsOf(await read({}, ALL)), textsOf(before))
     }
@@ -389,13 +393,14 @@ test('publishers that are found after a newer pull change nothing of it', async 
     publishers: [[1, address]],
     publisherScript: { kind: 'hold', until: held.promise },
   }
-  const { read, index, clock, ready, fake, pass } = await open(t, fakeOptions, { refreshSeconds: 15 })
+  const { read, state, clock, ready, fake, pass } = await open(t, fakeOptions, { refreshSeconds: 15 })
   await eventually('asked for publishers', () => fake.publisherRequests.length === 1)
   clock.advance(PULL_WAIT_MS)
   await ready
   fake.items = listingTexts('a', 3, { publisher_id: null })
   await pass(15)
   held.resolve()
+  await eventually('the publisher', () => state.publishers.publishers.size === 1)
   await setImmediate()
   t.is((await read({ publisher: null }, ALL)).listings[0]?.publisher, null)
 })
@@ -696,7 +701,7 @@ test('held: changes are reported in the turn in which they show, and nothing whe
   const changes = changesOf(subject)
   await pass(0)
   t.deepEqual([...new Set(changes.flat())].sort(), ['a-0000', 'a-0001', 'a-0002'])
-  t.is(Buffer.from(index.get(source.rows()!, 'a-0001')!.bytes).toString(), others[0])
+  t.is(Buffer.from(index.get(source.rows()!, 'a-0001')!.bytes).toString(), others[0]!)
   changes.length = 0
   const reported = Promise.withResolvers<unknown>()
   index.onTouched(() => reported.resolve([index.copiesOf('a-0000').length, index.copiesOf('new').length]))
@@ -733,7 +738,10 @@ test('held: nothing is shown while the upstream refuses our key', async (t) => {
     await pass(REFRESH * 10)
     return refusal() === null
   })
-  t.deepEqual(changes.filter((kind) => kind === 'shown' || kind === 'hidden'), ['hidden', 'shown'])
+  t.deepEqual(
+    changes.filter((kind) => kind === 'shown' || kind === 'hidden'),
+    ['hidden', 'shown'],
+  )
 })
 
 test('held: of several items of one listing at a gateway the last one counts', async (t) => {
