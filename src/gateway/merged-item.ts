@@ -120,10 +120,10 @@ export function mergeCopies(
         registry: name,
         label: rules.labelOf(name),
         isStale: stale.has(copy.source),
-        otherCopies: group.otherCopies.map((other) => ({
-          item: other,
-          registry: bySource.get(other.source)!.name,
-        })),
+        otherCopies: group.otherCopies
+          // A closed one of the own Registry competes with open ones, and is not named.
+          .filter(({ status }) => query.status === null || status === query.status)
+          .map((other) => ({ item: other, registry: bySource.get(other.source)!.name })),
         isConflict: group.isConflict,
         unchecked: uncheckedFor(rank),
         ...known(copy, rank),

@@ -40,8 +40,8 @@ export async function streamListings(
   const matches = await matchesOf(settings, asked)
   const walk = await openWalk(settings, asked, { matches, by: request.byPrice, reader: request.reader })
   const bounds = walk.bounds ?? (await settings.boundsOf(request.reader, asked))
-  // A listing whose price rises meanwhile would come again.
-  const sent = request.byPrice && new SeenListings()
+  // A listing whose price rises meanwhile would come again, and one of which a better source gets a copy.
+  const sent = request.byPrice !== undefined || asked.unknown.length > 0 ? new SeenListings() : null
   const report = (returned: ReadonlyMap<string, number>) =>
     reportOutcomes(outcomesOf(asked, matches), returned, settings)
   const { outcomes, ...reports } = report(new Map())
@@ -54,6 +54,11 @@ export async function streamListings(
   async function* renderLines(): AsyncGenerator<Buffer> {
     const returned = new Map<string, number>()
     let unchecked = 0
+    const count = (item: MergedItem): MergedItem => {
+      unchecked += countUnchecked([item])
+      countReturned([item], returned)
+      return item
+    }
     let point: ResumePoint | null = null
     for (;;) {
       const visits = walk.take(point, 0, ROUND)
@@ -62,9 +67,7 @@ export async function streamListings(
       point = walk.pointAfter(last)
       const items = itemsOf(settings, asked, visits, { walk, bounds })
       const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
-      unchecked += countUnchecked(fresh)
-      countReturned(fresh, returned)
-      yield* renderChunks(fresh)
+      yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }
     const end = report(returned)
     const unplaced = await countUnplaced(settings, { query, spec }, request)
@@ -78,6 +81,11 @@ export async function streamListings(
       rules_changed,
     }
     yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
+  }
+
+  // A block may have begun since these were taken.
+  function isStillShown({ item, registry }: MergedItem): boolean {
+    return !rules.denies(item, registry)
   }
 }
 

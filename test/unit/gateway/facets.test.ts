@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { TokenTable } from '../../../src/domain/price/token.ts'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
 import type { Item } from '../../../src/domain/source/reading.ts'
-import { SourceError } from '../../../src/domain/source/source-error.ts'
+import { EntrepotError } from '../../../src/errors.ts'
 import {
   type FacetsQuery,
   type MergedFacets,
@@ -13,10 +13,10 @@ import {
 import { type JsonValue, listAt, parseJson, textAt } from '../../../src/json/value.ts'
 import type { PriceRangeJson } from '../../../src/wire/facets.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
-import { gatewayOver, mergeOver } from '../../helpers/pages.ts'
+import { gatewayOver, MODEL, settingsOver } from '../../helpers/pages.ts'
 import { runs } from '../../helpers/runs.ts'
-import { filterOf } from '../../helpers/specs.ts'
 import { listingQuery } from '../../helpers/upstream.ts'
+import { filterOn } from '../listing-index/model.ts'
 
 const USDC = `0x${'a'.repeat(40)}`
 const OTHER = `0x${'b'.repeat(40)}`
@@ -29,7 +29,8 @@ const TOKENS = new TokenTable(
     testnet: chain === 'sepolia',
   })),
 )
-const MODEL = filterOf('gpu_model')
+
+const TAGS = filterOn('$.tags[*]')
 
 type Price = { chain?: string; token?: string; price?: number }
 type Offer = { model?: string | null; gpus?: number; prices?: readonly Price[]; publisher?: string }
@@ -53,9 +54,9 @@ function offerItem(
 }
 
 function facetsOver(sources: readonly FakeSource[], query: Partial<FacetsQuery> = {}): Promise<MergedFacets> {
-  const merge = { ...mergeOver(sources), tokens: TOKENS }
+  const settings = settingsOver(sources, { tokens: TOKENS, filters: [MODEL, TAGS] })
   const asked = { ...listingQuery(), by: [MODEL, REGISTRY_FACET], per: 'gpu', ...query } as const
-  return readFacets(merge, asked, { reader: SEES_ALL, signal: new AbortController().signal })
+  return readFacets(settings, asked, { reader: SEES_ALL, signal: new AbortController().signal })
 }
 
 const offer = fc.record({
@@ -177,26 +178,15 @@ test('facets: a hundred values at most are named, and a long one never is', asyn
   t.is(other, 21)
 })
 
-test('facets: a source in memory without an index counts one by one, and is missing where it holds too much', async (t) => {
-  const items = Array.from({ length: 10_001 }, (_, n) => offerItem(`l${n}`))
-  const source = fakeSource('memory', items)
-  const { select } = source
-  source.select = async (...asked) => ({
-    ...(await select(...asked)),
-    facets: () => {
-      throw new SourceError('unsupported_filter', 'no index', { filters: ['gpu_model'] })
-    },
+test('facets: a field with very many values is refused by name', async (t) => {
+  const tags = (n: number) => Array.from({ length: 2000 }, (_, m) => n * 2000 + m)
+  const items = Array.from({ length: 60 }, (_, n) => {
+    const bytes = Buffer.from(JSON.stringify({ listing_id: `l${n}`, tags: tags(n) }))
+    return fakeItem(`l${n}`, 1, { bytes })
   })
-  const other = fakeSource('other', [offerItem('o', { model: 'A100' })])
-  const missing = await facetsOver([source, other])
-  t.false(missing.complete)
-  t.is(missing.total, 1)
-  t.like(missing.sources[0], { registry: 'memory', state: 'skipped', filters: ['gpu_model'] })
-  t.deepEqual(missing.facets.gpu_model?.values, [{ value: 'A100', count: 1, at_least: true }])
-  source.change((items) => {
-    items.length = 10_000
+  const error = await t.throwsAsync(facetsOver([fakeSource('s', items)], { by: [TAGS] }), {
+    instanceOf: EntrepotError,
   })
-  const counted = await facetsOver([source, other])
-  t.true(counted.complete)
-  t.deepEqual(counted.facets.gpu_model?.values[0], { value: 'H200', count: 10_000 })
+  t.is(error?.status, 400)
+  t.is(error?.message, 'by: $.tags[*] have more than 100000 values')
 })
