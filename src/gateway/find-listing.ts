@@ -81,6 +81,8 @@ class Search {
   readonly #asked: Asked
   readonly #listingId: string
   readonly #ranked: readonly Holding[]
+  /** Among these: where it is in answers tells nothing of sources that the reader does not see. */
+  readonly #rankOf: ReadonlyMap<string, number>
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
@@ -89,6 +91,7 @@ class Search {
     this.#asked = asked
     this.#listingId = listingId
     this.#ranked = rankSources(asked.answers.map(({ source }) => source))
+    this.#rankOf = new Map(this.#ranked.map(({ name }, rank) => [name, rank]))
     this.#held = settings.index
       .decisionsOf(listingId, asked.scope, null)
       .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
@@ -171,7 +174,7 @@ class Search {
       otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
       isConflict,
       unchecked,
-      ...known(decider.copy, rank),
+      ...known(decider.copy, this.#settings.ranks.get(decider.registry)!),
     })
     const ageSeconds = facts === null ? undefined : Math.max(0, Math.floor((now - facts.asOf) / 1000))
     return { item: { ...item, ageSeconds }, rank }
@@ -207,7 +210,7 @@ class Search {
     const { name, ...rest } = about
     const { groupBy } = this.#settings.ranking
     const known = groupBy === 'id' ? KNOWN_BY_ID : item
-    return { ...rest, item: known, copy: item, rank: this.#settings.ranks.get(name)!, registry: name }
+    return { ...rest, item: known, copy: item, rank: this.#rankOf.get(name)!, registry: name }
   }
 
   get #hasFilter(): boolean {

@@ -1,11 +1,10 @@
 import type { RequestListener } from 'node:http'
 import test from 'ava'
-import { createGateway } from '../../../src/context/gateway.ts'
+import { openGateway } from '../../../src/context/gateway.ts'
 import { createMcpHandler } from '../../../src/context/listener.ts'
 import type { ApiKey } from '../../../src/domain/api-key.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
-import type { NamedSource } from '../../../src/domain/source/named-source.ts'
-import type { Source } from '../../../src/domain/source/reading.ts'
+import type { Holding } from '../../../src/domain/source/holding.ts'
 import type { SourceReason } from '../../../src/domain/source/reasons.ts'
 import type { UpstreamOptions } from '../../../src/domain/source/upstream.ts'
 import { parseTimestamp } from '../../../src/domain/timestamp.ts'
@@ -16,6 +15,7 @@ import { RequestMetrics } from '../../../src/http/metrics/request-metrics.ts'
 import { createAuthorize } from '../../../src/http/middleware/authorize.ts'
 import { createRoutes } from '../../../src/http/routes.ts'
 import { Watchers } from '../../../src/http/watchers.ts'
+import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
 import { createLogger } from '../../../src/log.ts'
 import { ApiKeys } from '../../../src/registry/api-keys.ts'
 import { Audit } from '../../../src/registry/audit.ts'
@@ -25,14 +25,14 @@ import { Replica } from '../../../src/registry/replica.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { createUpstream, type Upstream, UpstreamState } from '../../../src/upstream/upstream.ts'
 import { envelopeText, listingText } from '../../helpers/fake-registry.ts'
-import { fakeItem, fakeSource } from '../../helpers/fake-source.ts'
+import { fakeItem, fakeSource, hold } from '../../helpers/fake-source.ts'
 import { type Injected, inject } from '../../helpers/inject.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { seededRandom } from '../../helpers/random.ts'
 import { runs } from '../../helpers/runs.ts'
 import { ScriptedDispatcher, type ScriptedReply } from '../../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
-import { upstreamOptions } from '../../helpers/upstream.ts'
+import { listingQuery, upstreamOptions } from '../../helpers/upstream.ts'
 import { VOCABULARY } from '../../helpers/vocabulary.ts'
 
 const MIXES = runs(4000)
@@ -46,8 +46,11 @@ type World = {
   clock: ManualClock
   /** How an upstream fails now; `null`: it works. */
   failing: Map<string, Failure | null>
+  index: CopyIndex
   upstreams: Upstream[]
-  /** Readings and breaker states of the current query: both gateways get the same. */
+  /** The own Registry of both. */
+  local: Holding
+  /** What sources say to the current query: both gateways get the same. */
   answers: Map<string, unknown>
 }
 type Registry = {
@@ -210,7 +213,7 @@ async function createWorld(): Promise<World> {
         listing_id: id,
         publisher_id: SELLERS.findIndex(([name]) => name === storefront),
         created_at: `2026-11-20T10:00:${String(second).padStart(2, '0')}`,
-        storefront_url: `http://${storefront}.example/`,
+        storefront_url: `http://${isPrivate ? `${MARK}-` : ''}${storefront}.example/`,
         offer_resource: { gpu_model: model, ...(isPrivate ? { note: MARK } : {}) },
       }),
     )
@@ -260,7 +263,9 @@ async function createWorld(): Promise<World> {
       ['local-1', 12],
     ]),
   ]
-  const world: World = { clock: clockOf(), failing: new Map(), upstreams: [], answers: new Map() }
+  const [clock, index] = [clockOf(), new CopyIndex(SPEC.filters.values())]
+  const local = hold(index, localListing(), clock.monotonic())
+  const world: World = { clock, failing: new Map(), index, upstreams: [], local, answers: new Map() }
   for (const one of registries) world.upstreams.push(sharedUpstream(world, openUpstream(world, one)))
   for (const { start, ready } of world.upstreams) await start().then(() => ready)
   return world
@@ -290,16 +295,33 @@ function sharedUpstream(world: World, upstream: Upstream): Upstream {
     if (!world.answers.has(key)) world.answers.set(key, answer())
     return world.answers.get(key) as T
   }
-  const read: Source = async (query, range, signal) => {
-    const { caching, criteria, ...rest } = query
-    const key = JSON.stringify([source.name, caching, criteria.length, rest, range])
-    const reading = once(key, () => source.read(query, range, signal))
-    reading.catch(() => {})
-    // So both gateways get the answers in the same order.
-    await turns(3)
-    return reading
+  const shared: Partial<Holding> = {
+    answer: ({ status, publisher, via }) => {
+      const query = { ...listingQuery({ status, publisher }), ...(via && { via }) }
+      return once(JSON.stringify([source.name, status, publisher, via]), () => {
+        try {
+          const answer = source.answer(query)
+          return () => answer
+        } catch (error) {
+          return () => {
+            throw error
+          }
+        }
+      })()
+    },
+    find: async (question, signal) => {
+      const { trace: _, ...asked } = question
+      const found = once(JSON.stringify([source.name, asked]), () => source.find(question, signal))
+      found.catch(() => {})
+      // So both gateways get the answers in the same order.
+      await turns(3)
+      return found
+    },
+    prepare: (caching, signal) => {
+      return once(`${source.name} ${caching}`, () => source.prepare(caching, signal))
+    },
   }
-  return { ...upstream, source: { ...source, read } }
+  return { ...upstream, source: Object.assign(Object.create(source), shared) }
 }
 
 /** The service over these Registries, without sockets and store. */
@@ -312,16 +334,22 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     tokens: new TokenTable([]),
     vocabulary: VOCABULARY,
   }
-  const gateway = createGateway({
+  const gateway = await openGateway({
+    index: world.index,
     config,
     spec: SPEC,
-    local: { source: localSource(), status: localStatus },
+    local: { source: world.local, status: localStatus },
     upstreams,
     clock,
     cursorSecret: 'admin',
   })
   const store = openSqliteStore(':memory:')
-  const replica = await Replica.open(store, { filters: [], vocabulary: VOCABULARY, onFault: () => {} })
+  const replica = await Replica.open(store, {
+    index: new CopyIndex([]),
+    name: 'local',
+    vocabulary: VOCABULARY,
+    onFault: () => {},
+  })
   const authorize = createAuthorize({
     requireReadKey: false,
     requireWriteKey: false,
@@ -380,14 +408,14 @@ const KEY: ApiKey = {
 }
 
 /** The local Registry with one listing. */
-function localSource(): NamedSource {
+function localListing() {
   const created_at = '2026-11-20T10:00:12'
   const fields = { listing_id: 'local-1', created_at, storefront_url: 'http://s.example/' }
   const item = fakeItem('local-1', parseTimestamp(created_at)!, {
     bytes: Buffer.from(listingText(fields)),
     storefrontUrl: fields.storefront_url,
   })
-  return fakeSource('local', [item], { mode: 'local', priority: 0 })
+  return fakeSource('local', [item], { isOwn: true, priority: 0 })
 }
 
 const localStatus = () => ({
@@ -403,7 +431,7 @@ const localStatus = () => ({
 })
 
 function openUpstream(world: World, registry: Registry): Upstream {
-  const { clock, failing } = world
+  const { clock, failing, index } = world
   const { options } = registry
   const agent = new ScriptedDispatcher((url) => {
     // A filter spec is fetched again between the queries of the two gateways.
@@ -420,6 +448,7 @@ function openUpstream(world: World, registry: Registry): Upstream {
     freshSeconds: 15,
     sharedBreaker: null,
     snapshots: {
+      index,
       storage: null,
       shared: null,
       filters: () => [],
