@@ -80,6 +80,8 @@ class Search {
   readonly #asked: Asked
   readonly #listingId: string
   readonly #ranked: readonly Holding[]
+  /** Among those. */
+  readonly #ranks: ReadonlyMap<string, number>
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
@@ -88,6 +90,7 @@ class Search {
     this.#asked = asked
     this.#listingId = listingId
     this.#ranked = rankSources(asked.answers.map(({ source }) => source))
+    this.#ranks = new Map(this.#ranked.map(({ name }, rank) => [name, rank]))
     this.#held = settings.index
       .decisionsOf(listingId, asked.scope, null)
       .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
@@ -160,7 +163,8 @@ class Search {
       better.flatMap(({ outcome: { source, result } }) => (result instanceof SourceError ? [] : source)),
     )
     const { bySource } = this.#asked
-    const known = knownInBetter(this.#settings, this.#asked, (one) => answered.has(bySource.get(one)!))
+    const ranked = { index: this.#settings.index, ranks: this.#ranks }
+    const known = knownInBetter(ranked, this.#asked, (one) => answered.has(bySource.get(one)!))
     const { result } = best.outcome
     const facts = result instanceof SourceError ? null : result
     const item = mergeItem(decider.item, {
@@ -206,7 +210,7 @@ class Search {
     const { name, ...rest } = about
     const { groupBy } = this.#settings.ranking
     const known = groupBy === 'id' ? { ...item, isKnownById: true as const } : item
-    return { ...rest, item: known, rank: this.#settings.ranks.get(name)!, registry: name }
+    return { ...rest, item: known, rank: this.#ranks.get(name)!, registry: name }
   }
 
   get #hasFilter(): boolean {

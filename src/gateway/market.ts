@@ -125,10 +125,7 @@ type Ranked = { names: readonly string[]; rules: Rules; ranking: Ranking }
 function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market {
   const { feed, index, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => source)
-  const endRules = rules.onChange((concerned) => {
-    index.decideAgain(ranking, [...new Set(concerned.values().flatMap((ids) => ids))])
-    for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
-  })
+  const endRules = followRules(parts, { rules, ranking })
   const itemPrices = new ItemPrices(parts.tokens)
   const ranks = new Map(names.map((name, rank) => [name, rank]))
   const ranked = { ...parts, sources, ranks, ranking, rules, itemPrices }
@@ -194,6 +191,17 @@ function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market
       index.end(ranking)
     },
   }
+}
+
+/** What changed rules concern is decided again in the same turn, and followers look at it again. */
+function followRules(
+  { index, feed }: Pick<MarketParts, 'index' | 'feed'>,
+  { rules, ranking }: Omit<Ranked, 'names'>,
+): () => void {
+  return rules.onChange((concerned) => {
+    index.decideAgain(ranking, [...new Set(concerned.values().flatMap((ids) => ids))])
+    for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
+  })
 }
 
 /** Readers of the signed line know a listing by its id alone, and are not given what cannot be signed. */

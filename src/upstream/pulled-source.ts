@@ -138,7 +138,8 @@ export class PulledSource implements Holding {
         this.#kept.delete(key)
     const after = this.#pulls
     for (const pulled of before)
-      if (!after.includes(pulled)) this.#options.clock.after(LONGEST_QUESTION_MS, () => void pulled.snapshot.drop())
+      if (!after.includes(pulled))
+        this.#options.clock.after(LONGEST_QUESTION_MS, () => void pulled.snapshot.drop())
   }
 
   async #ask(query: ListingQuery): Promise<Kept> {

@@ -91,7 +91,5 @@ function lacksNewer(items: readonly PageItem[], snapshot: Snapshot): boolean {
   const last = positions.at(-1)
   if (!isSorted || last === undefined) return false
   const keys = new Set(items.map(snapshotKey))
-  return snapshot
-    .newest(items.length + 1)
-    .some(({ position, key }) => position > last && !keys.has(key))
+  return snapshot.newest(items.length + 1).some(({ position, key }) => position > last && !keys.has(key))
 }
