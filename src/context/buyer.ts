@@ -45,7 +45,7 @@ export function openRegistryClient({
     return composeRequests(isTrusted ? trusted : publicOnly, around)
   }
   return {
-    source: (registry, spec, { timeoutMs, ...options }) => {
+    source: (registry, spec, { timeoutMs, specs, ...options }) => {
       const { dispatcher } = requestsOf(registry, timeoutMs)
       const upstream = optionsOf(registry, timeoutMs)
       const get = createGet(upstream, dispatcher)
@@ -55,7 +55,10 @@ export function openRegistryClient({
         get,
         publishers: new PublisherDirectory(get, systemClock),
         spec,
-        filters: () => [...(spec.current?.filters.values() ?? []), ...derivedFilters()],
+        filters: () => [
+          ...specs.flatMap(({ current }) => [...(current?.filters.values() ?? [])]),
+          ...derivedFilters(),
+        ],
         ...options,
         keepsOutage: around.hasBreakers !== true,
         clock: around.clock ?? systemClock,

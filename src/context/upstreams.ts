@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { onlyOf } from '../gateway/rules.ts'
+import { TEXTS } from '../gateway/vocabulary-report.ts'
 import { createAgent } from '../upstream/http/agent.ts'
 import { signRequests } from '../upstream/interceptors/sign.ts'
 import { createUpstream, type Upstream } from '../upstream/upstream.ts'
@@ -30,9 +31,10 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
   const narrowed = { cache: config.cache, upstreams: narrow(config, own) }
   const caches = await scope.upstreamCaches()
   caches.prepare(narrowed)
-  /** Of all that readers may use here: snapshots are indexed by them. */
+  /** Of all that readers may use here: the index has their columns. */
   const filters = (): Filter[] => [
     ...own,
+    ...TEXTS,
     ...opened.flatMap(({ upstream }) => [...(upstream.spec.spec()?.filters.values() ?? [])]),
   ]
   const opened = narrowed.upstreams.map((options) => {

@@ -20,8 +20,6 @@ export type ListingQuery = {
   filters: readonly (readonly [name: string, value: string])[]
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
-  /** Rows of the own Registry have `publisher_principals` for this reader. */
-  hasPrincipals?: true
   /** Of the reader's view. */
   standing?: StandingFilter | undefined
   /** Rows that are left out of everything but `matched`. */

@@ -5,8 +5,9 @@ import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
+import type { Criterion } from '../filter-spec/filter.ts'
 import type { Copy } from '../listing-index/copy.ts'
-import type { CopyConditions, CopyMatches } from '../listing-index/copy-matches.ts'
+import type { CopyConditions, CopyMatches, JudgedFilters } from '../listing-index/copy-matches.ts'
 import type { Scope } from '../listing-index/scope.ts'
 import { SourceSet } from '../listing-index/source-set.ts'
 import { type AskRequest, type MarketSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
@@ -149,17 +150,32 @@ export async function whileLearning<T>(steps: Generator<unknown, T>, caller?: Ab
   }
 }
 
-function conditionsOf({ index, sources }: MarketSettings, { query, answers }: Asked): CopyConditions {
+function conditionsOf(
+  { index, sources, ranking }: MarketSettings,
+  { query, answers }: Asked,
+): CopyConditions {
   const { status, criteria, priceLimit, publisher } = query
-  const judged = answers.flatMap(({ answer }) =>
-    answer instanceof SourceError || answer.judged === undefined
-      ? []
-      : [[answer.source, answer.judged] as const],
-  )
-  const conditions = { status, criteria, priceLimit, ...(judged.length > 0 && { judgedBy: new Map(judged) }) }
+  const principals = ranking.groupBy === 'id' ? criteria.filter(isOfPrincipals) : []
+  const judgedBy = new Map<number, JudgedFilters>()
+  for (const { source, answer } of answers) {
+    if (answer instanceof SourceError) continue
+    const { judged, source: number } = answer
+    if (judged !== undefined) judgedBy.set(number, new Map(Array.from(judged, (name) => [name, null])))
+    const { sellersWith } = source
+    if (sellersWith === undefined || principals.length === 0) continue
+    const sellers = sellersWith(principals)
+    judgedBy.set(number, new Map(principals.map(({ filter }) => [filter.name, sellers])))
+  }
+  const conditions = { status, criteria, priceLimit, ...(judgedBy.size > 0 && { judgedBy }) }
   if (publisher === null) return conditions
   const own = sources.flatMap(({ sellerNamed }) => sellerNamed?.(publisher) ?? [])
   return { ...conditions, sellers: new Set([...index.sellers.numbersOf(publisher), ...own]) }
+}
+
+/** Rows of the own Registry lack the member, which readers of the signed line get. */
+function isOfPrincipals({ filter: { compiled } }: Criterion): boolean {
+  const [first] = compiled
+  return first?.kind === 'member' && first.name === 'publisher_principals'
 }
 
 /** Matches, with the names of their sources. */

@@ -125,19 +125,23 @@ export function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings)
   return { per, groupOf: tokens.groupingOf(per), scaleOf: tokens.scaleOf, sizesOf: vocabulary.sizesOf }
 }
 
-/** @throws EntrepotError `bad_request` for fields with too many values */
-export async function countValues(
+/** Rejects with an EntrepotError: `bad_request` for fields with too many values, or as `whileLearning` does. */
+export function countValues(
   matches: CopyMatches,
   fields: readonly Filter[],
   prices: PriceGrouping,
   caller: AbortSignal,
 ): Promise<CountedFacets> {
-  if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
-    throw new EntrepotError(
-      'bad_request',
-      `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
-    )
-  return whileLearning(matches.facets(fields, prices), caller)
+  return whileLearning(counting(), caller)
+
+  function* counting() {
+    if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
+      throw new EntrepotError(
+        'bad_request',
+        `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
+      )
+    return yield* matches.facets(fields, prices)
+  }
 }
 
 export type CountedFacets =

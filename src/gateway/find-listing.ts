@@ -10,6 +10,7 @@ import { matchesAll } from '../filter-spec/evaluate.ts'
 import { criteriaIn } from '../filter-spec/filter.ts'
 import { decide, type RankedCopy } from '../listing-index/authority.ts'
 import { documentOf } from '../listing-index/document-reader.ts'
+import { KNOWN_BY_ID } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import { type Asked, askNow, LOOP } from './asked.ts'
 import type { MarkedSettings } from './by-price/price-bounds.ts'
@@ -47,9 +48,9 @@ export async function findListing(
 ): Promise<MergedLookup> {
   const { budgetMs, clock } = settings
   const { listingId } = lookup
+  const asked = askNow(settings, { ...ANY_STATUS, ...lookup, standing: request.reader.filter }, request)
   if (!hasIdLength(listingId))
     return { ...reportOutcomes([], new Map(), settings), merged: null, isCurrent: undefined }
-  const asked = askNow(settings, { ...ANY_STATUS, ...lookup, standing: request.reader.filter }, request)
   const search = new Search(settings, asked, listingId)
   const answers = await withBudget(budgetMs, request.signal, (signal) => search.readUntilFound(signal))
   const seen = search.withinView(answers)
@@ -72,7 +73,7 @@ export async function findListing(
 
 type Answer = { rank: number; outcome: Outcome; items: readonly Item[] }
 
-type Found = RankedCopy & { item: Item; registry: string }
+type Found = RankedCopy & { copy: Item; registry: string }
 
 /** One id, looked for in all sources of a question. */
 class Search {
@@ -131,7 +132,7 @@ class Search {
     if (!this.#hasFilter) return answers
     const outside = new Set<Item>()
     for (const { decider, otherCopies } of decide(this.#copiesIn(answers), { status: null }))
-      if (!this.#isInView(decider)) for (const { item } of [decider, ...otherCopies]) outside.add(item)
+      if (!this.#isInView(decider)) for (const { copy } of [decider, ...otherCopies]) outside.add(copy)
     return answers.map((answer) => {
       const items = answer.items.filter((item) => !outside.has(item))
       const { outcome } = answer
@@ -167,14 +168,14 @@ class Search {
     const known = knownInBetter(ranked, this.#asked, (one) => answered.has(bySource.get(one)!))
     const { result } = best.outcome
     const facts = result instanceof SourceError ? null : result
-    const item = mergeItem(decider.item, {
+    const item = mergeItem(decider.copy, {
       registry: decider.registry,
       label: this.#settings.rules.labelOf(decider.registry),
       isStale: facts?.stale === true,
-      otherCopies,
+      otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
       isConflict,
       unchecked,
-      ...known(decider.item, rank),
+      ...known(decider.copy, rank),
     })
     const ageSeconds = facts === null ? undefined : Math.max(0, Math.floor((now - facts.asOf) / 1000))
     return { item: { ...item, ageSeconds }, rank }
@@ -209,17 +210,17 @@ class Search {
   #copy(item: Item, about: { name: string } & Pick<RankedCopy, 'isOwn' | 'status'>): Found {
     const { name, ...rest } = about
     const { groupBy } = this.#settings.ranking
-    const known = groupBy === 'id' ? { ...item, isKnownById: true as const } : item
-    return { ...rest, item: known, rank: this.#ranks.get(name)!, registry: name }
+    const known = groupBy === 'id' ? KNOWN_BY_ID : item
+    return { ...rest, item: known, copy: item, rank: this.#ranks.get(name)!, registry: name }
   }
 
   get #hasFilter(): boolean {
     return (this.#asked.scope.standing?.criteria.length ?? 0) > 0
   }
 
-  readonly #isInView = ({ item, registry }: Found): boolean =>
+  readonly #isInView = ({ copy, registry }: Found): boolean =>
     !this.#hasFilter ||
-    matchesAll(criteriaIn(this.#asked.scope.standing!.criteria, registry), documentOf(item.bytes))
+    matchesAll(criteriaIn(this.#asked.scope.standing!.criteria, registry), documentOf(copy.bytes))
 
   async #read(source: Holding, ignoresHeld: boolean, signal: AbortSignal): Promise<Omit<Answer, 'rank'>> {
     const started = performance.now()

@@ -20,11 +20,14 @@ export type CopyConditions = {
   priceLimit?: PriceLimit | undefined
   /** As of `Sellers`, such as `numbersOf` an address; `null`: all. */
   sellers?: ReadonlySet<number> | null
-  /** Names of filters by which a source has judged its rows, by its number: all of them pass. */
-  judgedBy?: ReadonlyMap<number, ReadonlySet<string>> | undefined
+  /** What a source says of its rows by a filter, by the number of the source. The columns say nothing of them then. */
+  judgedBy?: ReadonlyMap<number, JudgedFilters> | undefined
   /** Only rows of these lanes, among those that are shown. */
   lanes?: ((lane: Lane) => boolean) | undefined
 }
+
+/** By the name of the filter, the sellers whose rows pass; `null`: all. */
+export type JudgedFilters = ReadonlyMap<string, ReadonlySet<number> | null>
 
 export type CopyPage = {
   limit: number

@@ -24,8 +24,8 @@ export type Conditions = {
   maskOf?: (segment: Segment) => Mask
   /** Only rows of these lanes. */
   lanes?: ((lane: number) => boolean) | undefined
-  /** Lanes whose rows pass a criterion, since their source has judged them by it. Default: none do. */
-  passedIn?: ((criterion: Criterion) => ((lane: number) => boolean) | undefined) | undefined
+  /** Sellers whose rows of the lane pass, as their source says; `null`: all. Default, and `undefined`: the column says it. */
+  judgedIn?: ((criterion: Criterion, lane: number) => ReadonlySet<number> | null | undefined) | undefined
   /** Evaluates criteria whose path the segment lacks. Default: there are none. */
   scan?: Pick<DocumentScan, 'keep'>
 }
@@ -56,14 +56,14 @@ export function matchSegment(segment: Segment, conditions: Conditions): Match {
 /** Sets `segment.matches`. Returns the count. */
 function matchRows(
   segment: Segment,
-  { status, publisherId, criteria, priceLimit, passedIn, scan }: Conditions,
+  { status, publisherId, criteria, priceLimit, judgedIn, scan }: Conditions,
   masks: readonly (Bitset | null)[],
   standing: readonly Criterion[],
 ): number {
   const words = segment.live.length
   const all = standing.length === 0 ? criteria : [...criteria, ...standing]
   const sets = criteriaSets(segment, all, 0)
-  if (passedIn !== undefined) widen(segment, all, sets, passedIn)
+  if (judgedIn !== undefined) judge(segment, all, sets, judgedIn)
   const { length } = sets
   for (const mask of masks) if (mask !== null) sets.push(mask)
   const publishers = typeof publisherId === 'number' ? new Set([publisherId]) : publisherId
@@ -84,20 +84,21 @@ function criteriaSets(segment: Segment, criteria: readonly Criterion[], from: nu
   return sets
 }
 
-/** Adds the rows of lanes that pass. */
-function widen(
+/** Replaces what columns say of rows that their sources have judged. */
+function judge(
   segment: Segment,
   criteria: readonly Criterion[],
   sets: Bitset[],
-  passedIn: NonNullable<Conditions['passedIn']>,
+  judgedIn: NonNullable<Conditions['judgedIn']>,
 ): void {
   const inColumns = criteria.filter(({ filter }) => segment.columnOf(filter) !== undefined)
-  for (const [n, criterion] of inColumns.entries()) {
-    const isIn = passedIn(criterion)
-    if (isIn === undefined) continue
-    const passed = lanesIn(segment, isIn)
-    sets[n] = sets[n]!.map((word, at) => word | passed[at]!)
-  }
+  for (const [n, criterion] of inColumns.entries())
+    for (const sellers of new Set(segment.countByLane.keys().map((lane) => judgedIn(criterion, lane)))) {
+      if (sellers === undefined) continue
+      const judged = lanesIn(segment, (lane) => judgedIn(criterion, lane) === sellers)
+      const passed = sellers === null ? judged : segment.publishers.having(sellers, bitset(segment.size))
+      sets[n] = sets[n]!.map((word, at) => (word & ~judged[at]!) | (passed[at]! & judged[at]!))
+    }
 }
 
 const WHOLE: Mask = { shown: null, present: null }

@@ -281,7 +281,7 @@ export class Ranking {
 type Under = { row: RowPlace; better: readonly number[] }
 
 const NONE: readonly number[] = []
-const KNOWN_BY_ID: ListingIdentity = { publisher: null, storefrontUrl: null, isKnownById: true }
+export const KNOWN_BY_ID: ListingIdentity = { publisher: null, storefrontUrl: null, isKnownById: true }
 /** Rules may read documents. */
 const OUTS_PER_STEP = 64
 

@@ -121,8 +121,8 @@ function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): C
     standing: scope.standing?.criteria ?? [],
     maskOf: (segment) => scope.ranking.maskOf(segment, selected),
     ...(judgedBy && {
-      passedIn: ({ filter }: Criterion) => (lane: number) =>
-        judgedBy.get(parts.lanes.at(lane).source)?.has(filter.name) === true,
+      judgedIn: ({ filter }: Criterion, lane: number) =>
+        judgedBy.get(parts.lanes.at(lane).source)?.get(filter.name),
     }),
     ...(lanes && { lanes: (lane: number) => lanes(parts.lanes.at(lane)) }),
   }

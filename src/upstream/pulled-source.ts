@@ -121,7 +121,15 @@ export class PulledSource implements Holding {
   async #fetch(query: ListingQuery): Promise<void> {
     this.#forget()
     const kept = this.#kept.values().find(({ result }) => this.#isOutage(result)) ?? (await this.#ask(query))
+    // A filter spec may have come since the pull.
+    await this.#learnFilters()
     this.#kept.set(questionKey(query), kept)
+  }
+
+  async #learnFilters(): Promise<void> {
+    const { index, filters } = this.#options
+    const known = filters()
+    if (!index.knows(known)) await inTurns(index.replan(known))
   }
 
   /** Whether it answers further questions, too. */
@@ -213,7 +221,7 @@ export class PulledSource implements Holding {
   }
 
   async #pullNow(sent: UpstreamQuery, maxListings: number, firstPage?: ListingPage): Promise<Pulled> {
-    const { upstream, index, fetch, filters, pullMs: ms, clock } = this.#options
+    const { upstream, index, fetch, pullMs: ms, clock } = this.#options
     const { name } = upstream
     const askedAt = clock.monotonic()
     const timeoutError = () => new SourceError('timeout', `${name}: no answer within ${ms} ms`)
@@ -228,8 +236,7 @@ export class PulledSource implements Holding {
       pullWithin(this.#options, asked, until),
     )
     const { reason, isSorted, invalid, missing } = about
-    const known = filters()
-    if (!index.knows(known)) await inTurns(index.replan(known))
+    await this.#learnFilters()
     const { make } = await new Snapshot(index, name, sent.status).changeTo(listings)
     const snapshot = make()
     const part =

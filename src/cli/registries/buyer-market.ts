@@ -11,8 +11,8 @@ import { Cursors } from '../../gateway/cursor.ts'
 import { createMarket, type Market } from '../../gateway/market.ts'
 import type { MarketSource } from '../../gateway/market-parts.ts'
 import type { MarketRequest } from '../../gateway/market-query.ts'
-import { CopyIndex } from '../../listing-index/copy-index.ts'
 import type { Report } from '../../gateway/source-report.ts'
+import { CopyIndex } from '../../listing-index/copy-index.ts'
 import { healthOf } from './inspect-registry.ts'
 import { describeSourceError, type RegistryClient, type SourceOptions } from './registry-client.ts'
 import { RegistrySpec } from './registry-spec.ts'
@@ -55,7 +55,8 @@ export function openBuyerMarket(
 ): Market {
   const isAlone = registries.length === 1
   const index = new CopyIndex([])
-  const options = { index, timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
+  const specs = registries.map((registry) => new RegistrySpec(client, registry, registryMs))
+  const options = { index, specs, timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
   return createMarket({
     index,
     sources: registries.map((registry, priority) => {
@@ -90,14 +91,17 @@ export function openAgentMarket(
 
 const AGENT_MS = 10_000
 
+type RegistrySourceOptions = SourceOptions &
+  Required<Pick<BuyerOptions, 'onSettled'>> & { specs: readonly RegistrySpec[] }
+
 function registrySource(
   client: RegistryClient,
   registry: Registry,
-  { onSettled, ...options }: SourceOptions & Required<Pick<BuyerOptions, 'onSettled'>>,
+  { onSettled, ...options }: RegistrySourceOptions,
 ): MarketSource {
   const { url: name } = registry
-  const { timeoutMs, priority } = options
-  const spec = new RegistrySpec(client, registry, timeoutMs)
+  const { specs, timeoutMs, priority } = options
+  const spec = specs[priority]!
   const source = client.source(registry, spec, options)
   return {
     source: {

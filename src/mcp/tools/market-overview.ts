@@ -14,8 +14,10 @@ import {
   MARKET_INPUT,
   MAX_TEXT,
   marketQuery,
+  renderCount,
   renderValue,
   renderValues,
+  seen,
   topValues,
 } from '../tool.ts'
 
@@ -124,14 +126,14 @@ function renderFacet(name: string, facet: FacetJson): string[] {
   const unsaid = missing === 0 ? '' : `, ${missing} do not say`
   if (values.every(({ prices }) => prices === undefined))
     return [`${title}: ${renderValues(name, facet, MAX_VALUES)}${unsaid}`]
-  const rest = topValues(facet, MAX_VALUES)
+  const rest = topValues(seen(facet), MAX_VALUES)
   const more = rest.other === 0 ? '' : `, ${rest.other} with other values`
   return [
     `${title}, with prices${more}${unsaid}:`,
-    ...rest.values.map(({ value, count, prices = [] }) => {
+    ...rest.values.map(({ value, count, at_least, prices = [] }) => {
       const [lead] = prices
       const price = lead === undefined ? 'no price' : renderPrices(lead)
-      return `${renderValue(name, value)}|${plural(count, 'listing')}|${price}`
+      return `${renderValue(name, value)}|${renderCount(plural(count, 'listing'), at_least)}|${price}`
     }),
   ]
 }

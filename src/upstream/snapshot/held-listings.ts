@@ -113,7 +113,7 @@ export class HeldListings {
       partOf,
       missing: missing?.map((entry) => withLastContact(entry, current)),
       feedPosition: page?.about.changesPosition,
-      totals: totalsOf(first, listings.size),
+      totals: totalsOf(first, partOf ?? listings.size),
     })
     void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
     return hasChanged

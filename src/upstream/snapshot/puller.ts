@@ -167,7 +167,10 @@ export class SnapshotPuller {
   async #look(isForced: boolean): Promise<void> {
     const first = await this.#fetchFirstPage()
     // As cheap as a first page.
-    if (first.page !== null && isWhole(first.page)) return this.#pullWhole(first)
+    if (first.page !== null && isWhole(first.page)) {
+      await this.#held.learnFilters()
+      return this.#pullWhole(first)
+    }
     // Before its turn, which may be long in coming.
     if (this.#isFirst && first.page !== null) await this.#load(first.page.items.filter(isListing), first)
     await this.#addNew(first)
