@@ -199,7 +199,7 @@ function followRules(
   { rules, ranking }: Omit<Ranked, 'names'>,
 ): () => void {
   return rules.onChange((concerned) => {
-    index.decideAgain(ranking, [...new Set(concerned.values().flatMap((ids) => ids))])
+    index.decideAgain(ranking, [...new Set([...concerned.values()].flatMap((ids) => [...ids]))])
     for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
   })
 }
