@@ -131,7 +131,7 @@ function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market
   const ranked = { ...parts, sources, ranks, ranking, rules, itemPrices }
   const settings: PageSettings = { ...ranked, boundsOf: createFindBounds(ranked) }
   const read = createQueryReader(parts)
-  const reads: SharedReads = new Map()
+  const reads: SharedReads = { running: new Map(), quiet: new Map() }
   const positionOf = (checked: CheckedQuery) => feed && currentPosition({ ...settings, feed }, checked)
   const visibleTo = ({ reader }: Pick<MarketRequest, 'reader'>) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
@@ -253,7 +253,10 @@ async function readMarketPage(
         : undefined,
     hasPrivate: isPrivateHidden(request),
     warnings: checked.warnings,
-    isCurrent: [asked.filters.length === 0 ? undefined : spec.isCurrent, position?.isGood].reduce(bothHold, page.isCurrent),
+    isCurrent: [asked.filters.length === 0 ? undefined : spec.isCurrent, position?.isGood].reduce(
+      bothHold,
+      page.isCurrent,
+    ),
     changesPosition: position?.text,
   }
 }

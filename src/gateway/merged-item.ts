@@ -120,7 +120,10 @@ export function mergeCopies(
         registry: name,
         label: rules.labelOf(name),
         isStale: stale.has(copy.source),
-        otherCopies: group.otherCopies.map((other) => ({ item: other, registry: bySource.get(other.source)!.name })),
+        otherCopies: group.otherCopies.map((other) => ({
+          item: other,
+          registry: bySource.get(other.source)!.name,
+        })),
         isConflict: group.isConflict,
         unchecked: uncheckedFor(rank),
         ...known(copy, rank),
@@ -129,7 +132,9 @@ export function mergeCopies(
   })
 
   function uncheckedFor(rank: number): readonly string[] {
-    return asked.unknown.length === 0 ? NONE : asked.unknown.flatMap((one) => (one.rank < rank ? one.name : []))
+    return asked.unknown.length === 0
+      ? NONE
+      : asked.unknown.flatMap((one) => (one.rank < rank ? one.name : []))
   }
 }
 
@@ -165,7 +170,8 @@ export function knownInBetter(
     if (better.length === 0) return NOTHING_KNOWN
     return {
       // A listing of a gateway is not missed anywhere.
-      notIn: origin === undefined ? better.flatMap(({ source, name }) => (isWhole(source) ? name : [])) : NONE,
+      notIn:
+        origin === undefined ? better.flatMap(({ source, name }) => (isWhole(source) ? name : [])) : NONE,
       disputed: better.flatMap(({ storefronts, name }) => (storefronts.has(storefrontUrl) ? [] : name)),
     }
   }

@@ -147,10 +147,7 @@ export class Rules {
         const ofBlocks = all
           .filter(({ source }) => source === null || source === name)
           .map(({ id, subjects }) => ({ name: `block ${id}`, deny: subjects, only: NO_FILTER }))
-        const now = [
-          ...ofFile.map((rule) => ({ ...rule, only: filterIn(rule.only, name) })),
-          ...ofBlocks,
-        ]
+        const now = [...ofFile.map((rule) => ({ ...rule, only: filterIn(rule.only, name) })), ...ofBlocks]
         const earlier = before.get(name)
         const isSame = earlier !== undefined && keyOf(earlier.all) === keyOf(now)
         return [name, isSame ? earlier : new SourceRules(now, labelOf(rules, name))]

@@ -53,11 +53,7 @@ export function isComplete({ result }: Pick<Outcome, 'result'>): boolean {
   return !(result instanceof SourceError) && result.missing === undefined && result.part === undefined
 }
 
-function reportOutcome(
-  { source, result, elapsedMs }: Outcome,
-  returned: number,
-  now: number,
-): SourceReport {
+function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number, now: number): SourceReport {
   const { name, isOwn } = source
   const named = { registry: name, ...(isOwn && { mode: 'local' as const }) }
   const { reason } = result

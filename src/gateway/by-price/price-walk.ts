@@ -90,4 +90,3 @@ async function divide(
     await matchesOf(settings, asked, isUnchecked),
   ]
 }
-

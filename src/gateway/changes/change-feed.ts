@@ -199,16 +199,11 @@ export class ChangeFeed {
     this.#appendInBackground()
   }
 
-  #enqueueChanges(
-    source: Holding,
-    listingId: string,
-    before: readonly Copy[],
-    after: readonly Copy[],
-  ): void {
+  #enqueueChanges(source: Holding, listingId: string, before: readonly Copy[], after: readonly Copy[]): void {
     const { name } = source
-    const isDenied = (copy: Copy): boolean =>
-      [...this.#attached].some((one) => one.isDenied(copy, name))
-    const isPushedOut = (copy: Copy): boolean => source.coverage() === 'partial' && this.#isOlderThanAll(source, copy)
+    const isDenied = (copy: Copy): boolean => [...this.#attached].some((one) => one.isDenied(copy, name))
+    const isPushedOut = (copy: Copy): boolean =>
+      source.coverage() === 'partial' && this.#isOlderThanAll(source, copy)
     const about = { source: name, listingId, isDenied, isPushedOut }
     for (const [entry, earlier] of changesBetween(before, after, about)) this.#enqueue(entry, earlier)
   }
@@ -244,7 +239,9 @@ export class ChangeFeed {
 
   #idsOf(source: Holding): ReadonlySet<string> {
     const number = source.rows()
-    return number === null ? new Set() : new Set(this.#options.index.oldest(number).map(({ listingId }) => listingId))
+    return number === null
+      ? new Set()
+      : new Set(this.#options.index.oldest(number).map(({ listingId }) => listingId))
   }
 
   /** Its copies count again: of what others have as well, and of what has changed meanwhile. */
@@ -308,10 +305,8 @@ export class ChangeFeed {
   /** @param before the copy that was shown before the change; absent where it is not known */
   #enqueue(change: Omit<NewFeedChange, 'known'>, before?: Copy | null): void {
     const name = nameOf(change)
-    const isPending = this.isPending(name)
-    // Readers may have been sent what was between two changes of one entry.
-    if (before === undefined || isPending) this.earlier.delete(name)
-    else this.earlier.put(name, { copy: before, after: change.state })
+    const latest = this.log.latest(change.source, change.key)?.position ?? 0
+    this.earlier.put(name, { before, after: change.state }, latest)
     this.#queue.set(name, { ...change, known: this.log.end })
   }
 
@@ -365,6 +360,7 @@ export class ChangeFeed {
       if (read.incarnation !== log.incarnation) {
         const from = log.end
         log.begin(read.incarnation)
+        this.earlier.clear()
         if (from > 0) continue
       } else if (read.end < log.end) {
         // The store has lost entries, so numbers come again.
@@ -372,6 +368,7 @@ export class ChangeFeed {
         continue
       }
       if (read.entries.some((entry) => this.#isAhead(entry))) await this.#registry()?.catchUp()
+      for (const entry of read.entries) if (entry.position > log.end) this.earlier.read(nameOf(entry), entry)
       log.add(read)
       isWhole = read.entries.length < BATCH
     }
@@ -385,7 +382,10 @@ export class ChangeFeed {
     if (this.#registry()?.name !== source) return false
     for (const { sources } of this.#attached)
       for (const one of sources)
-        if (one.name === source && (statesOf(this.#copiesIn(one, listingId), source).get(key)?.state ?? GONE) !== state)
+        if (
+          one.name === source &&
+          (statesOf(this.#copiesIn(one, listingId), source).get(key)?.state ?? GONE) !== state
+        )
           return true
     return false
   }

@@ -37,8 +37,7 @@ export function* changesBetween(
   { source, listingId, isDenied, isPushedOut }: ChangedId,
 ): Generator<readonly [change: Omit<NewFeedChange, 'known'>, before: Copy | null]> {
   const [earlier, later] = [statesOf(before, source), statesOf(after, source)]
-  const shown = (copy: Copy | undefined): Copy | null =>
-    copy === undefined || isDenied(copy) ? null : copy
+  const shown = (copy: Copy | undefined): Copy | null => (copy === undefined || isDenied(copy) ? null : copy)
   for (const [key, { publisher, copy }] of earlier)
     if (!later.has(key)) {
       const state = isPushedOut(copy) ? PUSHED_OUT : GONE
@@ -56,9 +55,6 @@ export function statesOf(
   source: string,
 ): Map<string, { state: string; publisher: string | null; copy: Copy }> {
   return new Map(
-    copies.map((copy) => [
-      keyOf(copy, source),
-      { state: stateOf(copy), publisher: copy.publisher, copy },
-    ]),
+    copies.map((copy) => [keyOf(copy, source), { state: stateOf(copy), publisher: copy.publisher, copy }]),
   )
 }

@@ -109,7 +109,11 @@ function matchesQuery(copy: Copy, source: string, query: ListingQuery): boolean 
 function matchesIn(
   { bytes }: Copy,
   source: string,
-  { criteria, priceLimit, sizesOf }: Pick<ListingQuery, 'criteria'> & Partial<Pick<ListingQuery, 'priceLimit' | 'sizesOf'>>,
+  {
+    criteria,
+    priceLimit,
+    sizesOf,
+  }: Pick<ListingQuery, 'criteria'> & Partial<Pick<ListingQuery, 'priceLimit' | 'sizesOf'>>,
 ): boolean {
   if (criteria.length === 0 && priceLimit === undefined) return true
   const limit = priceLimit && {
