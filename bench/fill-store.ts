@@ -1,7 +1,8 @@
 import { objectMembers } from '../src/json/members.ts'
+import type { PublishCommand } from '../src/store/commands.ts'
 import { openRedisStore } from '../src/store/redis/open.ts'
 import { openSqliteStore } from '../src/store/sqlite/store.ts'
-import type { PublishCommand, Store } from '../src/store/store.ts'
+import type { Store } from '../src/store/store.ts'
 import { generateListings } from './generate-listings.ts'
 
 /** Concurrent mutations. */

@@ -25,9 +25,10 @@ import { CopyIndex } from '../listing-index/copy-index.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
 import { Audit, type AuditOptions } from '../registry/audit.ts'
 import { KeyUsage } from '../registry/key-usage.ts'
+import { STORE_OPERATIONS } from '../store/commands.ts'
 import type { RedisCounters } from '../store/redis/open.ts'
 import type { Store } from '../store/store.ts'
-import { STORE_OPERATIONS, StoreHealth } from '../store/store-health.ts'
+import { StoreHealth } from '../store/store-health.ts'
 import { NameResolver } from '../upstream/http/lookup.ts'
 import type { Interceptor } from '../upstream/http/request.ts'
 
@@ -60,7 +61,7 @@ export async function openProcess(config: Config, overrides: Overrides) {
     cleanup.add(registerEventLoopMetrics(metrics))
     const base = { config, overrides, log, clock, metrics, cleanup }
     const storage = await openStorage(base)
-    registerHealthMetrics(metrics, { store: storage.store, droppedLogLines: () => destination.dropped })
+    registerHealthMetrics(metrics, { store: storage.storeHealth, droppedLogLines: () => destination.dropped })
     const changes = await openChanges(base, storage)
     const requests = new RequestMetrics(metrics)
     const onAnswered = observeAnswers(base)
@@ -109,9 +110,12 @@ async function openStorage({ config: { storeUrl }, overrides, log, clock, metric
   const opened =
     overrides.store === undefined ? await openStore(storeUrl, log) : { store: overrides.store, keyUses: null }
   const onCall = createStoreMetrics(metrics, STORE_OPERATIONS)
-  const storeHealth = new StoreHealth(opened.store, { log, clock, onCall })
-  const { store } = storeHealth
-  cleanup.add(() => store.close())
+  const { store } = opened
+  const storeHealth = new StoreHealth(store, { log, clock, onCall })
+  cleanup.add(() => {
+    storeHealth.close()
+    return store.close()
+  })
   const redisUrl = overrides.store === undefined && sqlitePath(storeUrl) === null ? storeUrl : null
   const shared = await openFleetStorage(redisUrl)
   cleanup.add(() => shared?.close())

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
-import { inTurns } from '../domain/turns.ts'
 import type { Item } from '../domain/source/reading.ts'
+import { inTurns } from '../domain/turns.ts'
 import { type Filter, type FilterSpec, filterIn, onSignedLine } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { specWarnings } from '../filter-spec/parameters.ts'
@@ -52,7 +52,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     storeHealth.recovered(spec)
   }
   const cleanup = new CleanupStack()
-  if (!isSameIndex) cleanup.add(closeReplica)
+  const dropReplica = (): Promise<void> => {
+    closeReplica()
+    return replica.projection.drop()
+  }
+  if (!isSameIndex) cleanup.add(dropReplica)
   try {
     for (const { path, message } of [...specWarnings(fileSpec, config.filterSpecPath), ...config.warnings])
       scope.log.warn({ setting: path, problem: message }, 'configuration warning')
@@ -101,7 +105,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         gateway.market.close()
         signedGateway?.market.close()
         await lifecycle.close()
-        if (successor?.replica !== replica) closeReplica()
+        if (successor === null) closeReplica()
+        else if (successor.replica !== replica) await dropReplica()
       },
     }
   } catch (cause) {

@@ -10,9 +10,10 @@ import { redactCredentials } from '../domain/safe-text.ts'
 import { nowMicros } from '../domain/timestamp.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import { createKey } from '../registry/api-keys.ts'
+import type { Change, NewKey } from '../store/commands.ts'
 import { type CopySource, type CopyTarget, copyStore } from '../store/copy.ts'
 import { createFolderOf, databaseFile } from '../store/sqlite/database-file.ts'
-import type { Change, NewKey, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { KEEPS_ALL, localAct } from './local-acts.ts'
 
 /**

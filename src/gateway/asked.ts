@@ -97,9 +97,9 @@ export function askNow(
   }
   const { standing, via } = query
   const scope = { ranking, sources: sourceSet([...bySource.keys()]), standing, via }
-  const unknown = answers.flatMap(({ source: { name }, answer }) =>
-    mayHaveMore(answer) ? { name, rank: ranks.get(name)! } : [],
-  )
+  const unknown = answers
+    .filter(mayHaveMore)
+    .map(({ source: { name } }) => ({ name, rank: ranks.get(name)! }))
   unknown.sort((a, b) => a.rank - b.rank)
   const version = versionOf(settings, scope)
   return { query, scope, answers, bySource, unknown, version, startedAt: performance.now() }
@@ -118,8 +118,8 @@ function answerOf(source: Holding, query: ListingQuery): HeldAnswer | SourceErro
   }
 }
 
-function mayHaveMore(answer: HeldAnswer | SourceError): boolean {
-  return answer instanceof SourceError ? answer.traits.state !== 'skipped' : answer.part !== undefined
+function mayHaveMore({ source, answer }: SourceAnswer): boolean {
+  return answer instanceof SourceError ? answer.traits.state !== 'skipped' : source.coverage() !== 'whole'
 }
 
 /** Questions of one reader have the same set, mostly. */

@@ -125,7 +125,10 @@ type Ranked = { names: readonly string[]; rules: Rules; ranking: Ranking }
 function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market {
   const { feed, index, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => source)
-  const endRules = rules.onChange((listingIds) => index.decideAgain(ranking, listingIds))
+  const endRules = rules.onChange((concerned) => {
+    index.decideAgain(ranking, [...new Set(concerned.values().flatMap((ids) => ids))])
+    for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
+  })
   const itemPrices = new ItemPrices(parts.tokens)
   const ranks = new Map(names.map((name, rank) => [name, rank]))
   const ranked = { ...parts, sources, ranks, ranking, rules, itemPrices }

@@ -1,6 +1,6 @@
+import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
-import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { type Item, MAX_VIA } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
@@ -103,10 +103,10 @@ export function mergeCopies(
   const { scope, query, bySource, answers } = asked
   const stale = new Set<number>()
   const wholes = new Set<number>()
-  for (const { answer } of answers) {
+  for (const { source, answer } of answers) {
     if (answer instanceof SourceError) continue
     if (answer.stale) stale.add(answer.source)
-    if (answer.part === undefined) wholes.add(answer.source)
+    if (source.coverage() === 'whole') wholes.add(answer.source)
   }
   const known = knownInBetter({ index, ranks }, asked, (source) => wholes.has(source))
   return copies.flatMap((copy): MergedItem[] => {

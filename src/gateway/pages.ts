@@ -102,6 +102,9 @@ type WalkOptions = Pick<AskRequest, 'reader'> & {
   from?: ResumePoint | null
 }
 
+/** Later dates are of the future, and come last. Clocks of Registries differ. */
+const CLOCK_SKEW_MS = 120_000
+
 /** The order that the reader wants. `from`: a point of the same order. */
 export async function openWalk(
   settings: MarkedSettings,
@@ -112,7 +115,7 @@ export async function openWalk(
     return byPriceWalk(settings, asked, { by, from: from as PricePoint | null, reader, matches })
   const { clock, sources } = settings
   // The order of the own Registry alone is that of the protocol.
-  const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now())
+  const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS)
   return newestFirst(asked, matches, cap)
 }
 

@@ -43,7 +43,7 @@ export class Rules {
   readonly #curation: Curation | undefined
   readonly #names: readonly string[]
   #bySource: ReadonlyMap<string, SourceRules>
-  readonly #listeners = new Set<(listingIds: readonly string[]) => void>()
+  readonly #listeners = new Set<(concerned: Concerned) => void>()
   readonly #end: () => void
 
   /** @param names of all sources */
@@ -100,8 +100,8 @@ export class Rules {
     return this.#bySource.values().some(({ isActive }) => isActive)
   }
 
-  /** Calls back in the turn in which rules change, with the ids of listings that they may concern. */
-  onChange(listener: (listingIds: readonly string[]) => void): () => void {
+  /** Calls back in the turn in which rules change. */
+  onChange(listener: (concerned: Concerned) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -118,13 +118,12 @@ export class Rules {
   #change(): void {
     const before = this.#bySource
     this.#bySource = this.#read(before)
-    const ids = new Set<string>()
+    const concerned = new Map<string, ReadonlySet<string>>()
     for (const [name, now] of this.#bySource) {
       const earlier = before.get(name)
-      if (earlier === now) continue
-      for (const id of this.#concerned(name, now, earlier)) ids.add(id)
+      if (earlier !== now) concerned.set(name, new Set(this.#concerned(name, now, earlier)))
     }
-    if (ids.size > 0) for (const listener of this.#listeners) listener([...ids])
+    for (const listener of this.#listeners) listener(concerned)
   }
 
   /** Listings that the sources of that name have, and that one of both may leave out and the other not. */
@@ -155,6 +154,9 @@ export class Rules {
     )
   }
 }
+
+/** By source, ids of listings that its rules may leave out now, or show again. */
+type Concerned = ReadonlyMap<string, ReadonlySet<string>>
 
 type Rule = Pick<CurationRule, 'name' | 'deny' | 'only'>
 

@@ -5,8 +5,8 @@ import { type CopyMatches, placeOf } from '../listing-index/copy-matches.ts'
 import type { PriceAfter } from '../listing-index/price-walk.ts'
 import type { Place } from '../listing-index/segment.ts'
 import type { Asked } from './asked.ts'
-import type { Bound, PriceBounds } from './by-price/price-bounds.ts'
 import type { Comparison } from './by-price/item-price.ts'
+import type { Bound, PriceBounds } from './by-price/price-bounds.ts'
 
 /** The order of an answer, over all matches as they are in each turn. */
 export type Walk = {

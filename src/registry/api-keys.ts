@@ -2,7 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
-import type { NewKey, Store } from '../store/store.ts'
+import type { NewKey } from '../store/commands.ts'
+import type { Store } from '../store/store.ts'
 import { MAX_READ_AGE_MS, type Replica } from './replica.ts'
 
 /** 256 bits, 43 characters of `A–Z a–z 0–9 - _`. */
@@ -10,8 +11,6 @@ const RAW_KEY_BYTES = 32
 
 /** Names the key of the settings. */
 const BOOTSTRAP = 'bootstrap'
-
-const MAX_CACHED_HASHES = 1000
 
 type KeySettings = {
   trustSeconds: number
@@ -23,12 +22,8 @@ type KeySettings = {
 export class ApiKeys {
   readonly #store: Store
   readonly #replica: Replica
-  /** Hash by raw key, of keys that are not revoked: saves hashing on every request. */
-  readonly #hashes = new Map<string, string>()
-
   /** Of the file, by hash. */
   readonly #declared: ReadonlyMap<string, ApiKey>
-
   /** How long a key is good after the store last answered, in seconds. */
   readonly #trustSeconds: number
 
@@ -45,19 +40,16 @@ export class ApiKeys {
    * @throws EntrepotError `unavailable` while keys are not verifiable
    */
   recognise(raw: string, { mayBeRevoked } = { mayBeRevoked: false }): ApiKey | null {
-    const remembered = this.#hashes.get(raw)
-    const hash = remembered ?? hashKey(raw)
+    const hash = hashKey(raw)
     const key = this.#replica.projection.keyByHash(hash)
     const declared = this.#declared.get(hash)
     if (declared !== undefined && (key === null || key.revokedAt === null)) return declared
     if (key === null || key.revokedAt !== null) {
-      this.#hashes.delete(raw)
       // It may have been made since.
       if (key === null && !mayBeRevoked && !this.#replica.isCurrent()) throw unknownYet()
       return null
     }
     if (!mayBeRevoked && !this.isVerifiable()) throw unverifiable(this.#trustSeconds)
-    if (remembered === undefined) this.#cacheHash(raw, hash)
     return key
   }
 
@@ -70,11 +62,6 @@ export class ApiKeys {
   async areVerifiable(): Promise<boolean> {
     if (!this.isVerifiable()) await this.#replica.catchUp().catch(() => {}) // the replica reports it
     return this.isVerifiable()
-  }
-
-  #cacheHash(raw: string, hash: string): void {
-    if (this.#hashes.size >= MAX_CACHED_HASHES) this.#hashes.clear()
-    this.#hashes.set(raw, hash)
   }
 
   /** `raw` is shown once and stored nowhere. */

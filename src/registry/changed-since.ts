@@ -1,4 +1,5 @@
-import type { ChangelogPosition, Store } from '../store/store.ts'
+import type { ChangelogPosition } from '../store/commands.ts'
+import type { Store } from '../store/store.ts'
 
 const BATCH = 250
 
@@ -21,6 +22,6 @@ export async function changedSince(
         return 'lost'
     }
     position = read.position
-    if (read.changes.length < BATCH) return [...listingIds]
+    if (!read.hasMore) return [...listingIds]
   }
 }

@@ -39,11 +39,17 @@ export function localSource(name: string, replica: Replica, clock: Clock): Holdi
 }
 
 /** Filters of `publisher_principals` test publishers, since rows lack the member. */
-function sellersWith({ projection }: Replica, criteria: readonly Criterion[], clock: Clock): ReadonlySet<number> {
+function sellersWith(
+  { projection }: Replica,
+  criteria: readonly Criterion[],
+  clock: Clock,
+): ReadonlySet<number> {
   const now = clock.now() * 1000
   const ids = projection.publishers
     .values()
-    .filter((one) => matchesAll(criteria, { publisher_principals: { identities: activeIdentities(one, now) } }))
+    .filter((one) =>
+      matchesAll(criteria, { publisher_principals: { identities: activeIdentities(one, now) } }),
+    )
   return new Set(ids.map((one) => one.publisherId))
 }
 

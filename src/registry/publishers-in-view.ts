@@ -36,7 +36,11 @@ export function registryView(
   }
 }
 
-export function knowsPublisher(projection: Projection, identifier: string, shown: ShownListings | null): boolean {
+export function knowsPublisher(
+  projection: Projection,
+  identifier: string,
+  shown: ShownListings | null,
+): boolean {
   const publisher = projection.publisherNamed(identifier)
   if (publisher === null || shown === null) return false
   return registryView(projection, shown).publishers.has(publisher.publisherId)

@@ -4,7 +4,8 @@ import type { Publisher } from '../domain/publisher.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import type { HoldingChange } from '../domain/source/holding.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
-import type { Change, ChangelogPosition, Store } from '../store/store.ts'
+import type { Change, ChangelogPosition } from '../store/commands.ts'
+import type { Store } from '../store/store.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import { SegmentLoad } from './load/segment-load.ts'
 import { Projection } from './projection.ts'
@@ -34,6 +35,8 @@ type ReplicaOptions = {
   clock?: Clock
 }
 
+type Followed = Pick<Store, 'load' | 'changesAfter' | 'onChange'>
+
 export class Replica {
   /** Replaced when the changelog was lost and everything was loaded again. */
   projection: Projection
@@ -42,7 +45,7 @@ export class Replica {
   readonly #blockChanges = new Emitter<void>()
   /** Calls back in the turn in which a block begins or ends. Returns how to stop. */
   readonly onBlock = this.#blockChanges.listen
-  readonly #store: Store
+  readonly #store: Followed
   readonly #options: ReplicaOptions
   readonly #clock: Clock
   readonly #stopListening: () => void
@@ -56,7 +59,7 @@ export class Replica {
   #linked: Replica | null = null
 
   /** Loads everything, then follows. Rejects when the load fails or the signal aborts. */
-  static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
+  static async open(store: Followed, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
     const clock = options.clock ?? systemClock
     const begun = clock.monotonic()
     const loaded = await loadProjection(store, options, signal)
@@ -64,7 +67,7 @@ export class Replica {
   }
 
   private constructor(
-    store: Store,
+    store: Followed,
     options: ReplicaOptions & { clock: Clock },
     { projection, position }: Loaded,
     begun: number,
@@ -108,12 +111,12 @@ export class Replica {
     return this.projection.ownerOf(listingId)
   }
 
+  /** Its rows can still be read. */
   close(): void {
     this.#closed = true
     this.#stopListening()
     this.#cancelReading?.()
     this.#linked = null
-    this.#clock.after(LONGEST_QUESTION_MS, () => void this.projection.drop())
   }
 
   async #follow(): Promise<void> {
@@ -147,7 +150,7 @@ export class Replica {
     }
     for (const change of read.changes) this.projection.apply(change)
     this.#position = read.position
-    if (read.changes.length < BATCH) return false
+    if (!read.hasMore) return false
     await new Promise(setImmediate) // SQLite answers in the same turn of the event loop
     return true
   }
@@ -175,7 +178,7 @@ type Loaded = { projection: Projection; position: ChangelogPosition }
 
 /** Rejects when the store does or the signal aborts. */
 async function loadProjection(
-  store: Store,
+  store: Followed,
   { index, name, vocabulary, onWorkerFault }: ReplicaOptions,
   signal?: AbortSignal,
 ): Promise<Loaded> {

@@ -11,7 +11,7 @@ import { EntrepotError } from '../errors.ts'
 import type { JsonValue } from '../json/value.ts'
 import { fingerprint, readSignature, recoverAddress } from '../signing/eip191.ts'
 import { publisherOf } from '../signing/principal.ts'
-import type { UsedSignature } from '../store/store.ts'
+import type { UsedSignature } from '../store/commands.ts'
 import { rateLimited } from './errors.ts'
 import type { JsonBody } from './write/request.ts'
 

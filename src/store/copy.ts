@@ -1,18 +1,16 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import { DROPPED_USES, droppedUses } from './guard.ts'
 import { kindOf } from './records.ts'
-import { placeOf, type Row, type Rows, type Space } from './rows.ts'
+import { type Place, type Put, placeOf, type Rows, type Space } from './rows.ts'
 
 export type CopySource = Pick<Rows, 'get' | 'after' | 'close'>
 
 /** An empty store that nothing else sees before `publish`. */
 export type CopyTarget = {
-  put(rows: readonly Row[]): Promise<void>
-  remove(space: Space, key: string): Promise<void>
-  /** Ends the writing, and opens the copy for reading. Everything that is committed to it gets a later time. */
-  seal(end: Micros): Promise<CopySource>
+  readonly rows: Pick<Rows, 'commit'>
+  /** Ends the writing, and opens the copy for reading. */
+  seal(): Promise<Pick<Rows, 'after'>>
   /** Atomic. @throws EntrepotError or ConfigError if the place is taken by now */
   publish(): Promise<void>
   /** Deletes what was not published. */
@@ -22,15 +20,17 @@ export type CopyTarget = {
 /** `blocks`: absent without any. */
 type Counts = { listings: number; publishers: number; keys: number; blocks?: number }
 
+/** From these rows only removals go, and a removal is a row. They are counted. */
+const HELD = ['registry', 'listings'] as const
 /** Without the log of changes, of which a copy has a new one, and what belongs to it. */
-const COPIED = ['registry', 'listings', 'facts', 'guard', 'audit', 'audit-sellers'] as const
+const COPIED = [...HELD, 'facts', 'guard', 'audit', 'audit-sellers', 'removed'] as const
 
 const PAGE = 1000
 
 /**
  * Copies the state of one moment while other processes use the source, and counts the copy before it is published. Used
  * signatures are good for nothing in the copy, which refuses all that expire by `refusedUntil`.
- * @throws EntrepotError `unavailable` if either store fails, `internal` if the copy has other counts than the source
+ * @throws EntrepotError `unavailable` if either store fails, `internal` if the copy has other rows than the source
  */
 export async function copyStore(
   openSource: () => Promise<CopySource>,
@@ -41,7 +41,17 @@ export async function copyStore(
   try {
     const target = await openTarget()
     try {
-      return await copyInto(target, source, refusedUntil)
+      const held = await copyRows(target.rows, source, refusedUntil)
+      const counts = await countsOf(await target.seal())
+      const { listings, publishers, keys, blocks = 0 } = counts
+      const found = listings + publishers + keys + blocks
+      if (found !== held)
+        throw new EntrepotError(
+          'internal',
+          `the copy has ${found} rows, the store has ${held}; it was deleted`,
+        )
+      await target.publish()
+      return counts
     } finally {
       await target.close()
     }
@@ -50,69 +60,52 @@ export async function copyStore(
   }
 }
 
-async function copyInto(target: CopyTarget, source: CopySource, refusedUntil: Micros): Promise<Counts> {
-  const read = new Tally()
-  const begun = (await source.after(['registry'], 0, 1)).end
-  for (const space of COPIED)
-    for await (const { rows } of pages(source, [space], 0)) {
-      read.add(rows)
-      await target.put(rows)
+/** Repeats the history of the source as far as its rows have it. Returns how many rows the source holds at the end. */
+async function copyRows(
+  target: CopyTarget['rows'],
+  source: CopySource,
+  refusedUntil: Micros,
+): Promise<number> {
+  let written = 0
+  let held = 0
+  let end = 0
+  const commit = async (puts: readonly Put[]) => {
+    if ((await target.commit(written, puts)) === 'conflict')
+      throw new EntrepotError('unavailable', 'another process has written to the copy')
+    written = Math.max(...puts.map(({ at }) => at))
+  }
+  for await (const page of pages(source, COPIED)) {
+    const puts = new Map<Place, Put>()
+    for (const row of page.rows) {
+      puts.set(placeOf(row.space, row.key), row)
+      if (row.space === 'removed')
+        puts.set(placeOf('listings', row.key), { ...row, space: 'listings', value: null })
     }
-  // What has changed meanwhile, until nothing has.
-  let end = begun
-  for await (const page of pages(source, [...COPIED, 'removed'], begun)) {
+    if (puts.size > 0) await commit([...puts.values()])
+    held = page.sizes.slice(0, HELD.length).reduce((sum, { rows }) => sum + rows, 0)
     end = page.end
-    read.add(page.rows)
-    for (const row of page.rows)
-      if (row.space === 'removed') await target.remove('listings', row.key)
-      else await target.put([row])
   }
-  const [row] = (await source.get([placeOf('facts', DROPPED_USES)])).rows
-  const dropped = { expiredBy: Math.max(refusedUntil, droppedUses(row!).expiredBy), closedAt: end }
-  const value = JSON.stringify(dropped)
-  await target.put([{ space: 'facts', key: DROPPED_USES, value, createdAt: end, at: end }])
-  const written = new Tally()
-  const copy = await target.seal(end)
-  try {
-    for (const space of ['registry', 'listings'] as const)
-      for await (const { rows } of pages(copy, [space], 0)) written.add(rows)
-  } finally {
-    await copy.close()
-  }
-  if (!isDeepStrictEqual(written.counts, read.counts))
-    throw new EntrepotError('internal', `the copy has ${written}, the store has ${read}; it was deleted`)
-  await target.publish()
-  return read.counts
+  const [uses] = (await source.get([placeOf('facts', DROPPED_USES)])).rows
+  const dropped = { expiredBy: Math.max(refusedUntil, droppedUses(uses!).expiredBy), closedAt: end }
+  const times = { createdAt: end + 1, at: end + 1 }
+  await commit([{ space: 'facts', key: DROPPED_USES, value: JSON.stringify(dropped), ...times }])
+  return held
 }
 
-async function* pages(source: CopySource, spaces: readonly Space[], from: Micros) {
-  for (let at = from, hasMore = true; hasMore; ) {
+async function countsOf(copy: Pick<Rows, 'after'>): Promise<Counts> {
+  const found = { listing: 0, publisher: 0, key: 0, block: 0 }
+  for await (const { rows } of pages(copy, HELD))
+    for (const row of rows) found[row.space === 'listings' ? 'listing' : (kindOf(row) as 'key')]++
+  const counts = { listings: found.listing, publishers: found.publisher, keys: found.key }
+  return found.block === 0 ? counts : { ...counts, blocks: found.block }
+}
+
+/** Later changes come again, until there are none. */
+async function* pages(source: Pick<Rows, 'after'>, spaces: readonly Space[]) {
+  for (let at = 0, hasMore = true; hasMore; ) {
     const page = await source.after(spaces, at, PAGE, true)
     yield page
     hasMore = page.hasMore
     at = page.rows.at(-1)?.at ?? at
-  }
-}
-
-/** Counts what is there after all changes: rows may come twice. */
-class Tally {
-  readonly #keys = { listing: new Set<string>(), publisher: new Set(), key: new Set(), block: new Set() }
-
-  get counts(): Counts {
-    const { listing, publisher, key, block } = this.#keys
-    const counts = { listings: listing.size, publishers: publisher.size, keys: key.size }
-    return block.size === 0 ? counts : { ...counts, blocks: block.size }
-  }
-
-  add(rows: readonly Row[]): void {
-    for (const row of rows) {
-      if (row.space === 'listings') this.#keys.listing.add(row.key)
-      if (row.space === 'removed') this.#keys.listing.delete(row.key)
-      if (row.space === 'registry') this.#keys[kindOf(row) as 'publisher' | 'key' | 'block'].add(row.key)
-    }
-  }
-
-  toString(): string {
-    return JSON.stringify(this.counts)
   }
 }

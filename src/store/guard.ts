@@ -1,29 +1,47 @@
-import type { ListingRecord } from '../domain/listing.ts'
-import type { Micros } from '../domain/timestamp.ts'
-import type { Row } from './rows.ts'
+import { type ListingRecord, USE_SECONDS } from '../domain/listing.ts'
+import { formatAge, type Micros, nowMicros } from '../domain/timestamp.ts'
 import {
   isWriteRequest,
-  LEASE_MICROS,
   type PublishCommand,
   type RecordedAnswer,
+  type RemoveCommand,
   type Reservation,
-  SIGNATURE_SHARED_MICROS,
   type SignedOperation,
-  type Use,
   type UsedSignature,
   type UseKey,
   type WriteRequest,
-} from './store.ts'
+} from './commands.ts'
+import { type Row, StoreUnavailable } from './rows.ts'
 import type { Draft } from './writer.ts'
 
 /** Of the space `facts`: which uses are not kept, or good for nothing any more. */
 export const DROPPED_USES = 'dropped uses'
 
 /** An unknown use that expires by then may be one that was dropped; a known one of that time or before is of another store. */
-export type DroppedUses = { expiredBy: Micros; closedAt: Micros }
+type DroppedUses = { expiredBy: Micros; closedAt: Micros }
 
 export const droppedUses = (row: Row | null): DroppedUses =>
   row === null ? { expiredBy: 0, closedAt: 0 } : JSON.parse(row.value)
+
+/** After uses went. */
+export function dropUses(draft: Draft, going: readonly Row[]): void {
+  const { expiredBy, closedAt } = droppedUses(draft.get('facts', DROPPED_USES))
+  const latest = Math.max(expiredBy, ...going.map(expiryOf))
+  draft.put('facts', DROPPED_USES, JSON.stringify({ expiredBy: latest, closedAt }))
+}
+
+/** @throws StoreUnavailable if signatures of now expire no later than the latest that was dropped */
+export function requireLaterUses(dropped: Row | null): void {
+  const { expiredBy } = droppedUses(dropped)
+  const refusedSeconds = (expiredBy - nowMicros()) / MICROS_PER_SECOND - USE_SECONDS
+  if (refusedSeconds < 0) return
+  throw new StoreUnavailable(
+    `the clock is ${formatAge(refusedSeconds)} behind signatures that were used and are not kept, so every request that is ` +
+      'signed now is refused; set the clock right, or restore a backup from before it was ahead',
+  )
+}
+
+const MICROS_PER_SECOND = 1_000_000
 
 /**
  * A used signature. One that publishes is a row of its first listing, which has what the signature is bound to; other listings,
@@ -35,22 +53,34 @@ type FirstUse = { url: string | null; keyId: number | null; now: Micros }
 const useKey = ({ signature, operation, listingId }: UseKey): string =>
   `${signature} ${operation} ${listingId}`
 
-/** What is known of a use: the answer to a repeat, or whether the signature is good. */
-export type Earlier = { repeats: Row | null; isReused: boolean }
+/**
+ * What is known of a use. A repeat of a request of the signed line has its receipt, whatever has changed since. A repeat of a used
+ * signature has none (`undefined`: the listing says it), or `null` where the listing has changed.
+ */
+type Checked<Receipt> =
+  | { isRepeat: true; receipt: Receipt | undefined | null }
+  | { isRepeat: false; isReused: boolean }
 
-export function earlierUse(
+export function checkUse<Receipt>(
   draft: Draft,
   operation: SignedOperation,
-  { listingId, use }: { listingId: string; use: UsedSignature },
-): Earlier {
+  { listingId, use }: RemoveCommand,
+  existing: ListingRecord | null,
+): Checked<Receipt> {
+  if (isWriteRequest(use)) {
+    const receipt = receiptOf<Receipt>(draft, use)
+    return receipt === undefined ? { isRepeat: false, isReused: false } : { isRepeat: true, receipt }
+  }
   const { expiredBy, closedAt } = droppedUses(draft.get('facts', DROPPED_USES))
   const row = useRow(draft, { operation, listingId, signature: use.signature })
-  if (row === null) return { repeats: null, isReused: use.expiresAt <= expiredBy }
-  const isRepeat = row.at > closedAt && useOf(row).body === use.body
-  return { repeats: isRepeat ? row : null, isReused: true }
+  if (row === null) return { isRepeat: false, isReused: use.expiresAt <= expiredBy }
+  if (row.at <= closedAt || useOf(row).body !== use.body) return { isRepeat: false, isReused: true }
+  // Times rise with every change.
+  const isTrue = operation === 'remove' ? existing === null : existing?.updatedAt === row.at
+  return { isRepeat: true, receipt: isTrue ? undefined : null }
 }
 
-/** @param rows of `guardKeys` */
+/** @param rows of `keysOf` */
 export function hasUse({ operation, listingId }: UseKey, rows: readonly (Row | null)[]): boolean {
   const [first, other] = operation === 'publish' ? rows : [null, ...rows]
   return !!other || (!!first && useOf(first).listingId === listingId)
@@ -62,6 +92,12 @@ function useRow(draft: Draft, key: UseKey): Row | null {
 }
 
 const useOf = (row: Row): UseRow => JSON.parse(row.value)
+
+/**
+ * A signature covers no listing, and sellers publish several with one. For this long after its first use it is good for further
+ * listings. Where both requests needed an API key, it is good for that key instead.
+ */
+export const SIGNATURE_SHARED_MICROS = 5_000_000
 
 /** A captured signature moves no storefront, and changes no other listing of its publisher. */
 export function isCaptured(draft: Draft, { storefrontUrl, keyId, use }: PublishCommand): boolean {
@@ -91,9 +127,6 @@ export function rememberUse(
   } else draft.put('guard', useKey({ operation, listingId, signature }), JSON.stringify(row), at)
 }
 
-/** Whether the listing is as the use has left it: times rise with every change. */
-export const isUnchanged = (use: Row, listing: ListingRecord | null): boolean => listing?.updatedAt === use.at
-
 /** A write of the signed line. `receipt`: what its mutation has answered. */
 type RequestRow = {
   hash: string
@@ -102,6 +135,8 @@ type RequestRow = {
   receipt?: unknown
   answer?: RecordedAnswer
 }
+
+export const LEASE_MICROS = 30_000_000
 
 export function reserve(draft: Draft, { requestKey, hash, expiresAt, now }: WriteRequest): Reservation {
   const { expiredBy, closedAt } = droppedUses(draft.get('facts', DROPPED_USES))
@@ -155,8 +190,12 @@ function putRequest(draft: Draft, requestKey: string, request: RequestRow): void
 export const expiryOf = (row: Row): Micros => (JSON.parse(row.value) as { expiresAt: Micros }).expiresAt
 
 /** Keys that a rule reads of the guard. */
-export function guardKeys(operation: SignedOperation, listingId: string, use: Use): string[] {
-  if (isWriteRequest(use)) return [use.requestKey]
+export function keysOf(
+  operation: SignedOperation,
+  listingId: string,
+  use: WriteRequest | Pick<UsedSignature, 'signature'>,
+): string[] {
+  if ('requestKey' in use) return [use.requestKey]
   const { signature } = use
   const key = useKey({ operation, listingId, signature })
   return operation === 'publish' ? [signature, key] : [key]

@@ -1,18 +1,17 @@
 import type { KeyUse, KeyUseStorage } from '../domain/api-key.ts'
 import { AUDIT_KINDS, type AuditBounds, type AuditEntry, type NewAuditEntry } from '../domain/audit.ts'
-import type { FeedEntry } from '../domain/feed-entry.ts'
 import { randomId } from '../domain/random-id.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import type { Feed, FeedAppend, FeedRead, NewFeedChange } from './feed.ts'
 import { placeOf, type Row, type Rows, type Space } from './rows.ts'
-import { MAX_AUDIT_DROPS } from './store.ts'
 import type { Draft, Writer } from './writer.ts'
 
-type Parts = { rows: Rows; writer: Writer }
+export type Parts = { rows: Rows; writer: Writer }
 
 /** Of a row's index and numbers in either store. */
 const ROW_OVERHEAD = 100
 const TRIM_PAGE = 100
+/** Of one call: bounds that were lowered are reached step by step. */
+export const MAX_DROPS = 1000
 
 /**
  * Drops the oldest rows of a space as long as one exceeds the bounds.
@@ -26,8 +25,9 @@ export async function trim(
   mark: (draft: Draft, going: readonly Row[]) => void = () => {},
 ): Promise<void> {
   // Mostly the oldest row stays, so it is looked at alone first.
-  for (let dropped = 0, limit = 1; dropped < MAX_AUDIT_DROPS; limit = TRIM_PAGE) {
-    const { rows, size } = await store.after([space], 0, limit)
+  for (let dropped = 0, limit = 1; dropped < MAX_DROPS; limit = TRIM_PAGE) {
+    const { rows, sizes } = await store.after([space], 0, limit)
+    const size = sizes[0]!
     const held = { rows: size.rows, bytes: size.bytes + size.rows * ROW_OVERHEAD }
     let count = 0
     for (; count < rows.length && exceeds(rows[count]!, held); count++) {
@@ -48,6 +48,14 @@ export async function trim(
     if (count < limit) return
   }
 }
+
+/** Keeps the time of the latest row that went. */
+export const dropped =
+  (space: Space, key: string) =>
+  (draft: Draft, going: readonly Row[]): void => {
+    const before = Number(draft.get(space, key)?.value ?? 0)
+    draft.put(space, key, String(Math.max(before, going.at(-1)!.at)))
+  }
 
 const AUDIT_SPACES = { operator: 'audit', seller: 'audit-sellers' } as const
 
@@ -95,114 +103,8 @@ export class AuditLog {
   }
 }
 
-/** Rows of the space `logs`: what the log is, up to where it has the changes of the store, and what was dropped. */
-const FEED = 'feed'
-const FOLLOWED = 'feed followed'
-const DROPPED = 'feed dropped'
-
-/** Between source and key of an entry. */
-const SEPARATOR = '\u001f'
-
-export class RowFeed implements Feed {
-  readonly #parts: Parts
-
-  constructor(parts: Parts) {
-    this.#parts = parts
-  }
-
-  async append(
-    changes: readonly NewFeedChange[],
-    { followed, maxBytes, retentionMs }: FeedAppend,
-  ): Promise<void> {
-    const now = await this.#parts.writer.run(
-      (draft) => {
-        if (draft.get('logs', FEED) === null) begin(draft)
-        for (const change of changes) appendChange(draft, change)
-        if (followed !== null) draft.put('logs', FOLLOWED, followed)
-        return draft.tick()
-      },
-      [
-        ...[FEED, FOLLOWED].map((key) => placeOf('logs', key)),
-        ...changes.map((change) => placeOf('feed', keyOf(change))),
-      ],
-    )
-    const oldest = now - retentionMs * 1000
-    await trim(
-      this.#parts,
-      'feed',
-      (row, { bytes }) => bytes > maxBytes || row.at < oldest,
-      (draft, going) => {
-        const before = Number(draft.get('logs', DROPPED)?.value ?? 0)
-        draft.put('logs', DROPPED, String(Math.max(before, going.at(-1)!.at)))
-      },
-    )
-  }
-
-  async read(after: number, limit: number): Promise<FeedRead> {
-    const places = [FEED, FOLLOWED, DROPPED].map((key) => placeOf('logs', key))
-    // The log is read later than its entries, so that one that was dropped meanwhile is known to be.
-    const [{ rows, newest }, about] = await Promise.all([
-      this.#parts.rows.after(['feed'], after, limit),
-      this.#parts.rows.get(places),
-    ])
-    const [log, followed, dropped] = about.rows
-    if (!log) {
-      await this.#open()
-      return this.read(after, limit)
-    }
-    const droppedTo = dropped && dropped.at > log.at ? Number(dropped.value) : 0
-    return {
-      incarnation: log.value,
-      entries: rows.filter(({ at }) => at > log.at).map(entryOf),
-      end: newest > log.at ? newest : droppedTo,
-      droppedTo,
-      followed: followed && followed.at > log.at ? followed.value || null : null,
-    }
-  }
-
-  async renew(followed: string | null): Promise<void> {
-    await this.#parts.writer.run((draft) => {
-      begin(draft)
-      draft.put('logs', FOLLOWED, followed ?? '')
-    })
-  }
-
-  async #open(): Promise<void> {
-    await this.#parts.writer.run((draft) => {
-      if (draft.get('logs', FEED) === null) begin(draft)
-    })
-  }
-
-  onAppend(notify: () => void): () => void {
-    return this.#parts.rows.onChange((spaces) => {
-      if (spaces.has('feed')) notify()
-    })
-  }
-}
-
-/** Earlier entries are of another log, and the first to be dropped. */
-function begin(draft: Draft): void {
-  draft.put('logs', FEED, randomId())
-}
-
-function appendChange(draft: Draft, change: NewFeedChange): void {
-  const { listingId, publisher, state, known } = change
-  const key = keyOf(change)
-  const latest = draft.get('feed', key)
-  if (latest !== null && latest.at > known && entryOf(latest).state === state) return
-  draft.put('feed', key, JSON.stringify([listingId, publisher, state]))
-}
-
-const keyOf = ({ source, key }: Pick<FeedEntry, 'source' | 'key'>): string => source + SEPARATOR + key
-
-function entryOf({ key: name, value, at }: Row): FeedEntry {
-  const [source = '', key = ''] = name.split(SEPARATOR, 2)
-  const [listingId, publisher, state] = JSON.parse(value)
-  return { position: at, at: Math.floor(at / 1000), source, key, listingId, publisher, state }
-}
-
 /** Requests with each API key, beside the market: no process follows them. */
-export const rowKeyUses = ({ rows, writer }: Parts): KeyUseStorage => ({
+export const keyUses = ({ rows, writer }: Parts): KeyUseStorage => ({
   add: (uses) =>
     writer.run(
       (draft) => {

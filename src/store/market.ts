@@ -16,7 +16,23 @@ import {
   rotated,
 } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import { earlierUse, isCaptured, isUnchanged, putReceipt, receiptOf, rememberUse } from './guard.ts'
+import {
+  isWriteRequest,
+  type NewKey,
+  type PublishCommand,
+  type PublishOutcome,
+  type RemoveCommand,
+  type RemoveOutcome,
+  type RetireCommand,
+  type RetireOutcome,
+  type RotateCommand,
+  type RotateOutcome,
+  type UpdateCommand,
+  type UpdateOutcome,
+  type UpdateReceipt,
+  type WriteRequest,
+} from './commands.ts'
+import { checkUse, isCaptured, putReceipt, receiptOf, rememberUse } from './guard.ts'
 import {
   apiKeyFrom,
   apiKeyKey,
@@ -31,29 +47,11 @@ import {
   publisherKey,
   publisherText,
 } from './records.ts'
-import {
-  type Expected,
-  isWriteRequest,
-  type NewKey,
-  type PublishCommand,
-  type PublishOutcome,
-  type RemoveCommand,
-  type RemoveOutcome,
-  type RetireCommand,
-  type RetireOutcome,
-  type RotateCommand,
-  type RotateOutcome,
-  type SignedOperation,
-  type UpdateCommand,
-  type UpdateOutcome,
-  type UpdateReceipt,
-  type WriteRequest,
-} from './store.ts'
 import type { Draft } from './writer.ts'
 
 // The rules of the market. Each reads and puts rows of a draft, which is committed as a whole. Checks come in this order, and
-// before the first put: repeat of an earlier use, `not_found`, `retired`, `not_owner`, `signature_reused`, `changed`,
-// `too_many_listings`, `too_large`.
+// before the first put: repeat of an earlier use, `not_found`, `retired`, `not_owner`, `signature_reused`,
+// `too_many_listings`, `too_large`, `unfit`.
 
 export function publish(draft: Draft, command: PublishCommand): PublishOutcome {
   const { identity, listingId, storefrontUrl: url, maxListings, use } = command
@@ -67,7 +65,6 @@ export function publish(draft: Draft, command: PublishCommand): PublishOutcome {
   if (signer !== null && !isActive(signer, identity, use.now)) return { outcome: 'retired' }
   if (existing !== null && existing.publisherId !== signer?.publisherId) return NOT_OWNER
   if (earlier.isReused || isCaptured(draft, command)) return SIGNATURE_REUSED
-  if (!isExpected(existing, command)) return CHANGED
   const publisherId = signer?.publisherId ?? numberOf(draft, LAST_PUBLISHER) + 1
   const count = existing === null ? numberOf(draft, countOf(publisherId)) : 0
   if (existing === null && maxListings > 0 && count >= maxListings) return { outcome: 'too_many_listings' }
@@ -76,6 +73,8 @@ export function publish(draft: Draft, command: PublishCommand): PublishOutcome {
   const storefrontUrl = signer === null || url ? url : signer.storefrontUrl
   const record = mergedListing(existing, command, publisherId, at)
   if (rowBytes(record, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
+  const violations = command.check?.(record, storefrontUrl) ?? []
+  if (violations.length > 0) return { outcome: 'unfit', violations }
   if (signer === null) {
     putNumber(draft, LAST_PUBLISHER, publisherId)
     putNumber(draft, identityKey(identity), publisherId)
@@ -104,7 +103,6 @@ export function update(draft: Draft, command: UpdateCommand): UpdateOutcome {
   if (existing === null) return NOT_FOUND
   if (!isOwner(existing, signer, command)) return NOT_OWNER
   if (earlier.isReused) return SIGNATURE_REUSED
-  if (!isExpected(existing, command)) return CHANGED
 
   const at = draft.tick()
   const record = {
@@ -113,8 +111,10 @@ export function update(draft: Draft, command: UpdateCommand): UpdateOutcome {
     oracleAddress: oracleAddress ?? existing.oracleAddress,
     updatedAt: at,
   }
-  if (oracleAddress !== undefined && rowBytes(record, signer!.storefrontUrl) > MAX_LISTING_BYTES)
-    return TOO_LARGE
+  const { storefrontUrl } = signer!
+  if (oracleAddress !== undefined && rowBytes(record, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
+  const violations = command.check?.(record, storefrontUrl) ?? []
+  if (violations.length > 0) return { outcome: 'unfit', violations }
   draft.put('listings', listingId, listingText(record), at)
   const receipt = updateReceiptFor(record)
   if (isWriteRequest(use)) putReceipt(draft, use, receipt)
@@ -145,43 +145,14 @@ export function remove(draft: Draft, command: RemoveCommand): RemoveOutcome {
 const NOT_FOUND = { outcome: 'not_found' } as const
 const NOT_OWNER = { outcome: 'not_owner' } as const
 const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
-const CHANGED = { outcome: 'changed' } as const
 const TOO_LARGE = { outcome: 'too_large' } as const
 const REMOVED = { outcome: 'removed' } as const
-
-/**
- * A repeat of a request of the signed line has its receipt, whatever has changed since. A repeat of a used signature has none
- * (`undefined`: the listing says it), or `null` where the listing has changed.
- */
-type Checked<Receipt> =
-  | { isRepeat: true; receipt: Receipt | undefined | null }
-  | { isRepeat: false; isReused: boolean }
-
-function checkUse<Receipt>(
-  draft: Draft,
-  operation: SignedOperation,
-  { listingId, use }: RemoveCommand,
-  existing: ListingRecord | null,
-): Checked<Receipt> {
-  if (isWriteRequest(use)) {
-    const receipt = receiptOf<Receipt>(draft, use)
-    return receipt === undefined ? { isRepeat: false, isReused: false } : { isRepeat: true, receipt }
-  }
-  const { repeats, isReused } = earlierUse(draft, operation, { listingId, use })
-  if (repeats === null) return { isRepeat: false, isReused }
-  const isTrue = operation === 'remove' ? existing === null : isUnchanged(repeats, existing)
-  return { isRepeat: true, receipt: isTrue ? undefined : null }
-}
 
 const isOwner = (
   listing: ListingRecord,
   signer: Publisher | null,
   { identity, use }: RemoveCommand,
 ): boolean => listing.publisherId === signer?.publisherId && isActive(signer, identity, use.now)
-
-function isExpected(listing: ListingRecord | null, { expected }: { expected?: Expected }): boolean {
-  return expected === undefined || expected === (listing?.updatedAt ?? null)
-}
 
 const mergedListing = (
   existing: ListingRecord | null,

@@ -8,9 +8,10 @@ import {
   packListings,
 } from '../domain/listing.ts'
 import type { Publisher, PublisherIdentity } from '../domain/publisher.ts'
+import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
+import type { Change } from './commands.ts'
 import type { Row } from './rows.ts'
-import type { Change } from './store.ts'
 
 // What rows hold, without what the row itself says: key, time of creation and time of the latest change.
 
@@ -58,39 +59,27 @@ export const publisherKey = (id: number): string => `publisher ${id}`
 export const apiKeyKey = (id: number): string => `key ${id}`
 export const blockKey = (id: number): string => `block ${id}`
 
+type PublisherContent = Omit<Publisher, 'publisherId' | 'createdAt' | 'updatedAt'>
+type ApiKeyContent = Omit<ApiKey, 'id' | 'createdAt'>
+type BlockContent = Omit<Block, 'id' | 'createdAt'>
+
 export const publisherText = ({ scheme, identifier, storefrontUrl, rotations }: PublisherContent): string =>
   JSON.stringify({ scheme, identifier, storefrontUrl, rotations })
-
-type PublisherContent = Pick<Publisher, 'scheme' | 'identifier' | 'storefrontUrl' | 'rotations'>
-
-export const publisherFrom = (row: Row): Publisher => ({
-  publisherId: idOf(row),
-  ...(parsed(row) as PublisherContent),
-  createdAt: row.createdAt,
-  updatedAt: row.at,
-})
 
 export const apiKeyText = ({ name, scope, hash, expiresAt, view, revokedAt }: ApiKeyContent): string =>
   JSON.stringify({ name, scope, hash, expiresAt, view, revokedAt })
 
-type ApiKeyContent = Omit<ApiKey, 'id' | 'createdAt'>
-
-export const apiKeyFrom = (row: Row): ApiKey => ({
-  id: idOf(row),
-  ...(parsed(row) as ApiKeyContent),
-  createdAt: row.createdAt,
-})
-
 export const blockText = ({ subject, source, reason, by, until, endedAt }: BlockContent): string =>
   JSON.stringify({ subject, source, reason, by, until, endedAt })
 
-type BlockContent = Omit<Block, 'id' | 'createdAt'>
+export const publisherFrom = (row: Row): Publisher => {
+  const { id, createdAt, ...content } = partsOf<PublisherContent>(row)
+  return { publisherId: id, ...content, createdAt, updatedAt: row.at } as Publisher
+}
 
-export const blockFrom = (row: Row): Block => ({
-  id: idOf(row),
-  ...(parsed(row) as BlockContent),
-  createdAt: row.createdAt,
-})
+export const apiKeyFrom = (row: Row): ApiKey => partsOf<ApiKeyContent>(row)
+
+export const blockFrom = (row: Row): Block => partsOf<BlockContent>(row)
 
 /** @throws EntrepotError `internal` for a row that cannot be read */
 export function changeFrom(row: Row): Change {
@@ -105,21 +94,21 @@ export function changeFrom(row: Row): Change {
 
 export const kindOf = ({ key }: Pick<Row, 'key'>): string => key.slice(0, key.indexOf(' '))
 
-const idOf = ({ key }: Row): number => Number(key.slice(key.indexOf(' ') + 1))
-
-function parsed({ space, key, value }: Row): unknown {
+/** @throws EntrepotError as `changeFrom` */
+function partsOf<Content>({
+  space,
+  key,
+  value,
+  createdAt,
+}: Row): Content & { id: number; createdAt: Micros } {
   try {
-    return JSON.parse(value)
+    return { id: Number(key.slice(key.indexOf(' ') + 1)), ...JSON.parse(value), createdAt }
   } catch (cause) {
     throw damaged(space, key, cause)
   }
 }
 
-const damaged = (what: string, key: string, cause?: unknown): EntrepotError =>
-  new EntrepotError(
-    'internal',
-    `the store has a damaged row, ${what} ${JSON.stringify(key)}: restore a backup`,
-    {
-      cause,
-    },
-  )
+function damaged(what: string, key: string, cause?: unknown): EntrepotError {
+  const message = `the store has a damaged row, ${what} ${JSON.stringify(key)}: restore a backup`
+  return new EntrepotError('internal', message, { cause })
+}

@@ -1,8 +1,9 @@
 import type { Micros } from '../domain/timestamp.ts'
+import { EntrepotError } from '../errors.ts'
 
 /**
  * What stores keep: `registry` has publishers, API keys and blocks; `removed` the ids of listings that are gone; `facts` what the
- * rules count and look up; `logs` what is known of the logs. No row of the last four is part of a backup.
+ * rules count and look up; `logs` what is known of the log of changes. No row of the last three is part of a backup.
  */
 export const SPACES = [
   'registry',
@@ -17,6 +18,7 @@ export const SPACES = [
   'uses',
 ] as const
 export type Space = (typeof SPACES)[number]
+export const EVERY_SPACE: ReadonlySet<Space> = new Set(SPACES)
 
 /** `at` is the row's version, its place in the order of all changes, and the time of its latest change. */
 export type Row = { space: Space; key: string; value: string; createdAt: Micros; at: Micros }
@@ -38,13 +40,13 @@ export function readPlace(place: Place): { space: Space; key: string } {
  * `test/integration/store/contract.ts` tests every implementation.
  */
 export interface Rows {
-  /** All of one moment, and a time that is later than every row's, by the clock of the rows. */
-  get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros }>
+  /** All of one moment: `end` is the time of the latest commit, `now` a later one by the clock of the rows. */
+  get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }>
   /**
-   * All or nothing, and durable when it resolves. `conflict`: a row that is expected does not have that `at` (`null`: is there),
-   * or something was committed at the first time of the puts or later. No two rows of a space have one time.
+   * All or nothing, and durable when it resolves. `conflict`: the latest commit is not that of `end`. Times of puts are later; no two
+   * rows of a space have one time.
    */
-  commit(expected: ReadonlyMap<Place, Micros | null>, puts: readonly Put[]): Promise<'committed' | 'conflict'>
+  commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'>
   /**
    * Of each space the rows that changed after a time, oldest first; `null`: the newest ones.
    * @param isBulk one of many calls that read everything
@@ -66,19 +68,40 @@ export type RowsRead = {
   end: Micros
   /** Whether the time is 0 or that of a commit, which this history of rows still has. */
   isKnown: boolean
-  /** Time of the newest row of these spaces; 0 without any. */
-  newest: Micros
-  /** Of all rows of these spaces. */
-  size: { rows: number; bytes: number }
+  /** Of all rows of each space. `newest`: the time of the newest one; 0 without any. */
+  sizes: { rows: number; bytes: number; newest: Micros }[]
 }
 
 /** What of each space was read, as one: without the rows behind the end of a space that has more. */
 export function inOrder(
-  read: readonly { rows: readonly Row[]; hasMore: boolean }[],
+  read: readonly { rows: Row[]; hasMore: boolean }[],
 ): Pick<RowsRead, 'rows' | 'hasMore'> {
+  if (read.length === 1) return read[0]!
   const ends = read.flatMap(({ rows, hasMore }) => (hasMore ? [rows.at(-1)!.at] : []))
   const end = Math.min(...ends)
   const rows = read.flatMap((one) => one.rows).filter(({ at }) => at <= end)
-  if (read.length > 1) rows.sort((one, other) => one.at - other.at)
+  rows.sort((one, other) => one.at - other.at)
   return { rows, hasMore: ends.length > 0 }
 }
+
+/** Seconds; `Retry-After` (RFC 9110 section 10.2.3). */
+const RETRY_AFTER = '5'
+
+/** The replay guard makes it safe to send the same request again. */
+export class StoreUnavailable extends EntrepotError {
+  /** A few words without paths and values. */
+  readonly reason: string
+  /** The store has answered that nothing was done. */
+  readonly isRefusal: boolean
+
+  constructor(reason: string, cause?: unknown, isRefusal = false) {
+    const detail =
+      `The store cannot be used right now (${reason}). Nothing was acknowledged; the very same request may be sent ` +
+      'again later.'
+    super('unavailable', detail, { cause, headers: { 'Retry-After': RETRY_AFTER } })
+    this.reason = reason
+    this.isRefusal = isRefusal
+  }
+}
+
+export const storeClosed = (): StoreUnavailable => new StoreUnavailable('this process is stopping')

@@ -1,294 +1,365 @@
-import type { ApiKey } from '../domain/api-key.ts'
+import type { ApiKey, KeyUseStorage } from '../domain/api-key.ts'
 import type { AuditBounds, AuditEntry, NewAuditEntry } from '../domain/audit.ts'
 import type { Block, NewBlock } from '../domain/block.ts'
-import {
-  type ListingFields,
-  type ListingRecord,
-  type ListingStatus,
-  type PackedListings,
-  type PublishReceipt,
-  USE_SECONDS,
-} from '../domain/listing.ts'
+import { Emitter } from '../domain/emitter.ts'
+import type { PublisherIdentity } from '../domain/publisher.ts'
+import type { Micros } from '../domain/timestamp.ts'
 import type {
-  Publisher,
-  PublisherIdentity,
-  RetirementRefusal,
-  Rotation,
-  RotationIntent,
-  RotationRefusal,
-} from '../domain/publisher.ts'
-import { formatAge, type Micros, nowMicros } from '../domain/timestamp.ts'
-import { EntrepotError } from '../errors.ts'
-import type { Feed } from './feed.ts'
+  Change,
+  ChangelogPosition,
+  LoadVisitor,
+  NewKey,
+  PublishCommand,
+  PublishOutcome,
+  RecordedAnswer,
+  RemoveCommand,
+  RemoveOutcome,
+  Reservation,
+  RetireCommand,
+  RetireOutcome,
+  RotateCommand,
+  RotateOutcome,
+  SignedOperation,
+  StoreCall,
+  StoreOperation,
+  UpdateCommand,
+  UpdateOutcome,
+  UseKey,
+  WriteRequest,
+} from './commands.ts'
+import { Feed } from './feed.ts'
+import * as guard from './guard.ts'
+import { AuditLog, dropped, keyUses, type Parts, trim } from './logs.ts'
+import * as market from './market.ts'
+import { changeFrom, identityKey, kindOf, packRows, publisherKey } from './records.ts'
+import { type Place, placeOf, type Row, type Rows, type RowsRead, type Space, storeClosed } from './rows.ts'
+import { type Draft, Writer } from './writer.ts'
+
+export type StoreOptions = {
+  /** Used signatures that are kept at least. */
+  usesKept?: number | undefined
+  /** Removed listings that are kept at least; a reader of an older position loads again. */
+  removedKept?: number | undefined
+}
+
+/** About 30 MB. In a Registry that is less busy they are those of the last hours or days. */
+const USES_KEPT = 100_000
+const REMOVED_KEPT = 100_000
+/** Uses and removals between two trims, which cost about a write. */
+const TRIM_EVERY = 1000
+const LOAD_PAGE = 1000
+/** What replicas follow. */
+const FOLLOWED_SPACES = ['registry', 'listings', 'removed'] as const
+const POSITION = /^\d{1,16}$/
+/** In the space `removed`, where it is no listing: the time of the latest removal that is not kept. */
+const DROPPED = ''
+/** Publishers whose number is remembered. */
+const MAX_HINTS = 10_000
 
 /**
- * Each mutation is atomic, changelog entry included, and durable when it resolves. Times rise strictly with
- * every mutation, across replicas. Calls reject with `EntrepotError` `unavailable` if the store cannot be
- * reached. Every implementation passes `test/integration/store/contract.ts`.
+ * The market over rows: its rules decide, and what they put is committed. Each mutation is atomic, and durable when it resolves. Times
+ * rise strictly with every mutation, across replicas. Calls reject with `StoreUnavailable` if the rows cannot be reached.
+ * `test/integration/store/contract.ts` tests it over every kind of rows.
  */
-export interface Store {
+export class Store {
+  readonly rows: Rows
+  /** The log behind `GET /changes`. A copy of the store has a new one. */
+  readonly feed: Feed
+  readonly keyUses: KeyUseStorage
+  readonly #writer: Writer
+  readonly #parts: Parts
+  readonly #audit: AuditLog
+  readonly #kept: { guard: number; removed: number }
+  readonly #untrimmed = { guard: 0, removed: 0 }
+  /** Numbers by `identityKey`: what is probably read next. */
+  readonly #hints = new Map<string, number>()
+  readonly #calls = new Emitter<StoreCall>()
+  /** Calls back when a call ends. */
+  readonly onCall = this.#calls.listen
+  #closing: Promise<void> | undefined
+
+  constructor(rows: Rows, { usesKept = USES_KEPT, removedKept = REMOVED_KEPT }: StoreOptions) {
+    this.rows = rows
+    this.#writer = new Writer(rows)
+    this.#kept = { guard: usesKept, removed: removedKept }
+    this.#parts = { rows, writer: this.#writer }
+    this.feed = new Feed(this.#parts)
+    this.keyUses = keyUses(this.#parts)
+    this.#audit = new AuditLog(this.#parts)
+  }
+
   /**
    * Absent fields are kept, or take `NEW_LISTING_FIELDS`. Replacing keeps `created_at`. Refuses rows beyond
    * `MAX_LISTING_BYTES`.
    */
-  publish(command: PublishCommand): Promise<PublishOutcome>
+  publish(command: PublishCommand): Promise<PublishOutcome> {
+    return this.#call('publish', () => this.#mutate('publish', command, market.publish))
+  }
+
   /** Always moves `updated_at`. */
-  update(command: UpdateCommand): Promise<UpdateOutcome>
+  update(command: UpdateCommand): Promise<UpdateOutcome> {
+    return this.#call('update', () => this.#mutate('update', command, market.update))
+  }
+
   /** The publisher stays. */
-  remove(command: RemoveCommand): Promise<RemoveOutcome>
+  remove(command: RemoveCommand): Promise<RemoveOutcome> {
+    return this.#call('delete', async () => {
+      const outcome = await this.#mutate('remove', command, market.remove)
+      if (outcome.outcome === 'removed') await this.#trim('removed', () => true, dropped('removed', DROPPED))
+      return outcome
+    })
+  }
+
   /** Whether a use of that signature for that operation on that listing is known, with any body. */
-  hasUse(key: UseKey): Promise<boolean>
+  hasUse(key: UseKey): Promise<boolean> {
+    return this.#call('read', async () => {
+      const places = guard.keysOf(key.operation, key.listingId, key).map((one) => placeOf('guard', one))
+      return guard.hasUse(key, (await this.rows.get(places)).rows)
+    })
+  }
 
   /** Begins a write of the signed line, or gives what became known of it: see `WriteRequest`. */
-  reserve(request: WriteRequest): Promise<Reservation>
+  reserve(request: WriteRequest): Promise<Reservation> {
+    return this.#call('request', async () => {
+      const places = [placeOf('guard', request.requestKey), placeOf('facts', guard.DROPPED_USES)]
+      const reservation = await this.#writer.run((draft) => guard.reserve(draft, request), places)
+      await this.#trimUses(request.now)
+      return reservation
+    })
+  }
+
   /** Keeps the answer for repeats. `null` lets the next try begin at once. */
-  settle(request: WriteRequest, answer: RecordedAnswer | null): Promise<void>
+  settle(request: WriteRequest, answer: RecordedAnswer | null): Promise<void> {
+    const places = [placeOf('guard', request.requestKey)]
+    return this.#write('request', (draft) => guard.settle(draft, request, answer), places)
+  }
+
   /** The publisher keeps its id and its listings. */
-  rotate(command: RotateCommand): Promise<RotateOutcome>
+  rotate(command: RotateCommand): Promise<RotateOutcome> {
+    const places = [...placesOfRotation(command), placeOf('facts', identityKey(command.intent.replacement))]
+    return this.#write('publish', (draft) => market.rotate(draft, command), places)
+  }
+
   /** Ends the overlap of a rotation. */
-  retire(command: RetireCommand): Promise<RetireOutcome>
+  retire(command: RetireCommand): Promise<RetireOutcome> {
+    return this.#write('publish', (draft) => market.retire(draft, command), placesOfRotation(command))
+  }
 
   /** Ids are never reused. */
-  addKey(key: NewKey): Promise<ApiKey>
+  addKey(key: NewKey): Promise<ApiKey> {
+    return this.#write('key', (draft) => market.addKey(draft, key))
+  }
+
   /** `null` if the store has ever had a key, revoked ones included. */
-  seedKey(key: NewKey): Promise<ApiKey | null>
-  /** The first `revokedAt` stays. `null` for an unknown id. */
-  revokeKey(id: number): Promise<ApiKey | null>
+  seedKey(key: NewKey): Promise<ApiKey | null> {
+    return this.#write('key', (draft) => market.seedKey(draft, key))
+  }
+
   /** Adds a key, and lets another expire at `endsAt` or before. `null`, and no change, where that one is unknown or revoked. */
-  replaceKey(id: number, endsAt: Micros, key: NewKey): Promise<ApiKey | null>
+  replaceKey(id: number, endsAt: Micros, key: NewKey): Promise<ApiKey | null> {
+    return this.#write('key', (draft) => market.replaceKey(draft, id, endsAt, key))
+  }
+
+  /** The first `revokedAt` stays. `null` for an unknown id. */
+  revokeKey(id: number): Promise<ApiKey | null> {
+    return this.#write('key', (draft) => market.revokeKey(draft, id))
+  }
+
   /** Ids are never reused. */
-  addBlock(block: NewBlock): Promise<Block>
+  addBlock(block: NewBlock): Promise<Block> {
+    return this.#write('block', (draft) => market.addBlock(draft, block))
+  }
+
   /**
    * The first `endedAt` stays. `null` for an unknown id.
    * @param onlyIfDue ends it only where `until` has come, by the store's clock
    */
-  endBlock(id: number, onlyIfDue?: boolean): Promise<Block | null>
+  endBlock(id: number, onlyIfDue = false): Promise<Block | null> {
+    return this.#write('block', (draft) => market.endBlock(draft, id, onlyIfDue))
+  }
 
-  /** Times rise. Drops the oldest of each kind beyond its bounds, `MAX_AUDIT_DROPS` at most; nothing else is changed or removed. */
-  appendAudit(entry: NewAuditEntry, bounds: AuditBounds): Promise<AuditEntry>
+  /** Times rise. Drops the oldest of each kind beyond its bounds, `MAX_DROPS` at most; nothing else is changed or removed. */
+  appendAudit(entry: NewAuditEntry, bounds: AuditBounds): Promise<AuditEntry> {
+    return this.#call('audit', () => this.#audit.append(entry, bounds))
+  }
+
   /** Of both kinds, oldest first: at most `limit` after a time, or the latest ones. */
-  readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]>
+  readAudit(since: Micros | null, limit: number): Promise<AuditEntry[]> {
+    return this.#call('read', () => this.#audit.read(since, limit))
+  }
 
   /**
    * Visits blocks, keys and publishers, then listings in any order, each once; one that changes meanwhile comes as a change, which
    * is later than its page. `changesAfter` the position that it returns misses nothing, and may repeat.
    */
-  load(visitor: LoadVisitor): Promise<ChangelogPosition>
+  async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
+    const registry: Row[] = []
+    let position: Micros | undefined
+    for await (const { rows, end } of this.#pages('registry')) {
+      // That of the first page: later changes come after this position.
+      position ??= end
+      registry.push(...rows)
+    }
+    registry.sort((one, other) => rank(one) - rank(other) || one.createdAt - other.createdAt)
+    for (const row of registry) visitor.change(changeFrom(row))
+    for await (const { rows } of this.#pages('listings')) {
+      const changed = rows.findIndex(({ at }) => at > position!)
+      const page = changed < 0 ? rows : rows.slice(0, changed)
+      if (page.length > 0) await visitor.listings(packRows(page))
+      // It may have been visited. Leaves new ones to the changes behind the position: their publishers may not have been visited.
+      for (const row of rows.slice(page.length))
+        if (row.createdAt <= position!) visitor.change(changeFrom(row))
+    }
+    return String(position)
+  }
+
   /**
-   * Oldest first, with the current state: applying entries twice or late is harmless. Publishers precede
-   * their listings. Fewer than `limit` are the last. `lost`: the changelog no longer reaches back that far;
-   * `load` again.
+   * Oldest first, with the current state: applying entries twice or late is harmless. Publishers precede their listings.
+   * @param limit of each kind, about
+   * @returns `lost`: the changelog no longer reaches back that far; `load` again
    */
   changesAfter(
     position: ChangelogPosition,
     limit: number,
-  ): Promise<{ changes: Change[]; position: ChangelogPosition } | 'lost'>
-  /** Calls back soon after a change by any process. Returns how to stop. */
-  onChange(notify: () => void): () => void
+  ): Promise<{ changes: Change[]; position: ChangelogPosition; hasMore: boolean } | 'lost'> {
+    return this.#call('read', async () => {
+      if (!POSITION.test(position)) return 'lost'
+      const from = Number(position)
+      const read = await this.rows.after(FOLLOWED_SPACES, from, limit)
+      const { hasMore } = read
+      const isDropped = (row: Row) => row.space === 'removed' && row.key === DROPPED
+      const about = hasMore
+        ? (await this.rows.get([placeOf('removed', DROPPED)])).rows[0]
+        : read.rows.find(isDropped)
+      if (!read.isKnown || (from > 0 && from < Number(about?.value ?? 0))) return 'lost'
+      const registry = hasMore
+        ? await this.#registryAfter(from)
+        : read.rows.filter(({ space }) => space === 'registry')
+      registry.sort((one, other) => one.createdAt - other.createdAt)
+      const listings = read.rows.filter((row) => row.space !== 'registry' && !isDropped(row))
+      const end = hasMore ? read.rows.at(-1)!.at : Math.max(from, read.end)
+      return { changes: [...registry, ...listings].map(changeFrom), position: String(end), hasMore }
+    })
+  }
 
-  /** The log behind `GET /changes`. A copy of the store has a new one. */
-  readonly feed: Feed
+  /** Of listings that were read before it the publishers are there. */
+  async #registryAfter(from: Micros): Promise<Row[]> {
+    const registry: Row[] = []
+    for await (const { rows } of this.#pages('registry', from, false)) registry.push(...rows)
+    return registry
+  }
+
+  /** Calls back soon after a change by any process. Returns how to stop. */
+  onChange(notify: () => void): () => void {
+    return this.rows.onChange((spaces) => {
+      if (FOLLOWED_SPACES.some((space) => spaces.has(space))) notify()
+    })
+  }
 
   /** Rejects if the store cannot be read and written, or refuses every signature of now as one that may have been dropped. */
-  ping(): Promise<void>
-  close(): Promise<void>
-}
+  ping(): Promise<void> {
+    return this.#call('ping', async () => {
+      await this.rows.ping()
+      const [uses] = (await this.rows.get([placeOf('facts', guard.DROPPED_USES)])).rows
+      guard.requireLaterUses(uses!)
+    })
+  }
 
-/** Of one append: bounds that were lowered are reached step by step. */
-export const MAX_AUDIT_DROPS = 1000
+  close(): Promise<void> {
+    this.#closing ??= this.#writer.drained().then(() => this.rows.close())
+    return this.#closing
+  }
 
-export type ChangelogPosition = string
+  async #call<T>(operation: StoreOperation, work: () => Promise<T>): Promise<T> {
+    const started = performance.now()
+    let failure: unknown = null
+    try {
+      if (this.#closing !== undefined) throw storeClosed()
+      return await work()
+    } catch (cause) {
+      failure = cause
+      throw cause
+    } finally {
+      this.#calls.emit({ operation, seconds: (performance.now() - started) / 1000, failure })
+    }
+  }
 
-export type Change =
-  | { kind: 'publisher'; publisher: Publisher }
-  | { kind: 'listing'; record: ListingRecord }
-  | { kind: 'listing_removed'; listingId: string }
-  | { kind: 'key'; key: ApiKey }
-  | { kind: 'block'; block: Block }
+  #write<T>(operation: StoreOperation, rule: (draft: Draft) => T, places: readonly Place[] = []): Promise<T> {
+    return this.#call(operation, () => this.#writer.run(rule, places))
+  }
 
-export type LoadVisitor = {
-  change(change: Change): void
-  /** The store awaits it before the next call. */
-  listings(page: PackedListings): void | Promise<void>
-}
+  async #mutate<Command extends RemoveCommand, Outcome>(
+    operation: SignedOperation,
+    command: Command,
+    rule: (draft: Draft, command: Command) => Outcome,
+  ): Promise<Outcome> {
+    const outcome = await this.#writer.run(
+      (draft) => {
+        const result = rule(draft, command)
+        this.#remember(command.identity, draft)
+        return result
+      },
+      this.#placesOf(operation, command),
+    )
+    await this.#trimUses(command.use.now)
+    return outcome
+  }
 
-/**
- * One use of a signature, for the replay guard. The store remembers an accepted use until the signature has
- * expired by the clock that accepts signatures. Then only the signature is kept, as spent: the clock may have been ahead. The store
- * answers `signature_reused` to
- *
- * - the same use again, if the listing has changed or is gone; otherwise it gets its first answer, before
- *   other checks;
- * - another body with the same signature, operation and listing, after `not_found` and `not_owner`;
- * - an unknown use of a spent signature, wherever the clock is set. Of more than `SPENT_SIGNATURES` those that expire first are
- *   dropped, and an unknown use that expires no later than a dropped one is refused: it may be that one.
- */
-export type UsedSignature = {
-  /** Hash of the canonical form. */
-  signature: string
-  body: string
-  /** The same for all uses of the signature. */
-  expiresAt: Micros
-  /** By the clock that accepted the signature. */
-  now: Micros
-}
+  #placesOf(operation: SignedOperation, { identity, listingId, use }: RemoveCommand): Place[] {
+    const hint = this.#hints.get(identityKey(identity))
+    const places = [
+      placeOf('listings', listingId),
+      placeOf('facts', identityKey(identity)),
+      placeOf('facts', guard.DROPPED_USES),
+      ...guard.keysOf(operation, listingId, use).map((key) => placeOf('guard', key)),
+    ]
+    if (hint !== undefined)
+      places.push(placeOf('registry', publisherKey(hint)), placeOf('facts', market.countOf(hint)))
+    return places
+  }
 
-/** About 15 MB. In a Registry that is less busy they are those of the last hours or days. */
-export const SPENT_SIGNATURES = 100_000
+  #remember(identity: PublisherIdentity, draft: Draft): void {
+    const key = identityKey(identity)
+    if (this.#hints.has(key)) return
+    const publisher = market.publisherOf(draft, identity)
+    if (publisher === null) return
+    if (this.#hints.size >= MAX_HINTS) this.#hints.clear()
+    this.#hints.set(key, publisher.publisherId)
+  }
 
-/**
- * A write of the signed line, for the replay guard. Its id is used once: the store remembers it like a used signature, and
- *
- * - answers `changed_reuse` to the same id with another request, and to an id whose request is no longer remembered;
- * - gives the answer of a request that was settled;
- * - answers `in_progress` while another try has it, for `LEASE_MICROS` at most. The next try then gets the receipt of a mutation
- *   that was made, which is not made twice.
- */
-export type WriteRequest = {
-  /** Hash of the principal and the request id. */
-  requestKey: string
-  /** Equal for the same request, whatever its time. */
-  hash: string
-  /** Of this try; the latest counts. */
-  expiresAt: Micros
-  /** By the clock that accepted the request. */
-  now: Micros
-}
+  async *#pages(space: Space, from = 0, isBulk = true): AsyncGenerator<RowsRead> {
+    let next: Promise<RowsRead> | null = this.rows.after([space], from, LOAD_PAGE, isBulk)
+    while (next !== null) {
+      const page: RowsRead = await next
+      next = page.hasMore ? this.rows.after([space], page.rows.at(-1)!.at, LOAD_PAGE, isBulk) : null
+      next?.catch(() => {}) // prefetched: awaited in the next turn, unless the visit throws
+      yield page
+    }
+  }
 
-export const LEASE_MICROS = 30_000_000
+  /** Keeps uses that are not good by their own time, some at least: the clock may have been ahead. */
+  #trimUses(now: Micros): Promise<void> | undefined {
+    return this.#trim('guard', (row) => guard.expiryOf(row) <= now, guard.dropUses)
+  }
 
-/** `body` is JSON text, `''` for none. */
-export type RecordedAnswer = { status: number; body: string }
-
-export type Reservation =
-  | { outcome: 'reserved' | 'in_progress' | 'changed_reuse' }
-  | { outcome: 'answered'; answer: RecordedAnswer }
-
-/** Of the plain line, or of the signed one. */
-export type Use = UsedSignature | WriteRequest
-
-export const isWriteRequest = (use: Use): use is WriteRequest => 'requestKey' in use
-
-export type SignedOperation = 'publish' | 'update' | 'remove'
-
-/** One signature may publish several listings. */
-export type UseKey = { operation: SignedOperation; listingId: string; signature: string }
-
-export type PublishCommand = {
-  identity: PublisherIdentity
-  listingId: string
-  /** Replaces the publisher's URL unless it is `''` or `null`, which only a new publisher gets. */
-  storefrontUrl: string | null
-  fields: Partial<ListingFields>
-  /** `null` keeps the status; a new listing is `open`. */
-  status: ListingStatus | null
-  /** Of one publisher, whatever their status; 0 for unlimited. */
-  maxListings: number
-  /** API key of the request; `null` if writes need none. */
-  keyId: number | null
-  expected?: Expected
-  use: Use
-}
-
-/**
- * A signature covers no listing, and sellers publish several with one. For this long after its first use it is good for further
- * listings. Where both requests needed an API key, it is good for that key instead.
- */
-export const SIGNATURE_SHARED_MICROS = 5_000_000
-
-/** The required `updated_at`, `null` for a new listing; otherwise `changed`. Default: any. */
-export type Expected = Micros | null | undefined
-
-export type PublishOutcome =
-  | { outcome: 'published'; record: PublishReceipt }
-  /** The publisher has replaced this identity. Of updates and removals: `not_owner`. */
-  | { outcome: 'retired' }
-  | { outcome: 'not_owner' }
-  /**
-   * See `UsedSignature`; also a signature first used with another storefront URL, or with none, with another API key, or longer
-   * than `SIGNATURE_SHARED_MICROS` ago.
-   */
-  | { outcome: 'signature_reused' }
-  | { outcome: 'changed' }
-  | { outcome: 'too_many_listings' }
-  /** More than `MAX_LISTING_BYTES`. */
-  | { outcome: 'too_large' }
-
-export type UpdateCommand = {
-  identity: PublisherIdentity
-  listingId: string
-  status: ListingStatus | null
-  /** JSON text; `undefined` keeps it. */
-  oracleAddress: string | undefined
-  expected?: Expected
-  use: Use
-}
-
-export type UpdateReceipt = Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>
-
-export type UpdateOutcome =
-  | { outcome: 'updated'; record: UpdateReceipt }
-  | { outcome: 'not_found' }
-  | { outcome: 'not_owner' }
-  | { outcome: 'signature_reused' }
-  | { outcome: 'changed' }
-  | { outcome: 'too_large' }
-
-export type RemoveCommand = { identity: PublisherIdentity; listingId: string; use: Use }
-
-export type RemoveOutcome = { outcome: 'removed' | 'not_found' | 'not_owner' | 'signature_reused' }
-
-export type RotateCommand = { publisherId: number; intent: RotationIntent; use: WriteRequest }
-
-/** Also of the same nonce and intent once more. */
-type RotationRecorded = { outcome: 'recorded'; rotation: Rotation }
-
-export type RotateOutcome =
-  | RotationRecorded
-  /** `bound`: the replacement is, or was, an identity of a publisher. */
-  | { outcome: RotationRefusal | 'publisher_not_found' | 'bound' }
-
-export type RetireCommand = {
-  publisherId: number
-  nonce: string
-  identity: PublisherIdentity
-  use: WriteRequest
-}
-
-export type RetireOutcome = RotationRecorded | { outcome: RetirementRefusal }
-
-export type NewKey = Pick<ApiKey, 'name' | 'scope' | 'hash' | 'expiresAt'> & Partial<Pick<ApiKey, 'view'>>
-
-/** Seconds; `Retry-After` (RFC 9110 section 10.2.3). */
-const RETRY_AFTER = '5'
-
-/** The replay guard makes it safe to send the same request again. */
-export class StoreUnavailable extends EntrepotError {
-  /** A few words without paths and values. */
-  readonly reason: string
-  /** The store has answered that nothing was done. */
-  readonly isRefusal: boolean
-
-  constructor(reason: string, cause?: unknown, isRefusal = false) {
-    const detail =
-      `The store cannot be used right now (${reason}). Nothing was acknowledged; the very same request may be sent ` +
-      'again later.'
-    super('unavailable', detail, { cause, headers: { 'Retry-After': RETRY_AFTER } })
-    this.reason = reason
-    this.isRefusal = isRefusal
+  /** Mostly only counts. */
+  #trim(
+    space: 'guard' | 'removed',
+    mayGo: (row: Row) => boolean,
+    mark: (draft: Draft, going: readonly Row[]) => void,
+  ): Promise<void> | undefined {
+    const kept = this.#kept[space]
+    if (++this.#untrimmed[space] < Math.min(TRIM_EVERY, kept)) return
+    this.#untrimmed[space] = 0
+    return trim(this.#parts, space, (row, { rows }) => rows > kept && mayGo(row), mark)
   }
 }
 
-/** @throws StoreUnavailable if signatures of now expire no later than the latest that was dropped */
-export function requireLaterUses(latestDropped: Micros): void {
-  const refusedSeconds = latestDropped / MICROS_PER_SECOND - USE_SECONDS - nowMicros() / MICROS_PER_SECOND
-  if (refusedSeconds < 0) return
-  throw new StoreUnavailable(
-    `the clock is ${formatAge(refusedSeconds)} behind signatures that were used and are not kept, so every request that is ` +
-      'signed now is refused; set the clock right, or restore a backup from before it was ahead',
-  )
-}
+/** The order of a load. */
+const RANK: Readonly<Record<string, number>> = { block: 0, key: 1, publisher: 2 }
+const rank = (row: Row): number => RANK[kindOf(row)] ?? 0
 
-const MICROS_PER_SECOND = 1_000_000
-
-export const storeClosed = (): StoreUnavailable => new StoreUnavailable('this process is stopping')
+const placesOfRotation = ({ publisherId, use }: RetireCommand | RotateCommand): Place[] => [
+  placeOf('guard', use.requestKey),
+  placeOf('registry', publisherKey(publisherId)),
+]

@@ -1,82 +1,60 @@
 import type { Micros } from '../domain/timestamp.ts'
-import { type Place, type Put, placeOf, type Row, type Rows, type Space } from './rows.ts'
-import { StoreUnavailable } from './store.ts'
+import { type Place, type Put, placeOf, type Row, type Rows, type Space, StoreUnavailable } from './rows.ts'
 
 /** Bounds the time and the size of a commit. */
 const MAX_BATCH = 128
 /** Each failed try means that another process has written. */
 const MAX_TRIES = 100
 
-/** What rules of the market read and write. */
+/** What the rules of one batch read and put. */
 export class Draft {
-  readonly #batch: Batch
-  readonly #puts = new Map<Place, Put>()
+  readonly puts = new Map<Place, Put>()
+  readonly missing = new Set<Place>()
+  readonly #read: ReadonlyMap<Place, Row | null>
+  #now: Micros
 
-  constructor(batch: Batch) {
-    this.#batch = batch
+  /** @param now later than the time of every row */
+  constructor(read: ReadonlyMap<Place, Row | null>, now: Micros) {
+    this.#read = read
+    this.#now = now
   }
 
-  /** @throws MissingRow: it is read, and the rule runs again */
+  /** @throws Error for a row that was not read: it is, and the rules run again */
   get(space: Space, key: string): Row | null {
     const place = placeOf(space, key)
-    const put = this.#puts.get(place)
-    return put === undefined ? this.#batch.get(place) : rowOf(put)
+    const put = this.puts.get(place)
+    if (put !== undefined) return put.value === null ? null : { ...put, value: put.value }
+    const row = this.#read.get(place)
+    if (row !== undefined) return row
+    this.missing.add(place)
+    throw new Error(`${place} was not read`)
   }
 
   /** By the clock of the rows, which only rises. */
   get now(): Micros {
-    return this.#batch.time
+    return this.#now
   }
 
   /** The time of a row; a later one with each call. */
   tick(): Micros {
-    return this.#batch.time++
+    return this.#now++
   }
 
   put(space: Space, key: string, value: string, at: Micros = this.tick()): void {
     const createdAt = this.get(space, key)?.createdAt ?? at
-    this.#puts.set(placeOf(space, key), { space, key, value, createdAt, at })
+    this.puts.set(placeOf(space, key), { space, key, value, createdAt, at })
   }
 
   remove(space: Space, key: string): void {
     const row = this.get(space, key)
-    if (row !== null) this.#puts.set(placeOf(space, key), { ...row, value: null, at: this.tick() })
-  }
-
-  keep(): void {
-    for (const [place, put] of this.#puts) this.#batch.puts.set(place, put)
-  }
-}
-
-const rowOf = (put: Put): Row | null => (put.value === null ? null : { ...put, value: put.value })
-
-class MissingRow extends Error {}
-
-/** The rows of a batch as they were read, and what its writes have put. */
-class Batch {
-  readonly read: Map<Place, Row | null>
-  readonly puts = new Map<Place, Put>()
-  readonly missing = new Set<Place>()
-  time: Micros
-
-  constructor(read: Map<Place, Row | null>, time: Micros) {
-    this.read = read
-    this.time = time
-  }
-
-  get(place: Place): Row | null {
-    const put = this.puts.get(place)
-    if (put !== undefined) return rowOf(put)
-    const row = this.read.get(place)
-    if (row !== undefined) return row
-    this.missing.add(place)
-    throw new MissingRow(place)
+    if (row !== null) this.puts.set(placeOf(space, key), { ...row, value: null, at: this.tick() })
   }
 }
 
 type Rule<T> = (draft: Draft) => T
 
 type Job = {
+  /** Returns how to acknowledge. */
   rule: Rule<() => void>
   places: readonly Place[]
   reject: (reason: unknown) => void
@@ -130,50 +108,42 @@ export class Writer {
     }
   }
 
-  async #apply(jobs: readonly Job[]): Promise<void> {
-    let places = new Set(jobs.flatMap((job) => job.places))
-    let read = new Map<Place, Row | null>()
-    let now: Micros = 0
+  /** Of a rule that fails nothing stays: the others run again. */
+  async #apply(all: readonly Job[]): Promise<void> {
+    let jobs = all
+    const places = new Set(jobs.flatMap((job) => job.places))
     for (let conflicts = 0; conflicts < MAX_TRIES; ) {
-      if (places.size > 0 || now === 0) now = await this.#read(places, read)
-      const batch = new Batch(read, now)
-      const settle = jobs.flatMap((job) => outcomeOf(job, batch))
-      places = batch.missing
-      if (places.size > 0) continue
-      const isCommitted =
-        batch.puts.size === 0 ||
-        (await this.#rows.commit(versionsOf(read), [...batch.puts.values()])) === 'committed'
-      if (isCommitted) {
-        for (const acknowledge of settle) acknowledge()
+      const { draft, end } = await this.#read([...places])
+      const failed = new Set<Job>()
+      const acknowledgements = jobs.flatMap((job) => {
+        try {
+          return [job.rule(draft)]
+        } catch (cause) {
+          // With rows missing, it runs again.
+          if (draft.missing.size === 0) {
+            failed.add(job)
+            job.reject(cause)
+          }
+          return []
+        }
+      })
+      for (const place of draft.missing) places.add(place)
+      jobs = jobs.filter((job) => !failed.has(job))
+      if (draft.missing.size > 0 || failed.size > 0) continue
+      const puts = [...draft.puts.values()]
+      if (puts.length === 0 || (await this.#rows.commit(end, puts)) === 'committed') {
+        for (const acknowledge of acknowledgements) acknowledge()
         return
       }
       conflicts++
-      places = new Set(read.keys())
-      read = new Map()
-      now = 0
     }
     throw new StoreUnavailable('it changes faster than it can be written')
   }
 
-  async #read(places: ReadonlySet<Place>, into: Map<Place, Row | null>): Promise<Micros> {
-    const all = [...places]
-    const { rows, now } = await this.#rows.get(all)
-    for (const [n, place] of all.entries()) into.set(place, rows[n]!)
-    return now
+  async #read(places: readonly Place[]): Promise<{ draft: Draft; end: Micros }> {
+    const { rows, now, end } = await this.#rows.get(places)
+    const read = new Map<Place, Row | null>()
+    for (const [n, place] of places.entries()) read.set(place, rows[n]!)
+    return { draft: new Draft(read, now), end }
   }
 }
-
-/** How to acknowledge; nothing while rows are missing. */
-function outcomeOf({ rule, reject }: Job, batch: Batch): (() => void)[] {
-  const draft = new Draft(batch)
-  try {
-    const acknowledge = rule(draft)
-    draft.keep()
-    return [acknowledge]
-  } catch (cause) {
-    return cause instanceof MissingRow ? [] : [() => reject(cause)]
-  }
-}
-
-const versionsOf = (read: ReadonlyMap<Place, Row | null>): Map<Place, Micros | null> =>
-  new Map(Array.from(read, ([place, row]) => [place, row?.at ?? null]))

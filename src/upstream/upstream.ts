@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../domain/clock.ts'
-import type { Holding } from '../domain/source/holding.ts'
 import { NO_FILTER } from '../domain/query.ts'
+import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
@@ -21,8 +21,8 @@ import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { narrowBy, type UpstreamQuery } from './push-down.ts'
 import { firstPageFetcher, pull } from './snapshot/pull.ts'
 import { type PullerOptions, SnapshotPuller } from './snapshot/puller.ts'
-import { UpstreamHolding } from './snapshot/upstream-holding.ts'
 import { SnapshotState } from './snapshot/snapshot-state.ts'
+import { UpstreamHolding } from './snapshot/upstream-holding.ts'
 
 /** What was learnt of an upstream under one credential. The same upstream of the next runtime continues with it. */
 export class UpstreamState {
@@ -71,7 +71,10 @@ export type UpstreamParts = {
   freshSeconds: number
   /** `null` without Redis. */
   sharedBreaker: SharedBreakerState | null
-  snapshots: Pick<PullerOptions, 'index' | 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'>
+  snapshots: Pick<
+    PullerOptions,
+    'index' | 'storage' | 'shared' | 'filters' | 'onResize' | 'maxBytes' | 'inTurn'
+  >
   log: SourceLog
   clock: Clock
   random: () => number

@@ -32,7 +32,6 @@ export function fakeItem(
   return {
     bytes: Buffer.from(JSON.stringify(document)),
     listingId,
-    createdAt: position,
     position,
     storefrontUrl: 'http://storefront.example/',
     publisher: null,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Row } from '../../src/store/rows.ts'
-import { SqliteCopy } from '../../src/store/sqlite/copy.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 
 /** A request of the plain line, and below what a plain Registry with that store answers. */
 export type PlainQuestion = { method?: string; path: string; body?: string }
@@ -24,9 +24,7 @@ export async function writeStore(path: string): Promise<void> {
   const rows: Row[] = JSON.parse(
     readFileSync(new URL('../fixtures/plain-line-rows.json', import.meta.url), 'utf8'),
   )
-  const copy = new SqliteCopy(path)
-  await copy.put(rows)
-  await (await copy.seal(Math.max(...rows.map(({ at }) => at)))).close()
-  await copy.publish()
-  await copy.close()
+  const store = openSqliteStore(path)
+  await store.rows.commit(0, rows)
+  await store.close()
 }

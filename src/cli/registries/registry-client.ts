@@ -2,7 +2,6 @@ import { notReceipt, type Receipt } from '../../client/signed-write.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
-import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import {
   formatJson,
   isJsonObject,
@@ -11,6 +10,7 @@ import {
   listAt,
   parseJson,
 } from '../../json/value.ts'
+import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import { CliError, EXIT, exitCodeOfStatus } from '../exit-codes.ts'
 import type { Registry } from './select-registries.ts'
 

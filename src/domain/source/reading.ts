@@ -8,8 +8,7 @@ export type Item = {
   /** As its Registry served it, without `_meta`. UTF-8. @throws SyntaxError for an unreadable copy */
   readonly bytes: Uint8Array
   listingId: string
-  createdAt?: Micros
-  /** Orders it in its source: `createdAt`, or a gateway's `_meta.position`. */
+  /** Orders it: when it was created, or a gateway's `_meta.position`. */
   position: Micros
   storefrontUrl: string | null
   /** Signing address, lower-cased, where it is known. */

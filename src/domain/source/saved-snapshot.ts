@@ -85,7 +85,8 @@ export function renderSnapshot(
     ),
   ]
   let comma = ''
-  for (const [key, { bytes, ...about }] of listings) {
+  for (const [key, { bytes, listingId, position, storefrontUrl, publisher, origin }] of listings) {
+    const about = { listingId, position, storefrontUrl, publisher, origin }
     parts.push(
       Buffer.from(`${comma}\n{"key":${JSON.stringify(key)},"about":${JSON.stringify(about)},"listing":`),
     )
@@ -142,7 +143,6 @@ function isAboutItem(value: unknown): value is Omit<Item, 'bytes'> & JsonObject 
   return (
     isJsonObject(value) &&
     typeof value.listingId === 'string' &&
-    typeof value.createdAt === 'number' &&
     typeof value.position === 'number'
   )
 }

@@ -1,17 +1,9 @@
 import type { ErrorObject } from 'ajv'
-import {
-  type FieldName,
-  LISTING_FIELDS,
-  type ListingFields,
-  NEW_LISTING_FIELDS,
-} from '../../domain/listing.ts'
-import { parseTimestamp } from '../../domain/timestamp.ts'
+import { type FieldName, LISTING_FIELDS, type ListingFields } from '../../domain/listing.ts'
 import type { Violation } from '../../errors.ts'
 import { compileListingShape } from '../../filter-spec/listing-shape.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import type { Expected, PublishCommand } from '../../store/store.ts'
 import { MAX_VIOLATIONS } from '../errors.ts'
-import type { Projection } from '../projection.ts'
 
 export type ShapeCheck = (candidate: Candidate) => Violation[]
 
@@ -32,47 +24,16 @@ export function createShapeCheck(shape: Readonly<Record<string, unknown>>): Shap
   }
 }
 
-type Shaped = Pick<PublishCommand, 'identity' | 'listingId' | 'storefrontUrl' | 'fields'>
-
-/**
- * What a write makes of a listing. Ignores another publisher's: the store refuses the change unless that one is gone.
- * @returns `expected`: the version of the listing that was checked
- */
-export function checkChange(
-  { identity, listingId, storefrontUrl, fields }: Shaped,
-  check: ShapeCheck | null,
-  { projection, mayCreate }: { projection: Projection; mayCreate: boolean },
-): { violations: Violation[]; expected: Expected } {
-  // The shape does not cover the status: a listing that does not fit can be closed.
-  const isOutside = Object.keys(fields).length === 0 && !mayCreate
-  if (check === null || isOutside) return { violations: [], expected: undefined }
-  const row = projection.isOwnedByAnother(listingId, identity)
-    ? undefined
-    : projection.listing(listingId)
-  const stored = row === undefined ? null : (parseJson(Buffer.from(row.bytes).toString('utf8')) as JsonObject)
-  const expected = stored === null ? null : parseTimestamp(String(stored.updated_at))
-  if (stored === null && !mayCreate) return { violations: [], expected }
-  const publisher = projection.publisherOf(identity)
-  const url = storefrontUrl || publisher === null ? storefrontUrl : publisher.storefrontUrl
-  return { violations: check(candidateOf(listingId, url, fields, stored)), expected }
-}
-
-/** Members come from `fields`, else from the stored listing, else from a new one's defaults. */
-function candidateOf(
+/** What a shape sees of a listing. @param fields all of them, each as JSON text */
+export function candidateOf(
   listingId: string,
+  fields: ListingFields,
   storefrontUrl: string | null,
-  fields: Partial<ListingFields>,
-  stored: JsonObject | null,
 ): Candidate {
   const names = Object.keys(LISTING_FIELDS) as FieldName[]
-  const values = names.flatMap((name): [FieldName, JsonValue][] => {
-    const member = LISTING_FIELDS[name]
-    const text = fields[member]
-    const value = text === undefined ? stored?.[name] : parseJson(text)
-    if (value !== undefined) return [[name, value]]
-    // A shape may have been written before there were any.
-    return name === 'settlement_options' ? [] : [[name, parseJson(NEW_LISTING_FIELDS[member])]]
-  })
+  // A shape may have been written before there were settlement options.
+  const present = names.filter((name) => name !== 'settlement_options' || fields.settlementOptions !== '[]')
+  const values = present.map((name) => [name, parseJson(fields[LISTING_FIELDS[name]])])
   return { listing_id: listingId, storefront_url: storefrontUrl, ...Object.fromEntries(values) }
 }
 

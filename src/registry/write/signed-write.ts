@@ -4,7 +4,8 @@ import { EntrepotError } from '../../errors.ts'
 import { replayHash, type SignedRequest } from '../../signing/exchange.ts'
 import { frame } from '../../signing/frame.ts'
 import type { Principal } from '../../signing/principal.ts'
-import type { RecordedAnswer, Store, WriteRequest } from '../../store/store.ts'
+import type { RecordedAnswer, WriteRequest } from '../../store/commands.ts'
+import type { Store } from '../../store/store.ts'
 
 /** Who writes on the signed line, and the record of the request in the replay guard. */
 export type SignedWriter = { identity: Principal; use: WriteRequest }

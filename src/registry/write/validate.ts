@@ -36,38 +36,22 @@ export const validation = z
   })
   .meta({ id: 'Validation' })
 
+const { max_duration_seconds, demands, ...before } = validateRequest.shape
+const plainForm = z.object(validateRequest.shape)
+const signedForm = z.object({
+  ...before,
+  settlement_options: objects.default([]),
+  demands,
+  max_duration_seconds,
+})
+
 /** @throws EntrepotError `invalid` for members of another type */
 export function validateListing(body: JsonBody, check: ShapeCheck): z.infer<typeof validation> {
-  const { listing_id, storefront_url, offer_resource, accepted_escrows, demands, max_duration_seconds } =
-    parsed(validateRequest, body.value)
-  const candidate = {
-    listing_id,
-    storefront_url,
-    offer_resource,
-    accepted_escrows,
-    demands,
-    max_duration_seconds,
-  }
-  return validated(candidate, isTooLarge(body.bytes, isPlainName), check)
+  return validated(parsed(plainForm, body.value), isTooLarge(body.bytes, isPlainName), check)
 }
-
-const signedRequest = validateRequest.extend({ settlement_options: objects.default([]) })
 
 /** The members that the signed line hashes, filled in. @throws EntrepotError `invalid` as above */
-export function validatedForm(value: JsonObject) {
-  const form = parsed(signedRequest, value)
-  const { listing_id, storefront_url, offer_resource, accepted_escrows, settlement_options } = form
-  const { demands, max_duration_seconds } = form
-  return {
-    listing_id,
-    storefront_url,
-    offer_resource,
-    accepted_escrows,
-    settlement_options,
-    demands,
-    max_duration_seconds,
-  }
-}
+export const validatedForm = (value: JsonObject): z.infer<typeof signedForm> => parsed(signedForm, value)
 
 export function validateSigned({ bytes, value }: JsonBody, check: ShapeCheck) {
   const { settlement_options, ...form } = validatedForm(value)
@@ -76,7 +60,7 @@ export function validateSigned({ bytes, value }: JsonBody, check: ShapeCheck) {
   return { ...counts, settlement_options_count: settlement_options.length, errors }
 }
 
-function parsed<Schema extends typeof validateRequest>(schema: Schema, value: JsonObject): z.infer<Schema> {
+function parsed<Schema extends z.ZodType>(schema: Schema, value: JsonObject): z.infer<Schema> {
   const request = schema.safeParse(value)
   if (!request.success) throw invalidBody(request.error)
   return request.data

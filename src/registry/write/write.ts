@@ -1,8 +1,14 @@
-import { fieldBytes, MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
+import {
+  fieldBytes,
+  MAX_LISTING_BYTES,
+  NEW_LISTING_FIELDS,
+  type PublishReceipt,
+} from '../../domain/listing.ts'
 import { isActive } from '../../domain/publisher.ts'
 import { inTurns } from '../../domain/turns.ts'
-import { EntrepotError, type Violation } from '../../errors.ts'
-import type { PublishCommand, SignedOperation, Store, UpdateReceipt } from '../../store/store.ts'
+import type { EntrepotError, Violation } from '../../errors.ts'
+import type { PublishCommand, SignedOperation, UpdateReceipt } from '../../store/commands.ts'
+import type { Store } from '../../store/store.ts'
 import { refuseBlocked } from '../blocks.ts'
 import {
   invalid,
@@ -16,9 +22,10 @@ import {
 import type { Projection } from '../projection.ts'
 import { countMutation } from '../verify-claim.ts'
 import type { Line, WriteContext } from './lines.ts'
-import { checkChange } from './listing-shape.ts'
+import { candidateOf } from './listing-shape.ts'
 import {
   type IsFieldName,
+  isFieldName,
   type JsonBody,
   readFields,
   readOracle,
@@ -32,7 +39,7 @@ type Change = Pick<PublishCommand, 'status' | 'fields' | 'storefrontUrl'>
 type Outcome<Receipt> =
   | { outcome: 'published' | 'updated' | 'removed'; record: Receipt }
   | { outcome: keyof typeof REFUSALS | 'not_owner' }
-  | { outcome: 'changed' }
+  | { outcome: 'unfit'; violations: readonly Violation[] }
 
 /** What a seller does with a listing. */
 export type Operation<Receipt> = {
@@ -57,8 +64,8 @@ export const UPDATE: Operation<UpdateReceipt> = {
     requireTypes({ oracle_address: value.oracle_address ?? null })
     return { status: readStatus(value), storefrontUrl: null, fields: readOracle(bytes) }
   },
-  commit: ({ identity, listingId, status, fields, use, expected }, store) =>
-    store.update({ identity, listingId, status, oracleAddress: fields.oracleAddress, use, expected }),
+  commit: ({ identity, listingId, status, fields, use, check }, store) =>
+    store.update({ identity, listingId, status, oracleAddress: fields.oracleAddress, use, check }),
 }
 
 /** Repeating the same removal succeeds while the listing is gone. */
@@ -111,12 +118,18 @@ export async function write<Receipt>(
   const command = { ...change, identity, listingId, use, maxListings, keyId: line.keyId }
   if (name !== 'remove') refuseBlocked(replica.projection, command, context)
 
-  const admit = async () => {
-    if (refusal || isRepeat) return
+  const { mode } = context.shape
+  const check = checkOf(operation, command, context)
+  const violations =
+    check === null ? [] : violationsKnown(command, check, { projection: replica.projection, mayCreate })
+  const isEnforced = mode === 'enforce' && !isRepeat
+  if (isEnforced && violations.length > 0) throw refusal || misfit(violations)
+  if (!refusal && !isRepeat) {
     await inTurns(requireRoomForUrl(command, replica.projection))
     if ('signature' in use) await countMutation({ identity }, context.verifier)
   }
-  const { result, warnings } = await commitChecked(operation, command, { isRepeat, admit }, context)
+  const result = await operation.commit(isEnforced && check !== null ? { ...command, check } : command, store)
+  if (result.outcome === 'unfit') throw misfit(result.violations)
   if (!('record' in result)) {
     if (result.outcome === 'not_owner') throw mayCreate ? notOwner() : line.notOwner()
     throw REFUSALS[result.outcome](maxListings)
@@ -124,7 +137,7 @@ export async function write<Receipt>(
   await replica.catchUp()
   const publisher = change.storefrontUrl ? replica.projection.publisherOf(identity) : null
   if (publisher !== null) await replica.projection.storefrontUpdated(publisher.publisherId)
-  return { receipt: result.record, warnings }
+  return { receipt: result.record, warnings: mode === 'warn' ? violations : [] }
 }
 
 const REFUSALS = {
@@ -135,42 +148,38 @@ const REFUSALS = {
   too_many_listings: tooManyListings,
 } as const
 
-/** Under `enforce`, writes only to the version of the listing that was checked, and checks a newer one again. */
-async function commitChecked<Receipt>(
-  { name, commit }: Operation<Receipt>,
-  command: PublishCommand,
-  { isRepeat, admit }: { isRepeat: boolean; admit: () => Promise<void> },
-  { store, replica, shape: { mode, check } }: WriteContext,
-) {
-  const isEnforced = mode === 'enforce' && !isRepeat
-  const mayCreate = name === 'publish'
-  for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const { projection } = replica
-    const { violations, expected } = checkChange(command, mode === 'off' ? null : check, {
-      projection,
-      mayCreate,
-    })
-    if (isEnforced && violations.length > 0) {
-      const isOthers = projection.isOwnedByAnother(command.listingId, command.identity)
-      throw isOthers ? notOwner() : invalid(violations, { prefix: `${MISFIT}: `, logged: MISFIT })
-    }
-    if (tries === 1) await admit()
-    const result = await commit(isEnforced ? { ...command, expected } : command, store)
-    if (result.outcome !== 'changed') return { result, warnings: mode === 'warn' ? violations : [] }
-    await replica.catchUp()
-  }
-  throw new EntrepotError(
-    'unavailable',
-    'The listing changes faster than it can be checked; send the request again',
-    { headers: { 'Retry-After': '1' } },
-  )
+type Check = NonNullable<PublishCommand['check']>
+
+/** `null`: the shape covers no status, so a listing that does not fit can be closed. */
+function checkOf<Receipt>(
+  { name }: Operation<Receipt>,
+  { listingId, fields }: PublishCommand,
+  { shape: { mode, check } }: WriteContext,
+): Check | null {
+  const isCovered = name === 'publish' || Object.keys(fields).length > 0
+  if (mode === 'off' || !isCovered) return null
+  return (merged, storefrontUrl) => check(candidateOf(listingId, merged, storefrontUrl))
 }
 
-/** Each failed try means that another write succeeded. */
-const MAX_TRIES = 20
+/** As far as this replica knows; the store asks again. Ignores another publisher's listing, which may be gone. */
+function violationsKnown(
+  { identity, listingId, storefrontUrl, fields }: PublishCommand,
+  check: Check,
+  { projection, mayCreate }: { projection: Projection; mayCreate: boolean },
+): readonly Violation[] {
+  const row = projection.isOwnedByAnother(listingId, identity) ? null : projection.listing(listingId)
+  if (!row && !mayCreate) return []
+  const stored = row ? readFields(row.bytes, isFieldName) : {}
+  const publisher = projection.publisherOf(identity)
+  const url = storefrontUrl || publisher === null ? storefrontUrl : publisher.storefrontUrl
+  return check({ ...NEW_LISTING_FIELDS, ...stored, ...fields }, url)
+}
 
 /** The paths of violations have names that the seller chose. */
 const MISFIT = 'The listing does not fit the listing shape'
+
+const misfit = (violations: readonly Violation[]): EntrepotError =>
+  invalid(violations, { prefix: `${MISFIT}: `, logged: MISFIT })
 
 /** Unreadable input was never accepted, so it is not a repeat and the earlier refusal wins. */
 function readUnlessRefused<T>(refusal: EntrepotError | false, read: () => T): T {

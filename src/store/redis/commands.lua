@@ -1,143 +1,88 @@
 -- Rows of spaces, each a hash of rows by key and a sorted set of keys by time. A row is time of creation, time and value, joined by
--- U+001F. Times are decimal microseconds as text: Lua prints numbers with 14 digits. KEYS: the version of the layout, the log of
--- commits, a key that pings write, a hash of bytes by space, then hash and sorted set of each space. ARGV names a command.
-
+-- U+001F. Times are microseconds as text: Lua prints numbers with 14 digits. KEYS: the version of the layout, the log of commits, a key
+-- that pings write, a hash of bytes by space, then hash and sorted set of each space. ARGV: see src/store/redis/store.ts.
 local format, log, ping, bytes = unpack(KEYS, 1, 4)
-local commands = {}
+local call, commands = redis.call, {}
 
--- Spaces are numbered from 1.
-local function rows(space)
-  return KEYS[3 + 2 * space]
-end
-
-local function order(space)
-  return KEYS[4 + 2 * space]
-end
-
-local function text(time)
-  return string.format('%.0f', time)
-end
+local function rows(space) return KEYS[3 + 2 * space] end
+local function order(space) return KEYS[4 + 2 * space] end
+local function text(time) return string.format('%.0f', time) end
 
 -- The time of the latest commit, which is the id of its entry; 0 before the first.
 local function newest()
-  local entry = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+  local entry = call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
   return entry and tonumber(string.match(entry[1], '^%d+')) or 0
 end
 
--- Answers a time, and the rows of these spaces and keys.
+-- Number and bytes of rows, and whether they are all there: a Redis that evicts drops whole keys.
+local function size_of(space)
+  local held, total = call('HLEN', rows(space)), tonumber(call('HGET', bytes, space) or '0')
+  return held, total, held == call('ZCARD', order(space)) and (held > 0) == (total > 0)
+end
+
 function commands.get()
-  local now = redis.call('TIME')
-  local answer = {text(math.max(tonumber(now[1]) * 1000000 + tonumber(now[2]), newest() + 1))}
-  for n = 2, #ARGV, 2 do
-    answer[#answer + 1] = redis.call('HGET', rows(ARGV[n]), ARGV[n + 1])
-  end
+  local now, latest = call('TIME'), newest()
+  local answer = {text(math.max(tonumber(now[1]) * 1000000 + tonumber(now[2]), latest + 1)), text(latest)}
+  for n = 2, #ARGV, 2 do answer[#answer + 1] = call('HGET', rows(ARGV[n]), ARGV[n + 1]) end
   return answer
 end
 
--- ARGV: first and last time, entries of the log that are kept, version of the layout, channel, how many rows are expected; space,
--- key and time of each (empty: not there); space, key, row (empty: goes) and time of each put.
 function commands.commit()
-  local first, last, kept, layout, channel, checks = unpack(ARGV, 2, 7)
-  if tonumber(first) <= newest() then
-    return 'conflict'
-  end
-  local puts = 8 + 3 * checks
-  for n = 8, puts - 1, 3 do
-    local at = redis.call('ZSCORE', order(ARGV[n]), ARGV[n + 1])
-    if (tonumber(at or '') or '') ~= (tonumber(ARGV[n + 2]) or '') then
-      return 'conflict'
-    end
-  end
-  local known, spaces = {}, {}
-  local function put(n, before)
-    local space, key, row, at = unpack(ARGV, n, n + 3)
+  local later, latest, first, last, kept, layout, channel, spaces = {}, unpack(ARGV, 2, 8)
+  if tonumber(latest) ~= newest() then return 'conflict' end
+  local function put(space, key, row, at, before)
     if row == '' then
-      redis.call('HDEL', rows(space), key)
-      redis.call('ZREM', order(space), key)
+      call('ZREM', order(space), key)
     else
-      redis.call('HSET', rows(space), key, row)
-      redis.call('ZADD', order(space), at, key)
+      call('HSET', rows(space), key, row)
+      call('ZADD', order(space), at, key)
     end
-    local size = (row == '' and 0 or #key + #row) - (before == 0 and 0 or #key + before)
-    redis.call('HINCRBY', bytes, space, size)
-    spaces[space] = true
+    call('HINCRBY', bytes, space, (row == '' and 0 or #key + #row) - before)
   end
-  for n = puts, #ARGV, 4 do
-    local before = redis.call('HSTRLEN', rows(ARGV[n]), ARGV[n + 1])
+  for n = 9, #ARGV, 4 do
+    local space, key, row, at = unpack(ARGV, n, n + 3)
+    local before = call('HSTRLEN', rows(space), key)
     if before > 0 then
-      known[#known + 1] = {n, before}
-    elseif ARGV[n + 2] ~= '' then
-      put(n, 0)
+      later[#later + 1] = {space, key, row, at, #key + before}
+    elseif row ~= '' then
+      put(space, key, row, at, 0)
     end
   end
   -- Out of memory, Redis refuses a script whose first write adds, and a leaked key has to be revocable even then.
-  for _, one in ipairs(known) do
-    redis.call('HDEL', rows(ARGV[one[1]]), ARGV[one[1] + 1])
-    put(one[1], one[2])
+  for _, one in ipairs(later) do
+    call('HDEL', rows(one[1]), one[2])
+    put(unpack(one))
   end
-  redis.call('SETNX', format, layout)
-  redis.call('XADD', log, 'MAXLEN', '~', kept, last .. '-0', 'first', first)
-  local changed = {}
-  for space in pairs(spaces) do
-    changed[#changed + 1] = space
-  end
-  redis.pcall('PUBLISH', channel, table.concat(changed, ' '))
+  call('SETNX', format, layout)
+  call('XADD', log, 'MAXLEN', '~', kept, last .. '-0', 'first', first)
+  redis.pcall('PUBLISH', channel, spaces)
   return 'committed'
 end
 
-local function size_of(space)
-  return redis.call('HLEN', rows(space)), tonumber(redis.call('HGET', bytes, space) or '0')
-end
-
--- A Redis that evicts drops whole keys.
-local function is_whole(space)
-  local count, total = size_of(space)
-  return count == redis.call('ZCARD', order(space)) and (count > 0) == (total > 0)
-end
-
--- ARGV: a time (empty: the newest rows), most rows and most bytes of each space, then spaces. Answers the time of the latest commit, 1
--- if the time is 0 or in a commit that is known, the newest time, number and bytes of rows of the spaces; then for each space 1 if it
--- has more, how many rows follow, and key and row of each.
 function commands.after()
   local at, limit, most = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
   -- A demoted master still answers reads, without later writes. Only a write reveals that.
   local written = redis.pcall('DEL', ping)
-  if type(written) == 'table' and written.err and string.find(written.err, 'READONLY', 1, true) then
-    return written
-  end
+  if type(written) == 'table' and string.find(written.err or '', 'READONLY', 1, true) then return written end
   for space = 1, at == '0' and (#KEYS - 4) / 2 or 0 do
-    if not is_whole(space) then
-      return redis.error_reply('LACKS rows')
-    end
+    if not select(3, size_of(space)) then return redis.error_reply('LACKS rows') end
   end
-  local commit = at ~= '' and redis.call('XRANGE', log, at, '+', 'COUNT', 1)[1]
-  local is_known = at == '0' or (commit and tonumber(commit[2][2]) <= tonumber(at))
-  local answer = {text(newest()), is_known and 1 or 0, '0', 0, 0}
+  local commit = at ~= '' and call('XRANGE', log, at, '+', 'COUNT', 1)[1]
+  local answer = {text(newest()), (at == '0' or commit and tonumber(commit[2][2]) <= tonumber(at)) and 1 or 0}
   for n = 5, #ARGV do
-    local space = ARGV[n]
-    local keys = at == '' and redis.call('ZREVRANGE', order(space), 0, limit - 1)
-      or redis.call('ZRANGEBYSCORE', order(space), '(' .. at, '+inf', 'LIMIT', 0, limit + 1)
-    local start, size, count = #answer, 0, 0
-    answer[start + 2] = 0
+    local space, start, size, count = ARGV[n], #answer, 0, 0
+    local keys = at == '' and call('ZREVRANGE', order(space), 0, limit - 1)
+      or call('ZRANGEBYSCORE', order(space), '(' .. at, '+inf', 'LIMIT', 0, limit + 1)
     for _, key in ipairs(keys) do
-      if count == limit or size > most then
-        break
-      end
-      local row = redis.call('HGET', rows(space), key)
-      if not row then
-        return redis.error_reply('LACKS ' .. key)
-      end
-      size = size + #row
-      count = count + 1
-      answer[start + 1 + 2 * count] = key
-      answer[start + 2 + 2 * count] = row
+      if count == limit or size > most then break end
+      local row = call('HGET', rows(space), key)
+      if not row then return redis.error_reply('LACKS ' .. key) end
+      count, size = count + 1, size + #row
+      answer[start + 4 + 2 * count], answer[start + 5 + 2 * count] = key, row
     end
-    answer[start + 1] = #keys > count and 1 or 0
-    answer[start + 2] = count
-    local latest = redis.call('ZREVRANGE', order(space), 0, 0, 'WITHSCORES')[2]
-    answer[3] = text(math.max(tonumber(answer[3]), tonumber(latest or '0')))
     local held, total = size_of(space)
-    answer[4], answer[5] = answer[4] + held, answer[5] + total
+    local latest = call('ZREVRANGE', order(space), 0, 0, 'WITHSCORES')[2] or '0'
+    for m, one in ipairs({#keys > count and 1 or 0, held, total, latest, count}) do answer[start + m] = one end
   end
   return answer
 end

@@ -14,7 +14,7 @@ const SOCKET_TIMEOUT_MS = 15_000
 const MAX_RECONNECT_DELAY_MS = 1000
 
 /** Commands fail at once while Redis is away. */
-export const commandClient = (url: string): Client => createClient(url, COMMAND_TIMEOUT_MS, PIPELINED)
+export const commandClient = (url: string): Client => createClient(url, COMMAND_TIMEOUT_MS, AT_ONCE)
 
 /** For pages of a load, for which other commands must not wait. */
 export const loadClient = (url: string): Client => createClient(url, LOAD_TIMEOUT_MS, AT_ONCE)

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { ChainableCommander } from 'ioredis'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
-import type { Micros } from '../../domain/timestamp.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
-import type { CopySource, CopyTarget } from '../copy.ts'
+import type { CopyTarget } from '../copy.ts'
 import { kindOf } from '../records.ts'
-import { type Row, SPACES, type Space } from '../rows.ts'
+import { type Rows, SPACES, type Space } from '../rows.ts'
 import { connected, loadClient } from './connection.ts'
-import { openRedisStore, redisOpenFailure } from './open.ts'
-import { FORMAT, KEY_PREFIX, keysUnder, RedisSession, redisFailure, scriptOf } from './session.ts'
-import { textOf } from './store.ts'
+import { redisOpenFailure } from './open.ts'
+import { KEY_PREFIX, keysUnder, RedisSession, scriptOf } from './session.ts'
+import { RedisRows } from './store.ts'
 
 /** @throws ConfigError if there is a store already, and as `openRedisStore` does */
 export async function createRedisCopy(url: string, prefix: string = KEY_PREFIX): Promise<CopyTarget> {
@@ -26,20 +24,17 @@ export async function createRedisCopy(url: string, prefix: string = KEY_PREFIX):
 
 /** Is written to keys of its own, in the hash slot of the store's. One that is not finished is deleted by the next. */
 class RedisCopy implements CopyTarget {
+  readonly rows: Rows
   readonly #url: string
   readonly #prefix: string
   readonly #id = randomUUID()
   readonly #session: RedisSession
-  readonly #staged: readonly string[]
-  /** Counted here: in Redis that would take a second write for each row. */
-  readonly #bytes = new Map<Space, number>()
-  readonly #sizes = new Map<string, number>()
 
   constructor(url: string, prefix: string) {
     this.#url = url
     this.#prefix = prefix
-    this.#session = new RedisSession(loadClient(url), prefix)
-    this.#staged = keysUnder(stagedUnder(prefix, this.#id))
+    this.#session = new RedisSession(loadClient(url), stagedUnder(prefix, this.#id))
+    this.rows = new RedisRows(url, this.#session)
   }
 
   async open(): Promise<void> {
@@ -54,48 +49,23 @@ class RedisCopy implements CopyTarget {
       'API key': countOf('key'),
       block: countOf('block'),
     }
-    if (Object.values(counts).some((count) => count > 0))
-      throw this.#occupied(
-        Object.entries(counts)
-          .map(([noun, count]) => plural(count, noun))
-          .join(', '),
-      )
+    const held = Object.entries(counts)
+    if (held.some(([, count]) => count > 0))
+      throw this.#occupied(held.map(([noun, count]) => plural(count, noun)).join(', '))
     const other = await client.getset(latestOf(this.#prefix), this.#id)
     if (other !== null) await client.unlink(...keysUnder(stagedUnder(this.#prefix, other)))
   }
 
-  put(rows: readonly Row[]): Promise<void> {
-    return this.#pipeline((pipeline) => {
-      for (const row of rows) {
-        const text = textOf(row)
-        this.#count(row, Buffer.byteLength(row.key) + Buffer.byteLength(text))
-        pipeline
-          .hset(this.#staged[rowsOf(row.space)]!, row.key, text)
-          .zadd(this.#staged[rowsOf(row.space) + 1]!, row.at, row.key)
-      }
-    })
-  }
-
-  remove(space: Space, key: string): Promise<void> {
-    this.#count({ space, key }, 0)
-    return this.#pipeline((pipeline) => {
-      pipeline.hdel(this.#staged[rowsOf(space)]!, key).zrem(this.#staged[rowsOf(space) + 1]!, key)
-    })
-  }
-
-  async seal(end: Micros): Promise<CopySource> {
-    const [format, log, , bytes] = this.#staged
-    await this.#pipeline((pipeline) => {
-      pipeline.set(format!, FORMAT)
-      if (end > 0) pipeline.xadd(log!, `${end}-0`, 'first', end)
-      for (const [space, count] of this.#bytes) pipeline.hset(bytes!, SPACES.indexOf(space) + 1, count)
-    })
-    const { store } = await openRedisStore(this.#url, { prefix: stagedUnder(this.#prefix, this.#id) })
-    return store.rows
+  async seal(): Promise<Rows> {
+    return this.rows
   }
 
   async publish(): Promise<void> {
-    const keys = [latestOf(this.#prefix), ...keysUnder(this.#prefix), ...this.#staged]
+    const keys = [
+      latestOf(this.#prefix),
+      ...keysUnder(this.#prefix),
+      ...keysUnder(stagedUnder(this.#prefix, this.#id)),
+    ]
     const answer = await this.#session.evaluate(ADOPT, keys, [this.#id, ...HELD.map(rowsOf)])
     if (answer === 'replaced')
       throw new EntrepotError(
@@ -107,22 +77,8 @@ class RedisCopy implements CopyTarget {
 
   /** What it cannot delete, the next restore does. */
   async close(): Promise<void> {
-    await this.#session.client.unlink(...this.#staged).catch(() => {})
-    await this.#session.close()
-  }
-
-  async #pipeline(fill: (pipeline: ChainableCommander) => void): Promise<void> {
-    const pipeline = this.#session.client.pipeline()
-    fill(pipeline)
-    const answers = await this.#session.run(() => pipeline.exec())
-    for (const [error] of answers ?? []) if (error !== null) throw redisFailure(error)
-  }
-
-  #count({ space, key }: Pick<Row, 'space' | 'key'>, bytes: number): void {
-    const name = `${space}/${key}`
-    const before = this.#sizes.get(name) ?? 0
-    this.#sizes.set(name, bytes)
-    this.#bytes.set(space, (this.#bytes.get(space) ?? 0) + bytes - before)
+    await this.#session.client.unlink(...keysUnder(stagedUnder(this.#prefix, this.#id))).catch(() => {})
+    await this.rows.close()
   }
 
   #occupied(content: string): ConfigError {

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
-import { MarketStore, type MarketStoreOptions } from '../market-store.ts'
+import { Store, type StoreOptions } from '../store.ts'
 import { type Client, commandClient, connected, counterClient } from './connection.ts'
 import { FORMAT, formatKey, KEY_PREFIX, RedisSession, replyWord } from './session.ts'
 import { RedisRows } from './store.ts'
 
-type RedisStoreOptions = MarketStoreOptions & {
+type RedisStoreOptions = StoreOptions & {
   /** With braces that keep all keys in one slot of a Cluster. Default `KEY_PREFIX`. */
   prefix?: string
   /** Refuses a Redis without a store, and changes nothing there. */
@@ -23,7 +23,7 @@ type RedisStoreOptions = MarketStoreOptions & {
 export async function openRedisStore(
   url: string,
   options: RedisStoreOptions = {},
-): Promise<{ store: MarketStore; warnings: string[]; isNew: boolean }> {
+): Promise<{ store: Store; warnings: string[]; isNew: boolean }> {
   const { prefix = KEY_PREFIX, mustExist = false } = options
   const session = new RedisSession(commandClient(url), prefix)
   try {
@@ -31,7 +31,7 @@ export async function openRedisStore(
     const isNew = !mustExist && (await session.client.setnx(formatKey(prefix), FORMAT)) === 1
     await checkFormat(session, redactCredentials(url))
     const warnings = await durabilityWarnings(session.client)
-    return { store: new MarketStore(new RedisRows(url, session), options), warnings, isNew }
+    return { store: new Store(new RedisRows(url, session), options), warnings, isNew }
   } catch (error) {
     session.client.disconnect()
     throw redisOpenFailure(error, redactCredentials(url))

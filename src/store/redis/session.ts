@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { ReplyError } from 'ioredis'
 import { EntrepotError } from '../../errors.ts'
-import { SPACES } from '../rows.ts'
-import { StoreUnavailable, storeClosed } from '../store.ts'
+import { SPACES, StoreUnavailable, storeClosed } from '../rows.ts'
 import type { Client } from './connection.ts'
 
 /** The braces keep all keys in one slot of a Cluster. */
@@ -38,6 +37,9 @@ export class RedisSession {
     this.client = client
     this.prefix = prefix
     this.#keys = keysUnder(prefix)
+    client.on('ready', () => {
+      this.#refusal = null
+    })
   }
 
   get closed(): boolean {
@@ -59,9 +61,7 @@ export class RedisSession {
     const running = command()
     this.#inFlight.add(running)
     try {
-      const answer = await running
-      this.#refusal = null
-      return answer
+      return await running
     } catch (error) {
       throw this.#failure(error)
     } finally {
@@ -69,7 +69,7 @@ export class RedisSession {
     }
   }
 
-  /** The client leaves a demoted master: until it has reached another one, that is why Redis does not answer. */
+  /** The client leaves a demoted master: until it is connected again, that is why Redis does not answer. */
   #failure(error: unknown): unknown {
     const failure = redisFailure(error)
     if (!(failure instanceof StoreUnavailable)) return failure

@@ -1,5 +1,7 @@
+import { Emitter } from '../../domain/emitter.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import {
+  EVERY_SPACE,
   inOrder,
   type Place,
   type Put,
@@ -9,8 +11,8 @@ import {
   readPlace,
   SPACES,
   type Space,
+  storeClosed,
 } from '../rows.ts'
-import { storeClosed } from '../store.ts'
 import { type Client, connected, loadClient, subscriberClient } from './connection.ts'
 import { channelOf, FORMAT, pingKey, RedisSession } from './session.ts'
 
@@ -27,7 +29,7 @@ const TIMES_BYTES = 34
 export class RedisRows implements Rows {
   readonly #url: string
   readonly #session: RedisSession
-  readonly #listeners = new Set<(spaces: ReadonlySet<Space>) => void>()
+  readonly #changes = new Emitter<ReadonlySet<Space>>()
   /** Its own connection: other commands have a short deadline, and would wait for the pages. */
   #bulk: Promise<RedisSession> | null = null
   #subscriber: Client | undefined
@@ -39,41 +41,35 @@ export class RedisRows implements Rows {
       // A demoted master keeps its subscribers: only a new connection reaches the new master.
       if (this.#subscriber?.status === 'ready') this.#subscriber.disconnect(true)
       // Listeners can read what they missed while Redis was away.
-      this.#notify(EVERY_SPACE)
+      this.#changes.emit(EVERY_SPACE)
     })
   }
 
-  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros }> {
+  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }> {
     const names = places.map(readPlace)
-    const answer = await this.#session.call(
-      'get',
-      names.flatMap(({ space, key }) => [numberOf(space), key]),
-    )
-    const [now, ...texts] = answer as [string, ...(string | null)[]]
+    const asked = names.flatMap(({ space, key }) => [numberOf(space), key])
+    const [now, end, ...texts] = (await this.#session.call('get', asked)) as [
+      string,
+      string,
+      ...(string | null)[],
+    ]
     const rows = names.map(({ space, key }, n) => {
       const text = texts[n] ?? null
       return text === null ? null : rowFrom(space, key, text)
     })
-    return { rows, now: Number(now) }
+    return { rows, now: Number(now), end: Number(end) }
   }
 
-  async commit(
-    expected: ReadonlyMap<Place, Micros | null>,
-    puts: readonly Put[],
-  ): Promise<'committed' | 'conflict'> {
+  async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
     const times = puts.map(({ at }) => at)
-    const checks = Array.from(expected, ([place, at]) => {
-      const { space, key } = readPlace(place)
-      return [numberOf(space), key, at ?? '']
-    })
     const answer = await this.#session.call('commit', [
+      end,
       Math.min(...times),
       Math.max(...times),
       COMMITS_KEPT,
       FORMAT,
       channelOf(this.#session.prefix),
-      checks.length,
-      ...checks.flat(),
+      [...new Set(puts.map(({ space }) => numberOf(space)))].join(' '),
       ...puts.flatMap((put) => [numberOf(put.space), put.key, textOf(put), put.at]),
     ])
     return answer as 'committed' | 'conflict'
@@ -94,13 +90,8 @@ export class RedisRows implements Rows {
   }
 
   onChange(notify: (spaces: ReadonlySet<Space>) => void): () => void {
-    // Makes subscriptions of the same function distinct.
-    const listener = (spaces: ReadonlySet<Space>) => notify(spaces)
-    this.#listeners.add(listener)
     if (!this.#session.closed) this.#subscriber ??= this.#subscribe()
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#changes.listen(notify)
   }
 
   /** Writes: a read would succeed on a replica, or with a full disk or memory. */
@@ -117,10 +108,10 @@ export class RedisRows implements Rows {
   #subscribe(): Client {
     const client = subscriberClient(this.#url)
     client.on('message', (_: string, text: string) =>
-      this.#notify(new Set(text.split(' ').map((number) => SPACES[Number(number) - 1]!))),
+      this.#changes.emit(new Set(text.split(' ').map((number) => SPACES[Number(number) - 1]!))),
     )
     // Earlier messages may be lost, also with an earlier connection.
-    const subscribed = () => this.#notify(EVERY_SPACE)
+    const subscribed = () => this.#changes.emit(EVERY_SPACE)
     client.on('ready', () => client.subscribe(channelOf(this.#session.prefix)).then(subscribed, () => {}))
     client.connect().catch(() => {}) // it connects again by itself
     return client
@@ -152,13 +143,7 @@ export class RedisRows implements Rows {
       () => {},
     )
   }
-
-  #notify(spaces: ReadonlySet<Space>): void {
-    for (const listener of this.#listeners) listener(spaces)
-  }
 }
-
-const EVERY_SPACE: ReadonlySet<Space> = new Set(SPACES)
 
 /** As `commands.lua` counts them. */
 const numberOf = (space: Space): number => SPACES.indexOf(space) + 1
@@ -179,24 +164,21 @@ function rowFrom(space: Space, key: string, text: string): Row {
 }
 
 function readFrom(answer: readonly (string | number)[], spaces: readonly Space[]): RowsRead {
-  const [end, isKnown, newest, rows, bytes] = answer.map(Number) as [number, number, number, number, number]
+  const [end, isKnown] = answer
   const read: { rows: Row[]; hasMore: boolean }[] = []
-  let n = 5
+  const sizes: RowsRead['sizes'] = []
+  let n = 2
   for (const space of spaces) {
-    const hasMore = answer[n] === 1
-    const count = Number(answer[n + 1])
-    n += 2
-    const found = Array.from({ length: count }, (_, m) =>
+    const [hasMore, held, total, newest, count] = answer.slice(n, n + 5).map(Number) as Five
+    n += 5
+    const rows = Array.from({ length: count }, (_, m) =>
       rowFrom(space, String(answer[n + 2 * m]), String(answer[n + 2 * m + 1])),
     )
-    read.push({ rows: found.sort((one, other) => one.at - other.at), hasMore })
     n += 2 * count
+    read.push({ rows: rows.sort((one, other) => one.at - other.at), hasMore: hasMore === 1 })
+    sizes.push({ rows: held, bytes: total - held * TIMES_BYTES, newest })
   }
-  return {
-    ...inOrder(read),
-    end,
-    isKnown: isKnown === 1,
-    newest,
-    size: { rows, bytes: bytes - rows * TIMES_BYTES },
-  }
+  return { ...inOrder(read), end: Number(end), isKnown: isKnown === 1, sizes }
 }
+
+type Five = [number, number, number, number, number]

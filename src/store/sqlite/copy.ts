@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
-import type { Micros } from '../../domain/timestamp.ts'
-import type { CopySource, CopyTarget } from '../copy.ts'
-import type { Row, Space } from '../rows.ts'
+import type { CopyTarget } from '../copy.ts'
+import { type Rows, StoreUnavailable } from '../rows.ts'
 import { createDatabase } from './database.ts'
-import { RowTable } from './row-table.ts'
-import { readSqliteRows } from './store.ts'
+import { readSqliteRows, SqliteRows } from './store.ts'
 
 /** Is written beside the file, to a name that ends in `.partial`, which a process that is killed leaves behind. */
 export class SqliteCopy implements CopyTarget {
   readonly #file: string
   readonly #partial: string
-  readonly #database: DatabaseSync
-  readonly #table: RowTable
+  /** Of the file: for writing, then for reading. */
+  #open: Rows
+  readonly rows: CopyTarget['rows'] = {
+    commit: (end, puts) => this.#open.commit(end, puts).catch(rethrowCause),
+  }
 
   /** @throws an error of the file system, or of SQLite */
   constructor(file: string) {
@@ -23,28 +23,18 @@ export class SqliteCopy implements CopyTarget {
     // Hashes of keys are in it: for its owner only.
     closeSync(openSync(this.#partial, 'wx', 0o600))
     try {
-      this.#database = createDatabase(this.#partial)
+      this.#open = new SqliteRows(createDatabase(this.#partial), null)
     } catch (error) {
       rmSync(this.#partial)
       throw error
     }
-    this.#table = new RowTable(this.#database)
   }
 
-  async put(rows: readonly Row[]): Promise<void> {
-    this.#table.put(rows)
-  }
-
-  async remove(space: Space, key: string): Promise<void> {
-    this.#table.put([{ space, key, value: null, createdAt: 0, at: 0 }])
-  }
-
-  async seal(end: Micros): Promise<CopySource> {
-    this.#table.setClock(end, end)
-    this.#database.exec('COMMIT')
-    this.#database.close()
+  async seal(): Promise<Rows> {
+    await this.#open.close()
     sync(this.#partial)
-    return readSqliteRows(this.#partial)
+    this.#open = readSqliteRows(this.#partial)
+    return this.#open
   }
 
   /** A link replaces no file. */
@@ -54,9 +44,14 @@ export class SqliteCopy implements CopyTarget {
   }
 
   async close(): Promise<void> {
-    if (this.#database.isOpen) this.#database.close()
+    await this.#open.close()
     rmSync(this.#partial, { force: true })
   }
+}
+
+/** That of SQLite: what cannot be written is the copy, not the store of a service. */
+function rethrowCause(error: unknown): never {
+  throw error instanceof StoreUnavailable ? error.cause : error
 }
 
 function sync(path: string): void {

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { StoreUnavailable } from '../store.ts'
+import { StoreUnavailable } from '../rows.ts'
 
 const MAX_LINKS = 40
 

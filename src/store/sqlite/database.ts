@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { type ApiKey, opensGates } from '../../domain/api-key.ts'
 import { ConfigError } from '../../errors.ts'
-import { StoreUnavailable } from '../store.ts'
+import { StoreUnavailable } from '../rows.ts'
 import { createFile, databaseFile } from './database-file.ts'
 
 export const MEMORY = ':memory:'
@@ -40,13 +40,12 @@ function requireFileOfLog(file: string): void {
     )
 }
 
-/** A new store in an empty file, to be written in one transaction. The caller deletes a file that it cannot finish. */
+/** A new store in an empty file, which is durable once it is synced. The caller deletes a file that it cannot finish. */
 export function createDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file)
   // Without a file that a killed process would leave behind; Node's defensive mode ignores OFF.
   database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF')
   create(database, file)
-  database.exec('BEGIN')
   return database
 }
 

@@ -2,18 +2,23 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { Put, Row, Space } from '../rows.ts'
 
-// The space '' is the database's own: a row whose time is that of the latest commit, and of each space its size.
-const GET = 'SELECT space, key, value, created_at AS createdAt, at FROM row WHERE space = ? AND key = ?'
-const VERSION = 'SELECT at, octet_length(value) AS bytes FROM row WHERE space = ? AND key = ?'
-const AFTER = `${GET.slice(0, GET.indexOf(' AND key'))} AND at > ? ORDER BY at LIMIT ?`
-const NEWEST = `${GET.slice(0, GET.indexOf(' AND key'))} ORDER BY at DESC LIMIT ?`
+const COLUMNS = 'key, value, created_at, at'
+const GET = `SELECT ${COLUMNS} FROM row WHERE space = ? AND key = ?`
+const AFTER = `SELECT ${COLUMNS} FROM row WHERE space = ? AND at > ? ORDER BY at LIMIT ?`
+const NEWEST = `SELECT ${COLUMNS} FROM row WHERE space = ? ORDER BY at DESC LIMIT ?`
+const BYTES = 'SELECT octet_length(key) + octet_length(value) FROM row WHERE space = ? AND key = ?'
 const PUT = `INSERT INTO row (space, key, value, created_at, at) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, created_at = excluded.created_at, at = excluded.at`
 const REMOVE = 'DELETE FROM row WHERE space = ? AND key = ?'
+/** Space of the table's own rows. */
 const OWN = ''
-const CLOCK = 'clock'
 
 type Size = { rows: number; bytes: number }
+
+/** When the table began, the time of the latest commit, and the size of each space. It is a row, and that row's times. */
+export type TableState = { begun: Micros; end: Micros; sizes: Readonly<Partial<Record<Space, Size>>> }
+
+type Columns = [key: string, value: string, createdAt: Micros, at: Micros]
 
 /** The rows of one database. Call everything in a transaction. */
 export class RowTable {
@@ -25,77 +30,69 @@ export class RowTable {
   }
 
   get(space: Space, key: string): Row | null {
-    return this.#one<Row>(GET, space, key)
+    const columns = this.prepare(GET).get(space, key) as Columns | undefined
+    return columns === undefined ? null : rowOf(space, columns)
   }
 
-  version(space: Space, key: string): Micros | null {
-    return this.#one<{ at: Micros }>(VERSION, space, key)?.at ?? null
-  }
-
+  /** `null`: the newest ones. */
   after(space: Space, at: Micros | null, limit: number): Row[] {
-    const rows = at === null ? this.#all(NEWEST, space, limit) : this.#all(AFTER, space, at, limit)
+    const found =
+      at === null ? this.prepare(NEWEST).all(space, limit) : this.prepare(AFTER).all(space, at, limit)
+    const rows = (found as unknown as Columns[]).map((columns) => rowOf(space, columns))
     return at === null ? rows.reverse() : rows
   }
 
-  newest(space: Space): Micros {
-    return (this.#all(NEWEST, space, 1)[0] as Row | undefined)?.at ?? 0
+  state(): TableState {
+    const columns = this.prepare(GET).get(OWN, 'state') as Columns | undefined
+    if (columns === undefined) return { begun: 0, end: 0, sizes: {} }
+    const [, sizes, begun, end] = columns
+    return { begun, end, sizes: JSON.parse(sizes) }
   }
 
-  /** When the table began, and the time of the latest commit. */
-  clock(): { begun: Micros; end: Micros } {
-    const row = this.#one<Row>(GET, OWN, CLOCK)
-    return { begun: row?.createdAt ?? 0, end: row?.at ?? 0 }
-  }
-
-  setClock(begun: Micros, end: Micros): void {
-    this.#run(PUT, OWN, CLOCK, '', begun, end)
-  }
-
-  size(space: Space): Size {
-    const [rows = 0, bytes = 0] = (this.#one<Row>(GET, OWN, space)?.value ?? '0 0').split(' ').map(Number)
-    return { rows, bytes }
-  }
-
-  put(puts: readonly Put[]): void {
-    const sizes = new Map<Space, Size>()
+  /** Puts rows into the table as it is. */
+  put(puts: readonly Put[], { begun, sizes }: TableState): void {
+    const after: Partial<Record<Space, Size>> = { ...sizes }
     for (const { space, key, value, createdAt, at } of puts) {
-      const size = sizes.get(space) ?? this.size(space)
-      sizes.set(space, size)
-      const before = this.#one<{ bytes: number }>(VERSION, space, key)
-      const keyBytes = Buffer.byteLength(key)
-      if (before !== null) size.bytes -= keyBytes + before.bytes
-      if (value !== null) size.bytes += keyBytes + Buffer.byteLength(value)
-      size.rows += Number(value !== null) - Number(before !== null)
-      if (value === null) this.#run(REMOVE, space, key)
-      else this.#run(PUT, space, key, value, createdAt, at)
+      const { rows, bytes } = after[space] ?? { rows: 0, bytes: 0 }
+      const before = this.prepare(BYTES).get(space, key) as [number] | undefined
+      const size = value === null ? 0 : Buffer.byteLength(key) + Buffer.byteLength(value)
+      after[space] = {
+        rows: rows + Number(value !== null) - Number(before !== undefined),
+        bytes: bytes + size - (before?.[0] ?? 0),
+      }
+      if (value === null) this.prepare(REMOVE).run(space, key)
+      else this.prepare(PUT).run(space, key, value, createdAt, at)
     }
-    for (const [space, { rows, bytes }] of sizes) this.#run(PUT, OWN, space, `${rows} ${bytes}`, 0, 0)
+    const times = puts.map(({ at }) => at)
+    const [first, last] = [begun || Math.min(...times), Math.max(...times)]
+    this.prepare(PUT).run(OWN, 'state', JSON.stringify(after), first, last)
   }
 
   /** An empty transaction succeeds on a full disk. */
   probe(bytes: number): void {
-    this.#run(PUT, OWN, 'ping', '0'.repeat(bytes), 0, 0)
+    this.prepare(PUT).run(OWN, 'ping', '0'.repeat(bytes), 0, 0)
   }
 
   dataVersion(): number {
-    return this.#one<{ data_version: number }>('PRAGMA data_version')!.data_version
+    return (this.prepare('PRAGMA data_version').get() as unknown as [number])[0]
   }
 
-  #one<T>(text: string, ...values: (string | number)[]): T | null {
-    return (this.#prepare(text).get(...values) as T | undefined) ?? null
-  }
-
-  #all(text: string, ...values: (string | number)[]): Row[] {
-    return this.#prepare(text).all(...values) as Row[]
-  }
-
-  #run(text: string, ...values: (string | number)[]): void {
-    this.#prepare(text).run(...values)
-  }
-
-  #prepare(text: string): StatementSync {
-    const statement = this.#prepared.get(text) ?? this.#database.prepare(text)
-    this.#prepared.set(text, statement)
+  /** Rows are arrays: for each object SQLite would name its members again. */
+  prepare(text: string): StatementSync {
+    let statement = this.#prepared.get(text)
+    if (statement === undefined) {
+      statement = this.#database.prepare(text)
+      statement.setReturnArrays(true)
+      this.#prepared.set(text, statement)
+    }
     return statement
   }
 }
+
+const rowOf = (space: Space, [key, value, createdAt, at]: Columns): Row => ({
+  space,
+  key,
+  value,
+  createdAt,
+  at,
+})

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { Emitter } from '../../domain/emitter.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
-import { MarketStore, type MarketStoreOptions } from '../market-store.ts'
 import {
+  EVERY_SPACE,
   inOrder,
   type Place,
   type Put,
@@ -9,15 +10,15 @@ import {
   type Rows,
   type RowsRead,
   readPlace,
-  SPACES,
   type Space,
+  storeClosed,
 } from '../rows.ts'
-import { storeClosed } from '../store.ts'
+import { Store, type StoreOptions } from '../store.ts'
 import { BUSY, MEMORY, openDatabase, primaryCode, readDatabase, sqliteFailure } from './database.ts'
 import { FileGuard } from './database-file.ts'
 import { RowTable } from './row-table.ts'
 
-export type SqliteOptions = MarketStoreOptions & { now?: () => Micros }
+export type SqliteOptions = StoreOptions & { now?: () => Micros }
 
 const POLL_INTERVAL_MS = 200
 /** On top of `BUSY_TIMEOUT_MS` at each try: about 5 s in all. */
@@ -27,21 +28,21 @@ const BUSY_TRIES = 50
 const PROBE_BYTES = 128 * 1024
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
-export function openSqliteStore(path: string, options: SqliteOptions = {}): MarketStore {
+export function openSqliteStore(path: string, options: SqliteOptions = {}): Store {
   const database = openDatabase(path)
   const guard = path === MEMORY ? null : new FileGuard(database, path)
-  return new MarketStore(new SqliteRows(database, guard, options.now), options)
+  return new Store(new SqliteRows(database, guard, options.now), options)
 }
 
 /** Opens a store to be read only. @throws ConfigError for a file that is missing, damaged or not a store */
 export const readSqliteRows = (path: string): Rows => new SqliteRows(readDatabase(path), null)
 
-class SqliteRows implements Rows {
+export class SqliteRows implements Rows {
   readonly #database: DatabaseSync
   readonly #guard: FileGuard | null
   readonly #table: RowTable
   readonly #now: () => Micros
-  readonly #listeners = new Set<(spaces: ReadonlySet<Space>) => void>()
+  readonly #changes = new Emitter<ReadonlySet<Space>>()
   #hasFailed = false
   #poll: NodeJS.Timeout | undefined
   /** Read when the store opens, so that no change before listening is missed. */
@@ -55,62 +56,54 @@ class SqliteRows implements Rows {
     this.#seenVersion = this.#table.dataVersion()
   }
 
-  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros }> {
-    return this.#read(() => ({
-      rows: places.map((place) => {
+  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }> {
+    return this.#read(() => {
+      const { end } = this.#table.state()
+      const rows = places.map((place) => {
         const { space, key } = readPlace(place)
         return this.#table.get(space, key)
-      }),
-      now: Math.max(this.#now(), this.#table.clock().end + 1),
-    }))
+      })
+      return { rows, now: Math.max(this.#now(), end + 1), end }
+    })
   }
 
-  async commit(
-    expected: ReadonlyMap<Place, Micros | null>,
-    puts: readonly Put[],
-  ): Promise<'committed' | 'conflict'> {
-    const times = puts.map(({ at }) => at)
+  async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
     const outcome = await this.#write(() => {
-      const { begun, end } = this.#table.clock()
-      if (Math.min(...times) <= end || !this.#isAsExpected(expected)) return 'conflict'
-      this.#table.put(puts)
-      this.#table.setClock(begun || Math.min(...times), Math.max(...times))
+      const state = this.#table.state()
+      if (state.end !== end) return 'conflict'
+      this.#table.put(puts, state)
       return 'committed'
     })
     const spaces = new Set(puts.map(({ space }) => space))
-    if (outcome === 'committed') queueMicrotask(() => this.#notify(spaces))
+    if (outcome === 'committed') queueMicrotask(() => this.#changes.emit(spaces))
     return outcome
   }
 
   async after(spaces: readonly Space[], at: Micros | null, limit: number): Promise<RowsRead> {
     return this.#read(() => {
-      const { begun, end } = this.#table.clock()
+      const { begun, end, sizes } = this.#table.state()
       const read = spaces.map((space) => {
         const rows = this.#table.after(space, at, limit)
         return { rows, hasMore: at !== null && rows.length === limit }
       })
-      const sizes = spaces.map((space) => this.#table.size(space))
       return {
         ...inOrder(read),
         end,
         isKnown: at === null || at === 0 || (at >= begun && at <= end),
-        newest: Math.max(0, ...spaces.map((space) => this.#table.newest(space))),
-        size: {
-          rows: sizes.reduce((sum, { rows }) => sum + rows, 0),
-          bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
-        },
+        sizes: spaces.map((space) => ({
+          ...(sizes[space] ?? { rows: 0, bytes: 0 }),
+          newest: this.#table.after(space, null, 1)[0]?.at ?? 0,
+        })),
       }
     })
   }
 
   onChange(notify: (spaces: ReadonlySet<Space>) => void): () => void {
-    // Makes subscriptions of the same function distinct.
-    const listener = (spaces: ReadonlySet<Space>) => notify(spaces)
-    this.#listeners.add(listener)
+    const stop = this.#changes.listen(notify)
     if (this.#guard !== null) this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL_MS).unref()
     return () => {
-      this.#listeners.delete(listener)
-      if (this.#listeners.size === 0) this.#stopPolling()
+      stop()
+      if (!this.#changes.isHeard) this.#stopPolling()
     }
   }
 
@@ -128,14 +121,6 @@ class SqliteRows implements Rows {
     else this.#guard.close()
   }
 
-  #isAsExpected(expected: ReadonlyMap<Place, Micros | null>): boolean {
-    for (const [place, at] of expected) {
-      const { space, key } = readPlace(place)
-      if (this.#table.version(space, key) !== at) return false
-    }
-    return true
-  }
-
   async #write<T>(write: () => T): Promise<T> {
     for (let tries = 1; ; tries++) {
       if (!this.#database.isOpen) throw storeClosed()
@@ -143,7 +128,7 @@ class SqliteRows implements Rows {
         this.#guard?.check()
         this.#begin('BEGIN IMMEDIATE')
         const result = write()
-        this.#database.exec('COMMIT')
+        this.#table.prepare('COMMIT').run()
         return result
       } catch (error) {
         this.#rollback()
@@ -169,21 +154,17 @@ class SqliteRows implements Rows {
   }
 
   #begin(statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
-    if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-    this.#database.exec(statement)
+    if (this.#database.isTransaction) this.#table.prepare('ROLLBACK').run()
+    this.#table.prepare(statement).run()
   }
 
   /** SQLite ends a transaction itself after some failures, such as a full disk. */
   #rollback(): void {
     try {
-      if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      if (this.#database.isOpen && this.#database.isTransaction) this.#table.prepare('ROLLBACK').run()
     } catch {
       // The next `#begin` tries again, and its caller gets the failure.
     }
-  }
-
-  #notify(spaces: ReadonlySet<Space>): void {
-    for (const listener of this.#listeners) listener(spaces)
   }
 
   /** A failed poll notifies as well: the listeners read, and report a lasting failure. */
@@ -193,7 +174,7 @@ class SqliteRows implements Rows {
       if (version === this.#seenVersion) return
       this.#seenVersion = version
     } catch {}
-    this.#notify(EVERY_SPACE)
+    this.#changes.emit(EVERY_SPACE)
   }
 
   #stopPolling(): void {
@@ -201,5 +182,3 @@ class SqliteRows implements Rows {
     this.#poll = undefined
   }
 }
-
-const EVERY_SPACE: ReadonlySet<Space> = new Set(SPACES)

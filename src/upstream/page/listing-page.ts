@@ -235,8 +235,8 @@ export class PageItem implements Item {
 
   /** A copy that does not keep its page in memory. */
   toItem(): Item {
-    const { bytes, listingId, createdAt, position, storefrontUrl, publisher, origin } = this
-    const item = { bytes, listingId, createdAt, position, storefrontUrl, publisher }
+    const { bytes, listingId, position, storefrontUrl, publisher, origin } = this
+    const item = { bytes, listingId, position, storefrontUrl, publisher }
     return origin === undefined ? item : { ...item, origin }
   }
 }

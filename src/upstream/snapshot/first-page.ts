@@ -38,9 +38,9 @@ export function isWhole({ isGateway, nextCursor, received, total }: ListingPage)
 }
 
 /** What a first page shows to compare the next one with. */
-export function totalsOf({ page, counts }: Pick<FirstPage, 'page' | 'counts'>, held: number): Totals {
+export function totalsOf({ page, counts }: Pick<FirstPage, 'page' | 'counts'>, known: number): Totals {
   const newest = page?.items.reduce((latest, { position }) => Math.max(latest, position), 0)
-  return { total: page?.total ?? held, counts, newest }
+  return { total: page?.total ?? known, counts, newest }
 }
 
 /**
@@ -91,7 +91,5 @@ function lacksNewer(items: readonly PageItem[], snapshot: Snapshot): boolean {
   const last = positions.at(-1)
   if (!isSorted || last === undefined) return false
   const keys = new Set(items.map(snapshotKey))
-  return snapshot
-    .newest(items.length + 1)
-    .some(({ position, key }) => position > last && !keys.has(key))
+  return snapshot.newest(items.length + 1).some(({ position, key }) => position > last && !keys.has(key))
 }

@@ -113,7 +113,7 @@ export class HeldListings {
       partOf,
       missing: missing?.map((entry) => withLastContact(entry, current)),
       feedPosition: page?.about.changesPosition,
-      totals: totalsOf(first, listings.size),
+      totals: totalsOf(first, partOf ?? listings.size),
     })
     void publishersLater?.then((publishers) => this.#setPublishers(takenAt, publishers))
     return hasChanged
@@ -328,7 +328,10 @@ function differencesOf(
   const contentOf = (copies: readonly Copy[]): string =>
     copies
       .filter(({ origin }) => !inPart.some((one) => origin && coversRegistry(one, origin.registry)))
-      .map((copy) => `${copy.key} ${copy.position} ${copy.publisher} ${Buffer.from(copy.bytes).toString('latin1')}`)
+      .map(
+        (copy) =>
+          `${copy.key} ${copy.position} ${copy.publisher} ${Buffer.from(copy.bytes).toString('latin1')}`,
+      )
       .sort()
       .join('\n')
   return [...before].flatMap(([id, copies]) => (contentOf(copies) === contentOf(snapshot.find(id)) ? [] : id))

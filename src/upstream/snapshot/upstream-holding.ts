@@ -20,7 +20,14 @@ const STALE_PERIODS = 2
 type UpstreamHoldingOptions = {
   upstream: Pick<
     UpstreamOptions,
-    | 'name' | 'kind' | 'visibility' | 'priority' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds' | 'maxAgeSeconds'
+    | 'name'
+    | 'kind'
+    | 'visibility'
+    | 'priority'
+    | 'refreshSeconds'
+    | 'fullRefreshSeconds'
+    | 'followedRefreshSeconds'
+    | 'maxAgeSeconds'
   >
   state: SnapshotState
   puller: Pick<SnapshotPuller, 'refresh' | 'onRead' | 'remove' | 'arrival'>

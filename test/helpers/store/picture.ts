@@ -2,7 +2,8 @@ import type { ApiKey } from '../../../src/domain/api-key.ts'
 import type { Block } from '../../../src/domain/block.ts'
 import type { ListingRecord } from '../../../src/domain/listing.ts'
 import type { Publisher } from '../../../src/domain/publisher.ts'
-import type { Change, Store } from '../../../src/store/store.ts'
+import type { Change } from '../../../src/store/commands.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { visitorOf } from './subject.ts'
 
 /** A reader's picture of a store, built from changes alone. */

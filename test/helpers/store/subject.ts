@@ -8,16 +8,16 @@ import type {
   NewKey,
   PublishCommand,
   RemoveCommand,
-  Store,
   UpdateCommand,
   UsedSignature,
   WriteRequest,
-} from '../../../src/store/store.ts'
+} from '../../../src/store/commands.ts'
+import type { Store } from '../../../src/store/store.ts'
 
 /** Opens an empty store for one test and closes it. `another` opens a second one on the same data. */
 export type OpenStore = (
   t: ExecutionContext,
-  options?: { changelogLength?: number; spentSignatures?: number },
+  options?: { removedKept?: number; usesKept?: number },
 ) => Promise<{ store: Store; another: () => Promise<Store> }>
 
 export const ALICE = { scheme: 'eip191', identifier: '0xa11ce' }
@@ -105,7 +105,7 @@ export async function loaded(store: Store): Promise<{ changes: Change[]; positio
   return { changes, position }
 }
 
-/** All changes after a position, read `limit` at a time until a short answer. */
+/** All changes after a position, read `limit` at a time until there are no more. */
 export async function replayed(
   store: Store,
   from: ChangelogPosition,
@@ -117,6 +117,6 @@ export async function replayed(
     if (read === 'lost') throw new Error(`position ${position} is lost`)
     changes.push(...read.changes)
     position = read.position
-    if (read.changes.length < limit) return { changes, position }
+    if (!read.hasMore) return { changes, position }
   }
 }

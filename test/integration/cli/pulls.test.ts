@@ -4,6 +4,7 @@ import { openRegistryClient } from '../../../src/context/buyer.ts'
 import { TokenTable } from '../../../src/domain/price/token.ts'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
 import { EVERYTHING } from '../../../src/gateway/ids-beginning.ts'
+import { escrow } from '../../helpers/escrow.ts'
 import {
   type Behaviour,
   type FakeOptions,
@@ -16,7 +17,6 @@ import { manualClock } from '../../helpers/manual-clock.ts'
 import { runCli } from '../../helpers/run-cli.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
 
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const SPEC = specBody('one', [filterOf('gpu_model')])
 
 type Printed = { listing_id: string; _meta: { registry: string; unchecked?: string[] } }
@@ -27,35 +27,16 @@ const H200 = { gpu_model: 'H200', gpu_count: 1 }
 
 /** It costs `value` USDC an hour, in millionths. */
 const offer = (id: string, offer_resource: object, value: string): string =>
-  listingText({
-    listing_id: id,
-    offer_resource,
-    accepted_escrows: [
-      {
-        chain_name: 'base',
-        literal_fields: { token: USDC },
-        rates: [{ field: 'amount', per: 'hour', value }],
-      },
-    ],
-  })
+  listingText({ listing_id: id, offer_resource, accepted_escrows: [escrow(value)] })
 
 const filtersOf = ({ requests }: FakeRegistry): (string | null)[] =>
   requests.map(({ parameters }) => parameters.get('gpu_model'))
 
 const cheapestOf = (...fakes: readonly FakeRegistry[]) =>
-  runCli(
-    ['listings', '-r', fakes.map(({ url }) => url).join()].concat([
-      '-f',
-      'gpu_model=H200',
-      '--sort',
-      'price',
-      '--token',
-      'USDC',
-      '-l',
-      '5',
-      '--json',
-    ]),
-  )
+  runCli([
+    ...['listings', '-r', fakes.map(({ url }) => url).join(), '-f', 'gpu_model=H200'],
+    ...['--sort', 'price', '--token', 'USDC', '-l', '5', '--json'],
+  ])
 
 test.serial('pulls: no worse copy is shown as if a large Registry had been asked for it', async (t) => {
   // The better Registry has the listing with another model, so only a whole pull shows that it does not match.

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import test from 'ava'
+import { escrow } from '../../helpers/escrow.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake } from '../../helpers/gateway.ts'
@@ -18,13 +19,7 @@ const machine = (value: string, more: object = {}) =>
     listingText({
       listing_id: 'gpu-1',
       offer_resource: { gpu_model: 'H200', gpu_count: 2, region: 'Paris, FR' },
-      accepted_escrows: [
-        {
-          chain_name: 'base',
-          literal_fields: { token: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' },
-          rates: [{ field: 'amount', per: 'hour', value }],
-        },
-      ],
+      accepted_escrows: [escrow(value)],
       ...more,
     }),
   )

@@ -263,7 +263,7 @@ test('a followed upstream: what newer listings push out of a part that its gatew
   )
   await whenReady(outer)
   await eventually('followed', async () => (await sourceOf(outer)).followed)
-  large.items = [...listingTexts('new', 1, { created_at: '2027-01-01T00:00:00' }), ...listingTexts('x', 5)]
+  large.items = [...listingTexts('new', 1, { created_at: '2026-11-20T11:00:00' }), ...listingTexts('x', 5)]
   const pull = { method: 'POST', headers: ADMIN }
   await send(`${inner.url}/admin/sources/large/refresh`, pull)
   await eventually('followed so far', async () => (await idsOf(outer)).includes('new-0000'))

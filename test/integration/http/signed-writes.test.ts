@@ -37,6 +37,15 @@ const LISTING = {
   ],
 }
 
+/** The first publisher changes its key, with an overlap of 100 s. */
+const rotation = (now = unixNow()) =>
+  rotationBody(SELLER, NEXT, {
+    subject: 'publisher:1',
+    nonce: 'n',
+    overlap_seconds: 100,
+    expires_at: now + 500,
+  })
+
 type Options = { environment?: Record<string, string>; toml?: string; now?: () => number }
 
 async function start(t: ExecutionContext, { environment = {}, toml = '', now = unixNow }: Options = {}) {
@@ -179,39 +188,23 @@ test('signed writes: a blocked publisher cannot take another identity', async (t
   await publish()
   const block = JSON.stringify({ subject: ALICE.address, reason: 'ticket 812' })
   t.is((await postJson(`${url}/admin/blocks`, block, { Authorization: 'Bearer admin' })).status, 201)
-  const body = await rotationBody(SELLER, NEXT, {
-    subject: 'publisher:1',
-    nonce: 'n',
-    overlap_seconds: 100,
-    expires_at: unixNow() + 500,
-  })
-  const refused = await send('POST', '/publishers/1/identity-rotations', body)
+  const refused = await send('POST', '/publishers/1/identity-rotations', await rotation())
   t.is(refused.status, 403)
   t.regex(JSON.stringify(refused.body), /has blocked this: ticket 812/)
 })
 
 test('signed writes: a key is changed without an outage, and a retired wallet is refused on both lines', async (t) => {
   let now = unixNow()
-  const {
-    url,
-    get,
-    send,
-    publish: publishSigned,
-  } = await start(t, {
-    now: () => now,
-    environment: { REGISTRY_ADMIN_API_KEY: 'admin' },
-  })
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const { url, get, send, publish: publishSigned } = await start(t, { now: () => now, environment })
   await publishSigned()
   const row = async () => (await send('GET', '/listings/a%20b')).body.listing
   for (let n = 0; n < 2; n++) t.deepEqual((await row()).publisher_principals, { identities: [SELLER.party] })
   const path = '/publishers/1/identity-rotations'
-  const body = await rotationBody(SELLER, NEXT, {
-    subject: 'publisher:1',
-    nonce: 'n',
-    overlap_seconds: 100,
-    expires_at: now + 500,
+  t.like(await send('POST', path, await rotation(now)), {
+    status: 200,
+    body: { status: 'overlap', overlap_seconds: 100 },
   })
-  t.like(await send('POST', path, body), { status: 200, body: { status: 'overlap', overlap_seconds: 100 } })
   t.deepEqual((await row()).publisher_principals, { identities: [NEXT.party, SELLER.party] })
   t.is(
     (await publish(url, ALICE, { listing_id: 'plain', offer_resource: {} }, { timestamp: now })).status,
@@ -251,9 +244,8 @@ test('signed writes: a rotation is read by its nonce where the view has the publ
     toml: '[access]\nanonymous = "h100"\n[[views]]\nname = "h100"\nfilter = { gpu_model = "H100" }\n',
   })
   await publish()
-  const about = { subject: 'publisher:1', nonce: 'n', overlap_seconds: 100, expires_at: unixNow() + 500 }
   const path = '/publishers/1/identity-rotations'
-  t.is((await send('POST', path, await rotationBody(SELLER, NEXT, about))).status, 200)
+  t.is((await send('POST', path, await rotation())).status, 200)
   const read = (key: typeof SELLER) => send('GET', `${path}/n`, undefined, { key })
   t.deepEqual([(await read(SELLER)).status, (await read(NEXT)).status], [200, 200])
   t.like(await read(ed25519Key(Buffer.alloc(32, 90))), { status: 404, isSigned: true })

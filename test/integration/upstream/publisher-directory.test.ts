@@ -67,15 +67,19 @@ test('the address of each publisher is looked up once, with the key', async (t) 
   t.is(seen[0]?.headers.authorization, 'Bearer secret')
 })
 
-test('an address is lower-cased, and any other text is not an address', async (t) => {
-  const { attribute } = open(t, [
+test('an address is lower-cased, has its storefront, and any other text is not an address', async (t) => {
+  const { attribute, directory } = open(t, [
     entry(1, `0x${'AB'.repeat(20)}`),
-    entry(2, '0x12'),
-    entry(3, 'javascript:alert(1)'),
-    entry('4'),
+    entry(2, address(2), { storefront_url: null }),
+    entry(3, '0x12'),
+    entry(4, 'javascript:alert(1)'),
+    entry('5'),
     7 as never,
   ])
-  t.deepEqual(await attribute(1, 2, 3, 4), [`0x${'ab'.repeat(20)}`, null, null, null])
+  const lower = `0x${'ab'.repeat(20)}`
+  t.deepEqual(await attribute(1, 2, 3, 4, 5), [lower, address(2), null, null, null])
+  const storefronts = [lower, address(2), address(3)].map((one) => directory.storefrontOf(one))
+  t.deepEqual(storefronts, ['http://s', null, undefined])
 })
 
 test('a new publisher is found on the first page, an old one as far back as it is', async (t) => {
@@ -103,18 +107,25 @@ test('an endless list is read only so far', async (t) => {
   t.is(seen.length, 50)
 })
 
-test('a publisher that was not found is not searched again for a while', async (t) => {
-  const { attribute, seen, clock, upstream } = open(t, entries(2))
-  t.deepEqual(await attribute(7), [null])
-  clock.advance(SEARCH_AGAIN_MS - 1)
-  t.deepEqual(await attribute(7), [null])
-  t.is(seen.length, 1)
-  upstream.publishers = entries(7)
-  clock.advance(1)
-  await attribute(7)
-  await eventually('searched again', () => seen.length === 2)
-  t.deepEqual(await attribute(7), [address(7)])
-})
+for (const [what, publishers, ms] of [
+  ['was not found', entries(2), SEARCH_AGAIN_MS],
+  ['is of a Registry without a list', null, SEARCH_RETRY_MS],
+] as const)
+  test(`a publisher that ${what} is searched again after ${ms / 1000} s`, async (t) => {
+    const { attribute, seen, clock, upstream } = open(t, publishers)
+    t.deepEqual(await attribute(7), [null])
+    clock.advance(ms - 1)
+    t.deepEqual(await attribute(7), [null])
+    t.is(seen.length, 1)
+    upstream.publishers = entries(7)
+    clock.advance(1)
+    await eventually(
+      'found',
+      async () => (await attribute(7))[0],
+      (found) => found === address(7),
+    )
+    t.is(seen.length, 2)
+  })
 
 test('publishers of a Registry with a new database are searched again, without a wait', async (t) => {
   const { attribute, directory, seen, clock, upstream } = open(t, [entry(1)])
@@ -130,23 +141,6 @@ test('publishers of a Registry with a new database are searched again, without a
   )
   t.is(seen.length, 2)
   t.is(directory.storefrontOf(address(1)), undefined)
-})
-
-test('without a list of publishers listings have none, and requests are seldom', async (t) => {
-  const { attribute, seen, clock, upstream } = open(t, null)
-  t.deepEqual(await attribute(1), [null])
-  t.deepEqual(await attribute(1), [null])
-  t.is(seen.length, 1)
-  upstream.publishers = entries(1)
-  clock.advance(SEARCH_RETRY_MS)
-  await attribute(1)
-  await eventually('searched again', () => seen.length === 2)
-  await eventually(
-    'found',
-    async () => (await attribute(1))[0],
-    (found) => found === address(1),
-  )
-  t.is(seen.length, 2)
 })
 
 test('a Registry with ever new publishers is searched once a second', async (t) => {
@@ -211,16 +205,4 @@ test('a search that goes on for ever fails, and neither delays listings nor keep
   t.not(directory.search, null)
   t.true(await ask(3))
   t.false(await directory.attributeAll(itemsOf([4])), 'a pull does not wait either')
-})
-
-test('the storefront of an address is known where the Registry has it', async (t) => {
-  const { attribute, directory } = open(t, [
-    entry(1, address(1), { storefront_url: 'http://a' }),
-    entry(2, address(2), { storefront_url: null }),
-  ])
-  await attribute(1)
-  t.deepEqual(
-    [1, 2, 3].map((id) => directory.storefrontOf(address(id))),
-    ['http://a', null, undefined],
-  )
 })

@@ -38,7 +38,7 @@ function indexOf(items: readonly Item[]): IndexedListings {
 
 function read(items: readonly Item[], query: Partial<ListingQuery>, range: Partial<Range> = {}) {
   const source = new IndexSource('local', [REGION])
-  const whole = { after: null, offsetHint: 0, count: Number.POSITIVE_INFINITY }
+  const whole = { after: null, skip: 0, count: Number.POSITIVE_INFINITY }
   return source.read(indexOf(items), listingQuery(query), { ...whole, ...range })
 }
 
@@ -61,7 +61,7 @@ test('index source: any range of any query is exact, with and without an index f
       asked,
       fc.record({
         after: fc.option(fc.nat(60)),
-        offsetHint: fc.nat(80),
+        skip: fc.nat(80),
         count: fc.integer({ min: 1, max: 70 }),
       }),
       async (offers, filters, { after, ...range }) => {
@@ -69,7 +69,7 @@ test('index source: any range of any query is exact, with and without an index f
         const query = asking(Object.entries(filters))
         const key = after === null ? null : { position: 1000 - after, listingId: `l${after}` }
         const matching = items.filter(({ bytes }) => matchesAll(query.criteria, JSON.parse(String(bytes))))
-        const from = key === null ? range.offsetHint : 0
+        const from = key === null ? range.skip : 0
         const behind = matching.filter((item) => isAfter(item, key)).slice(from)
         const { listings, hasMore, total } = await read(items, query, { ...range, after: key })
         t.deepEqual(listings, behind.slice(0, range.count))

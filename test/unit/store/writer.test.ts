@@ -1,6 +1,12 @@
 import test from 'ava'
-import { type Place, type Put, placeOf, type Row, type Rows } from '../../../src/store/rows.ts'
-import { StoreUnavailable } from '../../../src/store/store.ts'
+import {
+  type Place,
+  type Put,
+  placeOf,
+  type Row,
+  type Rows,
+  StoreUnavailable,
+} from '../../../src/store/rows.ts'
 import { type Draft, Writer } from '../../../src/store/writer.ts'
 
 /** Rows in a map: commits are counted, and one can be refused, or interrupted by another process. */
@@ -16,15 +22,15 @@ class MapRows implements Pick<Rows, 'get' | 'commit'> {
 
   async get(places: readonly Place[]) {
     this.reads++
-    return { rows: places.map((place) => this.rows.get(place) ?? null), now: this.#time + 1 }
+    const rows = places.map((place) => this.rows.get(place) ?? null)
+    return { rows, now: this.#time + 1, end: this.#time }
   }
 
-  async commit(expected: ReadonlyMap<Place, number | null>, puts: readonly Put[]) {
+  async commit(end: number, puts: readonly Put[]) {
     this.meanwhile.shift()?.()
     if (this.isAway) throw new StoreUnavailable('away')
     if (puts.some(({ value }) => value === this.refused)) throw new StoreUnavailable('full', null, true)
-    for (const [place, at] of expected) if ((this.rows.get(place)?.at ?? null) !== at) return 'conflict'
-    if (Math.min(...puts.map(({ at }) => at)) <= this.#time) return 'conflict'
+    if (end !== this.#time) return 'conflict'
     for (const put of puts) this.put(put)
     this.commits++
     return 'committed'

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
+import { StoreUnavailable } from '../../../../src/store/rows.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
-import { StoreUnavailable } from '../../../../src/store/store.ts'
 import type { AuditEntryJson } from '../../../../src/wire/audit.ts'
 import { startFake, startGateway } from '../../../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../../../helpers/registry.ts'

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { escrow } from '../../../helpers/escrow.ts'
 import { type FakeOptions, listingText } from '../../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, type UpstreamEntry, whenReady } from '../../../helpers/gateway.ts'
 import type { RunningService } from '../../../helpers/registry.ts'
@@ -7,16 +8,14 @@ import { type Answer, idsOf, readPage, streamAll, walkAll } from '../../../helpe
 const SELLER = `0x${'1'.repeat(40)}`
 const publishers = [[1, SELLER]] as const
 const PURE = '[registry]\nenabled = false\n'
-const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bda02913'
 
 /** Terms that a forger chooses: model, price and date. */
 function offer(listing_id: string, gpu_model: string, dollars: number, day: number): string {
-  const rates = [{ field: 'amount', value: String(dollars * 1_000_000), per: 'hour' }]
   return listingText({
     listing_id,
     created_at: `2026-11-${String(day).padStart(2, '0')}T00:00:00`,
     offer_resource: { gpu_model, gpu_count: 1 },
-    accepted_escrows: [{ chain_name: 'base', literal_fields: { token: USDC }, rates }],
+    accepted_escrows: [escrow(String(dollars * 1_000_000))],
   })
 }
 

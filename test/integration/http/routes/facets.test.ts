@@ -1,18 +1,11 @@
 import test from 'ava'
+import { escrow } from '../../../helpers/escrow.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { ALICE, publish } from '../../../helpers/seller.ts'
 
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const UNKNOWN = `0x${'c'.repeat(40)}`
-
-const priced = (token: string, value: string, per = 'hour') => ({
-  chain_name: 'base',
-  escrow_address: UNKNOWN,
-  literal_fields: { token },
-  rates: [{ field: 'amount', per, value }],
-})
 
 const offer = (gpu_model: string, gpu_count: number, ...accepted_escrows: object[]) => ({
   offer_resource: { gpu_model, gpu_count, region: 'Oslo, NO' },
@@ -20,11 +13,11 @@ const offer = (gpu_model: string, gpu_count: number, ...accepted_escrows: object
 })
 
 const MARKET = {
-  cheap: offer('H200', 8, priced(USDC, '16800000'), priced(UNKNOWN, '7')),
-  dear: offer('H100', 1, priced(USDC, '3000000')),
-  credits: offer('H100', 1, priced(USDC, '1500', 'token')),
+  cheap: offer('H200', 8, escrow('16800000'), escrow('7', { token: UNKNOWN })),
+  dear: offer('H100', 1, escrow('3000000')),
+  credits: offer('H100', 1, escrow('1500', { per: 'token' })),
   // Absurd ones have no price.
-  absurd: offer('H200', -1, priced(USDC, `1${'0'.repeat(78)}`), priced(USDC, '-1'), priced(USDC, 'free')),
+  absurd: offer('H200', -1, escrow(`1${'0'.repeat(78)}`), escrow('-1'), escrow('free')),
 }
 
 test('facets: a plain Registry counts its listings and prices, and sends the answer again', async (t) => {

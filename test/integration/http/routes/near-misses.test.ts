@@ -1,23 +1,12 @@
 import test from 'ava'
+import { escrow } from '../../../helpers/escrow.ts'
 import { listingText } from '../../../helpers/fake-registry.ts'
 import { startFake, startGateway, whenReady } from '../../../helpers/gateway.ts'
 import { startRegistry } from '../../../helpers/registry.ts'
 import { mintKey } from '../../../helpers/seller.ts'
 
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
-
 const listing = (listing_id: string, value: string, offer_resource: object): string =>
-  listingText({
-    listing_id,
-    offer_resource,
-    accepted_escrows: [
-      {
-        chain_name: 'base',
-        literal_fields: { token: USDC },
-        rates: [{ field: 'amount', per: 'hour', value }],
-      },
-    ],
-  })
+  listingText({ listing_id, offer_resource, accepted_escrows: [escrow(value)] })
 
 type Answer = {
   items: object[]

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../../../src/domain/listing.ts'
-import type { Store, WriteRequest } from '../../../../src/store/store.ts'
+import type { WriteRequest } from '../../../../src/store/commands.ts'
+import type { Store } from '../../../../src/store/store.ts'
 import { ALICE, BOB } from '../../../helpers/store/subject.ts'
 
 const SECOND = 1_000_000
@@ -139,17 +140,17 @@ export function commandsBy({ signatures, requests }: Clocks) {
 
 /** What the store and its model have in common; the model answers at once. */
 export type Mutable = {
-  [M in Exclude<
-    keyof Store,
-    | 'addBlock'
-    | 'endBlock'
-    | 'appendAudit'
-    | 'readAudit'
-    | 'load'
-    | 'changesAfter'
-    | 'onChange'
-    | 'feed'
-    | 'ping'
-    | 'close'
-  >]: (...given: Parameters<Store[M]>) => unknown
+  [M in
+    | 'publish'
+    | 'update'
+    | 'remove'
+    | 'hasUse'
+    | 'reserve'
+    | 'settle'
+    | 'rotate'
+    | 'retire'
+    | 'addKey'
+    | 'seedKey'
+    | 'replaceKey'
+    | 'revokeKey']: (...given: Parameters<Store[M]>) => unknown
 }

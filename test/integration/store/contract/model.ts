@@ -10,7 +10,6 @@ import {
 } from '../../../../src/domain/publisher.ts'
 import {
   isWriteRequest,
-  LEASE_MICROS,
   type NewKey,
   type PublishCommand,
   type PublishOutcome,
@@ -22,7 +21,6 @@ import {
   type RetireOutcome,
   type RotateCommand,
   type RotateOutcome,
-  SIGNATURE_SHARED_MICROS,
   type SignedOperation,
   type UpdateCommand,
   type UpdateOutcome,
@@ -30,7 +28,8 @@ import {
   type UsedSignature,
   type UseKey,
   type WriteRequest,
-} from '../../../../src/store/store.ts'
+} from '../../../../src/store/commands.ts'
+import { LEASE_MICROS, SIGNATURE_SHARED_MICROS } from '../../../../src/store/guard.ts'
 
 /** The store's contract in the fewest words: every real store is compared with it. Time is a counter. */
 export class Model {

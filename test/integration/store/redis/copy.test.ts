@@ -57,7 +57,7 @@ function closing(t: ExecutionContext, store: Store): Store {
   return store
 }
 
-/** 300 listings, of which one load page ends in the middle, and two keys. */
+/** More listings than a page, and two keys. */
 async function fill(store: Store): Promise<void> {
   await store.addKey(keyNamed('expiring', { expiresAt: 1_900_000_000_000_000, scope: 'write' }))
   await store.revokeKey((await store.addKey(keyNamed('revoked ü', { view: 'partners' }))).id)
@@ -69,7 +69,7 @@ async function fill(store: Store): Promise<void> {
     }),
   )
   await store.update(updateOf('first "ü"', { status: 'closed' }))
-  await Promise.all(Array.from({ length: 300 }, (_, n) => store.publish(publishOf(`L${n}`))))
+  await Promise.all(Array.from({ length: 1100 }, (_, n) => store.publish(publishOf(`L${n}`))))
 }
 
 const BLOCKS: readonly Omit<NewBlock, 'until'>[] = [
@@ -128,19 +128,20 @@ for (const [from, to] of [
     await fillBlocks(store)
     const ahead = freshUse({ expiresAt: 4_000_000_000_000_000 })
     await published(store, publishOf('signed ahead', { use: ahead }))
-    const spent = freshUse({ expiresAt: 200, now: 100 })
-    await published(store, publishOf('signed long ago', { use: spent }))
+    const old = freshUse({ expiresAt: 200, now: 100 })
+    await published(store, publishOf('signed long ago', { use: old }))
     await store.remove(removeOf('nothing'))
     for (const kind of ['operator', 'seller', 'operator'] as const)
       await store.appendAudit({ ...ACT, kind }, { maxBytes: 100_000, maxAgeMicros: 60_000_000 })
     let changes: Promise<void> | undefined
     const target = async () => {
       const copy = await place.target()
-      const put = copy.put.bind(copy)
-      copy.put = async (rows) => {
-        await put(rows)
+      const { rows } = copy
+      const commit = rows.commit.bind(rows)
+      rows.commit = async (end, puts) => {
         changes ??= change(store)
         await changes
+        return commit(end, puts)
       }
       return copy
     }
@@ -165,7 +166,7 @@ for (const [from, to] of [
       [4, false],
     ])
     t.is([...picture.keys.values()].find(({ name }) => name === 'revoked ü')!.view, 'partners')
-    for (const use of [ahead, spent])
+    for (const use of [ahead, old])
       t.is(
         (await copy.publish(publishOf('N', { use: { ...use, body: 'another' } }))).outcome,
         'signature_reused',
@@ -195,26 +196,30 @@ for (const to of ['SQLite', 'Redis'])
     await fill(await origin.store())
     const losing = async () => {
       const copy = await place.target()
-      const put = copy.put.bind(copy)
-      copy.put = (rows) => put(rows.filter(({ key }) => key !== 'L7'))
+      const { rows } = copy
+      const commit = rows.commit.bind(rows)
+      rows.commit = (end, puts) =>
+        commit(
+          end,
+          puts.filter(({ key }) => key !== 'L7'),
+        )
       return copy
     }
     await t.throwsAsync(copyStore(origin.source, losing), {
-      message:
-        'the copy has {"listings":300,"publishers":1,"keys":2}, the store has {"listings":301,"publishers":1,"keys":2}; it was deleted',
+      message: 'the copy has 1103 rows, the store has 1104; it was deleted',
     })
     await t.throwsAsync(place.source(), { message: /does not exist|has no store/ })
 
     // As a process that is killed leaves it.
     const abandoned = await place.target()
     const source = await origin.source()
-    await abandoned.put((await source.after(['listings'], 0, 9)).rows)
+    await abandoned.rows.commit(0, (await source.after(['listings'], 0, 9)).rows)
     await source.close()
     t.regex(readdirSync(folder).join(), to === 'SQLite' ? /^[^,]+\.partial$/ : /^$/)
     await copyStore(origin.source, place.target)
     await t.throwsAsync(abandoned.publish(), undefined, 'the place is taken')
     await abandoned.close()
-    t.is((await Picture.of(await place.store())).listings.size, 301)
+    t.is((await Picture.of(await place.store())).listings.size, 1101)
   })
 
 test('copy: a Redis with blocks alone is not replaced', async (t) => {
@@ -251,5 +256,5 @@ test('copy: of two copies to one Redis at once, the later one is shown, and whol
   }
   await t.throwsAsync(copyStore(origin.source, target), { message: /another restore into this Redis began/ })
   await later
-  t.is((await Picture.of(await place.store())).listings.size, 301)
+  t.is((await Picture.of(await place.store())).listings.size, 1101)
 })

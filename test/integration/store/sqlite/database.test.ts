@@ -98,23 +98,6 @@ test('SQLite busy: a mutation waits for another program without blocking', async
   t.is((await receipt).listingId, 'L')
 })
 
-test('SQLite clock: times rise after the clock is set back', async (t) => {
-  const path = inDirectory(t)
-  const readings = [5000, 3000, 3000, 9000]
-  const store = openSqliteStore(path, { now: () => readings[0]! })
-  const times = []
-  for (const id of ['K', 'L', 'M', 'N']) {
-    times.push((await published(store, publishOf(id))).createdAt)
-    readings.shift()
-  }
-  await store.close()
-  const [first, second, third, last] = times
-  t.true(first === 5000 && second! > first && third! > second! && third! < 5020 && last === 9000)
-  const again = openSqliteStore(path, { now: () => 10 })
-  t.true((await published(again, publishOf('O'))).createdAt > 9000)
-  await again.close()
-})
-
 test('SQLite open: processes that create one file at once all open it', async (t) => {
   const path = inDirectory(t, 'new/entrepot.db')
   const program = `

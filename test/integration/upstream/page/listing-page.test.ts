@@ -177,33 +177,16 @@ test('`_meta` is read of a gateway only, and only in known form', (t) => {
     t.true(publisher === null && origin === undefined && position === createdAt)
 })
 
-test('an integer beyond 2^53 in a filtered field is compared exactly', (t) => {
-  const serial = filterOf('serial', { op: 'in', value_type: 'integer' })
-  const query = pushedDown([serial], ['serial', '9007199254740993'])
-  const texts = ['9007199254740992', '9007199254740993', '9007199254740994'].map((number) =>
-    listingText({ listing_id: number, offer_resource: { serial: 0 } }).replace(
-      '"serial":0',
-      `"serial":${number}`,
-    ),
-  )
-  const options = { kind: 'registry', conditions: conditionsOf(query), offset: 0 } as const
-  const { items } = new ListingPage(Buffer.from(envelopeText(texts, 3)), options)
-  const matches = items.filter(({ isMatch }) => isMatch)
-  t.deepEqual(
-    matches.map(({ listingId }) => listingId),
-    ['9007199254740993'],
-  )
-})
-
 test('values of one listing never count for the next', (t) => {
   const region = fc.constantFrom('north', 'so"uth')
-  const cpus = fc.integer({ min: 1, max: 3 })
+  // Beyond 2^53, where doubles are no integers any more.
+  const cpus = fc.constantFrom('9007199254740992', '9007199254740993', '9007199254740994')
   const status = fc.constantFrom('open', 'closed')
   const item = fc.record({ region, cpus, status }).map(({ region, cpus, status }) => {
-    return listingText({ status, offer_resource: { region, vcpu_count: cpus } })
+    return listingText({ status, offer_resource: { region, vcpu_count: 0 } }).replace(':0}', `:${cpus}}`)
   })
   const filter = filterOf('vcpu_count', { op: 'in', value_type: 'integer' })
-  const queries = [upstreamQuery(), pushedDown([filter], ['vcpu_count', '2'])]
+  const queries = [upstreamQuery(), pushedDown([filter], ['vcpu_count', '9007199254740993'])]
   fc.assert(
     fc.property(
       fc.array(item, { minLength: 1, maxLength: 8 }),
@@ -212,7 +195,7 @@ test('values of one listing never count for the next', (t) => {
         const options = { kind: 'registry', conditions: conditionsOf(query), offset: 0 } as const
         const { items } = new ListingPage(Buffer.from(envelopeText(texts, texts.length)), options)
         const expected = texts.flatMap(statedBy).map((stated, n) => {
-          const isMatch = query === queries[0] || JSON.parse(texts[n]!).offer_resource.vcpu_count === 2
+          const isMatch = query === queries[0] || texts[n]!.includes(':9007199254740993}')
           return { ...stated, isMatch: isMatch && JSON.parse(texts[n]!).status === 'open' }
         })
         t.deepEqual(items.map(describe), expected)

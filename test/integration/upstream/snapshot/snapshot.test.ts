@@ -254,6 +254,13 @@ test('held in part: newer listings push out the oldest, and a restart knows the 
   t.deepEqual(await heldOf(restarted), expected as never)
 })
 
+test('held in part: how many there are is counted also where the first page had to be divided', async (t) => {
+  const { read, fake, pass } = await open(t, { items: listingTexts('a', 40) }, { maxListings: 3 })
+  fake.failing = new Set(['a-0001'])
+  await pass(0)
+  t.like(await read(), { part: { state: 'partial', held: 3, of: 40 } })
+})
+
 test('held in part: too_large is the reason also while the part is old', async (t) => {
   const subject = await openPulled(t, { items: listingTexts('a', 4) }, { maxListings: 3, maxAgeSeconds: 10 })
   subject.clock.advance(11_000)
