@@ -140,11 +140,7 @@ function readEntry(bytes: Buffer, at: number): [key: string, item: Item] {
 
 /** Our own file: only essential members are checked. */
 function isAboutItem(value: unknown): value is Omit<Item, 'bytes'> & JsonObject {
-  return (
-    isJsonObject(value) &&
-    typeof value.listingId === 'string' &&
-    typeof value.position === 'number'
-  )
+  return isJsonObject(value) && typeof value.listingId === 'string' && typeof value.position === 'number'
 }
 
 function membersAt(bytes: Buffer, at: number): ReadonlyMap<string, Slice> {
