@@ -125,13 +125,13 @@ type Ranked = { names: readonly string[]; rules: Rules; ranking: Ranking }
 function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market {
   const { feed, index, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => source)
-  const endRules = followRules(parts, { rules, ranking })
+  const endRules = followRules(parts, rules, ranking)
   const itemPrices = new ItemPrices(parts.tokens)
   const ranks = new Map(names.map((name, rank) => [name, rank]))
   const ranked = { ...parts, sources, ranks, ranking, rules, itemPrices }
   const settings: PageSettings = { ...ranked, boundsOf: createFindBounds(ranked) }
   const read = createQueryReader(parts)
-  const reads: SharedReads = new Map()
+  const reads: SharedReads = { running: new Map(), quiet: new Map() }
   const positionOf = (checked: CheckedQuery) => feed && currentPosition({ ...settings, feed }, checked)
   const visibleTo = ({ reader }: Pick<MarketRequest, 'reader'>) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
@@ -193,13 +193,10 @@ function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market
   }
 }
 
-/** What changed rules concern is decided again in the same turn, and followers look at it again. */
-function followRules(
-  { index, feed }: Pick<MarketParts, 'index' | 'feed'>,
-  { rules, ranking }: Omit<Ranked, 'names'>,
-): () => void {
+/** Decides again what other rules concern, and lets followers look at it. Returns how to stop. */
+function followRules({ feed, index }: MarketParts, rules: Rules, ranking: Ranking): () => void {
   return rules.onChange((concerned) => {
-    index.decideAgain(ranking, [...new Set([...concerned.values()].flatMap((ids) => [...ids]))])
+    index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
     for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
   })
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import { EntrepotError } from '../../errors.ts'
-import type { Change, Changes, Following } from '../../gateway/changes/market-changes.ts'
+import type { Change } from '../../gateway/changes/change-of.ts'
+import type { Changes, Following } from '../../gateway/changes/market-changes.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import type { Watcher } from '../watchers.ts'
 
