@@ -81,8 +81,8 @@ class Search {
   readonly #asked: Asked
   readonly #listingId: string
   readonly #ranked: readonly Holding[]
-  /** Among these: where it is in answers tells nothing of sources that the reader does not see. */
-  readonly #rankOf: ReadonlyMap<string, number>
+  /** Among those. */
+  readonly #ranks: ReadonlyMap<string, number>
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
@@ -91,7 +91,7 @@ class Search {
     this.#asked = asked
     this.#listingId = listingId
     this.#ranked = rankSources(asked.answers.map(({ source }) => source))
-    this.#rankOf = new Map(this.#ranked.map(({ name }, rank) => [name, rank]))
+    this.#ranks = new Map(this.#ranked.map(({ name }, rank) => [name, rank]))
     this.#held = settings.index
       .decisionsOf(listingId, asked.scope, null)
       .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
@@ -164,7 +164,8 @@ class Search {
       better.flatMap(({ outcome: { source, result } }) => (result instanceof SourceError ? [] : source)),
     )
     const { bySource } = this.#asked
-    const known = knownInBetter(this.#settings, this.#asked, (one) => answered.has(bySource.get(one)!))
+    const ranked = { index: this.#settings.index, ranks: this.#ranks }
+    const known = knownInBetter(ranked, this.#asked, (one) => answered.has(bySource.get(one)!))
     const { result } = best.outcome
     const facts = result instanceof SourceError ? null : result
     const item = mergeItem(decider.copy, {
@@ -210,7 +211,7 @@ class Search {
     const { name, ...rest } = about
     const { groupBy } = this.#settings.ranking
     const known = groupBy === 'id' ? KNOWN_BY_ID : item
-    return { ...rest, item: known, copy: item, rank: this.#rankOf.get(name)!, registry: name }
+    return { ...rest, item: known, copy: item, rank: this.#ranks.get(name)!, registry: name }
   }
 
   get #hasFilter(): boolean {

@@ -125,16 +125,13 @@ type Ranked = { names: readonly string[]; rules: Rules; ranking: Ranking }
 function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market {
   const { feed, index, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => source)
-  const endRules = rules.onChange((concerned) => {
-    index.decideAgain(ranking, [...new Set(concerned.values().flatMap((ids) => ids))])
-    for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
-  })
+  const endRules = followRules(parts, rules, ranking)
   const itemPrices = new ItemPrices(parts.tokens)
   const ranks = new Map(names.map((name, rank) => [name, rank]))
   const ranked = { ...parts, sources, ranks, ranking, rules, itemPrices }
   const settings: PageSettings = { ...ranked, boundsOf: createFindBounds(ranked) }
   const read = createQueryReader(parts)
-  const reads: SharedReads = new Map()
+  const reads: SharedReads = { running: new Map(), quiet: new Map() }
   const positionOf = (checked: CheckedQuery) => feed && currentPosition({ ...settings, feed }, checked)
   const visibleTo = ({ reader }: Pick<MarketRequest, 'reader'>) =>
     parts.sources.filter(({ source }) => maySee(reader, source))
@@ -194,6 +191,14 @@ function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market
       index.end(ranking)
     },
   }
+}
+
+/** Decides again what other rules concern, and lets followers look at it. Returns how to stop. */
+function followRules({ feed, index }: MarketParts, rules: Rules, ranking: Ranking): () => void {
+  return rules.onChange((concerned) => {
+    index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
+    for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
+  })
 }
 
 /** Readers of the signed line know a listing by its id alone, and are not given what cannot be signed. */

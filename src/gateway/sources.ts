@@ -17,7 +17,7 @@ export type Outcome = { source: Holding; elapsedMs: number; result: Answered | S
 /** `matched`: what matches there, whether better sources have it or not. */
 export type Answered = Omit<HeldAnswer, 'source' | 'isCurrent'> & {
   matched: number
-  /** Absent: it is not said again. */
+  /** Absent: it is not reported again. */
   isCurrent?: HeldAnswer['isCurrent'] | undefined
 }
 

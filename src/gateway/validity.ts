@@ -10,12 +10,12 @@ export type Validity = (() => boolean) | undefined
 
 type Made = {
   /** Default: what is held. */
-  results?: readonly { source: Pick<Holding, 'isOwn'>; result: Said | SourceError }[]
+  results?: readonly { source: Pick<Holding, 'isOwn'>; result: Reported | SourceError }[]
   nextCursor?: string | undefined
   bounds?: Pick<PriceBounds, 'isCurrent'>
 }
 
-type Said = Pick<Answered, 'asOf' | 'stale' | 'isCurrent'>
+type Reported = Pick<Answered, 'asOf' | 'stale' | 'isCurrent'>
 
 /**
  * While no row of its sources, no rule and no mark has changed, every source says the same, no age is a second older, and a

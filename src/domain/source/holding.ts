@@ -49,7 +49,7 @@ export type HeldAnswer = Pick<
   isNewest?: boolean
   /** Names of filters of the question that the source has applied itself: its rows match them. Absent: none. */
   judged?: ReadonlySet<string>
-  /** Whether this may be said again, whatever the rows are by then. `now`: ms since the epoch, monotonic. */
+  /** Whether this may be reported again, whatever the rows are by then. `now`: ms since the epoch, monotonic. */
   isCurrent: (now?: number) => boolean
 }
 

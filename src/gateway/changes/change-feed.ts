@@ -305,10 +305,8 @@ export class ChangeFeed {
   /** @param before the copy that was shown before the change; absent where it is not known */
   #enqueue(change: Omit<NewFeedChange, 'known'>, before?: Copy | null): void {
     const name = nameOf(change)
-    const isPending = this.isPending(name)
-    // Readers may have been sent what was between two changes of one entry.
-    if (before === undefined || isPending) this.earlier.delete(name)
-    else this.earlier.put(name, { copy: before, after: change.state })
+    const latest = this.log.latest(change.source, change.key)?.position ?? 0
+    this.earlier.put(name, { before, after: change.state }, latest)
     this.#queue.set(name, { ...change, known: this.log.end })
   }
 
@@ -362,6 +360,7 @@ export class ChangeFeed {
       if (read.incarnation !== log.incarnation) {
         const from = log.end
         log.begin(read.incarnation)
+        this.earlier.clear()
         if (from > 0) continue
       } else if (read.end < log.end) {
         // The store has lost entries, so numbers come again.
@@ -369,6 +368,7 @@ export class ChangeFeed {
         continue
       }
       if (read.entries.some((entry) => this.#isAhead(entry))) await this.#registry()?.catchUp()
+      for (const entry of read.entries) if (entry.position > log.end) this.earlier.read(nameOf(entry), entry)
       log.add(read)
       isWhole = read.entries.length < BATCH
     }

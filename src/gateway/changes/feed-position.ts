@@ -20,6 +20,8 @@ export type FeedPosition = {
   missing: bigint
   /** `ChangeLog.startBefore` of the position. */
   start: string
+  /** When it was given, in ms since the Unix epoch. */
+  at: number
 }
 
 /**
@@ -28,7 +30,7 @@ export type FeedPosition = {
  * @param digest of everything that decides what the reader is sent
  */
 export function sealPosition(
-  { position, caughtUpTo, missing, start }: FeedPosition,
+  { position, caughtUpTo, missing, start, at }: FeedPosition,
   digest: string,
   incarnation: string,
 ): string {
@@ -38,6 +40,7 @@ export function sealPosition(
     digits(position) +
       digits(caughtUpTo) +
       missing.toString(16).padStart(MISSING_LENGTH, '0') +
+      digits(Math.floor(at)) +
       start.padStart(START_LENGTH),
   )
   return Buffer.concat([nonce, sealed, cipher.final(), cipher.getAuthTag()]).toString('base64url')
@@ -76,7 +79,7 @@ const START_LENGTH = 16
 
 const digits = (position: number): string => String(position).padStart(POSITION_LENGTH, '0')
 const MAX_LENGTH = 1000
-const TEXT_LENGTH = 2 * POSITION_LENGTH + MISSING_LENGTH + START_LENGTH
+const TEXT_LENGTH = 3 * POSITION_LENGTH + MISSING_LENGTH + START_LENGTH
 
 function decipher(bytes: Buffer, digest: string, incarnation: string): FeedPosition | null {
   if (bytes.length !== NONCE_BYTES + TEXT_LENGTH + TAG_BYTES) return null
@@ -93,7 +96,8 @@ function decipher(bytes: Buffer, digest: string, incarnation: string): FeedPosit
     return {
       position: Number(text.slice(0, POSITION_LENGTH)),
       caughtUpTo: Number(text.slice(POSITION_LENGTH, 2 * POSITION_LENGTH)),
-      missing: BigInt(`0x${text.slice(2 * POSITION_LENGTH, -START_LENGTH)}`),
+      missing: BigInt(`0x${text.slice(2 * POSITION_LENGTH, -START_LENGTH - POSITION_LENGTH)}`),
+      at: Number(text.slice(-START_LENGTH - POSITION_LENGTH, -START_LENGTH)),
       start: text.slice(-START_LENGTH).trimStart(),
     }
   } catch {

@@ -1,22 +1,19 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
-import { GONE, PUSHED_OUT, WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { WHOLE_SOURCE } from '../../domain/feed-entry.ts'
 import { maySee } from '../../domain/reader.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
-import type { Copy } from '../../listing-index/copy.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
-import { comparisonWith } from '../by-price/item-price.ts'
-import type { MarkedSettings, PriceBounds } from '../by-price/price-bounds.ts'
+import type { MarkedSettings } from '../by-price/price-bounds.ts'
 import type { MarketParts } from '../market-parts.ts'
 import type { CheckedQuery } from '../market-query.ts'
-import { describeItem, type MergedItem } from '../merged-item.ts'
 import { questionOf } from '../pages.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import { type LoggedEntry, nameOf } from './change-log.ts'
+import { type Change, changeOf, shownOnce, UNKNOWN } from './change-of.ts'
 import {
   digestOf,
   type FeedPosition,
@@ -25,26 +22,17 @@ import {
   openPosition,
   sealPosition,
 } from './feed-position.ts'
-import {
-  type ChangesView,
-  type ShownNow,
-  shownListings,
-  shownNow,
-  viewOf,
-  wasShown,
-} from './shown-listings.ts'
+import { type ChangesView, type ShownNow, shownNow, viewOf } from './shown-listings.ts'
 
-/** Entries that are looked at in one turn of the event loop, and for one answer. */
+/** Entries of the reader's sources that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
 const MAX_SCANNED = 5000
+/** Others that take as long as one of these. */
+const PASSED_BY = 100
+/** Positions behind which nothing of their reader was found. */
+const MAX_QUIET = 1000
 /** Wait for what another replica has read of the log. */
 const READ_MS = 1000
-
-export type Change = { key: string; listingId: string; publisher: string | null } & (
-  | { kind: 'listing'; merged: MergedItem }
-  /** `unchecked`: sources that are not followed; one of them may have the listing. */
-  | { kind: 'removed'; unchecked: readonly string[] }
-)
 
 export type Changes = {
   changes: readonly Change[]
@@ -73,8 +61,12 @@ type ChangesSettings = MarkedSettings & {
   reads: SharedReads
 }
 
-/** Reads that run, by what they read: a change wakes many readers of one query at one position. */
-export type SharedReads = Map<string, Promise<Changes>>
+/** By what they read: a change wakes many readers of one query at one position. */
+export type SharedReads = {
+  running: Map<string, Promise<EntriesRead>>
+  /** Up to where nothing of the reader was found. */
+  quiet: Map<string, number>
+}
 
 /** Rejects with an EntrepotError: `bad_request` or `gone` for `since`, `unavailable` where the log cannot be read up to it. */
 export async function followChanges(
@@ -86,7 +78,7 @@ export async function followChanges(
   const view = viewOf(sources, checked)
   const digest = digestIn(feed, view)
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
-  const start = since ?? sealNow(feed, missingIn(settings, view), digest)
+  const start = since ?? sealNow(settings, missingIn(settings, view), digest)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
   if (latest.position.position > feed.log.end) await readBehind(feed, checked.merge.signal)
   checkPosition(settings, view, latest.position)
@@ -101,7 +93,9 @@ export async function followChanges(
       checkPosition(settings, view, from)
       if (from.position === feed.log.end && from.caughtUpTo === from.position)
         return { changes: [], hasMore: false, position: text }
-      return readTogether(settings, view, { digest, from, limit })
+      const { position, ...read } = await readTogether(settings, view, { digest, from, limit })
+      if (position === null) return { ...read, position: text }
+      return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
     sources: () => describeSources(parts.sources, view, shownNow(settings, view)),
@@ -125,7 +119,7 @@ export function currentPosition(
   const { incarnation, end } = log
   const view = viewOf(sources, checked)
   const missing = missingIn(settings, view)
-  const text = sealNow(feed, missing, digestIn(feed, view))
+  const text = sealNow(settings, missing, digestIn(feed, view))
   return {
     text,
     isGood: () =>
@@ -133,9 +127,13 @@ export function currentPosition(
   }
 }
 
-function sealNow({ log }: ChangeFeed, missing: bigint, digest: string): string {
+function sealNow(
+  { feed: { log }, clock }: Pick<ChangesSettings, 'feed' | 'clock'>,
+  missing: bigint,
+  digest: string,
+): string {
   const { end, incarnation } = log
-  const now = { position: end, caughtUpTo: end, missing, start: log.startBefore(end) }
+  const now = { position: end, caughtUpTo: end, missing, start: log.startBefore(end), at: clock.now() * 1000 }
   return sealPosition(now, digest, incarnation)
 }
 
@@ -161,7 +159,7 @@ function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView)
 function checkPosition(
   settings: ChangesSettings,
   view: ChangesView,
-  { position, missing, start }: Omit<FeedPosition, 'caughtUpTo'>,
+  { position, missing, start }: Pick<FeedPosition, 'position' | 'missing' | 'start'>,
 ): void {
   const { log } = settings.feed
   if (!log.reachesBack(position)) throw goneError('is too old')
@@ -174,119 +172,94 @@ function checkPosition(
       throw goneError(`is older than what is held of ${name}`)
 }
 
+/** `position`: `null` for that from which was read, where nothing of the reader has changed since. */
+type EntriesRead = Omit<Changes, 'position'> & { position: FeedPosition | null }
+
 function readTogether(
   settings: ChangesSettings,
   view: ChangesView,
   { digest, from, limit }: { digest: string; from: FeedPosition; limit: number },
-): Promise<Changes> {
+): Promise<EntriesRead> {
   const { feed, reads } = settings
+  const { position, caughtUpTo, missing } = from
   // The digest leaves out which gateways a query has passed, and these decide which sources it reads.
-  const key = [digest, limit, from.position, from.caughtUpTo, from.missing, ...(view.query.via ?? [])].join(
+  const asked = [feed.log.incarnation, digest, position, caughtUpTo, missing, ...(view.query.via ?? [])].join(
     ' ',
   )
-  const running = reads.get(key)
+  const key = `${limit} ${asked}`
+  const running = reads.running.get(key)
   if (running !== undefined) return running
-  const read = readEntries(settings, view, from, limit)
-    .then(({ position, ...rest }) => ({
-      ...rest,
-      position: sealPosition(position, digest, feed.log.incarnation),
-    }))
-    .finally(() => reads.delete(key))
-  reads.set(key, read)
+  const quietTo = Math.max(position, reads.quiet.get(asked) ?? 0)
+  const read = readEntries(settings, view, { ...from, position: quietTo }, limit)
+    .then((found) => {
+      if (!isQuiet(settings, from, found)) return found
+      reads.quiet.delete(asked)
+      reads.quiet.set(asked, found.position.position)
+      if (reads.quiet.size > MAX_QUIET) reads.quiet.delete(reads.quiet.keys().next().value!)
+      return { ...found, position: null }
+    })
+    .finally(() => reads.running.delete(key))
+  reads.running.set(key, read)
   return read
 }
 
-type EntriesRead = Omit<Changes, 'position'> & { position: FeedPosition }
+/** What others change moves no position of the reader, until it is half as old as it may get. */
+function isQuiet(
+  { feed, clock }: ChangesSettings,
+  from: FeedPosition,
+  { changes, hasMore, position: { missing } }: FoundEntries,
+): boolean {
+  const isOld = Math.abs(clock.now() * 1000 - from.at) > feed.retentionMs / 2
+  const isCaughtUp = from.caughtUpTo === from.position
+  return changes.length === 0 && !hasMore && missing === from.missing && isCaughtUp && !isOld
+}
+
+type FoundEntries = EntriesRead & { position: FeedPosition }
 
 async function readEntries(
   settings: ChangesSettings,
   view: ChangesView,
   from: FeedPosition,
   limit: number,
-): Promise<EntriesRead> {
-  const { feed } = settings
-  const { incarnation } = feed.log
+): Promise<FoundEntries> {
+  const { feed, clock } = settings
+  const { log } = feed
+  const { incarnation } = log
   const bounds = await settings.boundsOf(view.reader)
   const rankOf = new Map(view.ranked.map(({ name }, rank) => [name, rank]))
   const changes: Change[] = []
   let { position, missing } = from
+  let hasMore = false
   for (let scanned = 0; ; ) {
-    if (feed.log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
-    checkPosition(settings, view, { position, missing, start: feed.log.startBefore(position) })
-    const now = shownNow(settings, view)
-    const entries = feed.log.after(position).take(TURN).toArray()
-    for (const entry of entries) {
+    if (log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
+    checkPosition(settings, view, { position, missing, start: log.startBefore(position) })
+    const looking = { ...settings, bounds, ...shownOnce(settings, shownNow(settings, view)) }
+    let work = 0
+    for (const entry of log.after(position)) {
       const rank = rankOf.get(entry.source)
-      const change =
-        rank === undefined ? null : changeOf({ ...settings, bounds }, { view, now }, entry, from.caughtUpTo)
+      const change = rank === undefined ? null : changeOf(looking, view, entry, from.caughtUpTo)
+      hasMore = change !== null && change !== UNKNOWN && changes.length === limit
+      if (hasMore) break
       if (change === UNKNOWN) missing |= bitOf(rank!)
       else if (change !== null) changes.push(change)
       position = entry.position
-      scanned++
-      if (changes.length === limit) break
+      if (rank !== undefined) scanned++
+      work += rank === undefined ? 1 / PASSED_BY : 1
+      if (work >= TURN) break
     }
-    if (entries.length < TURN && changes.length < limit) position = Math.max(position, feed.log.end)
-    const hasMore = position < feed.log.end
-    if (!hasMore || changes.length === limit || scanned >= MAX_SCANNED)
+    if (!hasMore && work < TURN) position = Math.max(position, log.end)
+    if (scanned >= MAX_SCANNED) hasMore ||= position < log.end
+    if (hasMore || position >= log.end) {
+      const caughtUpTo = hasMore ? from.caughtUpTo : position
+      const at = clock.now() * 1000
       return {
         changes,
         hasMore,
-        position: {
-          position,
-          caughtUpTo: hasMore ? from.caughtUpTo : position,
-          missing,
-          start: feed.log.startBefore(position),
-        },
+        position: { position, caughtUpTo, missing, start: log.startBefore(position), at },
       }
+    }
     await nextTurn()
   }
-}
-
-/** What a source without an answer has of a listing. */
-const UNKNOWN = Symbol('unknown')
-
-/** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
-function changeOf(
-  settings: ChangesSettings & { bounds: PriceBounds },
-  { view, now }: { view: ChangesView; now: ShownNow },
-  entry: LoggedEntry,
-  since: number,
-): Change | typeof UNKNOWN | null {
-  const { key, listingId, publisher, source, state } = entry
-  const merged = shownListings(settings, now, listingId).get(key)
-  if (merged !== undefined) {
-    const { priceLimit, via } = view.query
-    const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
-    return { kind: 'listing', key, listingId, publisher, merged: shown }
-  }
-  // Whether its source still has it is not known.
-  if (state === PUSHED_OUT) return null
-  // What a source without an answer had is not removed, unless it was gone before.
-  const isGone = state === GONE && view.query.status === 'open'
-  if (!isGone && !now.followed.has(source)) return UNKNOWN
-  const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked: now.notWhole }
-  const before = copyBefore(settings.feed, view, entry, since)
-  if (before !== undefined) return wasShown(settings, now, entry, before) ? removed : null
-  if (view.reader.filter.criteria.length > 0) throw goneError('is too old to know what has left your view')
-  return removed
-}
-
-/** What the source had at the position; `undefined` where that, or what other sources had, is not known. */
-function copyBefore(
-  feed: ChangeFeed,
-  { ranked }: ChangesView,
-  { source, key, state, previous }: LoggedEntry,
-  since: number,
-): Copy | null | undefined {
-  if (previous > since) return undefined
-  const { log, earlier } = feed
-  // What others have may have changed since, in the log or in memory alone.
-  const hasOthers = ranked.some(
-    ({ name }) =>
-      name !== source &&
-      ((log.latest(name, key)?.position ?? 0) > since || feed.isPending(nameOf({ source: name, key }))),
-  )
-  return hasOthers ? undefined : earlier.before(nameOf({ source, key }), state)
 }
 
 function describeSources(

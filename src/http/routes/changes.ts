@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '../../domain/clock.ts'
-import type { Change, Changes, Following } from '../../gateway/changes/market-changes.ts'
+import type { Change } from '../../gateway/changes/change-of.ts'
+import type { Changes, Following } from '../../gateway/changes/market-changes.ts'
 import { renderItem } from '../../gateway/envelope.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { changesSchema } from '../../wire/change.ts'

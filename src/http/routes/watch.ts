@@ -1,6 +1,8 @@
 import type { Clock } from '../../domain/clock.ts'
 import { EntrepotError } from '../../errors.ts'
-import type { Change, Changes, Following } from '../../gateway/changes/market-changes.ts'
+import type { Change } from '../../gateway/changes/change-of.ts'
+import type { Changes, Following } from '../../gateway/changes/market-changes.ts'
+import type { SourceNote } from '../../wire/source.ts'
 import type { Watcher } from '../watchers.ts'
 
 /** A silent stream sends a comment after so long: proxies close silent connections. */
@@ -131,13 +133,20 @@ function event(data: Buffer, position: string | null): Buffer {
   return Buffer.from(`${position === null ? '' : `id: ${position}\n`}data: ${text}\n\n`)
 }
 
-/** Sources whose state has changed; at first those that are not loaded. */
-function newStates(following: Following, states: Map<string, string>) {
-  return following.sources().sources.filter(({ registry, state, reason }) => {
+/** Sources whose state has changed; at first those that are not loaded. What a gateway lacks no more is loaded. */
+function newStates(following: Following, states: Map<string, string>): SourceNote[] {
+  const { sources } = following.sources()
+  const named = new Set(sources.map(({ registry }) => registry))
+  const back = [...states.keys()].flatMap((registry) => {
+    return named.has(registry) ? [] : [{ registry, state: 'loaded' } as const]
+  })
+  for (const { registry } of back) states.delete(registry)
+  const changed = sources.filter(({ registry, state, reason }) => {
     const [before, now] = [states.get(registry), `${state} ${reason ?? ''}`]
     states.set(registry, now)
     return before === undefined ? state !== 'loaded' : before !== now
   })
+  return [...changed, ...back]
 }
 
 /** Wakes one watcher. What happens while it is awake wakes it at once. */

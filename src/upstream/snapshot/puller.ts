@@ -268,7 +268,8 @@ export class SnapshotPuller {
   async #load(items: readonly PageItem[], first: FirstPage): Promise<void> {
     await this.#options.attribute(items)
     this.#held.load(items, first)
-    this.#arrival.resolve()
+    // A pull of one page has ended by then, and who waits for it is not told of a part.
+    setImmediate(() => this.#arrival.resolve())
   }
 
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {

@@ -240,3 +240,27 @@ test('snapshot gaps: a gateway with only a mutual pull still answers', async (t)
 test("snapshot restart: a dead upstream's listings remain to the byte", async (t) => {
   await remainsToTheByte(t, temporaryStore(t))
 })
+
+test('snapshot gaps: a stream of changes says that a Registry is missed, and that it is missed no more', async (t) => {
+  const { curated, world, clock, until, euAsks } = await startWorld(t, { isGone: true })
+  await until(({ complete }) => !complete, REFRESH_MS)
+  const stream = await fetch(`${world.url}/changes`, { headers: { Accept: 'text/event-stream' } })
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+  t.teardown(() => reader.cancel())
+  let events = ''
+  const collect = async (): Promise<void> => {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) events += read.value
+  }
+  void collect()
+  const said = (state: string) =>
+    eventually(state, () => {
+      clock.advance(1000)
+      return events.includes(`"registry":"eu/curated","state":"${state}"`)
+    })
+  await said('unavailable')
+  curated.script = [WELL]
+  await euAsks(true)
+  await until(({ complete }) => complete, REFRESH_MS)
+  await said('loaded')
+  t.pass()
+})
