@@ -1,6 +1,6 @@
 import { type ListingStatus, renderListing } from '../src/domain/listing.ts'
 import type { Micros } from '../src/domain/timestamp.ts'
-import type { IndexEntry } from '../src/listing-index/listing-index.ts'
+import type { IndexEntry } from '../src/listing-index/segment.ts'
 
 /**
  * Listings of the `vms.compute` domain, oldest first, about 1 KB each. A generator, so a million need the memory of one; the

@@ -2,7 +2,7 @@ import { ANONYMOUS } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import type { Item } from '../../src/domain/source/reading.ts'
-import { EMPTY_SPEC, type Filter } from '../../src/filter-spec/filter.ts'
+import { EMPTY_SPEC } from '../../src/filter-spec/filter.ts'
 import { ItemPrices } from '../../src/gateway/by-price/item-prices.ts'
 import { NO_BOUNDS } from '../../src/gateway/by-price/price-bounds.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
@@ -39,21 +39,25 @@ type GatewayOptions = {
   clock?: ManualClock
   curation?: Curation
   tokens?: TokenTable
-  filters?: readonly Filter[]
+  index?: CopyIndex
 }
 
 /** What a gateway over these sources answers with. */
 export function settingsOver(
   sources: readonly FakeSource[],
-  { clock = manualClock(), curation, tokens = TOKENS, filters = [MODEL] }: GatewayOptions = {},
+  {
+    clock = manualClock(),
+    curation,
+    tokens = TOKENS,
+    index = new CopyIndex([MODEL], SIZES),
+  }: GatewayOptions = {},
 ) {
-  const index = new CopyIndex(filters, SIZES)
   const holdings = sources.map((source) => hold(index, source, clock.monotonic()))
   const names = rankSources(holdings).map(({ name }) => name)
   const rules = new Rules(index, names, curation)
   const ranking = run(index.rank({ names, groupBy: 'listing', isOut: rules.isOut }))
   rules.onChange((concerned) =>
-    index.decideAgain(ranking, [...new Set(concerned.values().flatMap((ids) => ids))]),
+    index.decideAgain(ranking, [...new Set([...concerned.values()].flatMap((ids) => [...ids]))]),
   )
   return {
     index,

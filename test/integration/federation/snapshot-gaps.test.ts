@@ -252,15 +252,15 @@ test('snapshot gaps: a stream of changes says that a Registry is missed, and tha
     for (let read = await reader.read(); !read.done; read = await reader.read()) events += read.value
   }
   void collect()
-  const said = (state: string) =>
+  const reported = (state: string) =>
     eventually(state, () => {
       clock.advance(1000)
       return events.includes(`"registry":"eu/curated","state":"${state}"`)
     })
-  await said('unavailable')
+  await reported('unavailable')
   curated.script = [WELL]
   await euAsks(true)
   await until(({ complete }) => complete, REFRESH_MS)
-  await said('loaded')
+  await reported('loaded')
   t.pass()
 })

@@ -11,6 +11,7 @@ import {
   readFacets,
 } from '../../../src/gateway/facets.ts'
 import { type JsonValue, listAt, parseJson, textAt } from '../../../src/json/value.ts'
+import { CopyIndex } from '../../../src/listing-index/copy-index.ts'
 import type { PriceRangeJson } from '../../../src/wire/facets.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import { gatewayOver, MODEL, settingsOver } from '../../helpers/pages.ts'
@@ -54,7 +55,7 @@ function offerItem(
 }
 
 function facetsOver(sources: readonly FakeSource[], query: Partial<FacetsQuery> = {}): Promise<MergedFacets> {
-  const settings = settingsOver(sources, { tokens: TOKENS, filters: [MODEL, TAGS] })
+  const settings = settingsOver(sources, { tokens: TOKENS, index: new CopyIndex([MODEL, TAGS]) })
   const asked = { ...listingQuery(), by: [MODEL, REGISTRY_FACET], per: 'gpu', ...query } as const
   return readFacets(settings, asked, { reader: SEES_ALL, signal: new AbortController().signal })
 }
