@@ -22,12 +22,6 @@ export type ListingQuery = {
   listingId?: string
   /** Of the reader's view. */
   standing?: StandingFilter | undefined
-  /** Rows that are left out of everything but `matched`. */
-  hidden?: readonly HiddenRows[]
-  /** Rows that do not exist for the reader. */
-  denied?: readonly HiddenRows[]
-  /** Asks a source in memory as if it had no copy of the listing: those that it has do not exist for the reader. */
-  ignoresHeld?: boolean
   /** The reader's `Cache-Control`. */
   caching?: Caching | undefined
   /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). */
@@ -61,13 +55,6 @@ export function bothFilters(one: StandingFilter, other: StandingFilter): Standin
     filters: [...one.filters, ...other.filters],
     key: JSON.stringify([one.key, other.key]),
   }
-}
-
-/** Rows that a source leaves out of an answer, since a better source has the listing. */
-export type HiddenRows = {
-  keys: ReadonlySet<string>
-  /** Raised with every change of `keys`. */
-  readonly version: number
 }
 
 export type PriceLimit = {

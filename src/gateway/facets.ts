@@ -1,7 +1,7 @@
+import { addTo, byCount } from '../domain/counts.ts'
 import { parseBasis } from '../domain/price/payment-option.ts'
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import { addTo, byCount } from '../domain/source/facet-counter.ts'
 import type { PriceGrouping } from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'

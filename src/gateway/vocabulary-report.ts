@@ -1,5 +1,5 @@
+import { addTo, byCount } from '../domain/counts.ts'
 import { ALL_OPEN } from '../domain/query.ts'
-import { addTo, byCount } from '../domain/source/facet-counter.ts'
 import { inTurns } from '../domain/turns.ts'
 import { compileFilter, type Filter } from '../filter-spec/filter.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'

@@ -1,25 +1,25 @@
+import { addTo } from '../domain/counts.ts'
 import type { PriceLimit } from '../domain/query.ts'
-import { addTo } from '../domain/source/facet-counter.ts'
 import { type BasisCounter, type OfferCount, OfferCounter } from '../domain/source/offer-counts.ts'
 import type { PriceCounts, PriceGrouping, PriceOrder } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { facetText, type Scalar } from '../filter-spec/scalar.ts'
-import { forEachBit, hasBit, highestBelow } from './bitset.ts'
+import { forEachBit, hasBit } from './bitset.ts'
 import type { Column } from './column.ts'
 import { addPriceCounts, greatest, type KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice, type PriceAfter } from './price-walk.ts'
-import type { IndexEntry, Segment } from './segment.ts'
+import type { Segment } from './segment.ts'
 
 export type MatchesOptions = {
   /** As of now; none without a match. */
   find: () => readonly Match[]
   /** Of all segments as of now, in steps. */
   unionsOf: (prices: PriceGrouping) => Generator<void, readonly KeyUnion[]>
-  /** Equal for publisher ids of one seller. Default: only the id itself. */
-  personOf?: (publisherId: number) => number | string
+  /** Equal for publisher ids of one seller. */
+  personOf: (publisherId: number) => string
 }
 
 type Facets = {
@@ -33,9 +33,9 @@ type Facets = {
 export class IndexMatches {
   readonly #find: MatchesOptions['find']
   readonly #unionsOf: MatchesOptions['unionsOf']
-  readonly #personOf: (publisherId: number) => number | string
+  readonly #personOf: MatchesOptions['personOf']
 
-  constructor({ find, unionsOf, personOf = (id) => id }: MatchesOptions) {
+  constructor({ find, unionsOf, personOf }: MatchesOptions) {
     this.#personOf = personOf
     this.#find = find
     this.#unionsOf = unionsOf
@@ -45,18 +45,13 @@ export class IndexMatches {
     return this.#find().reduce((sum, { count }) => sum + count, 0)
   }
 
-  /** Rows that match and are left out. */
-  get hidden(): number {
-    return this.#find().reduce((sum, { hidden }) => sum + hidden, 0)
-  }
-
   /** With `null`, of each segment those with most. */
   offers(tokens: PriceLimit['tokens'] | null): Map<string, OfferCount> {
-    const counter = new OfferCounter<number | string>()
+    const counter = new OfferCounter<string>()
     for (const { rows, slots, count } of this.#find()) {
       const { prices } = rows
       const counts = prices.countOffers(slots, count)
-      const open = new Map<number, BasisCounter<number | string>>()
+      const open = new Map<number, BasisCounter<string>>()
       for (const n of tokens === null ? greatest(counts) : new Set(prices.basesOf(tokens))) {
         if (counts[n] === 0) continue
         const counted = counter.of(prices.data.bases[n]!)
@@ -108,20 +103,13 @@ export class IndexMatches {
       rows.publishers.countValues(slots, String, (id) => ids.add(Number(id)))
     return [...ids]
   }
-
-  /** In no order; all as of the first. */
-  *rows(): Generator<IndexEntry> {
-    for (const { rows, slots } of this.#find())
-      for (let slot = highestBelow(slots, rows.size); slot !== -1; slot = highestBelow(slots, slot))
-        yield rows.entry(slot)
-  }
 }
 
 /** By the shorter of both lists: the matches, or the rows with a price in one of these bases. */
 function countPublishers(
   { rows, slots, count }: Pick<Match, 'rows' | 'slots' | 'count'>,
-  open: ReadonlyMap<number, BasisCounter<number | string>>,
-  personOf: (publisherId: number) => number | string,
+  open: ReadonlyMap<number, BasisCounter<string>>,
+  personOf: MatchesOptions['personOf'],
 ): void {
   const { prices } = rows
   const { starts, basisOf } = prices.data

@@ -11,17 +11,13 @@ import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 
 export type Conditions = {
   status: ListingStatus | null
-  publisherId: number | ReadonlySet<number> | null
+  sellers: ReadonlySet<number> | null
   criteria: readonly Criterion[]
   priceLimit?: PriceLimit | undefined
-  /** Of the view: applied to what is not hidden, since a hidden copy is of a listing whose best copy decides. */
-  standing?: readonly Criterion[]
-  /** Rows of the segment that are left out, and counted as `hidden`. */
-  hiddenIn?: (segment: Segment) => readonly Bitset[]
-  /** Rows of the segment that are left out before anything is counted. */
-  deniedIn?: (segment: Segment) => readonly Bitset[]
+  /** Of the view: applied to what is shown, since a hidden copy is of a listing whose best copy decides. */
+  standing: readonly Criterion[]
   /** As of a ranking. With a filter of the view, what is hidden is counted nowhere. */
-  maskOf?: (segment: Segment) => Mask
+  maskOf: (segment: Segment) => Mask
   /** Only rows of these lanes. */
   lanes?: ((lane: number) => boolean) | undefined
   /** Sellers whose rows of the lane pass, as their source says; `null`: all. Default, and `undefined`: the column says it. */
@@ -32,31 +28,22 @@ export type Conditions = {
 
 /** As `evaluate.ts` does per document. */
 export function matchSegment(segment: Segment, conditions: Conditions): Match {
-  const { maskOf, lanes, standing = [], hiddenIn, deniedIn } = conditions
+  const { maskOf, lanes, standing } = conditions
   const slots = segment.matches
-  const mask = maskOf?.(segment) ?? WHOLE
-  const isView = maskOf !== undefined && standing.length > 0
-  const masks = [isView ? mask.shown : mask.present, lanes === undefined ? null : lanesIn(segment, lanes)]
+  const { shown, present } = maskOf(segment)
+  const isView = standing.length > 0
+  const masks = [isView ? shown : present, lanes === undefined ? null : lanesIn(segment, lanes)]
   const found = matchRows(segment, conditions, masks, isView ? standing : [])
-  if (found > 0 && maskOf !== undefined && !isView && mask.shown !== mask.present) {
-    const { hiddenMatches } = segment
-    const count = split(slots, mask.shown!, hiddenMatches)
-    return { rows: segment, slots, count, hidden: found - count, hiddenSlots: hiddenMatches }
-  }
-  if (maskOf !== undefined) return { rows: segment, slots, count: found, hidden: 0 }
-  const without = (count: number, rowsIn: Conditions['hiddenIn']): number =>
-    count === 0 ? 0 : (rowsIn?.(segment) ?? NONE).reduce((_, rows) => removeAll(slots, rows), count)
-  const matched = without(found, deniedIn)
-  const left = without(matched, hiddenIn)
-  const inView = criteriaSets(segment, standing, 0)
-  const count = left === 0 || inView.length === 0 ? left : intersect(slots, slots, inView)
-  return { rows: segment, slots, count, hidden: matched - left }
+  if (found === 0 || isView || shown === present) return { rows: segment, slots, count: found, hidden: 0 }
+  const { hiddenMatches } = segment
+  const count = split(slots, shown!, hiddenMatches)
+  return { rows: segment, slots, count, hidden: found - count, hiddenSlots: hiddenMatches }
 }
 
 /** Sets `segment.matches`. Returns the count. */
 function matchRows(
   segment: Segment,
-  { status, publisherId, criteria, priceLimit, judgedIn, scan }: Conditions,
+  { status, sellers, criteria, priceLimit, judgedIn, scan }: Conditions,
   masks: readonly (Bitset | null)[],
   standing: readonly Criterion[],
 ): number {
@@ -66,8 +53,7 @@ function matchRows(
   if (judgedIn !== undefined) judge(segment, all, sets, judgedIn)
   const { length } = sets
   for (const mask of masks) if (mask !== null) sets.push(mask)
-  const publishers = typeof publisherId === 'number' ? new Set([publisherId]) : publisherId
-  if (publishers !== null) sets.push(segment.publishers.having(publishers, spare(length, words)))
+  if (sellers !== null) sets.push(segment.publishers.having(sellers, spare(length, words)))
   if (priceLimit !== undefined) sets.push(segment.prices.within(priceLimit, spare(length + 1, words)))
   const live = status === null ? segment.live : segment.liveByStatus[status]
   const count = intersect(segment.matches, live, sets)
@@ -101,8 +87,6 @@ function judge(
     }
 }
 
-const WHOLE: Mask = { shown: null, present: null }
-
 function lanesIn({ size, lanes, countByLane }: Segment, isIn: (lane: number) => boolean): Bitset {
   const inUse = new Set(countByLane.keys().filter(isIn))
   const slots = bitset(size)
@@ -115,8 +99,6 @@ function split(slots: Bitset, shown: Bitset, hidden: Bitset): number {
   for (let n = 0; n < slots.length; n++) hidden[n] = slots[n]! & ~shown[n]!
   return removeAll(slots, hidden)
 }
-
-const NONE: readonly Bitset[] = []
 
 /** Empty working sets in the nearest CPU caches, overwritten by each segment. */
 const SPARES: Bitset[] = []

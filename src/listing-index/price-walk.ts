@@ -1,5 +1,4 @@
 import { comparePriceKeys, type PriceKey, scaleKey, unscaleKey } from '../domain/price/price-key.ts'
-import type { PricePosition } from '../domain/source/position.ts'
 import type { PriceOrder } from '../domain/source/selection.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { hasBit } from './bitset.ts'
@@ -63,7 +62,16 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
 }
 
 /** A place behind which reading goes on. `source`: its name, which orders copies of one id and time. */
-export type PriceAfter = PricePosition & { source?: string | undefined }
+export type PriceAfter = {
+  /** Number of the group whose prices compare. */
+  group: number
+  /** The price in its group. */
+  key: PriceKey
+  /** As in `Place`. */
+  position: Micros
+  listingId: string
+  source?: string | undefined
+}
 
 const placeOf = ({ position, listingId, source }: PriceAfter): Place => {
   return { createdAt: position, listingId, source }

@@ -72,7 +72,7 @@ export function* matchCopies(
     personOf: (seller) => parts.sellers.personOf(seller),
     copyAt: parts.copyAt,
     lanes: parts.lanes,
-    wholeMaskOf: isWhole ? conditions.maskOf! : null,
+    wholeMaskOf: isWhole ? conditions.maskOf : null,
   })
 }
 
@@ -117,7 +117,7 @@ function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): C
     status,
     criteria,
     priceLimit,
-    publisherId: sellers,
+    sellers,
     standing: scope.standing?.criteria ?? [],
     maskOf: (segment) => scope.ranking.maskOf(segment, selected),
     ...(judgedBy && {

@@ -14,7 +14,6 @@ const MAX_DEPTH = 16
 /** 10,000 publishers. */
 const MAX_SEARCH_PAGES = 50
 const MAX_PUBLISHERS = 20_000
-const MAX_STOREFRONT_LENGTH = 2048
 /** Age at which a publisher is searched again, and one that was not found. */
 export const PUBLISHER_FRESH_MS = 600_000
 const SEARCH_AGAIN_MS = 60_000
@@ -30,12 +29,11 @@ export const PULL_WAIT_MS = 10_000
 /** A listing, or what is kept of one until its publisher is known. */
 export type Attributable = Pick<PageItem, 'publisherId' | 'publisher' | 'origin'>
 
-type Publisher = { id: number; address: string | null; storefrontUrl: string | null }
+type Publisher = { id: number; address: string | null }
 
-/** Publishers by id, and storefronts by address, which the directory of the next runtime continues with. */
+/** By id. The directory of the next runtime continues with them. */
 export class PublisherState {
   readonly publishers = new Map<number, { publisher: Publisher; until: number }>()
-  readonly storefronts = new Map<string, string | null>()
 }
 
 /** Entries are searched again when old, since a new database of the Registry counts ids from 1 again. */
@@ -55,10 +53,6 @@ export class PublisherDirectory {
     this.#get = get
     this.#clock = clock
     this.#state = state
-  }
-
-  storefrontOf(address: string): string | null | undefined {
-    return this.#state.storefronts.get(address)
   }
 
   /** The running search, which never rejects. */
@@ -146,7 +140,7 @@ export class PublisherDirectory {
       await this.#readPages(deadline.signal)
       // Publishers of later readers may be newer than the pages before.
       const absent = first.filter((id) => this.#soughtIds.has(id))
-      for (const id of absent) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
+      for (const id of absent) this.#set({ id, address: null }, SEARCH_AGAIN_MS)
       const isPrompt = this.#clock.monotonic() - this.#startedAt < PUBLISHERS_WAIT_MS
       this.#outcome = isPrompt && absent.length === 0 ? 'useful' : 'vain'
     } catch {
@@ -178,19 +172,11 @@ export class PublisherDirectory {
   }
 
   #set(publisher: Publisher, freshMs: number): void {
-    const { id, address, storefrontUrl } = publisher
-    const { publishers, storefronts } = this.#state
-    this.#forget(id)
-    publishers.set(id, { publisher, until: this.#clock.monotonic() + freshMs })
-    if (address !== null) storefronts.set(address, storefrontUrl)
-    if (publishers.size > MAX_PUBLISHERS) this.#forget(publishers.keys().next().value!)
-  }
-
-  #forget(id: number): void {
-    const { publishers, storefronts } = this.#state
-    const address = publishers.get(id)?.publisher.address ?? null
+    const { id } = publisher
+    const { publishers } = this.#state
     publishers.delete(id)
-    if (address !== null) storefronts.delete(address)
+    publishers.set(id, { publisher, until: this.#clock.monotonic() + freshMs })
+    if (publishers.size > MAX_PUBLISHERS) publishers.delete(publishers.keys().next().value!)
   }
 }
 
@@ -213,9 +199,7 @@ function readItems(body: Buffer): readonly JsonValue[] {
 
 function readPublisher(entry: JsonValue): Publisher[] {
   if (!isJsonObject(entry) || !Number.isSafeInteger(entry.publisher_id)) return []
-  const { storefront_url: url } = entry
-  const storefrontUrl = typeof url === 'string' && url.length <= MAX_STOREFRONT_LENGTH ? url : null
-  return [{ id: entry.publisher_id as number, address: readAddress(entry), storefrontUrl }]
+  return [{ id: entry.publisher_id as number, address: readAddress(entry) }]
 }
 
 /** Only the signature of the first `eip191` identity counts, else that of another; on the signed line that of the primary principal. */

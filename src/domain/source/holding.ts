@@ -1,6 +1,8 @@
 import type { Criterion } from '../../filter-spec/filter.ts'
 import type { Caching, ListingQuery } from '../query.ts'
-import type { Item, ReadingInfo, SourcePart, Visibility } from './reading.ts'
+import type { MissingSource } from './missing-source.ts'
+import type { Item, SourcePart, Visibility } from './reading.ts'
+import type { SourceReason } from './reasons.ts'
 
 /** A source of a market. Its rows are in the index; this is what else is known of it. */
 export type Holding = {
@@ -40,11 +42,10 @@ export type Holding = {
 }
 
 /** What is held for a question: `source` has its rows (`CopyIndex.addSource`), the rest is what answers say of them. */
-export type HeldAnswer = Pick<
-  ReadingInfo,
-  'asOf' | 'stale' | 'reason' | 'part' | 'invalid' | 'missing' | 'isAttributed' | 'freshUntil'
-> & {
+export type HeldAnswer = AnswerFacts & {
   source: number
+  /** Absent where all its listings are there. */
+  part?: SourcePart | undefined
   /** Whether the rows are the newest of `part.of` matches: a full page of them lacks nothing. */
   isNewest?: boolean
   /** Names of filters of the question that the source has applied itself: its rows match them. Absent: none. */
@@ -59,11 +60,27 @@ export type OneListing = Pick<ListingQuery, 'caching' | 'trace'> & {
   ignoresHeld?: boolean
 }
 
-/** Members as in `ReadingInfo`. `isCurrent` absent: the answer is not given again. */
-export type FoundCopies = Pick<
-  ReadingInfo,
-  'asOf' | 'stale' | 'reason' | 'invalid' | 'missing' | 'isAttributed' | 'freshUntil' | 'isCurrent'
-> & { copies: readonly Item[] }
+export type FoundCopies = AnswerFacts & {
+  copies: readonly Item[]
+  /** As in `HeldAnswer`. Absent: the answer is not given again. */
+  isCurrent?: HeldAnswer['isCurrent'] | undefined
+}
+
+/** What a source says of its answer. */
+type AnswerFacts = {
+  /** When its first page was requested, in ms since the Unix epoch; its age counts from here. */
+  asOf: number
+  stale: boolean
+  reason?: SourceReason | undefined
+  /** When it is to be asked for again, as `asOf`; absent: once its source has changed. */
+  freshUntil?: number | undefined
+  /** Unreadable items that were dropped. */
+  invalid?: number | undefined
+  /** Sources that a gateway reports as missing from its answer. */
+  missing?: readonly MissingSource[] | undefined
+  /** `false`: the directory that has the publishers of some listings did not answer, or not in time. */
+  isAttributed?: boolean
+}
 
 export type HoldingChange =
   /** Other rows are read from now on: those of another generation. `from`: `null` where none were. */

@@ -1,8 +1,8 @@
+import { byCount } from '../../domain/counts.ts'
 import { basisOf, isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
 import type { PricePer, ScaleOf } from '../../domain/price/price-key.ts'
 import type { Token } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
-import { byCount } from '../../domain/source/facet-counter.ts'
 import type { OfferCount } from '../../domain/source/offer-counts.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 

@@ -1,7 +1,7 @@
+import { byCount } from '../../domain/counts.ts'
 import { isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../../domain/price/price-key.ts'
 import { TokenTable } from '../../domain/price/token.ts'
-import { byCount } from '../../domain/source/facet-counter.ts'
 import type { PriceCounts } from '../../domain/source/selection.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
 import type { PriceRangeJson } from '../../wire/facets.ts'
