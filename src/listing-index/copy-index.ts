@@ -67,7 +67,6 @@ export class CopyIndex {
     this.#segments = new Segments({
       plan: segmentPlan(pathsOf(filters), sizes.segment),
       sizes,
-      listingIdOf,
       sourceNameOf: (lane) => this.#sources.get(this.#lanes.at(lane).source)?.name,
       listener: {
         changing: (ids) => this.#changing.emit(ids),

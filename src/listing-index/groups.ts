@@ -3,18 +3,14 @@ export class Groups {
   readonly #locations = new Map<string, number | number[]>()
   size = 0
 
-  get ids(): Iterable<string> {
-    return this.#locations.keys()
+  of(listingId: string): readonly number[] {
+    const locations = this.#locations.get(listingId) ?? NONE
+    return typeof locations === 'number' ? [locations] : locations
   }
 
   /** Ids with several rows. Ids that come or go meanwhile may be among them. */
   *shared(): Generator<string> {
     for (const [id, locations] of this.#locations) if (typeof locations !== 'number') yield id
-  }
-
-  of(listingId: string): readonly number[] {
-    const locations = this.#locations.get(listingId) ?? NONE
-    return typeof locations === 'number' ? [locations] : locations
   }
 
   add(listingId: string, location: number): void {

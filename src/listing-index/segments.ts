@@ -1,3 +1,4 @@
+import { listingIdOf } from './copy.ts'
 import { DocumentReader } from './document-reader.ts'
 import { Groups } from './groups.ts'
 import { mergeSegments, type SegmentSizes, segmentsToMerge } from './merge-segments.ts'
@@ -35,8 +36,6 @@ type SegmentsOptions = {
   plan: SegmentPlan
   sizes: SegmentSizes
   sourceNameOf: (lane: number) => string | undefined
-  /** The listing of a row with that key. */
-  listingIdOf: (key: string) => string
   listener: RowListener
 }
 
@@ -88,10 +87,6 @@ export class Segments {
     return this.#groups.size
   }
 
-  get ids(): Iterable<string> {
-    return this.#groups.ids
-  }
-
   /** As of `Groups`. */
   shared(): Generator<string> {
     return this.#groups.shared()
@@ -103,7 +98,7 @@ export class Segments {
 
   /** The row of that key in one of the lanes. */
   find(key: string, lanes: readonly number[]): RowPlace | undefined {
-    const locations = this.#groups.of(this.#options.listingIdOf(key))
+    const locations = this.#groups.of(listingIdOf(key))
     for (const location of locations) {
       const row = this.#resolve(location)
       if (lanes.includes(row.rows.laneOf(row.slot)) && row.rows.keyOf(row.slot) === key) return row
@@ -116,7 +111,7 @@ export class Segments {
    * JSON, before any change
    */
   put(entry: IndexEntry, lane: number, ofSource: readonly number[]): void {
-    const { listingIdOf, listener } = this.#options
+    const { listener } = this.#options
     const values = this.#reader.read(entry.bytes, this.#options.sourceNameOf(lane))
     const listingId = listingIdOf(entry.listingId)
     listener.changing([listingId])
@@ -131,7 +126,7 @@ export class Segments {
   }
 
   remove(key: string, ofSource: readonly number[]): boolean {
-    const { listingIdOf, listener } = this.#options
+    const { listener } = this.#options
     if (this.find(key, ofSource) === undefined) return false
     const listingIds = [listingIdOf(key)]
     listener.changing(listingIds)
@@ -148,7 +143,7 @@ export class Segments {
     ofSource: readonly number[],
     plan = this.#plan,
   ): Generator<void> {
-    const { listingIdOf, listener } = this.#options
+    const { listener } = this.#options
     const sourceNames = this.#sourceNames(lanes)
     const segment = this.#append(data, { plan, lanes, sourceNames, isEmpty: true })
     this.#adopted.add(segment)
@@ -177,7 +172,7 @@ export class Segments {
 
   /** Removes the rows of these lanes in steps. */
   *removeAll(ofSource: readonly number[]): Generator<void> {
-    const { listener, listingIdOf } = this.#options
+    const { listener } = this.#options
     for (const segment of [...this.all]) {
       const { lanes, size } = segment
       for (let from = 0; from < size; from += STEP) {
@@ -230,10 +225,7 @@ export class Segments {
     if (row === undefined) return
     const { rows, slot } = row
     this.#options.listener.leaves(row)
-    this.#groups.remove(
-      this.#options.listingIdOf(key),
-      rows instanceof Segment ? locationIn(rows, slot) : inTail(slot),
-    )
+    this.#groups.remove(listingIdOf(key), rows instanceof Segment ? locationIn(rows, slot) : inTail(slot))
     if (rows instanceof Tail) rows.delete(slot)
     else if (rows instanceof Segment) {
       rows.delete(slot)
@@ -264,7 +256,7 @@ export class Segments {
     this.#tail = this.#newTail()
     const segment = this.#append(data, { lanes, sourceNames: this.#sourceNames(lanes) })
     for (const [n, slot] of slots.entries())
-      this.#groups.move(this.#options.listingIdOf(segment.keyOf(n)), inTail(slot), locationIn(segment, n))
+      this.#groups.move(listingIdOf(segment.keyOf(n)), inTail(slot), locationIn(segment, n))
     this.#options.listener.moved(
       segment,
       slots.map((slot) => ({ rows: tail, slot })),
@@ -316,11 +308,7 @@ export class Segments {
       // At once: some ms for the largest segment.
       for (const [n, { rows, slot }] of from.entries())
         if (rows.isLive(slot))
-          this.#groups.move(
-            this.#options.listingIdOf(merged.keyOf(n)),
-            locationIn(rows, slot),
-            locationIn(merged, n),
-          )
+          this.#groups.move(listingIdOf(merged.keyOf(n)), locationIn(rows, slot), locationIn(merged, n))
         else merged.delete(n)
       this.#options.listener.moved(merged, from)
     }
