@@ -45,6 +45,11 @@ export class Draft {
     this.puts.set(placeOf(space, key), { space, key, value, createdAt, at })
   }
 
+  /** Of a row that is new, or whose earlier one does not matter: it is not read. */
+  add(space: Space, key: string, value: string, at: Micros = this.tick()): void {
+    this.puts.set(placeOf(space, key), { space, key, value, createdAt: at, at })
+  }
+
   remove(space: Space, key: string): void {
     const row = this.get(space, key)
     if (row !== null) this.puts.set(placeOf(space, key), { ...row, value: null, at: this.tick() })
