@@ -298,7 +298,7 @@ export class Store {
         outcome: rule(draft, command),
         publisher: this.#hints.has(key) ? null : market.publisherOf(draft, command.identity),
       }),
-      this.#placesOf(operation, command),
+      () => this.#placesOf(operation, command),
     )
     if (publisher !== null) {
       if (this.#hints.size >= MAX_HINTS) this.#hints.clear()
