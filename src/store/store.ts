@@ -2,7 +2,6 @@ import type { ApiKey, KeyUseStorage } from '../domain/api-key.ts'
 import type { AuditBounds, AuditEntry, NewAuditEntry } from '../domain/audit.ts'
 import type { Block, NewBlock } from '../domain/block.ts'
 import { Emitter } from '../domain/emitter.ts'
-import type { PublisherIdentity } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type {
   Change,
@@ -293,14 +292,18 @@ export class Store {
     command: Command,
     rule: (draft: Draft, command: Command) => Outcome,
   ): Promise<Outcome> {
-    const outcome = await this.#writer.run(
-      (draft) => {
-        const result = rule(draft, command)
-        this.#remember(command.identity, draft)
-        return result
-      },
-      this.#placesOf(operation, command),
+    const key = identityKey(command.identity)
+    const { outcome, publisher } = await this.#writer.run(
+      (draft) => ({
+        outcome: rule(draft, command),
+        publisher: this.#hints.has(key) ? null : market.publisherOf(draft, command.identity),
+      }),
+      () => this.#placesOf(operation, command),
     )
+    if (publisher !== null) {
+      if (this.#hints.size >= MAX_HINTS) this.#hints.clear()
+      this.#hints.set(key, publisher.publisherId)
+    }
     await this.#trimUses(command.use.now)
     return outcome
   }
@@ -313,18 +316,9 @@ export class Store {
       placeOf('facts', guard.DROPPED_USES),
       ...guard.keysOf(operation, listingId, use).map((key) => placeOf('guard', key)),
     ]
-    if (hint !== undefined)
-      places.push(placeOf('registry', publisherKey(hint)), placeOf('facts', market.countOf(hint)))
-    return places
-  }
-
-  #remember(identity: PublisherIdentity, draft: Draft): void {
-    const key = identityKey(identity)
-    if (this.#hints.has(key)) return
-    const publisher = market.publisherOf(draft, identity)
-    if (publisher === null) return
-    if (this.#hints.size >= MAX_HINTS) this.#hints.clear()
-    this.#hints.set(key, publisher.publisherId)
+    return hint === undefined
+      ? [...places, placeOf('facts', market.LAST_PUBLISHER)]
+      : [...places, placeOf('registry', publisherKey(hint)), placeOf('facts', market.countOf(hint))]
   }
 
   async *#pages(space: Space, from = 0, isBulk = true): AsyncGenerator<RowsRead> {
