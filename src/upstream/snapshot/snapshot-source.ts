@@ -192,6 +192,8 @@ export class SnapshotSource {
   #failureFor(query: ListingQuery): SourceError | null {
     const { upstream, state, requireSchema } = this.#options
     const { visible, failure } = state
+    if (query.listingId === undefined && query.status !== null && query.status !== 'open')
+      return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
     try {
       requireSchema()
     } catch (error) {
@@ -200,8 +202,6 @@ export class SnapshotSource {
     }
     if (visible === null)
       return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: no listing has arrived yet`)
-    if (query.listingId === undefined && query.status !== null && query.status !== 'open')
-      return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
     return this.#hasPassed(query)
       ? new SourceError('loop', `${upstream.name}: the query has passed through it`)
       : null
