@@ -12,16 +12,15 @@ import { type ListingView, viewOfSpec } from './board/listing-view.ts'
 import { useNavigation } from './board/navigation.ts'
 import { PricePlot } from './board/price-plot.ts'
 import { CommandList, Sheet } from './board/sheet.ts'
-import { Banner, SourceLine, Waiting } from './board/sources.ts'
+import { Banner, SourceLine } from './board/sources.ts'
 import { type Answer, isError, useAnswer } from './board/state/answer.ts'
 import { useFacets } from './board/state/facets.ts'
 import type { ListingRow } from './board/state/listing-row.ts'
-import { type Listings, useOpenRows } from './board/state/listings.ts'
+import { type Listings, useListings, useOpenRows } from './board/state/listings.ts'
 import { useNews } from './board/state/news.ts'
-import { useShownListings } from './board/state/shown-listings.ts'
 import { CompareBar, CompareDialog } from './board/table/compare.ts'
 import { Results } from './board/table/results.ts'
-import { filtersOf, matchString, parameterOf, type Query } from './board/view.ts'
+import { filtersOf, matchString, parameterOf, type Query, queryString } from './board/view.ts'
 import { request, toProblemError } from './common/gateway.ts'
 import { KeyForm, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
@@ -44,17 +43,14 @@ function useBoard() {
   const { query, page } = navigation.view
   // The usual order is in the first known token.
   const isAsked = isKnown(tokenList) || parameterOf(query, 'sort') !== 'price'
-  const { listings, shownQuery, progress } = useShownListings(query, { ...options, page, isAsked })
+  const listings = useListings(isAsked ? queryString(query) : null, { ...options, page })
   const listingView = useMemo(() => viewOfSpec(spec.value), [spec.value])
   const controls = useMemo(() => {
     const declared = controlsOf(spec.value)
     return listingView.hasRegion ? withDerived(declared, spec.value) : declared
   }, [spec.value])
-  // Counts by registry ask all of them.
-  const counted = facetNames(listingView, controls).filter(
-    (name) => shownQuery === query || name !== 'registry',
-  )
-  const facets = useFacets(shownQuery, isKnown(spec) && isAsked ? counted : null, options)
+  const counted = facetNames(listingView, controls)
+  const facets = useFacets(query, isKnown(spec) && isAsked ? counted : null, options)
   const refresh = (): void => setRefreshes((count) => count + 1)
   const [isFollowing, setFollowing] = useState(true)
   const news = useNews(matchString(query), {
@@ -67,7 +63,7 @@ function useBoard() {
   }, [listings.error])
   return {
     ...{ navigation, apiKey, changeKey, keyRefusal, refreshes, picked, setPicked, options },
-    ...{ listings, progress, spec, tokens, controls, listingView, facets },
+    ...{ listings, spec, tokens, controls, listingView, facets },
     refresh,
     ...{ news, isFollowing, setFollowing },
     // Drawn once: without tokens and counts, prices would change under the reader, and rows move.
@@ -124,7 +120,7 @@ function App() {
       <${Side} ...${board} />
       <main class="stack" ref=${main} tabindex="-1">
         <${Chips} ...${{ navigation, apiKey }} isEmpty=${listings.total === 0 && !listings.isPrevious} />
-        <${SourceLine} ...${{ reports, apiKey, refreshes }} awaited=${listings.awaited} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
+        <${SourceLine} ...${{ reports, apiKey, refreshes }} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
         ${view.open !== null && isError(opened[0]) && html`<p class="banner stack failed" role="alert">${lostLinkWords(opened[0], apiKey !== null)}</p>`}
         <${isReady ? Content : Loading} ...${board} />
       </main>
@@ -157,7 +153,7 @@ function Side(board: Board) {
       <${FilterPanel}
         ...${board}
         ...${{ query, error: listings.error, onRetry: refresh }}
-        sources=${[...(listings.sources ?? []).map(({ registry }) => registry), ...listings.awaited].filter(isSelectable)}
+        sources=${(listings.sources ?? []).map(({ registry }) => registry).filter(isSelectable)}
         onChange=${(next: Query, control: string) => navigation.go({ query: next }, control)}
       />
       <button type="button" class="show-results" onClick=${() => setOpen(false)}>${showWords(listings)}</button>
@@ -165,9 +161,7 @@ function Side(board: Board) {
   </aside>`
 }
 
-const Loading = ({ progress }: Board) =>
-  html`<h2 id="count"><span role="status">Loading…</span></h2>
-    <${Waiting} progress=${progress} />`
+const Loading = () => html`<h2 id="count"><span role="status">Loading…</span></h2>`
 
 function Content(board: Board) {
   const { navigation, apiKey, listings, tokens, facets, picked, setPicked } = board

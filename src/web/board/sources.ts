@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
 import { describeAnswered, haveAllAnswered } from '../../wire/describe-answered.ts'
@@ -10,13 +9,10 @@ import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { useAnswer } from './state/answer.ts'
 import type { Listings } from './state/listings.ts'
-import type { Progress } from './state/progress.ts'
 
 type SourceLineProps = {
   /** `null` at a plain Registry, and before the first answer. */
   reports: readonly SourceReport[] | null
-  /** Sources without an answer yet. */
-  awaited: readonly string[]
   isPlain: boolean
   /** Whether there are registries that the reader does not see, by what the operator says. */
   hasPrivate: boolean
@@ -29,26 +25,14 @@ type SourceLineProps = {
 type Statuses = { sources: readonly SourceStatusJson[] }
 
 /** How many answered, which opens the list of all. */
-export function SourceLine({
-  reports: answered,
-  awaited,
-  isPlain,
-  hasPrivate,
-  at,
-  apiKey,
-  refreshes,
-}: SourceLineProps) {
+export function SourceLine({ reports, isPlain, hasPrivate, at, apiKey, refreshes }: SourceLineProps) {
   const [isOpen, setOpen] = useState(false)
   const statuses = useAnswer<Statuses>(isOpen ? 'sources' : null, {
     key: apiKey,
     refreshes,
   })
-  if (answered === null)
+  if (reports === null)
     return html`<p class="source-line hint">${isPlain ? 'Listings of this registry.' : ''}</p>`
-  const reports: Report[] = [
-    ...answered,
-    ...awaited.map((registry) => ({ registry, state: 'waiting' as const })),
-  ]
   const sources = joinSources(statuses.value?.sources ?? [], reports)
   return html`<details
     class=${haveAllAnswered(reports) ? 'source-line' : 'source-line partial'}
@@ -83,21 +67,11 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
   </li>`
 }
 
-type WaitingProps = { progress: Progress | null; children?: ComponentChildren }
-
-/** Names the registries that have not answered; until they are known shows its children. */
-export function Waiting({ progress, children }: WaitingProps) {
-  const silent = progress?.silent ?? []
-  if (silent.length === 0) return html`${children}`
-  return html`<p class="hint">Waiting for ${plural(silent.length, 'registry', 'registries')}: ${untrustedText(silent.join(', '))}</p>`
-}
-
 type BannerProps = { listings: Listings; hasKey: boolean }
 
 export function Banner({ listings, hasKey }: BannerProps) {
-  const { error, isComplete, rows, total, isPrevious, phase, awaited } = listings
+  const { error, isComplete, rows, total, isPrevious, phase } = listings
   if (error === null && (isComplete || total === null)) return null
-  if (awaited.length > 0) return html`<${StillWaiting} listings=${listings} />`
   const reports = error === null ? (listings.sources ?? []) : error.sources
   if (error?.status === 401 && !hasKey)
     return html`<section class="banner stack" role="alert"><h2>${untrustedText(error.message)}</h2><p>${KEY_REQUIRED}</p></section>`
@@ -109,13 +83,6 @@ export function Banner({ listings, hasKey }: BannerProps) {
     ${error !== null && canRetry(error.status) && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
   </section>`
 }
-
-/** A part of the answer is shown; the rest replaces it when it comes. */
-const StillWaiting = ({ listings: { awaited, sources } }: Pick<BannerProps, 'listings'>) =>
-  html`<section class="banner stack" role="status">
-    <h2>${untrustedText(`Waiting for ${awaited.join(', ')}. Listings of the others are shown; the rest follows.`, MAX_DETAIL_CHARS)}</h2>
-    <${MissingSources} reports=${sources ?? []} />
-  </section>`
 
 const KEY_REQUIRED =
   'Enter a key above, or ask the operator for one, who makes it with "entrepot keys mint NAME" or on the operator\'s page.'
@@ -141,14 +108,12 @@ function MissingSources({ reports }: { reports: readonly SourceReport[] }) {
   </ul>`
 }
 
-/** Also of one without an answer yet: `waiting`. */
-type Report = Omit<SourceReport, 'state'> & { state: SourceReport['state'] | 'waiting' }
-
 /** `report`: how the source answered the query, if it was requested. */
-type KnownSource = Pick<SourceStatusJson, 'registry'> & Partial<SourceStatusJson> & { report: Report | null }
+type KnownSource = Pick<SourceStatusJson, 'registry'> &
+  Partial<SourceStatusJson> & { report: SourceReport | null }
 
 /** In the gateway's order, then those that only the answer names. */
-function joinSources(statuses: readonly SourceStatusJson[], reports: readonly Report[]): KnownSource[] {
+function joinSources(statuses: readonly SourceStatusJson[], reports: readonly SourceReport[]): KnownSource[] {
   const names = new Set(statuses.map(({ registry }) => registry))
   const fromStatuses = statuses.map((status) => ({
     ...status,

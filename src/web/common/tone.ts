@@ -14,7 +14,6 @@ const SOURCE_STATES: Readonly<Record<string, readonly [text: string, tone: ToneN
   unavailable: ['unavailable', 'bad'],
   not_yet_loaded: ['not contacted yet', 'neutral'],
   skipped: ['skipped', 'warn'],
-  waiting: ['no answer yet', 'neutral'],
 }
 
 export const stateWords = (state: string): string => SOURCE_STATES[state]?.[0] ?? state

@@ -10,8 +10,6 @@ import { INITIAL_STATE, type LoaderState, PAGE_ROWS, PageLoader } from './page-l
 export type Listings = LoaderState & {
   /** Whether the rows still answer the previous query, until there is an answer, or because this one failed. */
   isPrevious: boolean
-  /** Sources without an answer yet, whose listings are not among the rows. */
-  awaited: readonly string[]
   /** Of the first page, in `GET /changes`; `null` where the service has none. */
   changesPosition: string | null
   /** Resolves to whether there are so many, or all. */
@@ -61,7 +59,6 @@ export function useListings(query: string | null, { key, refreshes, page }: List
   return useMemo(
     () => ({
       ...state,
-      awaited: [],
       loadUntil: async (count) => (await loader.current?.loadUntil(count)) ?? false,
       retry: () => void loader.current?.retry(),
     }),

@@ -221,7 +221,8 @@ test.serial('board: counts with a registry that is held in part are at least tha
   ])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   const models = page.locator('#filter-gpu')
-  await models.getByText('2+', { exact: true }).waitFor()
+  // Two of `large` and two of `small`, one of which is in both.
+  await models.getByText('3+', { exact: true }).waitFor()
   await models
     .getByText('B200', { exact: true })
     .or(models.getByRole('button', { name: /^Show all/ }))
