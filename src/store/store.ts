@@ -199,11 +199,12 @@ export class Store {
       position ??= end
       registry.push(...rows)
     }
-    registry.sort((one, other) => rank(one) - rank(other) || one.createdAt - other.createdAt)
-    for (const row of registry) visitor.change(changeFrom(row))
+    registry.sort((one, other) => one.createdAt - other.createdAt)
+    for (const rank of [0, 1, 2])
+      for (const row of registry) if ((RANK[kindOf(row)] ?? 0) === rank) visitor.change(changeFrom(row))
     for await (const { rows } of this.#pages('listings')) {
-      const changed = rows.findIndex(({ at }) => at > position!)
-      const page = changed < 0 ? rows : rows.slice(0, changed)
+      const isOld = rows.length === 0 || rows.at(-1)!.at <= position!
+      const page = isOld ? rows : rows.filter(({ at }) => at <= position!)
       if (page.length > 0) await visitor.listings(packRows(page))
       // It may have been visited. Leaves new ones to the changes behind the position: their publishers may not have been visited.
       for (const row of rows.slice(page.length))
@@ -351,7 +352,6 @@ export class Store {
 
 /** The order of a load. */
 const RANK: Readonly<Record<string, number>> = { block: 0, key: 1, publisher: 2 }
-const rank = (row: Row): number => RANK[kindOf(row)] ?? 0
 
 const placesOfRotation = ({ publisherId, use }: RetireCommand | RotateCommand): Place[] => [
   placeOf('guard', use.requestKey),
