@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ProblemError } from '../client/problem-error.ts'
 import { type Token, TokenTable } from '../domain/price/token.ts'
 import type { JsonValue } from '../json/value.ts'
+import { isArriving } from '../wire/describe-missing.ts'
 import { Chips, titleOf } from './board/chips.ts'
 import { curlListing, curlListings, listingCommandLine, listingsCommandLine } from './board/commands.ts'
 import { type Control, controlsOf, withDerived } from './board/filters/controls.ts'
@@ -53,10 +54,15 @@ function useBoard() {
   const facets = useFacets(query, isKnown(spec) && isAsked ? counted : null, options)
   const refresh = (): void => setRefreshes((count) => count + 1)
   const [isFollowing, setFollowing] = useState(true)
+  const arriving = arrivingOf(listings)
   const news = useNews(matchString(query), {
     key: apiKey,
-    since: isFollowing ? listings.changesPosition : null,
+    since: isFollowing || arriving.length > 0 ? listings.changesPosition : null,
   })
+  // The page says that the rest follows. A position is lost when a source comes that the reading lacked.
+  useEffect(() => {
+    if (arriving.some((name) => news.isLost || news.settled.has(name))) refresh()
+  }, [news])
   useEffect(() => setPicked([]), [apiKey])
   useEffect(() => {
     if (apiKey !== null && listings.error?.status === 401) refuseKey()
@@ -97,6 +103,9 @@ function useKey() {
 }
 
 const KEY_REJECTED = 'Key rejected. Showing public listings.'
+
+const arrivingOf = ({ sources }: Listings): string[] =>
+  (sources ?? []).filter(({ state }) => isArriving(state)).map(({ registry }) => registry)
 
 const isKnown = ({ state, value }: Answer<unknown>): boolean => state !== 'loading' || value !== null
 

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
 import { describeAnswered, haveAllAnswered } from '../../wire/describe-answered.ts'
-import { describeMissing, describeReason, hasAnswered } from '../../wire/describe-missing.ts'
+import { describeMissing, describeReason, hasAnswered, isArriving } from '../../wire/describe-missing.ts'
 import type { SourceReport, SourceStatusJson } from '../../wire/source.ts'
 import { TimeAgo } from '../common/time.ts'
 import { SourceState, Tone } from '../common/tone.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { useAnswer } from './state/answer.ts'
-import type { Listings } from './state/listings.ts'
+import { isSentAgain, type Listings } from './state/listings.ts'
 
 type SourceLineProps = {
   /** `null` at a plain Registry, and before the first answer. */
@@ -75,13 +75,28 @@ export function Banner({ listings, hasKey }: BannerProps) {
   const reports = error === null ? (listings.sources ?? []) : error.sources
   if (error?.status === 401 && !hasKey)
     return html`<section class="banner stack" role="alert"><h2>${untrustedText(error.message)}</h2><p>${KEY_REQUIRED}</p></section>`
-  return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
-    <h2>${error === null ? 'Some registries did not answer. Results are incomplete.' : headline(rows.length, total, isPrevious)}</h2>
+  const lack = error === null ? lackOf(reports) : 'failed'
+  return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role=${lack === 'arriving' ? 'status' : 'alert'}>
+    <h2>${error === null ? LACK_WORDS[lack] : headline(rows.length, total, isPrevious)}</h2>
     ${error !== null && html`<p>${untrustedText(error.message, MAX_DETAIL_CHARS)}</p>`}
-    ${error?.status === 429 && html`<p>The search is sent again ${error.retryAfter === null ? 'shortly' : `in ${error.retryAfter} s`}.</p>`}
+    ${error !== null && isSentAgain(error) && html`<p>The search is sent again ${error.retryAfter === null ? 'shortly' : `in ${error.retryAfter} s`}.</p>`}
     <${MissingSources} reports=${reports} />
     ${error !== null && canRetry(error.status) && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
   </section>`
+}
+
+/** Why the answer is not complete: the worst of its sources decides. */
+export function lackOf(reports: readonly SourceReport[]): 'arriving' | 'partial' | 'failed' {
+  const missing = reports.filter(({ state }) => !hasAnswered(state))
+  if (missing.length > 0 && missing.every(({ state }) => isArriving(state))) return 'arriving'
+  const isHeld = missing.length > 0 && missing.every(({ state }) => state === 'partial' || isArriving(state))
+  return isHeld ? 'partial' : 'failed'
+}
+
+const LACK_WORDS = {
+  arriving: 'Some registries are still loading. The rest follows.',
+  partial: 'Some registries are held in part. Results are incomplete.',
+  failed: 'Some registries did not answer. Results are incomplete.',
 }
 
 const KEY_REQUIRED =

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ProblemError } from '../../../client/problem-error.ts'
+import { isArriving } from '../../../wire/describe-missing.ts'
 import { requestAnswer } from '../../common/gateway.ts'
 import { listingAddress } from '../commands.ts'
 import type { OpenListing } from '../view.ts'
@@ -72,10 +73,13 @@ const BLANK: Shown = { ...INITIAL_STATE, isPrevious: false, changesPosition: nul
 
 const MAX_RETRY_SECONDS = 300
 
-/** A refusal for too many requests ends by itself. */
+/** A refusal for too many requests ends by itself, and so does the first pull of a source. */
+export const isSentAgain = ({ status, sources }: ProblemError): boolean =>
+  status === 429 || sources.some(({ state }) => isArriving(state))
+
 function useRetryAfter(error: ProblemError | null, retry: () => unknown): void {
   useEffect(() => {
-    if (error?.status !== 429) return
+    if (error === null || !isSentAgain(error)) return
     const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, error.retryAfter ?? 10))
     const timer = setTimeout(retry, seconds * 1000)
     return () => clearTimeout(timer)

@@ -11,6 +11,7 @@ import { html } from '../../html.ts'
 import { registryUrl } from '../commands.ts'
 import type { ListingView } from '../listing-view.ts'
 import type { Navigation } from '../navigation.ts'
+import { lackOf } from '../sources.ts'
 import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
@@ -140,18 +141,24 @@ function countWords(listings: Listings): string {
   const { rows, total, isComplete, error, sources, isPrevious } = listings
   if (total === null) return error === null ? 'Loading…' : 'No listings could be loaded.'
   if (isPrevious) return 'Results of the previous search'
-  if (rows.length === 0)
-    return isComplete && error === null
-      ? 'No listing matches.'
-      : 'No listing found, but not every registry answered.'
+  const lack = error === null ? lackOf(sources ?? []) : 'failed'
+  if (rows.length === 0) return isComplete && error === null ? 'No listing matches.' : NONE_WORDS[lack]
   const count = total === 1 ? 'One listing' : `${number(total)} listings`
   if (isComplete) return count
+  if (lack === 'arriving') return `${count} so far`
+  if (lack === 'partial') return `At least ${count.toLowerCase()}`
   const missing = (sources ?? []).filter(({ state }) => !hasAnswered(state))
   const [first] = missing
   if (first === undefined) return `${count} found; not complete`
   const names = missing.length === 1 ? untrustedText(first.registry) : `${missing.length} registries`
   const isLeftOut = missing.every(({ state }) => state === 'skipped')
   return `${count} found; ${names} ${isLeftOut ? 'left out' : 'did not answer'}`
+}
+
+const NONE_WORDS = {
+  arriving: 'No listing found so far.',
+  partial: 'No listing found in what is held.',
+  failed: 'No listing found, but not every registry answered.',
 }
 
 type PagerProps = {

@@ -45,7 +45,7 @@ test.serial('board: names a lost source and marks the answer as incomplete', asy
 })
 
 test.serial(
-  'board: listings that are here are shown while a slow source loads, and the rest when asked again',
+  'board: listings that are here are shown while a slow source is waited for, and the rest when it comes',
   async (t) => {
     const [near, far] = [
       await startFake(t, { items: listingTexts('near', 3, { storefront_url: 'https://near.example/' }) }),
@@ -60,14 +60,92 @@ test.serial(
     const gateway = await startPatientGateway(t, upstreams, { isLoaded: false })
     await eventually('near is held', async () => (await gateway.get('/listings')).text.includes('near'))
     const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-    await waitForCount(page, '3 listings found; far did not answer')
+    await waitForCount(page, '3 listings so far')
     t.is(await rowsOf(page).count(), 3)
+    const banner = page
+      .getByRole('status')
+      .filter({ hasText: 'Some registries are still loading. The rest follows.' })
+    await banner.getByText('far is not loaded yet.', { exact: true }).waitFor()
+    t.is(await page.getByRole('alert').count(), 0, 'nothing is wrong')
+    await page.getByText('1 of 2 answered', { exact: true }).click()
+    await page.locator('.source', { hasText: /farnot loaded yet/ }).waitFor()
     release()
-    await whenReady(gateway)
-    await page.getByRole('button', { name: 'Refresh' }).click()
     await waitForCount(page, '5 listings')
     await page.getByText('2 of 2 answered', { exact: true }).waitFor()
+    t.is(await page.getByText(/still loading/).count(), 0)
     t.is(await rowsOf(page).count(), 5)
+    t.deepEqual(page.faults, [])
+  },
+)
+
+test.serial(
+  'board: of a source that is loading, what is here is shown, and the rest when it comes',
+  async (t) => {
+    let release = (): void => {}
+    const hold = { kind: 'hold', until: new Promise<void>((resolve) => (release = resolve)) } as const
+    const far = await startFake(t, { items: listingTexts('far', 450), script: [{ kind: 'serve' }, hold] })
+    const gateway = await startPatientGateway(t, [{ name: 'far', url: far.url }], { isLoaded: false })
+    const page = await openWatched(t, t.context.browser, `${gateway.url}/?gpu_count_min=99`)
+    await waitForCount(page, 'No listing found so far.')
+    await page.goto(`${gateway.url}/`)
+    await page
+      .locator('#count')
+      .getByText(/^\d+ listings so far$/)
+      .waitFor()
+    await page
+      .getByRole('status')
+      .getByText(/^far is loading: \d+ of 450\.$/)
+      .waitFor()
+    release()
+    await waitForCount(page, '450 listings')
+    t.is(await page.getByText(/is loading/).count(), 0)
+    t.deepEqual(page.faults, [])
+  },
+)
+
+test.serial('board: names a source whose first pull has failed, without being asked again', async (t) => {
+  const [near, far] = [
+    await startFake(t, { items: listingTexts('near', 3) }),
+    await startFake(t, { items: listingTexts('far', 2), script: [{ kind: 'hang' }] }),
+  ]
+  const upstreams = [
+    { name: 'near', url: near.url },
+    { name: 'far', url: far.url },
+  ]
+  const gateway = await startPatientGateway(t, upstreams, { isLoaded: false })
+  await eventually('near is held', async () => (await gateway.get('/listings')).text.includes('near'))
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await waitForCount(page, '3 listings so far')
+  await far.close()
+  await waitForCount(page, '3 listings found; far did not answer')
+  await page
+    .getByRole('alert')
+    .getByText(/^far is unavailable: it /)
+    .waitFor()
+  t.deepEqual(page.faults, [])
+})
+
+test.serial(
+  'board: while its only source is slow, a gateway is asked again, and shows it when it comes',
+  async (t) => {
+    const far = await startFake(t, { items: listingTexts('far', 2) })
+    let release = (): void => {}
+    far.script = [{ kind: 'hold', until: new Promise<void>((resolve) => (release = resolve)) }]
+    const gateway = await startPatientGateway(t, [{ name: 'far', url: far.url }], {
+      isLoaded: false,
+      more: '[registry]\nenabled = false\n',
+    })
+    const page = await openWatched(t, t.context.browser, `${gateway.url}/`, {
+      prepare: (page) => page.clock.install(),
+    })
+    const banner = page.getByRole('alert')
+    await banner.getByText('far is not loaded yet.', { exact: true }).waitFor()
+    await banner.getByText(/^The search is sent again /).waitFor()
+    release()
+    await whenReady(gateway)
+    await page.clock.fastForward(60_000)
+    await waitForCount(page, '2 listings')
+    t.is(await page.getByRole('alert').count(), 0)
     t.deepEqual(page.faults, [])
   },
 )
@@ -234,10 +312,8 @@ test.serial('board: of a registry that is held in part, unchecked listings are m
   const { url } = await startUnchecked(t, { accepted_escrows })
   const page = await openWatched(t, t.context.browser, `${url}/`)
   await page.getByText(/ large is held in part: 100 of 300\./).waitFor()
-  await page
-    .locator('#count')
-    .getByText(/^101 listings found/)
-    .waitFor()
+  await waitForCount(page, 'At least 101 listings')
+  await page.getByText('Some registries are held in part. Results are incomplete.').waitFor()
   t.is(await page.locator('.flag').filter({ hasText: 'unchecked' }).count(), 1)
   await page.goto(`${url}/#listing=small-0000`)
   const sheet = page.getByRole('dialog')
