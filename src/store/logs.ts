@@ -73,14 +73,11 @@ export class AuditLog {
   ): Promise<AuditEntry> {
     const space = AUDIT_SPACES[kind]
     const key = randomId()
-    const at = await this.#parts.writer.run(
-      (draft) => {
-        const time = draft.tick()
-        draft.put(space, key, JSON.stringify(entry), time)
-        return time
-      },
-      [placeOf(space, key)],
-    )
+    const at = await this.#parts.writer.run((draft) => {
+      const time = draft.tick()
+      draft.add(space, key, JSON.stringify(entry), time)
+      return time
+    })
     for (const one of AUDIT_KINDS)
       await trim(
         this.#parts,

@@ -66,7 +66,7 @@ export function publish(draft: Draft, command: PublishCommand): PublishOutcome {
   if (existing !== null && existing.publisherId !== signer?.publisherId) return NOT_OWNER
   if (earlier.isReused || isCaptured(draft, command)) return SIGNATURE_REUSED
   const publisherId = signer?.publisherId ?? numberOf(draft, LAST_PUBLISHER) + 1
-  const count = existing === null ? numberOf(draft, countOf(publisherId)) : 0
+  const count = existing === null && signer !== null ? numberOf(draft, countOf(publisherId)) : 0
   if (existing === null && maxListings > 0 && count >= maxListings) return { outcome: 'too_many_listings' }
 
   const at = draft.tick()
@@ -75,16 +75,18 @@ export function publish(draft: Draft, command: PublishCommand): PublishOutcome {
   if (rowBytes(record, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
   const violations = command.check?.(record, storefrontUrl) ?? []
   if (violations.length > 0) return { outcome: 'unfit', violations }
+  const publisher = publisherText({ rotations: [], ...identity, ...signer, storefrontUrl })
   if (signer === null) {
     putNumber(draft, LAST_PUBLISHER, publisherId)
     putNumber(draft, identityKey(identity), publisherId)
-  }
-  if (signer === null || storefrontUrl !== signer.storefrontUrl) {
-    const content = { rotations: [], ...identity, ...signer, storefrontUrl }
-    draft.put('registry', publisherKey(publisherId), publisherText(content), at)
+    draft.add('registry', publisherKey(publisherId), publisher, at)
+    draft.add('facts', countOf(publisherId), '1')
+  } else {
+    if (storefrontUrl !== signer.storefrontUrl)
+      draft.put('registry', publisherKey(publisherId), publisher, at)
+    if (existing === null) putNumber(draft, countOf(publisherId), count + 1)
   }
   draft.put('listings', listingId, listingText(record), at)
-  if (existing === null) putNumber(draft, countOf(publisherId), count + 1)
   const receipt = receiptFor(record)
   if (isWriteRequest(use)) putReceipt(draft, use, receipt)
   else rememberUse(draft, 'publish', { listingId, use }, at, command)
@@ -136,7 +138,7 @@ export function remove(draft: Draft, command: RemoveCommand): RemoveOutcome {
   putNumber(draft, count, numberOf(draft, count) - 1)
   draft.remove('listings', listingId)
   const at = draft.tick()
-  draft.put('removed', listingId, '', at)
+  draft.add('removed', listingId, '', at)
   if (isWriteRequest(use)) putReceipt(draft, use, {})
   else rememberUse(draft, 'remove', { listingId, use }, at)
   return REMOVED
@@ -241,7 +243,7 @@ export function addKey(draft: Draft, key: NewKey): ApiKey {
   putNumber(draft, LAST_KEY, id)
   const createdAt = draft.tick()
   const added = { view: null, ...key, id, createdAt, revokedAt: null }
-  draft.put('registry', apiKeyKey(id), apiKeyText(added), createdAt)
+  draft.add('registry', apiKeyKey(id), apiKeyText(added), createdAt)
   return added
 }
 
@@ -276,7 +278,7 @@ export function addBlock(draft: Draft, block: NewBlock): Block {
   putNumber(draft, LAST_BLOCK, id)
   const createdAt = draft.tick()
   const added = { ...block, id, createdAt, endedAt: null }
-  draft.put('registry', blockKey(id), blockText(added), createdAt)
+  draft.add('registry', blockKey(id), blockText(added), createdAt)
   return added
 }
 
@@ -292,7 +294,7 @@ export function endBlock(draft: Draft, id: number, onlyIfDue: boolean): Block | 
 }
 
 // Of the space `facts`. Ids are never reused.
-const LAST_PUBLISHER = 'last publisher'
+export const LAST_PUBLISHER = 'last publisher'
 const LAST_KEY = 'last key'
 const LAST_BLOCK = 'last block'
 /** Number of a publisher's listings. */

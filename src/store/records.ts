@@ -49,7 +49,9 @@ export function listingFrom({ key, value, createdAt, at }: Row): ListingRecord {
 
 /** For an index, without making a record of each. */
 export const packRows = (rows: readonly Row[]): PackedListings =>
-  packListings(rows.map(({ key, value, createdAt, at }) => [key, createdAt, at, value]))
+  packListings(
+    rows.map(({ key, value, createdAt, at }) => [`${key}\u001f${createdAt}\u001f${at}\u001f${value}`]),
+  )
 
 export const identityKey = ({ scheme, identifier }: PublisherIdentity): string =>
   `identity ${JSON.stringify([scheme, identifier])}`

@@ -2,7 +2,6 @@ import type { ApiKey, KeyUseStorage } from '../domain/api-key.ts'
 import type { AuditBounds, AuditEntry, NewAuditEntry } from '../domain/audit.ts'
 import type { Block, NewBlock } from '../domain/block.ts'
 import { Emitter } from '../domain/emitter.ts'
-import type { PublisherIdentity } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type {
   Change,
@@ -200,11 +199,12 @@ export class Store {
       position ??= end
       registry.push(...rows)
     }
-    registry.sort((one, other) => rank(one) - rank(other) || one.createdAt - other.createdAt)
-    for (const row of registry) visitor.change(changeFrom(row))
+    registry.sort((one, other) => one.createdAt - other.createdAt)
+    for (const rank of [0, 1, 2])
+      for (const row of registry) if ((RANK[kindOf(row)] ?? 0) === rank) visitor.change(changeFrom(row))
     for await (const { rows } of this.#pages('listings')) {
-      const changed = rows.findIndex(({ at }) => at > position!)
-      const page = changed < 0 ? rows : rows.slice(0, changed)
+      const isOld = rows.length === 0 || rows.at(-1)!.at <= position!
+      const page = isOld ? rows : rows.filter(({ at }) => at <= position!)
       if (page.length > 0) await visitor.listings(packRows(page))
       // It may have been visited. Leaves new ones to the changes behind the position: their publishers may not have been visited.
       for (const row of rows.slice(page.length))
@@ -293,14 +293,18 @@ export class Store {
     command: Command,
     rule: (draft: Draft, command: Command) => Outcome,
   ): Promise<Outcome> {
-    const outcome = await this.#writer.run(
-      (draft) => {
-        const result = rule(draft, command)
-        this.#remember(command.identity, draft)
-        return result
-      },
-      this.#placesOf(operation, command),
+    const key = identityKey(command.identity)
+    const { outcome, publisher } = await this.#writer.run(
+      (draft) => ({
+        outcome: rule(draft, command),
+        publisher: this.#hints.has(key) ? null : market.publisherOf(draft, command.identity),
+      }),
+      () => this.#placesOf(operation, command),
     )
+    if (publisher !== null) {
+      if (this.#hints.size >= MAX_HINTS) this.#hints.clear()
+      this.#hints.set(key, publisher.publisherId)
+    }
     await this.#trimUses(command.use.now)
     return outcome
   }
@@ -313,18 +317,9 @@ export class Store {
       placeOf('facts', guard.DROPPED_USES),
       ...guard.keysOf(operation, listingId, use).map((key) => placeOf('guard', key)),
     ]
-    if (hint !== undefined)
-      places.push(placeOf('registry', publisherKey(hint)), placeOf('facts', market.countOf(hint)))
-    return places
-  }
-
-  #remember(identity: PublisherIdentity, draft: Draft): void {
-    const key = identityKey(identity)
-    if (this.#hints.has(key)) return
-    const publisher = market.publisherOf(draft, identity)
-    if (publisher === null) return
-    if (this.#hints.size >= MAX_HINTS) this.#hints.clear()
-    this.#hints.set(key, publisher.publisherId)
+    return hint === undefined
+      ? [...places, placeOf('facts', market.LAST_PUBLISHER)]
+      : [...places, placeOf('registry', publisherKey(hint)), placeOf('facts', market.countOf(hint))]
   }
 
   async *#pages(space: Space, from = 0, isBulk = true): AsyncGenerator<RowsRead> {
@@ -357,7 +352,6 @@ export class Store {
 
 /** The order of a load. */
 const RANK: Readonly<Record<string, number>> = { block: 0, key: 1, publisher: 2 }
-const rank = (row: Row): number => RANK[kindOf(row)] ?? 0
 
 const placesOfRotation = ({ publisherId, use }: RetireCommand | RotateCommand): Place[] => [
   placeOf('guard', use.requestKey),

@@ -45,6 +45,11 @@ export class Draft {
     this.puts.set(placeOf(space, key), { space, key, value, createdAt, at })
   }
 
+  /** Of a row that is new, or whose earlier one does not matter: it is not read. */
+  add(space: Space, key: string, value: string, at: Micros = this.tick()): void {
+    this.puts.set(placeOf(space, key), { space, key, value, createdAt: at, at })
+  }
+
   remove(space: Space, key: string): void {
     const row = this.get(space, key)
     if (row !== null) this.puts.set(placeOf(space, key), { ...row, value: null, at: this.tick() })
@@ -52,11 +57,13 @@ export class Draft {
 }
 
 type Rule<T> = (draft: Draft) => T
+/** Where they are a function, those known when the batch begins. */
+type Places = readonly Place[] | (() => readonly Place[])
 
 type Job = {
   /** Returns how to acknowledge. */
   rule: Rule<() => void>
-  places: readonly Place[]
+  places: Places
   reject: (reason: unknown) => void
 }
 
@@ -74,7 +81,7 @@ export class Writer {
    * Resolves when what the rule has put is durable. It may run more than once, and takes effect once.
    * @param places that it will read, as far as they are known; they are read at once
    */
-  run<T>(rule: Rule<T>, places: readonly Place[] = []): Promise<T> {
+  run<T>(rule: Rule<T>, places: Places = []): Promise<T> {
     return new Promise((resolve, reject) => {
       const acknowledging = (draft: Draft) => {
         const result = rule(draft)
@@ -111,7 +118,7 @@ export class Writer {
   /** Of a rule that fails nothing stays: the others run again. */
   async #apply(all: readonly Job[]): Promise<void> {
     let jobs = all
-    const places = new Set(jobs.flatMap((job) => job.places))
+    const places = new Set(jobs.flatMap(({ places }) => (typeof places === 'function' ? places() : places)))
     for (let conflicts = 0; conflicts < MAX_TRIES; ) {
       const { draft, end } = await this.#read([...places])
       const failed = new Set<Job>()

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ProblemError } from '../client/problem-error.ts'
 import { type Token, TokenTable } from '../domain/price/token.ts'
 import type { JsonValue } from '../json/value.ts'
+import { isArriving } from '../wire/describe-missing.ts'
 import { Chips, titleOf } from './board/chips.ts'
 import { curlListing, curlListings, listingCommandLine, listingsCommandLine } from './board/commands.ts'
 import { type Control, controlsOf, withDerived } from './board/filters/controls.ts'
@@ -12,16 +13,15 @@ import { type ListingView, viewOfSpec } from './board/listing-view.ts'
 import { useNavigation } from './board/navigation.ts'
 import { PricePlot } from './board/price-plot.ts'
 import { CommandList, Sheet } from './board/sheet.ts'
-import { Banner, SourceLine, Waiting } from './board/sources.ts'
+import { Banner, SourceLine } from './board/sources.ts'
 import { type Answer, isError, useAnswer } from './board/state/answer.ts'
 import { useFacets } from './board/state/facets.ts'
 import type { ListingRow } from './board/state/listing-row.ts'
-import { type Listings, useOpenRows } from './board/state/listings.ts'
+import { type Listings, useListings, useOpenRows } from './board/state/listings.ts'
 import { useNews } from './board/state/news.ts'
-import { useShownListings } from './board/state/shown-listings.ts'
 import { CompareBar, CompareDialog } from './board/table/compare.ts'
 import { Results } from './board/table/results.ts'
-import { filtersOf, matchString, parameterOf, type Query } from './board/view.ts'
+import { filtersOf, matchString, parameterOf, type Query, queryString } from './board/view.ts'
 import { request, toProblemError } from './common/gateway.ts'
 import { KeyForm, readKey, writeKey } from './common/key-form.ts'
 import { html } from './html.ts'
@@ -44,30 +44,32 @@ function useBoard() {
   const { query, page } = navigation.view
   // The usual order is in the first known token.
   const isAsked = isKnown(tokenList) || parameterOf(query, 'sort') !== 'price'
-  const { listings, shownQuery, progress } = useShownListings(query, { ...options, page, isAsked })
+  const listings = useListings(isAsked ? queryString(query) : null, { ...options, page })
   const listingView = useMemo(() => viewOfSpec(spec.value), [spec.value])
   const controls = useMemo(() => {
     const declared = controlsOf(spec.value)
     return listingView.hasRegion ? withDerived(declared, spec.value) : declared
   }, [spec.value])
-  // Counts by registry ask all of them.
-  const counted = facetNames(listingView, controls).filter(
-    (name) => shownQuery === query || name !== 'registry',
-  )
-  const facets = useFacets(shownQuery, isKnown(spec) && isAsked ? counted : null, options)
+  const counted = facetNames(listingView, controls)
+  const facets = useFacets(query, isKnown(spec) && isAsked ? counted : null, options)
   const refresh = (): void => setRefreshes((count) => count + 1)
   const [isFollowing, setFollowing] = useState(true)
+  const arriving = arrivingOf(listings)
   const news = useNews(matchString(query), {
     key: apiKey,
-    since: isFollowing ? listings.changesPosition : null,
+    since: isFollowing || arriving.length > 0 ? listings.changesPosition : null,
   })
+  // The page says that the rest follows. A position is lost when a source comes that the reading lacked.
+  useEffect(() => {
+    if (arriving.some((name) => news.isLost || news.settled.has(name))) refresh()
+  }, [news])
   useEffect(() => setPicked([]), [apiKey])
   useEffect(() => {
     if (apiKey !== null && listings.error?.status === 401) refuseKey()
   }, [listings.error])
   return {
     ...{ navigation, apiKey, changeKey, keyRefusal, refreshes, picked, setPicked, options },
-    ...{ listings, progress, spec, tokens, controls, listingView, facets },
+    ...{ listings, spec, tokens, controls, listingView, facets },
     refresh,
     ...{ news, isFollowing, setFollowing },
     // Drawn once: without tokens and counts, prices would change under the reader, and rows move.
@@ -102,6 +104,9 @@ function useKey() {
 
 const KEY_REJECTED = 'Key rejected. Showing public listings.'
 
+const arrivingOf = ({ sources }: Listings): string[] =>
+  (sources ?? []).filter(({ state }) => isArriving(state)).map(({ registry }) => registry)
+
 const isKnown = ({ state, value }: Answer<unknown>): boolean => state !== 'loading' || value !== null
 
 function App() {
@@ -124,7 +129,7 @@ function App() {
       <${Side} ...${board} />
       <main class="stack" ref=${main} tabindex="-1">
         <${Chips} ...${{ navigation, apiKey }} isEmpty=${listings.total === 0 && !listings.isPrevious} />
-        <${SourceLine} ...${{ reports, apiKey, refreshes }} awaited=${listings.awaited} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
+        <${SourceLine} ...${{ reports, apiKey, refreshes }} hasPrivate=${listings.hints.hasPrivate} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} />
         ${view.open !== null && isError(opened[0]) && html`<p class="banner stack failed" role="alert">${lostLinkWords(opened[0], apiKey !== null)}</p>`}
         <${isReady ? Content : Loading} ...${board} />
       </main>
@@ -157,7 +162,7 @@ function Side(board: Board) {
       <${FilterPanel}
         ...${board}
         ...${{ query, error: listings.error, onRetry: refresh }}
-        sources=${[...(listings.sources ?? []).map(({ registry }) => registry), ...listings.awaited].filter(isSelectable)}
+        sources=${(listings.sources ?? []).map(({ registry }) => registry).filter(isSelectable)}
         onChange=${(next: Query, control: string) => navigation.go({ query: next }, control)}
       />
       <button type="button" class="show-results" onClick=${() => setOpen(false)}>${showWords(listings)}</button>
@@ -165,9 +170,7 @@ function Side(board: Board) {
   </aside>`
 }
 
-const Loading = ({ progress }: Board) =>
-  html`<h2 id="count"><span role="status">Loading…</span></h2>
-    <${Waiting} progress=${progress} />`
+const Loading = () => html`<h2 id="count"><span role="status">Loading…</span></h2>`
 
 function Content(board: Board) {
   const { navigation, apiKey, listings, tokens, facets, picked, setPicked } = board

@@ -36,6 +36,11 @@ export function hasAnswered(state: string): boolean {
   return state === 'loaded' || state === 'stale'
 }
 
+/** Whether the first pull of the source is under way. */
+export function isArriving(state: string): boolean {
+  return state === 'loading' || state === 'not_yet_loaded'
+}
+
 /** Words that follow "it". */
 export function describeReason(reason: string): string {
   return isSourceReason(reason) ? traitsOf(reason).words : `failed with ${reason}`

@@ -175,6 +175,8 @@ export class UpstreamHolding implements Holding {
   #failureFor({ status = 'open', via = [] }: Asked): SourceError | null {
     const { upstream, state, requireSchema } = this.#options
     const { visible, failure } = state
+    if (status !== null && status !== 'open')
+      return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
     try {
       requireSchema()
     } catch (error) {
@@ -183,8 +185,6 @@ export class UpstreamHolding implements Holding {
     }
     if (visible === null)
       return failure ?? new SourceError('not_yet_loaded', `${upstream.name}: no listing has arrived yet`)
-    if (status !== null && status !== 'open')
-      return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
     return this.#hasPassed(via)
       ? new SourceError('loop', `${upstream.name}: the query has passed through it`)
       : null

@@ -1,22 +1,18 @@
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { plural } from '../../domain/plural.ts'
 import { describeAnswered, haveAllAnswered } from '../../wire/describe-answered.ts'
-import { describeMissing, describeReason, hasAnswered } from '../../wire/describe-missing.ts'
+import { describeMissing, describeReason, hasAnswered, isArriving } from '../../wire/describe-missing.ts'
 import type { SourceReport, SourceStatusJson } from '../../wire/source.ts'
 import { TimeAgo } from '../common/time.ts'
 import { SourceState, Tone } from '../common/tone.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { useAnswer } from './state/answer.ts'
-import type { Listings } from './state/listings.ts'
-import type { Progress } from './state/progress.ts'
+import { isSentAgain, type Listings } from './state/listings.ts'
 
 type SourceLineProps = {
   /** `null` at a plain Registry, and before the first answer. */
   reports: readonly SourceReport[] | null
-  /** Sources without an answer yet. */
-  awaited: readonly string[]
   isPlain: boolean
   /** Whether there are registries that the reader does not see, by what the operator says. */
   hasPrivate: boolean
@@ -29,26 +25,14 @@ type SourceLineProps = {
 type Statuses = { sources: readonly SourceStatusJson[] }
 
 /** How many answered, which opens the list of all. */
-export function SourceLine({
-  reports: answered,
-  awaited,
-  isPlain,
-  hasPrivate,
-  at,
-  apiKey,
-  refreshes,
-}: SourceLineProps) {
+export function SourceLine({ reports, isPlain, hasPrivate, at, apiKey, refreshes }: SourceLineProps) {
   const [isOpen, setOpen] = useState(false)
   const statuses = useAnswer<Statuses>(isOpen ? 'sources' : null, {
     key: apiKey,
     refreshes,
   })
-  if (answered === null)
+  if (reports === null)
     return html`<p class="source-line hint">${isPlain ? 'Listings of this registry.' : ''}</p>`
-  const reports: Report[] = [
-    ...answered,
-    ...awaited.map((registry) => ({ registry, state: 'waiting' as const })),
-  ]
   const sources = joinSources(statuses.value?.sources ?? [], reports)
   return html`<details
     class=${haveAllAnswered(reports) ? 'source-line' : 'source-line partial'}
@@ -83,39 +67,37 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
   </li>`
 }
 
-type WaitingProps = { progress: Progress | null; children?: ComponentChildren }
-
-/** Names the registries that have not answered; until they are known shows its children. */
-export function Waiting({ progress, children }: WaitingProps) {
-  const silent = progress?.silent ?? []
-  if (silent.length === 0) return html`${children}`
-  return html`<p class="hint">Waiting for ${plural(silent.length, 'registry', 'registries')}: ${untrustedText(silent.join(', '))}</p>`
-}
-
 type BannerProps = { listings: Listings; hasKey: boolean }
 
 export function Banner({ listings, hasKey }: BannerProps) {
-  const { error, isComplete, rows, total, isPrevious, phase, awaited } = listings
+  const { error, isComplete, rows, total, isPrevious, phase } = listings
   if (error === null && (isComplete || total === null)) return null
-  if (awaited.length > 0) return html`<${StillWaiting} listings=${listings} />`
   const reports = error === null ? (listings.sources ?? []) : error.sources
   if (error?.status === 401 && !hasKey)
     return html`<section class="banner stack" role="alert"><h2>${untrustedText(error.message)}</h2><p>${KEY_REQUIRED}</p></section>`
-  return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
-    <h2>${error === null ? 'Some registries did not answer. Results are incomplete.' : headline(rows.length, total, isPrevious)}</h2>
+  const lack = error === null ? lackOf(reports) : 'failed'
+  return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role=${lack === 'arriving' ? 'status' : 'alert'}>
+    <h2>${error === null ? LACK_WORDS[lack] : headline(rows.length, total, isPrevious)}</h2>
     ${error !== null && html`<p>${untrustedText(error.message, MAX_DETAIL_CHARS)}</p>`}
-    ${error?.status === 429 && html`<p>The search is sent again ${error.retryAfter === null ? 'shortly' : `in ${error.retryAfter} s`}.</p>`}
+    ${error !== null && isSentAgain(error) && html`<p>The search is sent again ${error.retryAfter === null ? 'shortly' : `in ${error.retryAfter} s`}.</p>`}
     <${MissingSources} reports=${reports} />
     ${error !== null && canRetry(error.status) && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
   </section>`
 }
 
-/** A part of the answer is shown; the rest replaces it when it comes. */
-const StillWaiting = ({ listings: { awaited, sources } }: Pick<BannerProps, 'listings'>) =>
-  html`<section class="banner stack" role="status">
-    <h2>${untrustedText(`Waiting for ${awaited.join(', ')}. Listings of the others are shown; the rest follows.`, MAX_DETAIL_CHARS)}</h2>
-    <${MissingSources} reports=${sources ?? []} />
-  </section>`
+/** Why the answer is not complete: the worst of its sources decides. */
+export function lackOf(reports: readonly SourceReport[]): 'arriving' | 'partial' | 'failed' {
+  const missing = reports.filter(({ state }) => !hasAnswered(state))
+  if (missing.length > 0 && missing.every(({ state }) => isArriving(state))) return 'arriving'
+  const isHeld = missing.length > 0 && missing.every(({ state }) => state === 'partial' || isArriving(state))
+  return isHeld ? 'partial' : 'failed'
+}
+
+const LACK_WORDS = {
+  arriving: 'Some registries are still loading. The rest follows.',
+  partial: 'Some registries are held in part. Results are incomplete.',
+  failed: 'Some registries did not answer. Results are incomplete.',
+}
 
 const KEY_REQUIRED =
   'Enter a key above, or ask the operator for one, who makes it with "entrepot keys mint NAME" or on the operator\'s page.'
@@ -141,14 +123,12 @@ function MissingSources({ reports }: { reports: readonly SourceReport[] }) {
   </ul>`
 }
 
-/** Also of one without an answer yet: `waiting`. */
-type Report = Omit<SourceReport, 'state'> & { state: SourceReport['state'] | 'waiting' }
-
 /** `report`: how the source answered the query, if it was requested. */
-type KnownSource = Pick<SourceStatusJson, 'registry'> & Partial<SourceStatusJson> & { report: Report | null }
+type KnownSource = Pick<SourceStatusJson, 'registry'> &
+  Partial<SourceStatusJson> & { report: SourceReport | null }
 
 /** In the gateway's order, then those that only the answer names. */
-function joinSources(statuses: readonly SourceStatusJson[], reports: readonly Report[]): KnownSource[] {
+function joinSources(statuses: readonly SourceStatusJson[], reports: readonly SourceReport[]): KnownSource[] {
   const names = new Set(statuses.map(({ registry }) => registry))
   const fromStatuses = statuses.map((status) => ({
     ...status,

@@ -12,9 +12,8 @@ const SOURCE_STATES: Readonly<Record<string, readonly [text: string, tone: ToneN
   loading: ['loading', 'neutral'],
   partial: ['in part', 'warn'],
   unavailable: ['unavailable', 'bad'],
-  not_yet_loaded: ['not contacted yet', 'neutral'],
+  not_yet_loaded: ['not loaded yet', 'neutral'],
   skipped: ['skipped', 'warn'],
-  waiting: ['no answer yet', 'neutral'],
 }
 
 export const stateWords = (state: string): string => SOURCE_STATES[state]?.[0] ?? state

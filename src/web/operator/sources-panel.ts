@@ -239,7 +239,7 @@ function summaryOf(sources: readonly FleetSource[]): string {
     [count('stale'), 'with a cached copy'],
     [count('partial'), 'in part'],
     [count('loading'), 'loading'],
-    [count('not_yet_loaded'), 'not contacted yet'],
+    [count('not_yet_loaded'), 'not loaded yet'],
   ] as const
   const exceptions = parts.filter(([number]) => number > 0).map(([number, words]) => `${number} ${words}`)
   return [`${count('loaded')} of ${sources.length} OK`, ...exceptions].join(' · ')

@@ -170,13 +170,16 @@ function isWhole({ holdings }: Window, path: Path): boolean {
   return holdings.get(path) === 'whole'
 }
 
-/** The better sources that are not held whole; of a gateway, those behind it may be. */
+/**
+ * The better sources that are not held whole. What a gateway behind it sent of one that is held in part at times stays until it is
+ * sent again.
+ */
 function judgeUnchecked(window: Window, { item, path }: Held): string[] {
   const better = window.paths.filter(({ rank }) => rank < path.rank)
   const isNamedBy = ({ source, shownAs }: Path): boolean =>
     item.unchecked.some((name) => name === source || name === shownAs)
   const names = better
-    .filter((one) => !isWhole(window, one))
+    .filter((one) => !isWhole(window, one) || one.isBoundedBehind)
     .flatMap(({ source, shownAs }) => [source, shownAs])
   return [
     ...item.unchecked.filter((name) => !names.includes(name)).map((name) => `is unchecked in ${name}`),

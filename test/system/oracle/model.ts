@@ -31,6 +31,8 @@ export type Path = {
   /** Of the source. */
   sourceRank: number
   isBehind: boolean
+  /** Whether it is behind a gateway that may hold it in part. */
+  isBoundedBehind: boolean
   /** Of the gateway's own Registry, whose closed listings are known. */
   isOwn: boolean
 }
@@ -53,13 +55,14 @@ export function pathsOf(
   return ranked(outer)
     .filter(({ name }) => (sources?.includes(name) ?? true) && (status !== 'closed' || name === OWN))
     .flatMap(({ name: source }, sourceRank) => {
-      const common = { source, sourceRank, rank: 0, isOwn: source === OWN }
+      const common = { source, sourceRank, rank: 0, isOwn: source === OWN, isBoundedBehind: false }
       if (source !== INNER) return [{ ...common, registry: source, shownAs: source, isBehind: false }]
-      return ranked(inner).map(({ name }) => ({
+      return ranked(inner).map(({ name, maxListings }) => ({
         ...common,
         registry: name,
         shownAs: `${INNER}/${name}`,
         isBehind: true,
+        isBoundedBehind: maxListings !== null,
       }))
     })
     .map((path, rank) => ({ ...path, rank }))

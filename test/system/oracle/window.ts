@@ -49,8 +49,8 @@ export type Window = {
 /** All listings, the newest ones (at least so many), or what is not known. */
 export type Holding = 'whole' | 'unknown' | number
 
-/** How long a gateway behind another one may have had what it sent. */
-const INNER_AGE_MS = 15_000 * 1.1
+/** How long a gateway behind another one may have had what it sent: the age of what is followed counts from the stream. */
+const INNER_AGE_MS = 15_000 * 1.1 + 60_000
 
 export function windowOf(
   answers: readonly Completeness[],

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ProblemError } from '../../../client/problem-error.ts'
+import { isArriving } from '../../../wire/describe-missing.ts'
 import { requestAnswer } from '../../common/gateway.ts'
 import { listingAddress } from '../commands.ts'
 import type { OpenListing } from '../view.ts'
@@ -10,8 +11,6 @@ import { INITIAL_STATE, type LoaderState, PAGE_ROWS, PageLoader } from './page-l
 export type Listings = LoaderState & {
   /** Whether the rows still answer the previous query, until there is an answer, or because this one failed. */
   isPrevious: boolean
-  /** Sources without an answer yet, whose listings are not among the rows. */
-  awaited: readonly string[]
   /** Of the first page, in `GET /changes`; `null` where the service has none. */
   changesPosition: string | null
   /** Resolves to whether there are so many, or all. */
@@ -61,7 +60,6 @@ export function useListings(query: string | null, { key, refreshes, page }: List
   return useMemo(
     () => ({
       ...state,
-      awaited: [],
       loadUntil: async (count) => (await loader.current?.loadUntil(count)) ?? false,
       retry: () => void loader.current?.retry(),
     }),
@@ -75,10 +73,13 @@ const BLANK: Shown = { ...INITIAL_STATE, isPrevious: false, changesPosition: nul
 
 const MAX_RETRY_SECONDS = 300
 
-/** A refusal for too many requests ends by itself. */
+/** A refusal for too many requests ends by itself, and so does the first pull of a source. */
+export const isSentAgain = ({ status, sources }: ProblemError): boolean =>
+  status === 429 || sources.some(({ state }) => isArriving(state))
+
 function useRetryAfter(error: ProblemError | null, retry: () => unknown): void {
   useEffect(() => {
-    if (error?.status !== 429) return
+    if (error === null || !isSentAgain(error)) return
     const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, error.retryAfter ?? 10))
     const timer = setTimeout(retry, seconds * 1000)
     return () => clearTimeout(timer)

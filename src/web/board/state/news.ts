@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { followChanges } from '../../../client/follow-changes.ts'
 import { parseJson } from '../../../json/value.ts'
+import { isArriving } from '../../../wire/describe-missing.ts'
 import { request } from '../../common/gateway.ts'
 import { decodeUtf8 } from './listing-row.ts'
 
@@ -11,9 +12,11 @@ export type News = {
   gone: ReadonlySet<string>
   /** Whether more may have changed than the ids show. */
   isLost: boolean
+  /** Sources whose first pull has ended, or failed. */
+  settled: ReadonlySet<string>
 }
 
-const NO_NEWS: News = { listed: new Set(), gone: new Set(), isLost: false }
+const NO_NEWS: News = { listed: new Set(), gone: new Set(), isLost: false, settled: new Set() }
 
 const DEADLINE_MS = 15_000
 
@@ -44,8 +47,9 @@ export function useNews(search: string, { key, since }: NewsOptions): News {
       for await (const change of followChanges(ask, search, { since: position, signal })) {
         position = change.position
         if (change.type === 'reset') return setNews((before) => ({ ...before, isLost: true }))
-        if (change.type === 'source') continue
-        setNews((before) => withChange(before, change))
+        if (change.type !== 'source') setNews((before) => withChange(before, change))
+        else if (!isArriving(change.source.state))
+          setNews((before) => withSettled(before, change.source.registry))
       }
     }
     // A service that refuses has no news.
@@ -68,12 +72,17 @@ export function useNews(search: string, { key, since }: NewsOptions): News {
 }
 
 function withChange(
-  { listed, gone, isLost }: News,
+  { listed, gone, ...rest }: News,
   { type, listing_id: id }: { type: 'listing' | 'removed'; listing_id: string },
 ): News {
   const without = (ids: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...ids].filter((one) => one !== id))
   return type === 'listing'
-    ? { listed: new Set([...listed, id]), gone: without(gone), isLost }
-    : { listed: without(listed), gone: new Set([...gone, id]), isLost }
+    ? { listed: new Set([...listed, id]), gone: without(gone), ...rest }
+    : { listed: without(listed), gone: new Set([...gone, id]), ...rest }
 }
+
+const withSettled = (news: News, registry: string): News => ({
+  ...news,
+  settled: new Set([...news.settled, registry]),
+})

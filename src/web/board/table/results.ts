@@ -11,12 +11,11 @@ import { html } from '../../html.ts'
 import { registryUrl } from '../commands.ts'
 import type { ListingView } from '../listing-view.ts'
 import type { Navigation } from '../navigation.ts'
-import { Waiting } from '../sources.ts'
+import { lackOf } from '../sources.ts'
 import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
-import type { Progress } from '../state/progress.ts'
 import { filtersOf, parameterOf, type Query } from '../view.ts'
 import { listingsCsv } from './columns.ts'
 import { AgentCopy, Facts, Sentence } from './facts-line.ts'
@@ -28,7 +27,6 @@ import { inOrder, type Order, ordersOf, type Sorting, sortOf } from './row-order
 
 type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorting'> & {
   listings: Listings
-  progress: Progress | null
   listingView: ListingView
   /** For an order by price where no token is chosen. */
   priceToken: string | null
@@ -43,7 +41,7 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorti
 }
 
 export function Results(props: ResultsProps) {
-  const { listings, progress, facets, news, isFollowing, setFollowing, refresh } = props
+  const { listings, facets, news, isFollowing, setFollowing, refresh } = props
   const { navigation, listingView, priceToken, tokens } = props
   const { total, phase, sources, hints, loadedAt, isPrevious, isWhole, loadUntil } = listings
   const { view, go } = navigation
@@ -71,7 +69,7 @@ export function Results(props: ResultsProps) {
       <h2 id="count" tabindex="-1" ref=${heading}>
         <span role="status">${isLoading ? 'Loading…' : countWords(listings)}</span>
       </h2>
-      <${Waiting} progress=${isLoading ? progress : null}><${Facts} ...${{ facets, listings, tokens }} /><//>
+      <${Facts} ...${{ facets, listings, tokens }} />
       <span class="hint updated">
         ${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt - oldestAge(sources) * 1000} />`}</span>
     </div>
@@ -140,22 +138,27 @@ const FirstListing = ({ sources }: Pick<Listings, 'sources'>) =>
 
 /** That none matches is certain only if every source answered. */
 function countWords(listings: Listings): string {
-  const { rows, total, isComplete, error, sources, isPrevious, awaited } = listings
+  const { rows, total, isComplete, error, sources, isPrevious } = listings
   if (total === null) return error === null ? 'Loading…' : 'No listings could be loaded.'
   if (isPrevious) return 'Results of the previous search'
-  if (rows.length === 0)
-    return isComplete && error === null
-      ? 'No listing matches.'
-      : 'No listing found, but not every registry answered.'
+  const lack = error === null ? lackOf(sources ?? []) : 'failed'
+  if (rows.length === 0) return isComplete && error === null ? 'No listing matches.' : NONE_WORDS[lack]
   const count = total === 1 ? 'One listing' : `${number(total)} listings`
   if (isComplete) return count
-  if (awaited.length > 0) return `${count} so far`
+  if (lack === 'arriving') return `${count} so far`
+  if (lack === 'partial') return `At least ${count.toLowerCase()}`
   const missing = (sources ?? []).filter(({ state }) => !hasAnswered(state))
   const [first] = missing
   if (first === undefined) return `${count} found; not complete`
   const names = missing.length === 1 ? untrustedText(first.registry) : `${missing.length} registries`
   const isLeftOut = missing.every(({ state }) => state === 'skipped')
   return `${count} found; ${names} ${isLeftOut ? 'left out' : 'did not answer'}`
+}
+
+const NONE_WORDS = {
+  arriving: 'No listing found so far.',
+  partial: 'No listing found in what is held.',
+  failed: 'No listing found, but not every registry answered.',
 }
 
 type PagerProps = {
@@ -202,11 +205,8 @@ const oldestAge = (sources: Listings['sources']): number =>
   Math.max(0, ...(sources ?? []).map(({ age_seconds: age }) => age ?? 0))
 
 /** What the file is of, when it was read, and what it lacks. */
-function csvNotes({ rows, isWhole, isComplete, sources, awaited, loadedAt }: Listings): string[] {
-  const missing = [
-    ...(sources ?? []).map(describeMissing).filter((words) => words !== null),
-    ...awaited.map((name) => `${name} has not answered yet`),
-  ]
+function csvNotes({ rows, isWhole, isComplete, sources, loadedAt }: Listings): string[] {
+  const missing = (sources ?? []).map(describeMissing).filter((words) => words !== null)
   return [
     `${location.href.replace(/#.*/, '')}, read ${new Date(loadedAt ?? Date.now()).toISOString()}`,
     `${plural(rows.length, 'listing')}, ${isWhole && isComplete ? 'all that match' : 'not all that match'}`,

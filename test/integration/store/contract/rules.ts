@@ -215,8 +215,8 @@ const RULES: Readonly<Record<string, () => readonly Step[]>> = {
     const use = freshUse()
     return [
       [publish('L', { use }), 'published'],
-      [publish('L', { use: { ...use, body: 'another' }, status: 'closed' }), 'signature_reused'],
       [publish('M', { use: { ...use, body: 'another' } }), 'published'],
+      [publish('L', { use: { ...use, body: 'another' }, status: 'closed' }), 'signature_reused'],
       [update('L', { use, status: 'closed' }), 'updated'],
       [remove('L', { use }), 'removed'],
       [remove('L', { use: { ...use, body: 'another' } }), 'not_found'],

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
-import type { ExecutionContext } from 'ava'
+import test, { type ExecutionContext } from 'ava'
+import type { PublisherIdentity } from '../../../../src/domain/publisher.ts'
 import { openSqliteStore, type SqliteOptions } from '../../../../src/store/sqlite/store.ts'
 import { temporaryFolder } from '../../../helpers/run-cli.ts'
-import type { OpenStore } from '../../../helpers/store/subject.ts'
+import { type OpenStore, published, publishOf } from '../../../helpers/store/subject.ts'
 import { frozenContract } from '../contract/frozen.ts'
 import { keyUseContract } from '../contract/key-uses.ts'
 import { sharedStoreContract, storeContract } from '../contract.ts'
@@ -23,6 +24,24 @@ function opened(t: ExecutionContext, path: string, options?: SqliteOptions) {
   t.teardown(() => store.close())
   return store
 }
+
+test('sqlite: sellers who begin at once are read at once', async (t) => {
+  const { store } = await openInMemory(t)
+  const { rows } = store
+  const get = rows.get.bind(rows)
+  let reads = 0
+  rows.get = (places) => {
+    reads++
+    return get(places)
+  }
+  const identities = Array.from({ length: 100 }, (_, n) => ({ scheme: 'eip191', identifier: `0x${n}` }))
+  const publish = (identity: PublisherIdentity, n: number) =>
+    published(store, publishOf(`L${n}`, { identity }))
+  await Promise.all(identities.map(publish))
+  t.is(reads, 1)
+  await Promise.all(identities.map(publish))
+  t.is(reads, 2)
+})
 
 keyUseContract('sqlite file', async (t) => {
   const path = join(temporaryFolder(t), 'entrepot.db')

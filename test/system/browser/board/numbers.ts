@@ -221,7 +221,13 @@ test.serial('board: counts with a registry that is held in part are at least tha
   ])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   const models = page.locator('#filter-gpu')
-  await models.getByText('2+', { exact: true }).waitFor()
+  // Two of `large` and two of `small`, one of which is in both.
+  await models.getByText('3+', { exact: true }).waitFor()
+  await waitForCount(page, 'At least 3 listings')
+  await page.goto(`${gateway.url}/?gpu_count_min=99`)
+  await waitForCount(page, 'No listing found in what is held.')
+  await page.getByText(/^large is held in part: 2 of 3\.$/).waitFor()
+  await page.goto(`${gateway.url}/`)
   await models
     .getByText('B200', { exact: true })
     .or(models.getByRole('button', { name: /^Show all/ }))
