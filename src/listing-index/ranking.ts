@@ -170,14 +170,11 @@ export class Ranking {
 
   /** How many rows of the listing have other marks than a fresh decision gives. */
   countWrong(listingId: string): number {
-    const wrong = this.#undersOf(listingId).filter(({ row, better }) => {
+    return this.#undersOf(listingId).filter(({ row, better }) => {
       const under = this.#sets.at(this.#marks.get(row.rows)?.under[row.slot] ?? 0)
-      return under.join() !== [...new Set(better)].sort((a, b) => a - b).join()
-    })
-    const wrongOut = this.#rows
-      .rowsOf(listingId)
-      .filter((row) => this.#isOut !== undefined && this.isOut(row) !== this.#isOut(this.#rows.copyAt(row)))
-    return new Set([...wrong.map(({ row }) => row.slot), ...wrongOut.map(({ slot }) => slot)]).size
+      const isOut = this.#isOut?.(this.#rows.copyAt(row)) ?? false
+      return under.join() !== [...new Set(better)].sort((a, b) => a - b).join() || isOut !== this.isOut(row)
+    }).length
   }
 
   #decide(listingId: string): void {
