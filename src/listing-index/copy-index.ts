@@ -243,8 +243,7 @@ export class CopyIndex {
 
   /** What is known of a seller from now on: its rows are decided again, and none is written. */
   learn(number: number, seller: Seller): void {
-    const before = this.sellers.of(number)
-    if (before.publisher === seller.publisher && before.storefrontUrl === seller.storefrontUrl) return
+    if (this.sellers.isKnown(number, seller)) return
     this.#change(this.listingIdsOf(new Set([number])), (ids) => {
       this.sellers.learn(number, seller)
       for (const lane of this.sellers.lanesOf(number)) this.#versions[this.#lanes.at(lane).source]!++

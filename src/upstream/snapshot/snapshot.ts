@@ -153,8 +153,9 @@ export class Snapshot {
     return rows
   }
 
-  #rowOf(key: string, { position, bytes, publisher, storefrontUrl, origin }: Item): Row {
-    const seller = this.#index.sellers.numberOf({ publisher, storefrontUrl }, UNKNOWN)
+  #rowOf(key: string, item: Item): Row {
+    const { position, bytes, origin } = item
+    const seller = this.#index.sellers.numberOf(item, UNKNOWN)
     const status = this.#status ?? statusIn(bytes)
     return { key, source: this.source, seller, status, position, bytes, origin }
   }
@@ -189,6 +190,7 @@ function isSame(one: Item, other: Item | undefined): boolean {
   return (
     other !== undefined &&
     one.publisher === other.publisher &&
+    one.aliases?.join() === other.aliases?.join() &&
     one.storefrontUrl === other.storefrontUrl &&
     one.position === other.position &&
     Buffer.compare(one.bytes, other.bytes) === 0 &&
