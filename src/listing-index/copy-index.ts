@@ -38,8 +38,6 @@ type SourceEntry = { name: string; isOwn: boolean; rows: number; bytes: number }
  */
 export class CopyIndex {
   readonly sellers = new Sellers()
-  /** What questions without a filter match, mostly: facets are counted by the difference to it. */
-  mainScope: Scope | null = null
   readonly #lanes = new Lanes()
   readonly #segments: Segments
   readonly #sources = new Map<number, SourceEntry>()
@@ -96,7 +94,6 @@ export class CopyIndex {
       source: (number) => this.#sources.get(number)!,
       copyAt: this.#copyAt,
       version: () => this.#version,
-      mainScope: () => this.mainScope,
     }
   }
 
