@@ -61,7 +61,7 @@ export class Rules {
   }
 
   /** Whether the operator leaves out a row of the index. */
-  readonly isOut = (copy: Copy): boolean => this.denies(copy, this.#index.nameOf(copy.source))
+  readonly isOut = (copy: Copy): boolean => this.denies(copy, this.#index.about(copy.source).name)
 
   denies(item: Item, source: string): boolean {
     return this.#bySource.get(source)?.denies(item) === true

@@ -53,7 +53,7 @@ export function* matchCopies(
   const collect: Conditions['scan'] = {
     keep: (segment, criteria) => unread.push({ segment, criteria, slots: segment.matches.slice() }) * 0,
   }
-  for (const segment of parts.segments()) matchSegment(segment, { ...conditions, scan: collect })
+  for (const segment of parts.segments.all) matchSegment(segment, { ...conditions, scan: collect })
   for (const { segment, slots, criteria } of unread) yield* scan.evaluate(segment, slots, criteria)
   let version = ''
   let matches: readonly Match[] = []
@@ -67,7 +67,7 @@ export function* matchCopies(
     asked.criteria.length === 0 && !asked.priceLimit && !asked.sellers && !asked.lanes && !hasFilter(scope)
   return new CopyMatches({
     find,
-    unionsOf: (prices) => parts.unions.of(prices, parts.segments(), parts.rows, baseOf(scope)),
+    unionsOf: (prices) => parts.unions.of(prices, parts.segments.all, parts.rows, baseOf(scope)),
     personOf: (seller) => parts.sellers.personOf(seller),
     copyAt: parts.copyAt,
     lanes: parts.lanes,
@@ -129,7 +129,7 @@ function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): C
 
 function findMatches(parts: IndexParts, conditions: Conditions): readonly Match[] {
   const matches: Match[] = []
-  for (const segment of parts.segments()) {
+  for (const segment of parts.segments.all) {
     const match = matchSegment(segment, conditions)
     if (match.count + match.hidden === 0) continue
     const hidden = match.hiddenSlots && { hiddenSlots: match.hiddenSlots.slice() }
@@ -156,7 +156,7 @@ function existsRow(
   { lane, number }: { lane: number; number: number },
 ): boolean {
   const selected = selectedOf(scope, 'open')
-  for (const segment of parts.segments()) {
+  for (const segment of parts.segments.all) {
     if (!segment.lanesInUse.has(lane)) continue
     const slots = segment.publishers.having(new Set([number]), bitset(segment.size))
     const { present } = scope.ranking.maskOf(segment, selected)

@@ -37,7 +37,7 @@ export class Projection {
   }
 
   get size(): number {
-    return this.index.sizeOf(this.source)
+    return this.index.about(this.source).rows
   }
 
   /** Removes its rows, in turns. */

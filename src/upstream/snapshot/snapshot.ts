@@ -40,7 +40,7 @@ export class Snapshot {
   }
 
   get size(): number {
-    return this.#index.sizeOf(this.source)
+    return this.#index.about(this.source).rows
   }
 
   get knowsPublishers(): boolean {
@@ -53,7 +53,7 @@ export class Snapshot {
   }
 
   get retainedBytes(): number {
-    return this.#index.bytesOf(this.source) + this.size * LISTING_HEAP_BYTES
+    return this.#index.about(this.source).bytes + this.size * LISTING_HEAP_BYTES
   }
 
   /** As of the first step; rows that are gone since are left out. */
@@ -73,7 +73,7 @@ export class Snapshot {
   }
 
   newest(count: number): readonly Copy[] {
-    return [...this.#index.newest(this.source).take(count)]
+    return [...this.#index.walk(this.source, 'newest').take(count)]
   }
 
   /** The oldest listings, as many as are beyond these bounds. */
@@ -81,7 +81,7 @@ export class Snapshot {
     const beyond: Copy[] = []
     let { size, retainedBytes: bytes } = this
     if (size <= maxListings && bytes <= maxBytes) return beyond
-    for (const copy of this.#index.oldest(this.source)) {
+    for (const copy of this.#index.walk(this.source, 'oldest')) {
       beyond.push(copy)
       bytes -= copy.bytes.length + LISTING_HEAP_BYTES
       size--
