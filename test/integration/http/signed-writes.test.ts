@@ -347,10 +347,12 @@ for (const overlap_seconds of [300, 0])
     const admin = { Authorization: 'Bearer admin' }
     await postJson(`${url}/admin/sources/up/refresh`, '', admin)
     const hasNext = ([row]: Awaited<ReturnType<typeof read>>): boolean =>
-      JSON.stringify(row?.publisher_principals).includes(NEXT.party.identifier)
+      JSON.stringify(row ?? null).includes(NEXT.party.identifier)
     await eventually('read again', () => read(url), hasNext)
-    // The other one has never seen the first key as the primary one.
-    for (const gateway of [one, await startOne()]) {
+    const plain = { name: 'one', url, settings: 'kind = "gateway"' }
+    const above = await startPatientGateway(t, [plain], { environment, more: 'id = "above"' })
+    // The last two have never seen the first key as the primary one.
+    for (const gateway of [above, one, await startOne()]) {
       const at = gateway.url
       const [after] = await eventually('known', () => read(at), hasNext)
       t.deepEqual([await by(at, NEXT), await by(at, SELLER)], [1, 1])
