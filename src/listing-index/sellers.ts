@@ -1,6 +1,6 @@
 import { type ListingIdentity, sellerKey } from '../domain/listing-identity.ts'
 
-export type Seller = Readonly<Pick<ListingIdentity, 'publisher' | 'storefrontUrl'>>
+export type Seller = Readonly<Pick<ListingIdentity, 'publisher' | 'aliases' | 'storefrontUrl'>>
 
 type Entry = { seller: Seller; name: string | null; rows: Map<number, number> }
 
@@ -25,8 +25,9 @@ export class Sellers {
    * The number of an upstream's seller.
    * @param unknownAs what keeps sellers without a known address apart, such as the source and its `publisher_id`
    */
-  numberOf({ publisher, storefrontUrl }: Seller, unknownAs: string): number {
-    const name = JSON.stringify([publisher, storefrontUrl, publisher === null && unknownAs])
+  numberOf({ publisher, aliases, storefrontUrl }: Seller, unknownAs: string): number {
+    const seller = { publisher, aliases, storefrontUrl }
+    const name = `${textOf(seller)}${publisher === null ? unknownAs : ''}`
     const known = this.#numbers.get(name)
     if (known !== undefined) {
       this.#idle.delete(known)
@@ -35,7 +36,7 @@ export class Sellers {
     }
     const number = --this.#last
     this.#numbers.set(name, number)
-    this.#set(number, { seller: { publisher, storefrontUrl }, name, rows: new Map() })
+    this.#set(number, { seller, name, rows: new Map() })
     return number
   }
 
@@ -43,7 +44,12 @@ export class Sellers {
     return this.#entries.get(number)?.seller ?? UNKNOWN
   }
 
-  /** Numbers of sellers with that address. */
+  /** Whether that is what is known of the seller. */
+  isKnown(number: number, seller: Seller): boolean {
+    return textOf(this.of(number)) === textOf(seller)
+  }
+
+  /** Numbers of sellers that have, or had, that address. */
   numbersOf(address: string): ReadonlySet<number> {
     return this.#byAddress.get(address) ?? NO_NUMBERS
   }
@@ -116,20 +122,25 @@ export class Sellers {
 
   #set(number: number, entry: Entry): void {
     this.#entries.set(number, entry)
-    const { publisher } = entry.seller
-    if (publisher === null) this.#unknown.add(number)
-    if (publisher === null) return
-    const numbers = this.#byAddress.get(publisher) ?? new Set()
-    this.#byAddress.set(publisher, numbers.add(number))
+    if (entry.seller.publisher === null) this.#unknown.add(number)
+    for (const address of addressesOf(entry.seller))
+      this.#byAddress.set(address, (this.#byAddress.get(address) ?? new Set()).add(number))
   }
 
-  #forgetAddress(number: number, { publisher }: Seller): void {
+  #forgetAddress(number: number, seller: Seller): void {
     this.#unknown.delete(number)
-    if (publisher === null) return
-    const numbers = this.#byAddress.get(publisher)
-    numbers?.delete(number)
-    if (numbers?.size === 0) this.#byAddress.delete(publisher)
+    for (const address of addressesOf(seller)) {
+      const numbers = this.#byAddress.get(address)
+      numbers?.delete(number)
+      if (numbers?.size === 0) this.#byAddress.delete(address)
+    }
   }
 }
+
+const textOf = ({ publisher, aliases = [], storefrontUrl }: Seller): string =>
+  JSON.stringify([publisher, storefrontUrl, ...aliases])
+
+const addressesOf = ({ publisher, aliases = [] }: Seller): readonly string[] =>
+  publisher === null ? [] : [publisher, ...aliases]
 
 const NO_NUMBERS: ReadonlySet<number> = new Set()

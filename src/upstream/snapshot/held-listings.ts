@@ -18,7 +18,7 @@ import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
 import { newestOf, partOfAll } from './newest.ts'
 import type { PullHistory } from './next-pull.ts'
-import type { Pull } from './pull.ts'
+import type { FoundPublisher, Pull } from './pull.ts'
 import { Snapshot, snapshotKey } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
@@ -277,14 +277,14 @@ export class HeldListings {
   }
 
   /** Of the pull that began then, while no later one has ended. */
-  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, string>): Promise<void> {
+  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, FoundPublisher>): Promise<void> {
     const { current } = this.#state
     if (current?.takenAt !== takenAt) return
     const { snapshot } = current
     let left = PUBLISHERS_PER_TURN
     for (const [key, publisher] of publishers) {
       const copy = snapshot.get(key)
-      if (copy !== undefined) snapshot.put([{ ...copy, publisher }])
+      if (copy !== undefined) snapshot.put([{ ...copy, ...publisher }])
       if (--left > 0) continue
       await new Promise(setImmediate)
       if (this.#state.current?.snapshot !== snapshot || this.#isClosed) return
