@@ -108,6 +108,8 @@ export class SnapshotPuller {
   onRead(): void {
     const { history } = this.#state
     const wasIdle = history.whole !== null && (history.readAt ?? 0) < history.whole.startedAt
+    // It is known until the next whole pull that there are readers.
+    if (!wasIdle && history.whole !== null && this.#pulls.current === null) return
     this.#held.note({ readAt: this.#options.clock.monotonic() })
     if (wasIdle && this.#pulls.current === null) this.#scheduleNext()
   }
