@@ -42,7 +42,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
     known = { specs, filters: [...new Map(all.map((one) => [pathKey(one.compiled), one])).values()] }
     return known.filters
   }
-  const opened = narrowed.upstreams.map((options) => {
+  const opened = narrowed.upstreams.map((options, n) => {
     const { pin, url } = options
     const { snapshots, ...cached } = caches.partsOf(options)
     const { stats } = cached.state
@@ -65,6 +65,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
       log,
       clock,
       random,
+      head: n / narrowed.upstreams.length,
     })
     return { upstream, agent }
   })
