@@ -61,7 +61,7 @@ function firstPage(index: OneSource, criteria: readonly Criterion[], token: stri
   const bases = offers.map(([basis]) => basis).filter((basis) => token === null || basis.includes(token))
   const order: PriceOrder = { groups: bases.slice(0, MAX_GROUPS).map((basis) => [basis]), per: 'gpu' }
   let bytes = 0
-  for (const { rows, slot } of matches.byPrice(order, null).take(PAGE)) bytes += rows.entry(slot).bytes.length
+  for (const { copy } of matches.copiesByPrice(order, null).take(PAGE)) bytes += copy.bytes.length
   return bytes
 }
 

@@ -1,11 +1,13 @@
 import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
+import { remembered } from '../domain/remembered.ts'
 import { type Item, MAX_VIA } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
+import type { Ranking } from '../listing-index/ranking.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
 import type { Asked } from './asked.ts'
@@ -152,14 +154,14 @@ export type KnownPublisher = {
  */
 export function knownInBetter(
   { index, ranks }: Pick<MarketSettings, 'index' | 'ranks'>,
-  { scope, bySource }: Pick<Asked, 'scope' | 'bySource'>,
+  asked: Pick<Asked, 'scope' | 'bySource' | 'version'>,
   isWhole: (source: number) => boolean,
 ): (item: ListingIdentity & Pick<Item, 'origin'>, rank: number) => KnownPublisher {
-  const sellers = new Map<string, ReturnType<CopyIndex['sellersOf']>>()
+  const { scope, bySource } = asked
+  const sellers = knownSellers(asked)
   return ({ publisher, storefrontUrl, origin }, rank) => {
     if (publisher === null || rank === 0) return NOTHING_KNOWN
-    const known = sellers.get(publisher) ?? index.sellersOf(publisher, scope)
-    sellers.set(publisher, known)
+    const known = remembered(sellers, publisher, () => index.sellersOf(publisher, scope))
     const better = [...known]
       .map(([source, storefronts]) => {
         const { name } = bySource.get(source)!
@@ -176,6 +178,21 @@ export function knownInBetter(
     }
   }
 }
+
+type KnownSellers = Map<string, ReturnType<CopyIndex['sellersOf']>>
+
+/** By address. Questions of one scope share them until something changes. */
+function knownSellers({ scope, version }: Pick<Asked, 'scope' | 'version'>): KnownSellers {
+  const { ranking, standing, via } = scope
+  const of = JSON.stringify([version, standing?.key, via])
+  const before = latestSellers.get(ranking)
+  if (before?.of === of) return before.sellers
+  const sellers: KnownSellers = new Map()
+  latestSellers.set(ranking, { of, sellers })
+  return sellers
+}
+
+const latestSellers = new WeakMap<Ranking, { of: string; sellers: KnownSellers }>()
 
 const NONE: readonly never[] = []
 const NOTHING_KNOWN: KnownPublisher = { notIn: NONE, disputed: NONE }

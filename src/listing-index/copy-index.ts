@@ -307,12 +307,16 @@ export class CopyIndex {
     return decisionsOf(this.#parts, scope, listingId, status)
   }
 
-  /** The decision for a copy that the scope shows; `undefined` once it does not. */
+  /** Other copies of a listing that the scope shows; `undefined` once it does not. */
   groupOf(
     { source, key, listingId }: Copy,
     scope: Scope,
     status: ListingStatus | null,
-  ): Decision<RankedRow> | undefined {
+  ): Pick<Decision<RankedRow>, 'otherCopies' | 'isConflict'> | undefined {
+    const [row, another] = this.#segments.rowsOf(listingId)
+    if (row === undefined) return undefined
+    const isAlone = another === undefined && this.#lanes.at(row.rows.laneOf(row.slot)).source === source
+    if (isAlone && row.rows.keyOf(row.slot) === key) return ALONE
     const decisions = this.decisionsOf(listingId, scope, status)
     return decisions.find(({ decider }) => decider.source === source && decider.key === key)
   }
@@ -340,6 +344,8 @@ export class CopyIndex {
     this.#touched.emit(listingIds)
   }
 }
+
+const ALONE = { otherCopies: [], isConflict: false }
 
 function entryOf({
   key: listingId,

@@ -14,12 +14,11 @@ export type FoundByPrice = {
   group: number
 }
 
-/** Rows of all matches behind `after`, in the order of an answer by price. Of those without a price, ones newer than `cap` come last. */
+/** Rows of all matches behind `after`, in the order of an answer by price. */
 export function* byPrice(
   matches: readonly Match[],
   { groups, per, scaleOf, max = Number.POSITIVE_INFINITY }: PriceOrder,
   after: PriceAfter | null,
-  cap?: Micros,
 ): Generator<FoundByPrice, void> {
   const groupOf = groupsOf(groups)
   const priced = matches.map((match): PricedMatch => {
@@ -47,7 +46,7 @@ export function* byPrice(
   }
   const unpriced = priced.map(withoutPrice).filter(({ count }) => count > 0)
   const isInside = after !== null && after.group >= groups.length
-  const rest = isInside ? olderThan(unpriced, placeOf(after), cap) : newestFirst(unpriced, 0, cap)
+  const rest = isInside ? olderThan(unpriced, placeOf(after)) : newestFirst(unpriced)
   for (const { rows, slot } of rest) yield { rows, slot, key: 0, group: groups.length }
 }
 

@@ -179,11 +179,17 @@ function existsRow(
   return false
 }
 
-const selectedOf = ({ sources, via }: Scope, status: ListingStatus | null): Selected => ({
-  sources,
-  via,
-  status,
-})
+function selectedOf(scope: Scope, status: ListingStatus | null): Selected {
+  const { sources, via } = scope
+  const before = latest.get(scope)
+  if (before?.status === status) return before
+  const selected = { sources, via, status }
+  latest.set(scope, selected)
+  return selected
+}
+
+/** Masks know a selection again by its object. */
+const latest = new WeakMap<Scope, Selected>()
 
 const hasFilter = ({ standing }: Scope): boolean => (standing?.criteria.length ?? 0) > 0
 
