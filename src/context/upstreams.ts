@@ -1,6 +1,8 @@
 import type { Config } from '../config/config.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { pathKey } from '../filter-spec/path.ts'
+import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { onlyOf } from '../gateway/rules.ts'
 import { TEXTS } from '../gateway/vocabulary-report.ts'
 import { createAgent } from '../upstream/http/agent.ts'
@@ -31,13 +33,16 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
   const narrowed = { cache: config.cache, upstreams: narrow(config, own) }
   const caches = await scope.upstreamCaches()
   caches.prepare(narrowed)
-  /** Of all that readers may use here: the index has their columns. */
-  const filters = (): Filter[] => [
-    ...own,
-    ...TEXTS,
-    ...opened.flatMap(({ upstream }) => [...(upstream.spec.spec()?.filters.values() ?? [])]),
-  ]
-  const opened = narrowed.upstreams.map((options) => {
+  let known: { specs: readonly (UpstreamSpec | null)[]; filters: readonly Filter[] } | null = null
+  /** One of each path, of all that readers may use here: the index has their columns. */
+  const filters = (): readonly Filter[] => {
+    const specs = opened.map(({ upstream }) => upstream.spec.spec())
+    if (known?.specs.every((spec, n) => spec === specs[n]) === true) return known.filters
+    const all = [...own, ...TEXTS, ...specs.flatMap((spec) => [...(spec?.filters.values() ?? [])])]
+    known = { specs, filters: [...new Map(all.map((one) => [pathKey(one.compiled), one])).values()] }
+    return known.filters
+  }
+  const opened = narrowed.upstreams.map((options, n) => {
     const { pin, url } = options
     const { snapshots, ...cached } = caches.partsOf(options)
     const { stats } = cached.state
@@ -60,6 +65,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
       log,
       clock,
       random,
+      head: n / narrowed.upstreams.length,
     })
     return { upstream, agent }
   })

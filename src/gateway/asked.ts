@@ -80,7 +80,65 @@ export function askNow(
   query: ListingQuery,
   request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
 ): Asked {
-  const { sources, ranks, ranking, rules } = settings
+  const { ranking } = settings
+  const { sources, ...answered } = answersTo(settings, query, request)
+  const scope = { ranking, sources, standing: query.standing, via: query.via }
+  return { query, scope, ...answered, version: versionOf(settings, scope), startedAt: performance.now() }
+}
+
+/** What the sources of a question say. It depends on few parts of the question. */
+type Answered = Pick<Asked, 'answers' | 'bySource' | 'unknown'> & { sources: SourceSet }
+type Kept = Answered & { version: string; at: number }
+
+/** By ranking, for the latest such parts. */
+const KEPT = new WeakMap<MarketSettings['ranking'], Map<string, Kept>>()
+const MAX_KEPT = 16
+/** Ages of what a gateway lacks are whole seconds. */
+const MAX_KEPT_MS = 1000
+
+/** Each source is asked once for all questions that are alike, until it says something else. */
+function answersTo(
+  settings: MarketSettings,
+  query: ListingQuery,
+  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
+): Answered {
+  const { ranking, clock } = settings
+  const { reader, named = null, isLoop = false } = request
+  const { status, publisher, via = [] } = query
+  const name = JSON.stringify([reader.view, reader.digest, named, isLoop, status, publisher === null, via])
+  const kept = KEPT.get(ranking) ?? new Map<string, Kept>()
+  KEPT.set(ranking, kept)
+  const before = kept.get(name)
+  if (before !== undefined && isStillSaid(settings, query, before)) return before
+  const answered = askAll(settings, query, request)
+  const version = versionOf(settings, { ranking, sources: answered.sources })
+  kept.delete(name)
+  kept.set(name, { ...answered, version, at: clock.monotonic() })
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
+  return answered
+}
+
+function isStillSaid(
+  settings: MarketSettings,
+  query: ListingQuery,
+  { answers, sources, version, at }: Kept,
+): boolean {
+  const now = settings.clock.monotonic()
+  if (now < at || now - at >= MAX_KEPT_MS) return false
+  if (versionOf(settings, { ranking: settings.ranking, sources }) !== version) return false
+  return answers.every(({ source, answer }) => {
+    if (!(answer instanceof SourceError)) return answer.isCurrent(now)
+    if (answer === LOOP) return true
+    const again = answerOf(source, query)
+    return again instanceof SourceError && again.reason === answer.reason && again.missing === answer.missing
+  })
+}
+
+function askAll(
+  { sources, ranks, ranking, rules }: MarketSettings,
+  query: ListingQuery,
+  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
+): Answered {
   const answers = visibleSources(sources, request).map((source): SourceAnswer => {
     const isSkipped = request.isLoop === true && !source.isOwn
     return { source, answer: isSkipped ? LOOP : answerOf(source, query) }
@@ -95,17 +153,17 @@ export function askNow(
     if (isUnsure || rules.hidesUnknown(source.name, answer.source))
       one.answer = { ...answer, missing: joinMissing(answer.missing, DIRECTORY) }
   }
-  const { standing, via } = query
-  const scope = { ranking, sources: sourceSet([...bySource.keys()]), standing, via }
   const unknown = answers
     .filter(mayHaveMore)
     .map(({ source: { name } }) => ({ name, rank: ranks.get(name)! }))
   unknown.sort((a, b) => a.rank - b.rank)
-  const version = versionOf(settings, scope)
-  return { query, scope, answers, bySource, unknown, version, startedAt: performance.now() }
+  return { answers, bySource, unknown, sources: sourceSet([...bySource.keys()]) }
 }
 
-export function versionOf({ index }: Pick<MarketSettings, 'index'>, { sources, ranking }: Scope): string {
+export function versionOf(
+  { index }: Pick<MarketSettings, 'index'>,
+  { sources, ranking }: Pick<Scope, 'sources' | 'ranking'>,
+): string {
   return `${index.versionOf(sources)} ${ranking.version}`
 }
 

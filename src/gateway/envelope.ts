@@ -24,14 +24,15 @@ export function renderMerged(
   body: Buffer
   rows: Buffer
 } {
-  const { items, total, complete, sources, nextCursor, unplaced, suggestions, warnings } = page
+  const { items, total, complete, sourcesCounted, nextCursor, unplaced, suggestions, warnings } = page
   const cursor = nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`
+  const counted = sourcesCounted === undefined ? '' : `,"sources_counted":${JSON.stringify(sourcesCounted)}`
   const unchecked = countUnchecked(items)
   const bounds = `,"complete":${complete}${unchecked === 0 ? '' : `,"unchecked":${unchecked}`}`
   const judged = unplaced === undefined ? '' : `,"unplaced":${JSON.stringify(unplaced)}`
   const hints = suggestions === undefined ? '' : `,"suggestions":${JSON.stringify(suggestions)}`
   const asked = warnings === undefined ? '' : `,"warnings":${JSON.stringify(warnings)}`
-  const more = `${bounds}${judged}${hints}${asked}${renderNearMisses(page.nearMisses)}${page.hasPrivate === true ? ',"private_sources":true' : ''},"sources":${JSON.stringify(sources)}${cursor}`
+  const more = `${bounds}${judged}${hints}${asked}${renderNearMisses(page.nearMisses)}${page.hasPrivate === true ? ',"private_sources":true' : ''},"sources":${JSON.stringify(page.sources)}${counted}${cursor}`
   const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)

@@ -6,6 +6,7 @@ import type { SourceNote } from '../wire/source.ts'
 import type { CurrentSpec } from './current-spec.ts'
 import type { MergedFacets } from './facets.ts'
 import type { Completeness, MarketSource } from './market-parts.ts'
+import { nameSome } from './source-report.ts'
 import type { MarketSettings } from './sources.ts'
 
 export type FilterDescription = FilterDefinition & {
@@ -55,7 +56,10 @@ export function describeFilters(
         counts: countsOf(counts, filter.name),
       }
     }),
-    sources,
+    ...nameSome(
+      sources.map((source) => [source]),
+      settings,
+    ),
     undeclared: visible.filter(declaresNone).map(({ source }) => source.name),
     counted: countedIn(counts),
     complete: sources.every(({ state }) => hasAnswered(state)),

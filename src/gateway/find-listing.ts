@@ -259,13 +259,13 @@ class Search {
   }
 }
 
-function rejectUnknown({ outcomes, sources }: Reports): void {
+function rejectUnknown({ outcomes, ...reports }: Reports): void {
   const failed = outcomes.filter((outcome) => !isComplete(outcome))
   if (failed.length === 0 && outcomes.length > 0) return
-  if (failed.length === outcomes.length) throw noSourceError(failed, sources)
-  const names = sources.flatMap(({ state, registry }) => (hasAnswered(state) ? [] : [registry]))
+  if (failed.length === outcomes.length) throw noSourceError(failed, reports)
+  const names = reports.sources.flatMap(({ state, registry }) => (hasAnswered(state) ? [] : [registry]))
   throw incompleteError(
     `No Registry that answered has it, and ${names.join(', ')} did not answer: see sources`,
-    sources,
+    reports,
   )
 }

@@ -4,7 +4,7 @@ import type { Holding } from '../domain/source/holding.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
-import type { SourceNote } from '../wire/source.ts'
+import type { SourceNote, SourcesCounted } from '../wire/source.ts'
 import type { ChangeFeed } from './changes/change-feed.ts'
 import type { SpecSource } from './current-spec.ts'
 import type { Cursors } from './cursor.ts'
@@ -12,7 +12,12 @@ import type { Curation } from './rules.ts'
 import type { MarketSettings } from './sources.ts'
 
 /** `complete`: every source that could contribute has answered, fresh or stale. */
-export type Completeness = { complete: boolean; sources: readonly SourceNote[] }
+export type Completeness = {
+  complete: boolean
+  sources: readonly SourceNote[]
+  /** Of many sources, those that `sources` does not name. */
+  sourcesCounted?: SourcesCounted | undefined
+}
 
 export type MarketSource = {
   source: Holding

@@ -158,5 +158,5 @@ function refuseWithoutSpecs(parts: MarketParts, { reader }: MarketRequest): void
     return result === null ? [] : [{ source, result, elapsedMs: 0 }]
   })
   if (failed.length < visible.length) return
-  throw noSourceError(failed, reportOutcomes(failed, new Map(), parts).sources)
+  throw noSourceError(failed, reportOutcomes(failed, new Map(), parts))
 }

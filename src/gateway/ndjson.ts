@@ -7,7 +7,13 @@ import { countUnplaced } from './hints.ts'
 import type { CheckedQuery } from './market-query.ts'
 import type { MergedItem } from './merged-item.ts'
 import { itemsOf, openWalk } from './pages.ts'
-import { assertAnswerable, countReturned, countUnchecked, reportOutcomes } from './source-report.ts'
+import {
+  assertAnswerable,
+  countReturned,
+  countUnchecked,
+  reportOutcomes,
+  sourceMembers,
+} from './source-report.ts'
 import type { AskRequest, Outcome } from './sources.ts'
 import type { ResumePoint } from './walk.ts'
 
@@ -48,7 +54,8 @@ export async function streamListings(
   assertAnswerable({ ...reports, outcomes, total: matches.total }, request)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versionOf(settings, asked.scope) === asked.version
-  const contents = isSame ? JSON.stringify([asked.version, bounds.id, states, query.via]) : null
+  const counted = reports.sourcesCounted?.loaded
+  const contents = isSame ? JSON.stringify([asked.version, bounds.id, states, counted, query.via]) : null
   return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
@@ -69,12 +76,12 @@ export async function streamListings(
       const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
       yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }
-    const end = report(returned)
+    const { complete, ...end } = report(returned)
     const unplaced = await countUnplaced(settings, { query, spec }, request)
     const rules_changed = rules.versionOf(names) !== rulesBefore || undefined
     const _meta = {
-      ...end,
-      outcomes: undefined,
+      complete,
+      ...sourceMembers(end),
       unchecked: unchecked || undefined,
       unplaced,
       warnings,

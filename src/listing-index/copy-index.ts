@@ -186,8 +186,7 @@ export class CopyIndex {
 
   /** Sellers with rows of that source whose address is not known. */
   *unknownSellersOf(source: number): Generator<Seller> {
-    for (const [, seller, lanes] of this.sellers.unknown())
-      if (lanes.some((lane) => this.#lanes.at(lane).source === source)) yield seller
+    for (const lane of this.#lanes.ofSource(source)) yield* this.sellers.unknownIn(lane)
   }
 
   about(source: number): Readonly<SourceEntry> {

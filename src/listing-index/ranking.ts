@@ -46,6 +46,8 @@ export class Ranking {
   readonly #marks = new WeakMap<Rows, Marks>()
   readonly #sets = new LaneSets((set) => this.#masks.setCame(set))
   readonly #masks: Masks
+  /** Rows that are left out. */
+  #outs = 0
   readonly #end: () => void
 
   /** To be made by `CopyIndex.rank`. */
@@ -96,9 +98,9 @@ export class Ranking {
     return this.#masks.exists(lane, selected)
   }
 
-  /** Whether rows may be left out at all. */
+  /** Whether rows are left out. */
   get leavesOut(): boolean {
-    return this.#isOut !== undefined
+    return this.#outs > 0
   }
 
   /** Whether the operator leaves the row out. */
@@ -251,6 +253,7 @@ export class Ranking {
     else clearBit(marks.out, row.slot)
     marks.outs += isOut ? 1 : -1
     marks.version++
+    this.#outs += isOut ? 1 : -1
   }
 
   #marksFor(rows: Rows): Marks {

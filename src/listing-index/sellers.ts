@@ -16,7 +16,8 @@ export class Sellers {
   readonly #entries = new Map<number, Entry>()
   readonly #numbers = new Map<string, number>()
   readonly #byAddress = new Map<string, Set<number>>()
-  readonly #unknown = new Set<number>()
+  /** Without an address, by lane. */
+  readonly #unknown = new Map<number, Set<number>>()
   #idle: Set<number> = new Set()
   #idleBefore: Set<number> = new Set()
   #last = 0
@@ -59,12 +60,9 @@ export class Sellers {
     for (const [number, { seller, rows }] of this.#entries) yield [number, seller, [...rows.keys()]]
   }
 
-  /** Those without a known address. */
-  *unknown(): ReturnType<Sellers['all']> {
-    for (const number of this.#unknown) {
-      const { seller, rows } = this.#entries.get(number)!
-      yield [number, seller, [...rows.keys()]]
-    }
+  /** Those with rows of the lane whose address is not known. */
+  *unknownIn(lane: number): Generator<Seller> {
+    for (const number of this.#unknown.get(lane) ?? []) yield this.of(number)
   }
 
   /** Equal for sellers that are one, as of `sellerKey`. */
@@ -101,6 +99,7 @@ export class Sellers {
     const count = (entry.rows.get(lane) ?? 0) + change
     if (count > 0) entry.rows.set(lane, count)
     else entry.rows.delete(lane)
+    if (entry.seller.publisher === null) this.#noteUnknown(number, lane, count > 0)
     if (number < 0 && entry.rows.size === 0) this.#setIdle(number)
   }
 
@@ -122,18 +121,26 @@ export class Sellers {
 
   #set(number: number, entry: Entry): void {
     this.#entries.set(number, entry)
-    if (entry.seller.publisher === null) this.#unknown.add(number)
+    if (entry.seller.publisher === null)
+      for (const lane of entry.rows.keys()) this.#noteUnknown(number, lane, true)
     for (const address of addressesOf(entry.seller))
       this.#byAddress.set(address, (this.#byAddress.get(address) ?? new Set()).add(number))
   }
 
   #forgetAddress(number: number, seller: Seller): void {
-    this.#unknown.delete(number)
+    if (seller.publisher === null)
+      for (const lane of this.lanesOf(number)) this.#noteUnknown(number, lane, false)
     for (const address of addressesOf(seller)) {
       const numbers = this.#byAddress.get(address)
       numbers?.delete(number)
       if (numbers?.size === 0) this.#byAddress.delete(address)
     }
+  }
+
+  #noteUnknown(number: number, lane: number, hasRows: boolean): void {
+    const numbers = this.#unknown.get(lane) ?? new Set()
+    if (hasRows) this.#unknown.set(lane, numbers.add(number))
+    else if (numbers.delete(number) && numbers.size === 0) this.#unknown.delete(lane)
   }
 }
 

@@ -78,6 +78,8 @@ export type UpstreamParts = {
   log: SourceLog
   clock: Clock
   random: () => number
+  /** As of a puller. */
+  head: number
 }
 
 /** Longest wait of `/ready` for the first pull of an upstream. */

@@ -88,6 +88,7 @@ export async function openUpstream(
     log: { info: addLine('info'), warn: addLine('warn') },
     clock,
     random: () => 0.5,
+    head: 0,
     snapshots: {
       index,
       storage: null,

@@ -52,7 +52,7 @@ export class ChangeFeed {
   /** Of entries, by age. */
   retentionMs: number
   readonly #options: ChangeFeedOptions
-  readonly #attached = new Set<Attached>()
+  readonly #attached = new Set<Attached & { byName: ReadonlyMap<string, Holding> }>()
   /** By the `follow` of each source: a reload opens the same sources again. */
   readonly #followed = new WeakSet<Holding['follow']>()
   /** Copies before the change that is made. */
@@ -99,7 +99,8 @@ export class ChangeFeed {
   /** Follows these sources as well, until the returned function is called. */
   attach(attached: Attached): () => void {
     const { sources, registry } = attached
-    this.#attached.add(attached)
+    const known = { ...attached, byName: new Map(sources.map((source) => [source.name, source])) }
+    this.#attached.add(known)
     const ends = sources.map((source) => source.follow((change) => this.#take(source, change)))
     for (const source of sources) this.#begin(source)
     if (registry !== null && !this.#isRecovered) {
@@ -111,7 +112,7 @@ export class ChangeFeed {
     }
     return () => {
       for (const end of ends) end()
-      this.#attached.delete(attached)
+      this.#attached.delete(known)
     }
   }
 
@@ -217,8 +218,11 @@ export class ChangeFeed {
 
   /** Whose rows of that number are read. */
   #sourceOf(number: number): Holding | undefined {
-    for (const { sources } of this.#attached)
-      for (const source of sources) if (source.rows() === number) return source
+    const name = this.#options.index.about(number).name
+    for (const { byName } of this.#attached) {
+      const source = byName.get(name)
+      if (source?.rows() === number) return source
+    }
     return undefined
   }
 

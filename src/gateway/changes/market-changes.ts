@@ -9,9 +9,10 @@ import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import type { MarkedSettings } from '../by-price/price-bounds.ts'
-import type { MarketParts } from '../market-parts.ts'
+import type { Completeness, MarketParts } from '../market-parts.ts'
 import type { CheckedQuery } from '../market-query.ts'
 import { questionOf } from '../pages.ts'
+import { nameSome } from '../source-report.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { type Change, changeOf, shownOnce, UNKNOWN } from './change-of.ts'
 import {
@@ -51,7 +52,7 @@ export type Following = {
   /** Calls back when there may be changes. Returns how to stop. */
   onAdvance: (notify: () => void) => () => void
   /** What is known of each source, and whether its changes are followed. */
-  sources: () => { complete: boolean; sources: readonly SourceNote[] }
+  sources: () => Completeness
 }
 
 /** `parts`: the sources with their health. */
@@ -74,7 +75,7 @@ export async function followChanges(
   checked: CheckedQuery,
   since: string | null,
 ): Promise<Following> {
-  const { feed, sources, parts } = settings
+  const { feed, sources } = settings
   const view = viewOf(sources, checked)
   const digest = digestIn(feed, view)
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
@@ -98,7 +99,7 @@ export async function followChanges(
       return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
-    sources: () => describeSources(parts.sources, view, shownNow(settings, view)),
+    sources: () => describeSources(settings, view, shownNow(settings, view)),
   }
 }
 
@@ -263,25 +264,25 @@ async function readEntries(
 }
 
 function describeSources(
-  sources: MarketParts['sources'],
+  settings: ChangesSettings,
   { ranked, query, reader }: ChangesView,
   { asked: { answers } }: ShownNow,
-): { complete: boolean; sources: readonly SourceNote[] } {
+): Completeness {
   const asked = new Map(ranked.map((source) => [source.name, source]))
   const failures = new Map(
     answers.flatMap(({ source: { name }, answer }) =>
       answer instanceof SourceError ? [[name, answer] as const] : [],
     ),
   )
-  const notes = sources
+  const groups = settings.parts.sources
     .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
-    .flatMap(({ source: { name }, health }) => {
+    .map(({ source: { name }, health }): [SourceNote, ...SourceNote[]] => {
       const [note, ...gaps] = currentNotes(health)
       const source = asked.get(name)!
       const about = describe(note, failures.get(name))
       return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
     })
-  return { complete: notes.every(({ state }) => hasAnswered(state)), sources: notes }
+  return { complete: groups.flat().every(({ state }) => hasAnswered(state)), ...nameSome(groups, settings) }
 }
 
 function notOpenIn({ name, isOwn }: Holding): readonly SourceNote[] {

@@ -42,6 +42,11 @@ export type ShownNow = {
 
 export function shownNow(settings: MarketSettings, { query, request, ranked }: ChangesView): ShownNow {
   const asked = askNow(settings, query, request)
+  const known = SHOWN.get(asked.answers)
+  if (known !== undefined) {
+    const { followed, notWhole, unknown, sources } = known
+    return { asked: { ...asked, scope: { ...asked.scope, sources }, unknown }, followed, notWhole }
+  }
   const followed = new Set<string>()
   const wholes = new Set<string>()
   const numbers: number[] = []
@@ -53,9 +58,16 @@ export function shownNow(settings: MarketSettings, { query, request, ranked }: C
   }
   const notWhole = ranked.flatMap(({ name }) => (wholes.has(name) ? [] : name))
   const unknown = notWhole.map((name) => ({ name, rank: settings.ranks.get(name)! }))
-  const scope = { ...asked.scope, sources: new SourceSet(numbers) }
-  return { asked: { ...asked, scope, unknown }, followed, notWhole }
+  const sources = new SourceSet(numbers)
+  SHOWN.set(asked.answers, { followed, notWhole, unknown, sources })
+  return { asked: { ...asked, scope: { ...asked.scope, sources }, unknown }, followed, notWhole }
 }
+
+/** Of what the sources say. */
+const SHOWN = new WeakMap<
+  Asked['answers'],
+  Omit<ShownNow, 'asked'> & Pick<Asked, 'unknown'> & Pick<Asked['scope'], 'sources'>
+>()
 
 /** What `GET /listings` shows of one id, by key. */
 export function shownListings(

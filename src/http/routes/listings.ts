@@ -7,6 +7,7 @@ import type { Market } from '../../gateway/market.ts'
 import type { MarketQuery, MarketRequest } from '../../gateway/market-query.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import type { Readers } from '../../gateway/readers.ts'
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { withMember } from '../../json/members.ts'
 import { knowsPublisher } from '../../registry/publishers-in-view.ts'
 import type { Replica } from '../../registry/replica.ts'
@@ -17,7 +18,7 @@ import {
   mergedEnvelopeSchema,
   mergedListingSchema,
 } from '../../wire/listing.ts'
-import { sourceReportSchema } from '../../wire/source.ts'
+import { sourceReportSchema, sourcesCountedSchema } from '../../wire/source.ts'
 import { NDJSON_TYPE, prefersToJson } from '../middleware/accept.ts'
 import {
   type Filters,
@@ -246,6 +247,7 @@ const getMerged = (gateway: Gateway): Route => ({
         listing: mergedListingSchema,
         complete: z.boolean().optional().describe('Only if false'),
         sources: z.array(sourceReportSchema).optional().describe('Only if `complete` is false'),
+        sources_counted: sourcesCountedSchema,
       }),
     },
   },
@@ -256,11 +258,11 @@ const getMerged = (gateway: Gateway): Route => ({
 async function findMerged(gateway: Gateway, request: RequestContext): Promise<HandlerResponse> {
   const { params, query, caller } = request
   const listing = await gateway.market.find(params.id ?? '', query.registry || null, marketRequestOf(request))
-  const { merged, complete, sources, isCurrent } = listing
+  const { merged, complete, isCurrent } = listing
   if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
   const end = complete
     ? CLOSE_LISTING
-    : Buffer.from(`,"complete":false,"sources":${JSON.stringify(sources)}}`)
+    : Buffer.from(`,${JSON.stringify({ complete, ...sourceMembers(listing) }).slice(1)}`)
   return {
     body: Buffer.concat([OPEN_LISTING, renderItem(merged), end]),
     headers: oneListingHeaders(listing, caller, gateway),

@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import { plural } from '../../domain/plural.ts'
 import { formatAge } from '../../domain/timestamp.ts'
-import type { SourceNote } from '../../wire/source.ts'
+import { nameSome } from '../../gateway/source-report.ts'
+import { MANY_SOURCES, type SourceNote } from '../../wire/source.ts'
 import { describeCompleteness } from '../notices.ts'
 import { plainName } from '../quoted.ts'
 import { DETAIL, defineTool } from '../tool.ts'
@@ -10,10 +12,21 @@ export const listSourcesTool = defineTool({
   description:
     'The Registries that searches read: state, age of the data, open listings. INCOMPLETE: one of them cannot be read ' +
     'now, and searches lack its listings. There may be others that you are not allowed to see.',
-  input: DETAIL,
-  run: async (market, { detail }, request) => {
-    const { complete, sources } = await market.sources(request)
-    const notice = `${describeCompleteness({ complete, sources })} ${plural(sources.length, 'source')}.`
+  input: {
+    offset: z.int().min(0).default(0).describe(`A call gives ${MANY_SOURCES} from here on`),
+    ...DETAIL,
+  },
+  run: async (market, { detail, offset }, request) => {
+    const { complete, sources: all } = await market.sources(request)
+    const sources = all.slice(offset, offset + MANY_SOURCES)
+    const more = offset + sources.length < all.length ? ` offset ${offset + sources.length} has more.` : ''
+    const notice = `${describeCompleteness({
+      complete,
+      ...nameSome(
+        all.map((one) => [one]),
+        {},
+      ),
+    })} ${plural(all.length, 'source')}.${more}`
     return detail === 'full'
       ? { notice, json: JSON.stringify({ complete, sources }) }
       : { notice, lines: sources.map(renderSource) }

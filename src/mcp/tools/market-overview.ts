@@ -3,6 +3,7 @@ import { plural } from '../../domain/plural.ts'
 import { readableAmount, unitName } from '../../domain/price/price-key.ts'
 import { MAX_FACETS, type MergedFacets, REGISTRY_FACET } from '../../gateway/facets.ts'
 import type { Hints } from '../../gateway/hints.ts'
+import { sourceMembers } from '../../gateway/source-report.ts'
 import { describeSuggestions, describeUnplaced } from '../../wire/describe-hints.ts'
 import { describeCost } from '../../wire/describe-summary.ts'
 import type { FacetJson, NotCounted, PriceRangeJson } from '../../wire/facets.ts'
@@ -69,7 +70,7 @@ export const marketOverviewTool = defineTool({
 type Counts = MergedFacets & Pick<Hints, 'unplaced'> & { notCounted: NotCounted }
 
 /** Completeness comes first, since clients may cut the end. */
-function shortened({ complete, sources, total, facets, prices, ...counts }: Counts): object {
+function shortened({ complete, total, facets, prices, ...counts }: Counts): object {
   const { unplaced, gpus, sellers, outliers, notCounted } = counts
   const entries = Object.entries(facets).map(([name, { missing, ...facet }]) => [
     name,
@@ -77,7 +78,7 @@ function shortened({ complete, sources, total, facets, prices, ...counts }: Coun
   ])
   return {
     complete,
-    sources,
+    ...sourceMembers(counts),
     total,
     gpus,
     sellers,

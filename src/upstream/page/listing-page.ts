@@ -86,7 +86,7 @@ export class ListingPage {
     this.missing = readMissing(members, missing) ?? undefined
     this.isJudged = isJsonObject(members.unplaced)
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
-    this.ageSeconds = Math.max(about.sentAge ?? 0, this.isGateway ? readOldestAge(members.sources) : 0)
+    this.ageSeconds = Math.max(about.sentAge ?? 0, this.isGateway ? readOldestAge(members) : 0)
     this.nextCursor = this.isGateway ? readCursor(members.next_cursor) : undefined
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
   }

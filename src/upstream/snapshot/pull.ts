@@ -292,7 +292,7 @@ async function pullStream(
       throw new SourceError('bad_envelope', `${name}: the stream ended early`)
     if (!collected.isFull) {
       const { missing, gatewayId } = readVia(query, response.headers, kind)
-      const ageSeconds = readOldestAge(meta.sources)
+      const ageSeconds = readOldestAge(meta)
       return { ...result(), missing: readMissing(meta, missing) ?? undefined, ageSeconds, gatewayId }
     }
   } catch (error) {

@@ -32,6 +32,8 @@ export type PullerOptions = HeldListingsOptions & {
   storage: SnapshotStorage | null
   shared: SharedPulls | null
   random: () => number
+  /** Share of its first periods by which it is asked earlier: many sources that start together are then asked one after the other. */
+  head: number
 }
 
 /** A failed pull keeps the last snapshot, and what has arrived of a first one. */
@@ -48,6 +50,9 @@ export class SnapshotPuller {
   #cancelTimer: () => void = () => {}
   /** A factor of the periods until the next pull. */
   #jitter = 1
+  /** That have ended. */
+  #looks = 0
+  #wholePulls = 0
 
   constructor(options: PullerOptions) {
     this.#options = options
@@ -108,6 +113,8 @@ export class SnapshotPuller {
   onRead(): void {
     const { history } = this.#state
     const wasIdle = history.whole !== null && (history.readAt ?? 0) < history.whole.startedAt
+    // It is known until the next whole pull that there are readers.
+    if (!wasIdle && history.whole !== null && this.#pulls.current === null) return
     this.#held.note({ readAt: this.#options.clock.monotonic() })
     if (wasIdle && this.#pulls.current === null) this.#scheduleNext()
   }
@@ -129,7 +136,10 @@ export class SnapshotPuller {
   }
 
   get #periods(): Periods {
-    return periodsOf(this.#options.upstream, this.#state, this.#jitter)
+    const { upstream, head } = this.#options
+    const { refreshMs, fullMs } = periodsOf(upstream, this.#state, this.#jitter)
+    const factorOf = (ended: number): number => (ended < 2 ? 1 - head : 1)
+    return { refreshMs: refreshMs * factorOf(this.#looks), fullMs: fullMs * factorOf(this.#wholePulls) }
   }
 
   get #isWholeDue(): boolean {
@@ -157,6 +167,7 @@ export class SnapshotPuller {
       if (this.#closing.signal.aborted) return
       this.#held.fail(cause)
     }
+    this.#looks++
     this.#state.isReady = true
     this.#firstPull.resolve()
     this.#arrival.resolve()
@@ -275,6 +286,7 @@ export class SnapshotPuller {
   #noteWhole(whole: { startedAt: number; endedAt: number }, hasChanged: boolean): void {
     // A stream is compared in its period, whether the last comparison found anything or not.
     const stretch = this.#state.isFollowed ? 1 : nextStretch(this.#state.history.stretch, hasChanged)
+    this.#wholePulls++
     this.#held.note({ whole, stretch, isUnexplained: false })
   }
 }

@@ -22,8 +22,6 @@ export class Snapshot {
   readonly #name: string
   readonly #set: SourceSet
   readonly #status: ListingStatus | null
-  /** Whether all are known, as of that version. */
-  #publishers = { version: '', isKnown: true }
 
   /** @param status of all listings; `null`: as each of them says */
   constructor(index: CopyIndex, name: string, status: ListingStatus | null = 'open') {
@@ -44,12 +42,7 @@ export class Snapshot {
   }
 
   get knowsPublishers(): boolean {
-    const { version } = this
-    if (this.#publishers.version !== version) {
-      const isKnown = this.#index.unknownSellersOf(this.source).next().done === true
-      this.#publishers = { version, isKnown }
-    }
-    return this.#publishers.isKnown
+    return this.#index.unknownSellersOf(this.source).next().done === true
   }
 
   get retainedBytes(): number {

@@ -478,6 +478,7 @@ function openUpstream(world: World, registry: Registry): Upstream {
     log: createLogger('silent'),
     clock,
     random: () => 0,
+    head: 0,
   })
 }
 
