@@ -93,13 +93,13 @@ export function decisionsOf(
   }))
 }
 
-/** Sources with a listing of that address that exists in the scope and is open, and the storefronts there. */
+/** Sources with a listing of that address that exists in the scope, and the storefronts there. A closed one of the own Registry counts. */
 export function sellersOf(parts: IndexParts, scope: Scope, address: string): Map<number, Set<string | null>> {
   const selected = selectedOf(scope, 'open')
   const found = new Map<number, Set<string | null>>()
   for (const { lane, number } of parts.sellers.rowsOf(address)) {
-    const { source, status } = parts.lanes.at(lane)
-    if (status !== 'open' || !scope.ranking.has(lane, selected)) continue
+    const { source } = parts.lanes.at(lane)
+    if (!scope.ranking.has(lane, selected)) continue
     const { storefrontUrl } = parts.sellers.of(number)
     if (found.get(source)?.has(storefrontUrl) === true) continue
     const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
@@ -166,7 +166,7 @@ function existsRow(
       if (!hasFilter(scope)) return true
       const isRow = ({ source, key }: Copy) =>
         key === segment.keyOf(slot) && source === parts.lanes.at(lane).source
-      const decisions = decisionsOf(parts, scope, listingIdOf(segment.keyOf(slot)), 'open')
+      const decisions = decisionsOf(parts, scope, listingIdOf(segment.keyOf(slot)), null)
       if (
         decisions.some(
           ({ isShown, decider, otherCopies }) => isShown && [decider, ...otherCopies].some(isRow),
