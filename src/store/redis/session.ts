@@ -8,8 +8,8 @@ import type { Client } from './connection.ts'
 /** The braces keep all keys in one slot of a Cluster. */
 export const KEY_PREFIX = '{entrepot}:'
 
-/** Version of the layout of keys. 1 was that of versions before 0.5.0. */
-export const FORMAT = 2
+/** Rises with each change of the keys or of what rows mean; a store of an older one is not converted. */
+export const FORMAT = 3
 
 /** In the order of `KEYS` in `commands.lua`. */
 export const keysUnder = (prefix: string): string[] => [
