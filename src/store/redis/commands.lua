@@ -53,7 +53,7 @@ function commands.commit()
     call('HDEL', rows(one[1]), one[2])
     put(unpack(one))
   end
-  call('SETNX', format, layout)
+  if latest == '0' then call('SETNX', format, layout) end
   call('XADD', log, 'MAXLEN', '~', kept, last .. '-0', 'first', first)
   redis.pcall('PUBLISH', channel, spaces)
   return 'committed'

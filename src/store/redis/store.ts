@@ -3,6 +3,7 @@ import type { Micros } from '../../domain/timestamp.ts'
 import {
   EVERY_SPACE,
   inOrder,
+  type Moment,
   type Place,
   type Put,
   type Row,
@@ -14,6 +15,7 @@ import {
   storeClosed,
 } from '../rows.ts'
 import { type Client, connected, loadClient, subscriberClient } from './connection.ts'
+import { RecentRows } from './recent-rows.ts'
 import { channelOf, FORMAT, pingKey, RedisSession } from './session.ts'
 
 /** Entries kept of the log of commits, at least; a position in an older one is not known. */
@@ -30,6 +32,7 @@ export class RedisRows implements Rows {
   readonly #url: string
   readonly #session: RedisSession
   readonly #changes = new Emitter<ReadonlySet<Space>>()
+  readonly #recent = new RecentRows()
   /** Its own connection: other commands have a short deadline, and would wait for the pages. */
   #bulk: Promise<RedisSession> | null = null
   #subscriber: Client | undefined
@@ -40,15 +43,18 @@ export class RedisRows implements Rows {
     session.client.on('ready', () => {
       // A demoted master keeps its subscribers: only a new connection reaches the new master.
       if (this.#subscriber?.status === 'ready') this.#subscriber.disconnect(true)
+      this.#recent.forget()
       // Listeners can read what they missed while Redis was away.
       this.#changes.emit(EVERY_SPACE)
     })
   }
 
-  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }> {
+  async get(places: readonly Place[], isForCommit = false): Promise<Moment> {
+    const earlier = isForCommit ? this.#recent.get(places) : null
+    if (earlier !== null) return earlier
     const names = places.map(readPlace)
     const asked = names.flatMap(({ space, key }) => [numberOf(space), key])
-    const [now, end, ...texts] = (await this.#session.call('get', asked)) as [
+    const [now, end, ...texts] = (await this.#session.call('get', asked, lastOf(names))) as [
       string,
       string,
       ...(string | null)[],
@@ -57,12 +63,26 @@ export class RedisRows implements Rows {
       const text = texts[n] ?? null
       return text === null ? null : rowFrom(space, key, text)
     })
-    return { rows, now: Number(now), end: Number(end) }
+    const moment = { rows, now: Number(now), end: Number(end) }
+    this.#recent.read(places, moment)
+    return moment
   }
 
   async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
+    try {
+      const answer = await this.#commit(end, puts)
+      if (answer === 'committed') this.#recent.committed(end, puts)
+      else this.#recent.forget()
+      return answer
+    } catch (cause) {
+      this.#recent.forget()
+      throw cause
+    }
+  }
+
+  async #commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
     const times = puts.map(({ at }) => at)
-    const answer = await this.#session.call('commit', [
+    const commit = [
       end,
       Math.min(...times),
       Math.max(...times),
@@ -71,8 +91,8 @@ export class RedisRows implements Rows {
       channelOf(this.#session.prefix),
       [...new Set(puts.map(({ space }) => numberOf(space)))].join(' '),
       ...puts.flatMap((put) => [numberOf(put.space), put.key, textOf(put), put.at]),
-    ])
-    return answer as 'committed' | 'conflict'
+    ]
+    return (await this.#session.call('commit', commit, lastOf(puts))) as 'committed' | 'conflict'
   }
 
   async after(spaces: readonly Space[], at: Micros | null, limit: number, isBulk = false): Promise<RowsRead> {
@@ -147,6 +167,9 @@ export class RedisRows implements Rows {
 
 /** As `commands.lua` counts them. */
 const numberOf = (space: Space): number => SPACES.indexOf(space) + 1
+
+const lastOf = (used: readonly { space: Space }[]): number =>
+  Math.max(0, ...used.map(({ space }) => numberOf(space)))
 
 export const textOf = ({ value, createdAt, at }: Put): string =>
   value === null ? '' : [createdAt, at, value].join(SEPARATOR)

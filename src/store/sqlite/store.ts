@@ -4,9 +4,9 @@ import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
   EVERY_SPACE,
   inOrder,
+  type Moment,
   type Place,
   type Put,
-  type Row,
   type Rows,
   type RowsRead,
   readPlace,
@@ -56,7 +56,7 @@ export class SqliteRows implements Rows {
     this.#seenVersion = this.#table.dataVersion()
   }
 
-  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }> {
+  async get(places: readonly Place[]): Promise<Moment> {
     return this.#read(() => {
       const { end } = this.#table.state()
       const rows = places.map((place) => {
