@@ -43,10 +43,10 @@ export interface Rows {
   /** All of one moment. @param isForCommit it may be an earlier one, of the last second: then the commit is a conflict */
   get(places: readonly Place[], isForCommit?: boolean): Promise<Moment>
   /**
-   * All or nothing, and durable when it resolves. `conflict`: the latest commit is not that of `end`. Times of puts are later; no two
-   * rows of a space have one time.
+   * All or nothing, and durable when it resolves. Times of puts are later than `end`; no two rows of a space have one time.
+   * @returns what `get` would answer for these places, where the latest commit is not that of `end`: then nothing was done
    */
-  commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'>
+  commit(end: Micros, puts: readonly Put[], places?: readonly Place[]): Promise<Moment | null>
   /**
    * Of each space the rows that changed after a time, oldest first; `null`: the newest ones.
    * @param isBulk one of many calls that read everything

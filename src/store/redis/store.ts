@@ -53,34 +53,11 @@ export class RedisRows implements Rows {
     const earlier = isForCommit ? this.#recent.get(places) : null
     if (earlier !== null) return earlier
     const names = places.map(readPlace)
-    const asked = names.flatMap(({ space, key }) => [numberOf(space), key])
-    const [now, end, ...texts] = (await this.#session.call('get', asked, lastOf(names))) as [
-      string,
-      string,
-      ...(string | null)[],
-    ]
-    const rows = names.map(({ space, key }, n) => {
-      const text = texts[n] ?? null
-      return text === null ? null : rowFrom(space, key, text)
-    })
-    const moment = { rows, now: Number(now), end: Number(end) }
-    this.#recent.read(places, moment)
-    return moment
+    return this.#moment(names, await this.#session.call('get', asked(names), lastOf(names)))
   }
 
-  async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
-    try {
-      const answer = await this.#commit(end, puts)
-      if (answer === 'committed') this.#recent.committed(end, puts)
-      else this.#recent.forget()
-      return answer
-    } catch (cause) {
-      this.#recent.forget()
-      throw cause
-    }
-  }
-
-  async #commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
+  async commit(end: Micros, puts: readonly Put[], places: readonly Place[] = []): Promise<Moment | null> {
+    const names = places.map(readPlace)
     const times = puts.map(({ at }) => at)
     const commit = [
       end,
@@ -90,9 +67,27 @@ export class RedisRows implements Rows {
       FORMAT,
       channelOf(this.#session.prefix),
       [...new Set(puts.map(({ space }) => numberOf(space)))].join(' '),
+      names.length,
+      ...asked(names),
       ...puts.flatMap((put) => [numberOf(put.space), put.key, textOf(put), put.at]),
     ]
-    return (await this.#session.call('commit', commit, lastOf(puts))) as 'committed' | 'conflict'
+    try {
+      const answer = await this.#session.call('commit', commit, lastOf([...names, ...puts]))
+      if (answer !== null) return this.#moment(names, answer)
+      this.#recent.committed(end, puts)
+      return null
+    } catch (cause) {
+      this.#recent.forget()
+      throw cause
+    }
+  }
+
+  #moment(names: readonly Name[], answer: unknown): Moment {
+    const [now, end, ...texts] = answer as [string, string, ...(string | null)[]]
+    const rows = names.map(({ space, key }, n) => (texts[n] ? rowFrom(space, key, texts[n]) : null))
+    const moment = { rows, now: Number(now), end: Number(end) }
+    this.#recent.read(names, moment)
+    return moment
   }
 
   async after(spaces: readonly Space[], at: Micros | null, limit: number, isBulk = false): Promise<RowsRead> {
@@ -168,7 +163,11 @@ export class RedisRows implements Rows {
 /** As `commands.lua` counts them. */
 const numberOf = (space: Space): number => SPACES.indexOf(space) + 1
 
-const lastOf = (used: readonly { space: Space }[]): number =>
+type Name = Pick<Row, 'space' | 'key'>
+
+const asked = (names: readonly Name[]) => names.flatMap(({ space, key }) => [numberOf(space), key])
+
+const lastOf = (used: readonly Pick<Row, 'space'>[]): number =>
   Math.max(0, ...used.map(({ space }) => numberOf(space)))
 
 export const textOf = ({ value, createdAt, at }: Put): string =>

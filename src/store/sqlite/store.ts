@@ -57,26 +57,28 @@ export class SqliteRows implements Rows {
   }
 
   async get(places: readonly Place[]): Promise<Moment> {
-    return this.#read(() => {
-      const { end } = this.#table.state()
-      const rows = places.map((place) => {
-        const { space, key } = readPlace(place)
-        return this.#table.get(space, key)
-      })
-      return { rows, now: Math.max(this.#now(), end + 1), end }
-    })
+    return this.#read(() => this.#moment(places))
   }
 
-  async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
-    const outcome = await this.#write(() => {
+  #moment(places: readonly Place[]): Moment {
+    const { end } = this.#table.state()
+    const rows = places.map((place) => {
+      const { space, key } = readPlace(place)
+      return this.#table.get(space, key)
+    })
+    return { rows, now: Math.max(this.#now(), end + 1), end }
+  }
+
+  async commit(end: Micros, puts: readonly Put[], places: readonly Place[] = []): Promise<Moment | null> {
+    const later = await this.#write(() => {
       const state = this.#table.state()
-      if (state.end !== end) return 'conflict'
+      if (state.end !== end) return this.#moment(places)
       this.#table.put(puts, state)
-      return 'committed'
+      return null
     })
     const spaces = new Set(puts.map(({ space }) => space))
-    if (outcome === 'committed') queueMicrotask(() => this.#changes.emit(spaces))
-    return outcome
+    if (later === null) queueMicrotask(() => this.#changes.emit(spaces))
+    return later
   }
 
   async after(spaces: readonly Space[], at: Micros | null, limit: number): Promise<RowsRead> {

@@ -30,17 +30,14 @@ class MapRows implements Pick<Rows, 'get' | 'commit'> {
     return { rows, now: this.#time + 1, end: this.#time }
   }
 
-  async commit(end: number, puts: readonly Put[]) {
+  async commit(end: number, puts: readonly Put[], places: readonly Place[]) {
     this.meanwhile.shift()?.()
     if (this.isAway) throw new StoreUnavailable('away')
     if (puts.some(({ value }) => value === this.refused)) throw new StoreUnavailable('full', null, true)
-    if (end !== this.#time) {
-      this.earlier = null
-      return 'conflict'
-    }
+    if (end !== this.#time) return this.get(places)
     for (const put of puts) this.put(put)
     this.commits++
-    return 'committed'
+    return null
   }
 
   put({ value, ...row }: Put): void {
