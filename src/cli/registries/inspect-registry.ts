@@ -2,7 +2,7 @@ import { isRegistryName } from '../../domain/names.ts'
 import { readMissingList } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { isJsonObject, type JsonValue, listAt, textAt } from '../../json/value.ts'
+import { isJsonObject, type JsonValue, listAt, numberAt, textAt } from '../../json/value.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import {
   type ApiResponse,
@@ -30,11 +30,16 @@ export async function inspectRegistry(
   const { url } = registry
   const get = (path: string) => getEndpoint(client, registry, path, timeoutMs)
   try {
-    const response = await get('/sources')
+    const response = await get(SOURCES)
     if (response.status === 200) {
-      const sources = sourcesIn(readJson(response))
-      if (sources !== null) return { registry: url, kind: 'gateway', sources }
-      return { registry: url, error: 'GET /sources: not a list of sources' }
+      const body = readJson(response)
+      const sources = sourcesIn(body)
+      if (sources === null) return { registry: url, error: 'GET /sources: not a list of sources' }
+      // A gateway may have one source more than a page has.
+      const total = numberAt(body, 'total') ?? 0
+      const second = sources.length < total ? await get(`${SOURCES}&offset=${sources.length}`) : null
+      const more = second?.status === 200 ? (sourcesIn(readJson(second)) ?? []) : []
+      return { registry: url, kind: 'gateway', sources: [...sources, ...more] }
     }
     if (response.status !== 404)
       return { registry: url, error: describeErrorResponse(response), reason: reasonOf(response) }
@@ -50,6 +55,8 @@ export async function inspectRegistry(
     return { registry: url, error: describeSourceError(cause), reason: cause.reason }
   }
 }
+
+const SOURCES = '/sources?limit=1000'
 
 const reasonOf = (response: ApiResponse): SourceReason | undefined =>
   isUnauthorized(response) ? 'unauthorized' : undefined
