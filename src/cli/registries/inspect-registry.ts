@@ -30,15 +30,15 @@ export async function inspectRegistry(
   const { url } = registry
   const get = (path: string) => getEndpoint(client, registry, path, timeoutMs)
   try {
-    const response = await get(SOURCES)
+    const response = await get('/sources')
     if (response.status === 200) {
       const body = readJson(response)
       const sources = sourcesIn(body)
       if (sources === null) return { registry: url, error: 'GET /sources: not a list of sources' }
-      // A gateway may have one source more than a page has.
       const total = numberAt(body, 'total') ?? 0
-      const second = sources.length < total ? await get(`${SOURCES}&offset=${sources.length}`) : null
-      const more = second?.status === 200 ? (sourcesIn(readJson(second)) ?? []) : []
+      // The largest page has the rest, whatever a gateway says.
+      const rest = sources.length < total ? await get(`/sources?limit=1000&offset=${sources.length}`) : null
+      const more = rest?.status === 200 ? (sourcesIn(readJson(rest)) ?? []) : []
       return { registry: url, kind: 'gateway', sources: [...sources, ...more] }
     }
     if (response.status !== 404)
@@ -55,8 +55,6 @@ export async function inspectRegistry(
     return { registry: url, error: describeSourceError(cause), reason: cause.reason }
   }
 }
-
-const SOURCES = '/sources?limit=1000'
 
 const reasonOf = (response: ApiResponse): SourceReason | undefined =>
   isUnauthorized(response) ? 'unauthorized' : undefined

@@ -6,6 +6,7 @@ import { deadUrl, type FakeRegistry, listingTexts } from '../../helpers/fake-reg
 import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import type { RunningService } from '../../helpers/registry.ts'
+import { runCli } from '../../helpers/run-cli.ts'
 
 type Named = { registry: string; state: string; reason?: string }
 type Answer = {
@@ -96,7 +97,7 @@ test('many sources: below a hundred each is named, and a reader of few sees each
 })
 
 test('many sources: GET /sources pages through all, a hundred by default', async (t) => {
-  const { get } = await startMany(t)
+  const { url, get } = await startMany(t)
   type Page = { sources: Named[]; total: number }
   const read = async (query: string) => (await get(`/sources${query}`)).json() as Page
   const first = await read('')
@@ -109,6 +110,8 @@ test('many sources: GET /sources pages through all, a hundred by default', async
     ['r0', 'loaded'],
     ['r1', 'loaded'],
   ])
+  const { stdout } = await runCli(['sources', '-r', url, '--json'])
+  t.is((JSON.parse(stdout) as Page[])[0]!.sources.length, 122)
   t.deepEqual(await read('?offset=500'), { sources: [], total: 122 })
   for (const wrong of ['limit=0', 'limit=1001', 'offset=-1', 'limit=x'])
     t.is((await get(`/sources?${wrong}`)).status, 422, wrong)
