@@ -40,6 +40,7 @@ export type Overrides = {
   random?: () => number
   log?: Logger
   store?: Store
+  index?: CopyIndex
   lookup?: LookupFunction
   /** Around each attempt of every request to an upstream. */
   interceptors?: readonly Interceptor[]
@@ -135,7 +136,7 @@ async function openStorage({ config: { storeUrl }, overrides, log, clock, metric
   const counters = await openCounters(redisUrl)
   cleanup.add(() => counters?.close())
   /** All copies of all sources. */
-  const index = new CopyIndex([])
+  const index = overrides.index ?? new CopyIndex([])
   /** Loaded only for upstreams. */
   const upstreamCaches = lazy(async () => {
     const { openUpstreamCaches } = await import('./upstream-caches.ts')

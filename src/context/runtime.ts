@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
-import type { Clock } from '../domain/clock.ts'
+import { type Clock, repeat } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { inTurns } from '../domain/turns.ts'
@@ -28,6 +28,8 @@ export type Runtime = Pick<Upstreams, 'ready' | 'activate' | 'stop'> &
     replica: Replica
     limiter: Limiter
     sources: SourceList['sources']
+    /** Differences that a check of its markets finds now. */
+    selfCheck: () => number
     /** Leaves open what `successor` uses too. */
     close: (successor: Runtime | null) => Promise<void>
   }
@@ -63,7 +65,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, filters })
     cleanup.add(lifecycle.close)
     const local = createLocal({ config, spec, replica }, clock)
-    const { all, gateway, signedGateway } = await openGateways(options, {
+    const { all, gateway, signedGateway, markets } = await openGateways(options, {
       spec,
       replica,
       local,
@@ -72,8 +74,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { changes: feed } = scope
     const registry = local === null ? null : followedRegistry(scope.store, replica, config.registry.name)
     cleanup.add(() => {
-      gateway.market.close()
-      signedGateway?.market.close()
+      for (const market of markets) market.close()
     })
     const { rulesOf } = gateway.market
     const isDenied = (item: Item, name: string) => rulesOf(name)?.denies(item) === true
@@ -89,6 +90,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     return {
       ...made,
       sources: upstreams.length === 0 ? [] : gateway.sources,
+      selfCheck: () => markets.reduce((sum, market) => sum + market.selfCheck(), 0),
       ...listening,
       ...lifecycle,
       stop: () => {
@@ -102,8 +104,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       close: async (successor) => {
         endFollowing()
         stopEnding()
-        gateway.market.close()
-        signedGateway?.market.close()
+        for (const market of markets) market.close()
         await lifecycle.close()
         if (successor === null) closeReplica()
         else if (successor.replica !== replica) await dropReplica()
@@ -150,7 +151,8 @@ async function openGateways({ config, scope }: RuntimeOptions, { replica, ...par
   const all = [...(parts.local === null ? [] : [parts.local]), ...parts.upstreams].map(({ source }) => source)
   const signed = { ...sources, spec: onSignedLine(parts.spec), isSigned: true }
   const signedGateway = config.authority === null ? null : await openGateway(signed)
-  return { all, gateway, signedGateway }
+  const markets = [gateway, ...(signedGateway === null ? [] : [signedGateway])].map(({ market }) => market)
+  return { all, gateway, signedGateway, markets }
 }
 
 /** Longest time between the end of a block's last day and an entry of the changelog that ends it. */
@@ -158,16 +160,8 @@ const DUE_MS = 1000
 
 /** Any replica may end a block; the store's clock decides. Returns how to stop. */
 function endDueBlocks(blocks: Blocks, clock: Clock): () => void {
-  let cancel = (): void => {}
-  const next = (): void => {
-    cancel = clock.after(DUE_MS, () => {
-      // The next second tries again.
-      blocks.endDue(clock.now() * 1000).catch(() => {})
-      next()
-    })
-  }
-  next()
-  return () => cancel()
+  // The next second tries again.
+  return repeat(clock, DUE_MS, () => void blocks.endDue(clock.now() * 1000).catch(() => {}))
 }
 
 function openReplica(

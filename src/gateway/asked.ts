@@ -208,10 +208,7 @@ export async function whileLearning<T>(steps: Generator<unknown, T>, caller?: Ab
   }
 }
 
-function conditionsOf(
-  { index, sources, ranking }: MarketSettings,
-  { query, answers }: Asked,
-): CopyConditions {
+function conditionsOf({ index, ranking }: MarketSettings, { query, answers }: Asked): CopyConditions {
   const { status, criteria, priceLimit, publisher } = query
   const principals = ranking.groupBy === 'id' ? criteria.filter(isOfPrincipals) : []
   const judgedBy = new Map<number, JudgedFilters>()
@@ -225,9 +222,7 @@ function conditionsOf(
     judgedBy.set(number, new Map(principals.map(({ filter }) => [filter.name, sellers])))
   }
   const conditions = { status, criteria, priceLimit, ...(judgedBy.size > 0 && { judgedBy }) }
-  if (publisher === null) return conditions
-  const own = sources.flatMap(({ sellerNamed }) => sellerNamed?.(publisher) ?? [])
-  return { ...conditions, sellers: new Set([...index.sellers.numbersOf(publisher), ...own]) }
+  return publisher === null ? conditions : { ...conditions, sellers: index.sellers.numbersOf(publisher) }
 }
 
 /** Rows of the own Registry lack the member, which readers of the signed line get. */

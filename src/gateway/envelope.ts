@@ -69,6 +69,7 @@ function renderMeta(merged: MergedItem): string {
   const { item, registry, alsoIn, stale, differs, conflict, disputed, price } = merged
   const publisher = item.publisher === null ? '' : `,"publisher":${quoted(item.publisher)}`
   let meta = `{"registry":${quoted(qualifiedName(registry, item))}${publisher}`
+  if (item.aliases !== undefined) meta += `,"publisher_aliases":${JSON.stringify(item.aliases)}`
   meta += `,"also_in":${alsoIn.length === 0 ? '[]' : JSON.stringify(alsoIn)},"stale":${stale}`
   if (merged.label !== undefined) meta += `,"label":${JSON.stringify(merged.label)}`
   if (differs) meta += ',"differs":true'

@@ -85,6 +85,8 @@ export type Market = {
   rulesOf: (source: string) => SourceRules | null
   /** How many open listings of each source that is held each rule and block leaves out, for the operator. */
   ruleCounts: () => Promise<ReadonlyMap<string, readonly RuleCount[]>>
+  /** As of `CopyIndex`. */
+  selfCheck: () => number
   close: () => void
 }
 
@@ -125,7 +127,7 @@ type Ranked = { names: readonly string[]; rules: Rules; ranking: Ranking }
 function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market {
   const { feed, index, sourceOf = beforeSlash } = parts
   const sources = parts.sources.map(({ source }) => source)
-  const endRules = followRules(parts, rules, ranking)
+  followRules(parts, rules, ranking)
   const itemPrices = new ItemPrices(parts.tokens)
   const ranks = new Map(names.map((name, rank) => [name, rank]))
   const ranked = { ...parts, sources, ranks, ranking, rules, itemPrices }
@@ -185,17 +187,17 @@ function marketOf(parts: MarketParts, { names, rules, ranking }: Ranked): Market
     isPrivateHidden,
     rulesOf: (source) => rules.of(source),
     ruleCounts: () => countRules(settings),
+    selfCheck: () => index.selfCheck(ranking),
     close: () => {
-      endRules()
       rules.close()
       index.end(ranking)
     },
   }
 }
 
-/** Decides again what other rules concern, and lets followers look at it. Returns how to stop. */
-function followRules({ feed, index }: MarketParts, rules: Rules, ranking: Ranking): () => void {
-  return rules.onChange((concerned) => {
+/** Decides again what other rules concern, and lets followers look at it. */
+function followRules({ feed, index }: MarketParts, rules: Rules, ranking: Ranking): void {
+  rules.onChange((concerned) => {
     index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
     for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
   })

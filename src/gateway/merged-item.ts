@@ -164,16 +164,17 @@ export function knownInBetter(
     const known = remembered(sellers, publisher, () => index.sellersOf(publisher, scope))
     const better = [...known]
       .map(([source, storefronts]) => {
-        const { name } = bySource.get(source)!
-        return { source, storefronts, name, rank: ranks.get(name)! }
+        const { name, isGateway } = bySource.get(source)!
+        // What a gateway leaves out is not missing there.
+        const isSure = !isGateway && isWhole(source)
+        return { isSure, storefronts, name, rank: ranks.get(name)! }
       })
       .filter((one) => one.rank < rank)
       .sort((a, b) => a.rank - b.rank)
     if (better.length === 0) return NOTHING_KNOWN
     return {
-      // A listing of a gateway is not missed anywhere.
-      notIn:
-        origin === undefined ? better.flatMap(({ source, name }) => (isWhole(source) ? name : [])) : NONE,
+      // Nor is a listing of a gateway missed anywhere.
+      notIn: origin === undefined ? better.flatMap(({ isSure, name }) => (isSure ? name : [])) : NONE,
       disputed: better.flatMap(({ storefronts, name }) => (storefronts.has(storefrontUrl) ? [] : name)),
     }
   }

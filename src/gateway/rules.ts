@@ -57,10 +57,11 @@ export class Rules {
 
   close(): void {
     this.#end()
+    this.#listeners.clear()
   }
 
   /** Whether the operator leaves out a row of the index. */
-  readonly isOut = (copy: Copy): boolean => this.denies(copy, this.#index.nameOf(copy.source))
+  readonly isOut = (copy: Copy): boolean => this.denies(copy, this.#index.about(copy.source).name)
 
   denies(item: Item, source: string): boolean {
     return this.#bySource.get(source)?.denies(item) === true
@@ -100,10 +101,9 @@ export class Rules {
     return this.#bySource.values().some(({ isActive }) => isActive)
   }
 
-  /** Calls back in the turn in which rules change. */
-  onChange(listener: (concerned: Concerned) => void): () => void {
+  /** Calls back in the turn in which rules change, until they are closed. */
+  onChange(listener: (concerned: Concerned) => void): void {
     this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
   }
 
   /** Of the rows of that number. */

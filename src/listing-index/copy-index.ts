@@ -9,7 +9,7 @@ import type { CopyConditions, CopyMatches } from './copy-matches.ts'
 import { SharedUnions } from './key-union.ts'
 import { Lanes } from './lanes.ts'
 import type { SegmentSizes } from './merge-segments.ts'
-import { newestOf, oldestFirst } from './newest-first.ts'
+import { byAge, type First } from './newest-first.ts'
 import { Ranking, type RankingOptions } from './ranking.ts'
 import { decisionsOf, type IndexParts, matchCopies, type RankedRow, type Scope, sellersOf } from './scope.ts'
 import { comparePlaces, type IndexEntry, type RowPlace, type Segment, type SegmentData } from './segment.ts'
@@ -18,18 +18,16 @@ import { Segments } from './segments.ts'
 import { type Seller, Sellers } from './sellers.ts'
 import type { SourceSet } from './source-set.ts'
 
-/** Its bitsets, 4 KiB each, stay in the nearest CPU caches during a query. */
-const SEGMENT_ROWS = 32_768
-const TAIL_ROWS = 64
-/** Of merges: some ms. */
-const STEPS_PER_TURN = 8
 const USUAL_SIZES: SegmentSizes = {
-  tail: TAIL_ROWS,
-  segment: SEGMENT_ROWS,
+  tail: 64,
+  /** Its bitsets, 4 KiB each, stay in the nearest CPU caches during a query. */
+  segment: 32_768,
   step: STEP,
-  stepsPerTurn: STEPS_PER_TURN,
+  /** Of merges: some ms. */
+  stepsPerTurn: 8,
 }
 
+/** `rows`: how many. `bytes`: of its listings as they are served. */
 type SourceEntry = { name: string; isOwn: boolean; rows: number; bytes: number }
 
 /**
@@ -38,8 +36,6 @@ type SourceEntry = { name: string; isOwn: boolean; rows: number; bytes: number }
  */
 export class CopyIndex {
   readonly sellers = new Sellers()
-  /** What questions without a filter match, mostly: facets are counted by the difference to it. */
-  mainScope: Scope | null = null
   readonly #lanes = new Lanes()
   readonly #segments: Segments
   readonly #sources = new Map<number, SourceEntry>()
@@ -89,14 +85,10 @@ export class CopyIndex {
       sellers: this.sellers,
       unions: new SharedUnions(),
       rows: sizes.segment,
-      segments: () => this.#segments.all,
-      tail: () => this.#segments.tail,
-      rowsOf: (listingId) => this.#segments.rowsOf(listingId),
-      shared: () => this.#segments.shared(),
-      source: (number) => this.#sources.get(number)!,
+      segments: this.#segments,
+      source: (number) => this.about(number),
       copyAt: this.#copyAt,
       version: () => this.#version,
-      mainScope: () => this.mainScope,
     }
   }
 
@@ -132,13 +124,13 @@ export class CopyIndex {
   *load(source: number, rows: readonly Row[]): Generator<unknown, void> {
     const { plan } = this.#segments
     const entries = rows.map(entryOf).sort(comparePlaces)
-    yield* loadSegments(plan, entries, (data) => this.adopt(source, data, plan), this.nameOf(source))
+    yield* loadSegments(plan, entries, (data) => this.adopt(source, data, plan), this.about(source).name)
   }
 
   /** Of segments for `adopt`. Derived values are made as in listings of that source. */
   planOf(source: number): SegmentPlan {
     const { paths, rows } = this.#segments.plan
-    const name = this.nameOf(source)
+    const name = this.about(source).name
     return segmentPlan(
       paths.map((path) => pathIn(path, name)),
       rows,
@@ -166,12 +158,6 @@ export class CopyIndex {
     return this.#segments.rowsOf(listingId).map(this.#copyAt)
   }
 
-  /** As `oldest`, the newest first. */
-  *newest(source: number): Generator<Copy> {
-    const lanes = new Set(this.#lanes.ofSource(source))
-    for (const row of newestOf(this.#segments.all, (lane) => lanes.has(lane))) yield this.#copyAt(row)
-  }
-
   /** Rows of the source with that status. */
   countOf(source: number, status: ListingStatus): number {
     let count = 0
@@ -189,13 +175,13 @@ export class CopyIndex {
 
   /** Keys of all its rows, oldest first. */
   keysOf(source: number): string[] {
-    return [...this.oldest(source).map(({ key }) => key)]
+    return [...this.walk(source, 'oldest').map(({ key }) => key)]
   }
 
   /** Sellers with rows of the source of that name, by number. */
   *sellersIn(name: string): Generator<readonly [number: number, seller: Seller]> {
     for (const [number, seller, lanes] of this.sellers.all())
-      if (lanes.some((lane) => this.nameOf(this.#lanes.at(lane).source) === name)) yield [number, seller]
+      if (lanes.some((lane) => this.about(this.#lanes.at(lane).source).name === name)) yield [number, seller]
   }
 
   /** Sellers with rows of that source whose address is not known. */
@@ -203,18 +189,8 @@ export class CopyIndex {
     for (const lane of this.#lanes.ofSource(source)) yield* this.sellers.unknownIn(lane)
   }
 
-  nameOf(source: number): string {
-    return this.#sources.get(source)!.name
-  }
-
-  /** Rows. */
-  sizeOf(source: number): number {
-    return this.#sources.get(source)!.rows
-  }
-
-  /** Of its listings as they are served. */
-  bytesOf(source: number): number {
-    return this.#sources.get(source)!.bytes
+  about(source: number): Readonly<SourceEntry> {
+    return this.#sources.get(source)!
   }
 
   /** Differs whenever something of these sources has changed. */
@@ -222,10 +198,10 @@ export class CopyIndex {
     return `${key}:${numbers.reduce((sum, source) => sum + this.#versions[source]!, 0)}`
   }
 
-  /** All rows of the source, the oldest first. To be read in one turn. */
-  *oldest(source: number): Generator<Copy> {
+  /** All rows of the source by age. To be read in one turn. */
+  *walk(source: number, first: First): Generator<Copy> {
     const lanes = new Set(this.#lanes.ofSource(source))
-    for (const row of oldestFirst(this.#segments.all, (lane) => lanes.has(lane))) yield this.#copyAt(row)
+    for (const row of byAge(this.#segments.all, (lane) => lanes.has(lane), first)) yield this.#copyAt(row)
   }
 
   /** Ids of listings that two generations of one source do not have alike. To be read in one turn. */
@@ -234,7 +210,7 @@ export class CopyIndex {
       [one, other],
       [other, one],
     ] as const)
-      for (const copy of this.oldest(from)) {
+      for (const copy of this.walk(from, 'oldest')) {
         const twin = this.get(to, copy.key)
         if (twin === undefined || (from === one && !isSame(copy, twin))) yield copy.listingId
       }
@@ -242,8 +218,7 @@ export class CopyIndex {
 
   /** What is known of a seller from now on: its rows are decided again, and none is written. */
   learn(number: number, seller: Seller): void {
-    const before = this.sellers.of(number)
-    if (before.publisher === seller.publisher && before.storefrontUrl === seller.storefrontUrl) return
+    if (this.sellers.isKnown(number, seller)) return
     this.#change(this.listingIdsOf(new Set([number])), (ids) => {
       this.sellers.learn(number, seller)
       for (const lane of this.sellers.lanesOf(number)) this.#versions[this.#lanes.at(lane).source]!++
@@ -347,15 +322,9 @@ export class CopyIndex {
 
 const ALONE = { otherCopies: [], isConflict: false }
 
-function entryOf({
-  key: listingId,
-  seller: publisherId,
-  position: createdAt,
-  status,
-  bytes,
-  origin,
-}: Row): IndexEntry {
-  return { listingId, publisherId, createdAt, status, bytes, ...(origin && { origin }) }
+function entryOf({ key, seller, position, status, bytes, origin }: Row): IndexEntry {
+  const entry = { listingId: key, publisherId: seller, createdAt: position, status, bytes }
+  return origin === undefined ? entry : { ...entry, origin }
 }
 
 function isSame(one: Copy, other: Copy): boolean {

@@ -66,18 +66,22 @@ export class KeyUnion {
   }
 }
 
-export type BaseOf = (segment: Segment) => Bitset
+/** What a question matches without its filters, and of how many sources. */
+export type Base = { width: number; slotsOf: (segment: Segment) => Bitset }
 
 /** The latest unions of an index, by what prices are divided by. */
 export class SharedUnions {
   readonly #unions = new Map<PricePer, readonly SharedUnion[]>();
 
-  /** One of the tail, one of the small segments, and one of the large ones, which seldom change. @param most rows of a segment */
+  /**
+   * One of the tail, one of the small segments, and one of the large ones, which seldom change. The question over most sources
+   * makes their base: the less a question differs from it, the faster it is counted. @param most rows of a segment
+   */
   *of(
     prices: PriceGrouping,
     segments: readonly Segment[],
     most: number,
-    baseOf?: BaseOf,
+    base: Base,
   ): Generator<void, readonly KeyUnion[]> {
     const groups = Map.groupBy(segments, ({ tailSlots, size }) =>
       tailSlots !== undefined ? 'tail' : size * 2 < most ? 'small' : 'large',
@@ -85,7 +89,8 @@ export class SharedUnions {
     const earlier = this.#unions.get(prices.per) ?? []
     const shared = Array.from(
       groups.values(),
-      (group) => earlier.find((union) => union.isOf(group, prices)) ?? new SharedUnion(group, prices, baseOf),
+      (group) =>
+        earlier.find((union) => union.isOf(group, prices, base)) ?? new SharedUnion(group, prices, base),
     )
     this.#unions.set(prices.per, shared)
     const unions: KeyUnion[] = []
@@ -98,22 +103,19 @@ export class SharedUnions {
 class SharedUnion {
   readonly #segments: readonly PriceColumns[]
   readonly #groupOf: PriceGrouping['groupOf']
+  readonly #width: number
   #union: KeyUnion | Generator<void, KeyUnion>
 
-  /** @param baseOf what queries match without a filter: the less they differ from it, the faster they are counted */
-  constructor(
-    segments: readonly Segment[],
-    prices: PriceGrouping,
-    baseOf: BaseOf = ({ liveByStatus }) => liveByStatus.open,
-  ) {
+  constructor(segments: readonly Segment[], prices: PriceGrouping, base: Base) {
     this.#segments = segments.map(({ prices }) => prices)
     this.#groupOf = prices.groupOf
-    this.#union = uniteKeys(segments, prices, baseOf)
+    this.#width = base.width
+    this.#union = uniteKeys(segments, prices, base)
   }
 
-  isOf(segments: readonly Segment[], { groupOf }: PriceGrouping): boolean {
+  isOf(segments: readonly Segment[], { groupOf }: PriceGrouping, { width }: Base): boolean {
     const united = this.#segments
-    if (groupOf !== this.#groupOf) return false
+    if (groupOf !== this.#groupOf || width > this.#width) return false
     return segments.length === united.length && segments.every(({ prices }, n) => prices === united[n])
   }
 
@@ -132,7 +134,7 @@ class SharedUnion {
 function* uniteKeys(
   segments: readonly Segment[],
   { per, groupOf: nameOf, scaleOf }: PriceGrouping,
-  baseOf: BaseOf,
+  { slotsOf }: Base,
 ): Generator<void, KeyUnion> {
   const placesByName = new Map<string, Map<PriceKey, number>>()
   const numbers = new Map<string, number>()
@@ -160,7 +162,7 @@ function* uniteKeys(
         if (++work % STEP === 0) yield
       }
     }
-    parts.push({ prices, per, groupOf, base: baseOf(segment).slice(), keyOf, scales, places })
+    parts.push({ prices, per, groupOf, base: slotsOf(segment).slice(), keyOf, scales, places })
   }
   const base = { offers: new Uint32Array(size), gpus: new Float64Array(size) }
   for (const part of parts) {

@@ -36,26 +36,19 @@ export function* olderThan(matches: readonly Match[], place: Place, cap = NO_CAP
   }
 }
 
-/** Live rows of some lanes, the oldest first. */
-export function* oldestFirst(
+export type First = 'oldest' | 'newest'
+
+/** Live rows of some lanes. */
+export function* byAge(
   segments: readonly Segment[],
   isIn: (lane: number) => boolean,
+  first: First,
 ): Generator<Found, void> {
-  yield* merged(laneCursors(segments, isIn, 1), (a, b) => -compareCursors(a, b))
-}
-
-/** The same, the newest first. */
-export function* newestOf(
-  segments: readonly Segment[],
-  isIn: (lane: number) => boolean,
-): Generator<Found, void> {
-  yield* merged(laneCursors(segments, isIn, -1), compareCursors)
-}
-
-function laneCursors(segments: readonly Segment[], isIn: (lane: number) => boolean, step: 1 | -1) {
-  return segments
+  const step = first === 'oldest' ? 1 : -1
+  const cursors = segments
     .filter((rows) => rows.countByLane.keys().some(isIn))
     .map((rows) => new LaneCursor(rows, isIn, step))
+  yield* merged(cursors, (a, b) => -step * compareCursors(a, b))
 }
 
 class LaneCursor {

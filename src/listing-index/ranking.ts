@@ -8,6 +8,7 @@ import type { Lane, Lanes } from './lanes.ts'
 import { type Marks, type Mask, Masks, type Selected } from './masks.ts'
 import type { RowPlace, Rows, Segment } from './segment.ts'
 import { STEP } from './segment-builder.ts'
+import type { Segments } from './segments.ts'
 import type { Sellers } from './sellers.ts'
 
 export type RankingOptions = {
@@ -22,15 +23,10 @@ export type RankingOptions = {
 /** What a ranking reads of an index. */
 export type RankedRows = {
   lanes: Lanes
-  segments: () => readonly Segment[]
-  rowsOf: (listingId: string) => readonly RowPlace[]
-  /** Ids with several rows. */
-  shared: () => Iterable<string>
+  segments: Segments
   sellers: Sellers
   source: (number: number) => { name: string; isOwn: boolean }
   copyAt: (row: RowPlace) => Copy
-  /** Rows of the tail are marked at its slots. */
-  tail: () => Rows
 }
 
 /** A copy as the rule of authority sees it. */
@@ -91,7 +87,7 @@ export class Ranking {
     selected: Selected,
     matches: (copy: Contender) => boolean = () => true,
   ): Decision<Contender>[] {
-    const copies = this.#contenders(this.#rows.rowsOf(listingId)).filter(({ lane }) =>
+    const copies = this.#contenders(this.#rows.segments.rowsOf(listingId)).filter(({ lane }) =>
       this.#masks.exists(lane, selected),
     )
     return decide(copies, { status: selected.status, matches })
@@ -116,15 +112,17 @@ export class Ranking {
   /** Of all rows that are there already, in steps: before its first question. */
   *decideAll(): Generator<void> {
     if (this.#isOut !== undefined)
-      for (const rows of [...this.#rows.segments()])
+      for (const rows of [...this.#rows.segments.all])
         for (let slot = 0; slot < rows.size; slot++) {
           // A merge may have moved the row meanwhile.
-          for (const row of rows.isLive(slot) ? this.#rows.rowsOf(listingIdOf(rows.keyOf(slot))) : [])
+          for (const row of rows.isLive(slot)
+            ? this.#rows.segments.rowsOf(listingIdOf(rows.keyOf(slot)))
+            : [])
             this.#setOut(row)
           if (slot % OUTS_PER_STEP === 0) yield
         }
     let decided = 0
-    for (const listingId of this.#rows.shared()) {
+    for (const listingId of this.#rows.segments.shared()) {
       this.#decide(listingId)
       if (++decided % STEP === 0) yield
     }
@@ -140,7 +138,8 @@ export class Ranking {
   decideAgain(listingIds: Iterable<string>): void {
     this.version++
     for (const listingId of listingIds) {
-      if (this.#isOut !== undefined) for (const row of this.#rows.rowsOf(listingId)) this.#setOut(row)
+      if (this.#isOut !== undefined)
+        for (const row of this.#rows.segments.rowsOf(listingId)) this.#setOut(row)
       this.#decide(listingId)
     }
   }
@@ -172,14 +171,11 @@ export class Ranking {
 
   /** How many rows of the listing have other marks than a fresh decision gives. */
   countWrong(listingId: string): number {
-    const wrong = this.#undersOf(listingId).filter(({ row, better }) => {
+    return this.#undersOf(listingId).filter(({ row, better }) => {
       const under = this.#sets.at(this.#marks.get(row.rows)?.under[row.slot] ?? 0)
-      return under.join() !== [...new Set(better)].sort((a, b) => a - b).join()
-    })
-    const wrongOut = this.#rows
-      .rowsOf(listingId)
-      .filter((row) => this.#isOut !== undefined && this.isOut(row) !== this.#isOut(this.#rows.copyAt(row)))
-    return new Set([...wrong.map(({ row }) => row.slot), ...wrongOut.map(({ slot }) => slot)]).size
+      const isOut = this.#isOut?.(this.#rows.copyAt(row)) ?? false
+      return under.join() !== [...new Set(better)].sort((a, b) => a - b).join() || isOut !== this.isOut(row)
+    }).length
   }
 
   #decide(listingId: string): void {
@@ -188,7 +184,7 @@ export class Ranking {
 
   /** Per row of the listing, the lanes of better copies. */
   #undersOf(listingId: string): Under[] {
-    const rows = this.#rows.rowsOf(listingId)
+    const rows = this.#rows.segments.rowsOf(listingId)
     if (rows.length < 2) return rows.map((row) => ({ row, better: NONE }))
     const contenders = this.#contenders(rows)
     const inGroups = new Set(contenders.map(({ row }) => row))
@@ -270,7 +266,7 @@ export class Ranking {
   #marksIn(segment: Segment): Marks | undefined {
     const { tailSlots, size } = segment
     if (tailSlots === undefined) return this.#marks.get(segment)
-    const tail = this.#marks.get(this.#rows.tail())
+    const tail = this.#marks.get(this.#rows.segments.tail)
     if (tail === undefined) return undefined
     const marks = { ...marksOf(size), version: tail.version }
     for (const [slot, inTail] of tailSlots.entries()) {

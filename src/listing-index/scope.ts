@@ -8,8 +8,8 @@ import { type Copy, listingIdOf } from './copy.ts'
 import { type CopyConditions, CopyMatches } from './copy-matches.ts'
 import { documentOf } from './document-reader.ts'
 import { DocumentScan } from './document-scan.ts'
-import type { SharedUnions } from './key-union.ts'
-import type { Mask, Selected } from './masks.ts'
+import type { Base, SharedUnions } from './key-union.ts'
+import type { Selected } from './masks.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import type { Match } from './newest-first.ts'
 import type { RankedRows, Ranking } from './ranking.ts'
@@ -39,7 +39,6 @@ export type IndexParts = RankedRows & {
   rows: number
   /** Raised with every change. */
   version: () => number
-  mainScope: () => Scope | null
 }
 
 /** As `CopyIndex.match`. */
@@ -54,7 +53,7 @@ export function* matchCopies(
   const collect: Conditions['scan'] = {
     keep: (segment, criteria) => unread.push({ segment, criteria, slots: segment.matches.slice() }) * 0,
   }
-  for (const segment of parts.segments()) matchSegment(segment, { ...conditions, scan: collect })
+  for (const segment of parts.segments.all) matchSegment(segment, { ...conditions, scan: collect })
   for (const { segment, slots, criteria } of unread) yield* scan.evaluate(segment, slots, criteria)
   let version = ''
   let matches: readonly Match[] = []
@@ -68,7 +67,7 @@ export function* matchCopies(
     asked.criteria.length === 0 && !asked.priceLimit && !asked.sellers && !asked.lanes && !hasFilter(scope)
   return new CopyMatches({
     find,
-    unionsOf: (prices) => parts.unions.of(prices, parts.segments(), parts.rows, baseOf(parts)),
+    unionsOf: (prices) => parts.unions.of(prices, parts.segments.all, parts.rows, baseOf(scope)),
     personOf: (seller) => parts.sellers.personOf(seller),
     copyAt: parts.copyAt,
     lanes: parts.lanes,
@@ -94,13 +93,13 @@ export function decisionsOf(
   }))
 }
 
-/** Sources with a listing of that address that exists in the scope and is open, and the storefronts there. */
+/** Sources with a listing of that address that exists in the scope, and the storefronts there. A closed one of the own Registry counts. */
 export function sellersOf(parts: IndexParts, scope: Scope, address: string): Map<number, Set<string | null>> {
   const selected = selectedOf(scope, 'open')
   const found = new Map<number, Set<string | null>>()
   for (const { lane, number } of parts.sellers.rowsOf(address)) {
-    const { source, status } = parts.lanes.at(lane)
-    if (status !== 'open' || !scope.ranking.has(lane, selected)) continue
+    const { source } = parts.lanes.at(lane)
+    if (!scope.ranking.has(lane, selected)) continue
     const { storefrontUrl } = parts.sellers.of(number)
     if (found.get(source)?.has(storefrontUrl) === true) continue
     const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
@@ -130,7 +129,7 @@ function conditionsOf(parts: IndexParts, scope: Scope, asked: CopyConditions): C
 
 function findMatches(parts: IndexParts, conditions: Conditions): readonly Match[] {
   const matches: Match[] = []
-  for (const segment of parts.segments()) {
+  for (const segment of parts.segments.all) {
     const match = matchSegment(segment, conditions)
     if (match.count + match.hidden === 0) continue
     const hidden = match.hiddenSlots && { hiddenSlots: match.hiddenSlots.slice() }
@@ -139,16 +138,16 @@ function findMatches(parts: IndexParts, conditions: Conditions): readonly Match[
   return matches
 }
 
-/** What the main scope shows. */
-function baseOf(parts: IndexParts): ((segment: Segment) => Bitset) | undefined {
-  const main = parts.mainScope()
-  if (main === null) return undefined
-  const selected = selectedOf(main, 'open')
-  return (segment) => {
+/** What the scope shows without its filters. */
+function baseOf(scope: Scope): Base {
+  const { ranking, sources } = scope
+  const selected = selectedOf(scope, 'open')
+  const slotsOf = (segment: Segment): Bitset => {
     const { open } = segment.liveByStatus
-    const { shown }: Mask = main.ranking.maskOf(segment, selected)
+    const { shown } = ranking.maskOf(segment, selected)
     return shown === null ? open : open.map((word, n) => word & shown[n]!)
   }
+  return { width: sources.numbers.length, slotsOf }
 }
 
 function existsRow(
@@ -157,7 +156,7 @@ function existsRow(
   { lane, number }: { lane: number; number: number },
 ): boolean {
   const selected = selectedOf(scope, 'open')
-  for (const segment of parts.segments()) {
+  for (const segment of parts.segments.all) {
     if (!segment.lanesInUse.has(lane)) continue
     const slots = segment.publishers.having(new Set([number]), bitset(segment.size))
     const { present } = scope.ranking.maskOf(segment, selected)
@@ -167,7 +166,7 @@ function existsRow(
       if (!hasFilter(scope)) return true
       const isRow = ({ source, key }: Copy) =>
         key === segment.keyOf(slot) && source === parts.lanes.at(lane).source
-      const decisions = decisionsOf(parts, scope, listingIdOf(segment.keyOf(slot)), 'open')
+      const decisions = decisionsOf(parts, scope, listingIdOf(segment.keyOf(slot)), null)
       if (
         decisions.some(
           ({ isShown, decider, otherCopies }) => isShown && [decider, ...otherCopies].some(isRow),

@@ -1,6 +1,6 @@
 import { type ListingIdentity, sellerKey } from '../domain/listing-identity.ts'
 
-export type Seller = Readonly<Pick<ListingIdentity, 'publisher' | 'storefrontUrl'>>
+export type Seller = Readonly<Pick<ListingIdentity, 'publisher' | 'aliases' | 'storefrontUrl'>>
 
 type Entry = { seller: Seller; name: string | null; rows: Map<number, number> }
 
@@ -26,8 +26,9 @@ export class Sellers {
    * The number of an upstream's seller.
    * @param unknownAs what keeps sellers without a known address apart, such as the source and its `publisher_id`
    */
-  numberOf({ publisher, storefrontUrl }: Seller, unknownAs: string): number {
-    const name = JSON.stringify([publisher, storefrontUrl, publisher === null && unknownAs])
+  numberOf({ publisher, aliases, storefrontUrl }: Seller, unknownAs: string): number {
+    const seller = { publisher, aliases, storefrontUrl }
+    const name = `${textOf(seller)}${publisher === null ? unknownAs : ''}`
     const known = this.#numbers.get(name)
     if (known !== undefined) {
       this.#idle.delete(known)
@@ -36,7 +37,7 @@ export class Sellers {
     }
     const number = --this.#last
     this.#numbers.set(name, number)
-    this.#set(number, { seller: { publisher, storefrontUrl }, name, rows: new Map() })
+    this.#set(number, { seller, name, rows: new Map() })
     return number
   }
 
@@ -44,7 +45,12 @@ export class Sellers {
     return this.#entries.get(number)?.seller ?? UNKNOWN
   }
 
-  /** Numbers of sellers with that address. */
+  /** Whether that is what is known of the seller. */
+  isKnown(number: number, seller: Seller): boolean {
+    return textOf(this.of(number)) === textOf(seller)
+  }
+
+  /** Numbers of sellers that have, or had, that address. */
   numbersOf(address: string): ReadonlySet<number> {
     return this.#byAddress.get(address) ?? NO_NUMBERS
   }
@@ -115,19 +121,20 @@ export class Sellers {
 
   #set(number: number, entry: Entry): void {
     this.#entries.set(number, entry)
-    const { publisher } = entry.seller
-    if (publisher === null) for (const lane of entry.rows.keys()) this.#noteUnknown(number, lane, true)
-    if (publisher === null) return
-    const numbers = this.#byAddress.get(publisher) ?? new Set()
-    this.#byAddress.set(publisher, numbers.add(number))
+    if (entry.seller.publisher === null)
+      for (const lane of entry.rows.keys()) this.#noteUnknown(number, lane, true)
+    for (const address of addressesOf(entry.seller))
+      this.#byAddress.set(address, (this.#byAddress.get(address) ?? new Set()).add(number))
   }
 
-  #forgetAddress(number: number, { publisher }: Seller): void {
-    if (publisher === null) for (const lane of this.lanesOf(number)) this.#noteUnknown(number, lane, false)
-    if (publisher === null) return
-    const numbers = this.#byAddress.get(publisher)
-    numbers?.delete(number)
-    if (numbers?.size === 0) this.#byAddress.delete(publisher)
+  #forgetAddress(number: number, seller: Seller): void {
+    if (seller.publisher === null)
+      for (const lane of this.lanesOf(number)) this.#noteUnknown(number, lane, false)
+    for (const address of addressesOf(seller)) {
+      const numbers = this.#byAddress.get(address)
+      numbers?.delete(number)
+      if (numbers?.size === 0) this.#byAddress.delete(address)
+    }
   }
 
   #noteUnknown(number: number, lane: number, hasRows: boolean): void {
@@ -136,5 +143,11 @@ export class Sellers {
     else if (numbers.delete(number) && numbers.size === 0) this.#unknown.delete(lane)
   }
 }
+
+const textOf = ({ publisher, aliases = [], storefrontUrl }: Seller): string =>
+  JSON.stringify([publisher, storefrontUrl, ...aliases])
+
+const addressesOf = ({ publisher, aliases = [] }: Seller): readonly string[] =>
+  publisher === null ? [] : [publisher, ...aliases]
 
 const NO_NUMBERS: ReadonlySet<number> = new Set()

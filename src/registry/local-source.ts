@@ -32,7 +32,6 @@ export function localSource(name: string, replica: Replica, clock: Clock): Holdi
       const copy = replica.projection.listing(listingId)
       return { ...about, copies: copy === undefined ? [] : [copy] }
     },
-    sellerNamed: (publisher) => replica.projection.publisherNamed(publisher)?.publisherId,
     sellersWith: (criteria) => sellersWith(replica, criteria, clock),
     follow: replica.changes.listen,
   }

@@ -37,7 +37,7 @@ export class Projection {
   }
 
   get size(): number {
-    return this.index.sizeOf(this.source)
+    return this.index.about(this.source).rows
   }
 
   /** Removes its rows, in turns. */
@@ -136,7 +136,7 @@ export class Projection {
   }
 
   #setPublisher(publisher: Publisher): void {
-    const { publisherId, storefrontUrl } = publisher
+    const { publisherId, storefrontUrl, rotations } = publisher
     const before = this.publisher(publisherId)
     this.#publishers.set(publisherId, publisher)
     for (const { scheme, identifier } of identitiesOf(publisher)) {
@@ -144,7 +144,9 @@ export class Projection {
       this.#publisherIds.set(scheme, ids.set(identifier, publisherId))
     }
     // Its rows name it, although none of their bytes do.
-    this.index.learn(publisherId, { publisher: publisherOf(publisher), storefrontUrl })
+    const replaced = rotations.map(({ current }) => publisherOf(current))
+    const aliases = replaced.length === 0 ? undefined : replaced
+    this.index.learn(publisherId, { publisher: publisherOf(publisher), aliases, storefrontUrl })
     if (before === null || before.storefrontUrl === storefrontUrl) return
     const previous = this.#storefrontUpdates.get(publisherId) ?? Promise.resolve()
     const move = previous

@@ -2,9 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { type Clock, raceAbort } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import { parseTimestamp } from '../domain/timestamp.ts'
 import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../json/value.ts'
-import { publisherOf, readPrincipal } from '../signing/principal.ts'
+import { MAX_ALIASES, publisherOf, readPrincipal } from '../signing/principal.ts'
 import type { Get } from './http/get.ts'
 import type { PageItem } from './page/listing-page.ts'
 
@@ -27,9 +28,10 @@ export const PUBLISHERS_WAIT_MS = 500
 export const PULL_WAIT_MS = 10_000
 
 /** A listing, or what is kept of one until its publisher is known. */
-export type Attributable = Pick<PageItem, 'publisherId' | 'publisher' | 'origin'>
+export type Attributable = Pick<PageItem, 'publisherId' | 'principals' | 'publisher' | 'aliases' | 'origin'>
 
-type Publisher = { id: number; address: string | null }
+/** `aliases`: its keys before, the first one first; absent on the plain line, whose rows have no keys either. */
+type Publisher = { id: number; address: string | null; aliases?: readonly string[] }
 
 /** By id. The directory of the next runtime continues with them. */
 export class PublisherState {
@@ -91,7 +93,10 @@ export class PublisherDirectory {
   setKnown(items: readonly Attributable[]): void {
     for (const item of items) {
       if (item.publisherId === null || item.origin !== undefined) continue
-      item.publisher = this.#state.publishers.get(item.publisherId)?.publisher.address ?? null
+      Object.assign(
+        item,
+        attributionOf(this.#state.publishers.get(item.publisherId)?.publisher, item.principals),
+      )
     }
   }
 
@@ -108,9 +113,10 @@ export class PublisherDirectory {
   #learn(items: readonly Attributable[], isPausing: boolean): Promise<void> | null {
     const now = this.#clock.monotonic()
     let isUnknown = false
-    for (const { publisherId } of items) {
+    for (const { publisherId, principals } of items) {
       if (publisherId === null) continue
-      const entry = this.#state.publishers.get(publisherId)
+      const held = this.#state.publishers.get(publisherId)
+      const entry = held && isOther(held.publisher, principals) ? undefined : held
       if (entry === undefined) isUnknown = true
       if (isPausing) continue
       if (entry === undefined || entry.until <= now || entry.until > now + PUBLISHER_FRESH_MS)
@@ -180,6 +186,27 @@ export class PublisherDirectory {
   }
 }
 
+/** A row may know a new key before the directory does, or the directory before the row. */
+function attributionOf(
+  known: Publisher | undefined,
+  [primary, ...others]: Attributable['principals'],
+): Pick<Attributable, 'publisher' | 'aliases'> {
+  if (known === undefined || known.address === null) return { publisher: null, aliases: undefined }
+  const { address, aliases: before = [] } = known
+  const keys = [...before, address]
+  const isRotated =
+    primary !== undefined && !keys.includes(primary) && others.some((one) => keys.includes(one))
+  const publisher = known.aliases !== undefined && isRotated ? primary : address
+  const aliases = keys.filter((key) => key !== publisher)
+  return { publisher, aliases: aliases.length === 0 ? undefined : aliases }
+}
+
+/** Whether the row has other keys only: the publisher has replaced all that the directory had. */
+function isOther({ address, aliases }: Publisher, principals: Attributable['principals']): boolean {
+  if (address === null || aliases === undefined || principals.length === 0) return false
+  return !principals.some((one) => one === address || aliases.includes(one))
+}
+
 /** At most 200. @throws SourceError */
 export async function fetchPublishers(
   get: Get,
@@ -199,17 +226,36 @@ function readItems(body: Buffer): readonly JsonValue[] {
 
 function readPublisher(entry: JsonValue): Publisher[] {
   if (!isJsonObject(entry) || !Number.isSafeInteger(entry.publisher_id)) return []
-  return [{ id: entry.publisher_id as number, address: readAddress(entry) }]
+  return [{ id: entry.publisher_id as number, ...readKeys(entry) }]
 }
 
 /** Only the signature of the first `eip191` identity counts, else that of another; on the signed line that of the primary principal. */
-function readAddress({ identities }: JsonObject): string | null {
+function readKeys({ identities }: JsonObject): Pick<Publisher, 'address' | 'aliases'> {
   const list = Array.isArray(identities) ? identities.filter(isJsonObject) : []
-  const { principal } = list.find(({ status }) => status === 'primary') ?? {}
-  const primary = isJsonObject(principal) ? readPrincipal(principal.scheme, principal.identifier) : null
-  if (primary !== null) return publisherOf(primary)
-  const principals = list.map(({ scheme, identifier }) => readPrincipal(scheme, identifier))
-  const wallet = list.findIndex(({ scheme }) => scheme === 'eip191')
-  const publisher = wallet === -1 ? principals.find((one) => one !== null) : principals[wallet]
-  return publisher ? publisherOf(publisher) : null
+  const primary = list.find(({ status }) => status === 'primary')
+  const address = primary === undefined ? null : textOf(primary.principal)
+  if (address !== null) return { address, aliases: replacedIn(list).filter((key) => key !== address) }
+  const wallet = list.find(({ scheme }) => scheme === 'eip191')
+  const keys = (wallet === undefined ? list : [wallet]).map(textOf)
+  return { address: keys.find((key) => key !== null) ?? null }
+}
+
+/** Whatever their order, the first one is the one whose time was up first. */
+function replacedIn(list: readonly JsonObject[]): string[] {
+  const replaced = list
+    .filter(({ status }) => status !== 'primary')
+    .map(({ principal, retired_at, active_until }) => {
+      const end = retired_at ?? active_until
+      return {
+        key: textOf(principal),
+        end: (typeof end === 'string' ? parseTimestamp(end) : null) ?? Infinity,
+      }
+    })
+    .sort((a, b) => (a.end < b.end ? -1 : a.end > b.end ? 1 : 0))
+  return replaced.flatMap(({ key }) => key ?? []).slice(0, MAX_ALIASES)
+}
+
+function textOf(principal: JsonValue | undefined): string | null {
+  const read = isJsonObject(principal) ? readPrincipal(principal.scheme, principal.identifier) : null
+  return read && publisherOf(read)
 }

@@ -91,6 +91,10 @@ const provenance = z
   .looseObject({
     registry: z.string().describe('The source whose copy this is'),
     publisher: z.string().optional().describe('Signing address, where it is known'),
+    publisher_aliases: z
+      .array(z.string())
+      .optional()
+      .describe('Other keys of the publisher, by which it is found too: its first key comes first'),
     also_in: z.array(z.string()),
     stale: z.boolean(),
     label: z.string().optional().describe('What the operator of this gateway says of the source'),

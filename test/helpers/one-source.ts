@@ -57,7 +57,7 @@ export class OneSource {
   }
 
   get size(): number {
-    return this.index.sizeOf(this.source)
+    return this.index.about(this.source).rows
   }
 
   get(listingId: string): IndexEntry | undefined {

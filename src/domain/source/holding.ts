@@ -33,8 +33,6 @@ export type Holding = {
    * were held. @throws SourceError
    */
   find: (question: OneListing, signal: AbortSignal) => Promise<FoundCopies>
-  /** The number of a seller of the own Registry, also by an identity that it has replaced. Absent at upstreams. */
-  sellerNamed?: (publisher: string) => number | undefined
   /** Sellers of the own Registry whose `publisher_principals` match, which its rows lack. Absent at upstreams. */
   sellersWith?: (criteria: readonly Criterion[]) => ReadonlySet<number>
   /** Calls `listener`, in the turn of the change, when the rows that are read become others. Returns a function that ends this. */

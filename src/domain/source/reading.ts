@@ -9,6 +9,8 @@ export type Item = {
   storefrontUrl: string | null
   /** Signing address, lower-cased, where it is known. */
   publisher: string | null
+  /** As of `ListingIdentity`. */
+  aliases?: readonly string[] | undefined
   origin?: Origin | undefined
   /** JSON members that a gateway adds: what the listing means, by its vocabulary. Absent where it was not read for that. */
   meaning?: string | undefined

@@ -85,8 +85,8 @@ export function renderSnapshot(
     ),
   ]
   let comma = ''
-  for (const [key, { bytes, listingId, position, storefrontUrl, publisher, origin }] of listings) {
-    const about = { listingId, position, storefrontUrl, publisher, origin }
+  for (const [key, { bytes, listingId, position, storefrontUrl, publisher, aliases, origin }] of listings) {
+    const about = { listingId, position, storefrontUrl, publisher, aliases, origin }
     parts.push(
       Buffer.from(`${comma}\n{"key":${JSON.stringify(key)},"about":${JSON.stringify(about)},"listing":`),
     )

@@ -212,13 +212,13 @@ export class ChangeFeed {
   #isOlderThanAll(source: Holding, { position }: Copy): boolean {
     const number = source.rows()
     if (number === null) return false
-    const [oldest] = this.#options.index.oldest(number).take(1)
+    const [oldest] = this.#options.index.walk(number, 'oldest').take(1)
     return oldest !== undefined && position <= oldest.position
   }
 
   /** Whose rows of that number are read. */
   #sourceOf(number: number): Holding | undefined {
-    const name = this.#options.index.nameOf(number)
+    const name = this.#options.index.about(number).name
     for (const { byName } of this.#attached) {
       const source = byName.get(name)
       if (source?.rows() === number) return source
@@ -245,7 +245,7 @@ export class ChangeFeed {
     const number = source.rows()
     return number === null
       ? new Set()
-      : new Set(this.#options.index.oldest(number).map(({ listingId }) => listingId))
+      : new Set(this.#options.index.walk(number, 'oldest').map(({ listingId }) => listingId))
   }
 
   /** Its copies count again: of what others have as well, and of what has changed meanwhile. */

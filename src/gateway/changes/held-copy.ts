@@ -11,8 +11,8 @@ export function keyOf(item: Item, source: string): string {
 }
 
 /** Fingerprint of a copy: equal where readers are shown the same. */
-function stateOf({ status, position, origin, bytes }: Copy): string {
-  const about = JSON.stringify([status, position, origin ?? null])
+function stateOf({ status, position, origin, aliases = [], bytes }: Copy): string {
+  const about = JSON.stringify([status, position, origin ?? null, ...aliases])
   return createHash('sha1').update(about).update(bytes).digest('base64url').slice(0, STATE_LENGTH)
 }
 

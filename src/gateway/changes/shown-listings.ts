@@ -1,3 +1,4 @@
+import { hasKey } from '../../domain/listing-identity.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Reader } from '../../domain/reader.ts'
 import type { Holding } from '../../domain/source/holding.ts'
@@ -114,7 +115,7 @@ export function wasShown(
 type Contender = RankedCopy & { item: Copy }
 
 function matchesQuery(copy: Copy, source: string, query: ListingQuery): boolean {
-  return (query.publisher === null || copy.publisher === query.publisher) && matchesIn(copy, source, query)
+  return (query.publisher === null || hasKey(copy, query.publisher)) && matchesIn(copy, source, query)
 }
 
 /** Sizes by which prices are divided are those of the source's words. */

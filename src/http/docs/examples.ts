@@ -165,6 +165,7 @@ const FLEET = {
       reload: { at: SEEN_AT, error: null },
       total: TRAFFIC.total,
       watchers: 2,
+      inconsistencies: 0,
       states: { loaded: 1 },
     },
   ],

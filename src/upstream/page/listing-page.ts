@@ -16,7 +16,8 @@ import { unsentFilters } from '../../filter-spec/parameters.ts'
 import { nestingDepth } from '../../json/limits.ts'
 import { objectMembers, withoutMember } from '../../json/members.ts'
 import { CLOSE_BRACKET, COMMA, type JsonScanner, OPEN_BRACE, OPEN_BRACKET } from '../../json/scanner.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { at, isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { MAX_ACTIVE_PRINCIPALS, publishersIn } from '../../signing/principal.ts'
 import type { UpstreamQuery } from '../push-down.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readCursor, readMeta } from './envelope.ts'
 
@@ -197,6 +198,9 @@ export class PageItem implements Item {
   readonly publisherId: number | null
   readonly status: JsonValue | undefined
   publisher: string | null
+  aliases: readonly string[] | undefined
+  /** Active keys of its publisher as the row has them, the primary one first. */
+  readonly principals: readonly string[]
   readonly origin?: Origin
   readonly isMatch: boolean
   readonly offset: number
@@ -216,6 +220,8 @@ export class PageItem implements Item {
     this.publisherId = Number.isSafeInteger(publisherId) ? Number(publisherId) + 0 : null
     this.status = status
     this.publisher = meta.publisher
+    this.aliases = meta.aliases
+    this.principals = publishersIn(at(value, 'publisher_principals', 'identities'), MAX_ACTIVE_PRINCIPALS)
     if (meta.origin !== undefined) this.origin = meta.origin
     this.isMatch = about.isMatch
     this.offset = offset
@@ -235,8 +241,8 @@ export class PageItem implements Item {
 
   /** A copy that does not keep its page in memory. */
   toItem(): Item {
-    const { bytes, listingId, position, storefrontUrl, publisher, origin } = this
-    const item = { bytes, listingId, position, storefrontUrl, publisher }
+    const { bytes, listingId, position, storefrontUrl, publisher, aliases, origin } = this
+    const item = { bytes, listingId, position, storefrontUrl, publisher, aliases }
     return origin === undefined ? item : { ...item, origin }
   }
 }

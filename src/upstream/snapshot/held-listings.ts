@@ -18,7 +18,7 @@ import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
 import { newestOf, partOfAll } from './newest.ts'
 import type { PullHistory } from './next-pull.ts'
-import type { Pull } from './pull.ts'
+import type { FoundPublisher, Pull } from './pull.ts'
 import { Snapshot, snapshotKey } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
@@ -161,7 +161,7 @@ export class HeldListings {
     const listingIds = [...new Set(changes.flatMap((change) => listingIdOf(change) ?? []))]
     const { snapshot } = current
     const { size, version } = snapshot
-    const left = changes.reduce((count, change) => count + applyTo(snapshot, change), 0)
+    const left = changes.reduce((count, change) => count + applyTo(current, change), 0)
     if (position !== null) current.feedPosition = position
     if (snapshot.version === version) return listingIds
     const { totals } = current
@@ -277,14 +277,14 @@ export class HeldListings {
   }
 
   /** Of the pull that began then, while no later one has ended. */
-  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, string>): Promise<void> {
+  async #setPublishers(takenAt: number, publishers: ReadonlyMap<string, FoundPublisher>): Promise<void> {
     const { current } = this.#state
     if (current?.takenAt !== takenAt) return
     const { snapshot } = current
     let left = PUBLISHERS_PER_TURN
     for (const [key, publisher] of publishers) {
       const copy = snapshot.get(key)
-      if (copy !== undefined) snapshot.put([{ ...copy, publisher }])
+      if (copy !== undefined) snapshot.put([{ ...copy, ...publisher }])
       if (--left > 0) continue
       await new Promise(setImmediate)
       if (this.#state.current?.snapshot !== snapshot || this.#isClosed) return
@@ -301,8 +301,11 @@ const PUBLISHERS_PER_TURN = 100
 const listingIdOf = (change: FeedChange): string | null =>
   change.kind === 'source' ? null : change.kind === 'listing' ? change.item.listingId : change.listingId
 
-/** @returns the number of listings without room */
-function applyTo(snapshot: Snapshot, change: FeedChange): number {
+/**
+ * A copy of a source that the gateway cannot ask stays, as after a pull: not one that it holds in part, of which it says what it
+ * knows. @returns the number of listings without room
+ */
+function applyTo({ snapshot, missing }: HeldSnapshot, change: FeedChange): number {
   if (change.kind === 'source') return 0
   if (change.kind === 'removed') {
     const copies = snapshot.find(change.listingId).filter((copy) => isRemoved(copy, change))
@@ -312,10 +315,15 @@ function applyTo(snapshot: Snapshot, change: FeedChange): number {
   const item = change.item.toItem()
   const key = snapshotKey(item)
   const held = snapshot.get(key)
-  if (held !== undefined && isUnchecked(held, item.origin?.unchecked)) return 0
+  const isKept = held !== undefined && isUnchecked(held, item.origin?.unchecked)
+  if (isKept && !isHeldInPart(held, missing)) return 0
   if (change.item.isMatch) return snapshot.has(key, item) ? 0 : snapshot.put([item])
   snapshot.remove([key])
   return 0
+}
+
+function isHeldInPart({ origin }: Item, missing: HeldSnapshot['missing'] = []): boolean {
+  return missing.some((one) => one.state === 'partial' && origin && coversRegistry(one, origin.registry))
 }
 
 /** Ids whose listings have changed, and not only what a gateway says about them, or what newer ones have pushed out at it. */
@@ -324,10 +332,9 @@ function differencesOf(
   snapshot: Snapshot,
   missing: HeldSnapshot['missing'] = [],
 ): readonly string[] {
-  const inPart = missing.filter(({ state }) => state === 'partial')
   const contentOf = (copies: readonly Copy[]): string =>
     copies
-      .filter(({ origin }) => !inPart.some((one) => origin && coversRegistry(one, origin.registry)))
+      .filter((copy) => !isHeldInPart(copy, missing))
       .map(
         (copy) =>
           `${copy.key} ${copy.position} ${copy.publisher} ${Buffer.from(copy.bytes).toString('latin1')}`,

@@ -22,6 +22,8 @@ import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
 import { type JoinedPages, joinPages } from './joined-pages.ts'
 import { LISTING_HEAP_BYTES, MAX_COPIES, snapshotKey } from './snapshot.ts'
 
+export type FoundPublisher = Pick<Item, 'publisher' | 'aliases'>
+
 /** Listings by key. */
 export type Pull = {
   listings: ReadonlyMap<string, Item>
@@ -32,8 +34,8 @@ export type Pull = {
   /** Age of its oldest data when they were sent. */
   ageSeconds?: number | undefined
   gatewayId?: string | undefined
-  /** Publishers by key, of listings whose publisher is found after the pull. Never rejects. */
-  publishersLater?: Promise<ReadonlyMap<string, string>> | undefined
+  /** By key, of listings whose publisher is found after the pull. Never rejects. */
+  publishersLater?: Promise<ReadonlyMap<string, FoundPublisher>> | undefined
 }
 
 export type PullOptions = {
@@ -204,13 +206,17 @@ async function readNewest(
 function attributeLater(
   items: readonly PageItem[],
   publishers: PublisherDirectory,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, FoundPublisher>> {
   const unknown: (Attributable & { key: string })[] = items
     .filter(({ publisher }) => publisher === null)
-    .map((item) => ({ key: snapshotKey(item), publisherId: item.publisherId, publisher: null }))
+    .map((item) => {
+      const { publisherId, principals } = item
+      return { key: snapshotKey(item), publisherId, principals, publisher: null, aliases: undefined }
+    })
   return (publishers.search ?? Promise.resolve()).then(() => {
     publishers.setKnown(unknown)
-    return new Map(unknown.flatMap(({ key, publisher }) => (publisher === null ? [] : [[key, publisher]])))
+    const found = unknown.filter(({ publisher }) => publisher !== null)
+    return new Map(found.map(({ key, publisher, aliases }) => [key, { publisher, aliases }]))
   })
 }
 

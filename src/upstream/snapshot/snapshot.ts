@@ -22,8 +22,6 @@ export class Snapshot {
   readonly #name: string
   readonly #set: SourceSet
   readonly #status: ListingStatus | null
-  /** Whether all are known, as of that version. */
-  #publishers = { version: '', isKnown: true }
 
   /** @param status of all listings; `null`: as each of them says */
   constructor(index: CopyIndex, name: string, status: ListingStatus | null = 'open') {
@@ -40,20 +38,15 @@ export class Snapshot {
   }
 
   get size(): number {
-    return this.#index.sizeOf(this.source)
+    return this.#index.about(this.source).rows
   }
 
   get knowsPublishers(): boolean {
-    const { version } = this
-    if (this.#publishers.version !== version) {
-      const isKnown = this.#index.unknownSellersOf(this.source).next().done === true
-      this.#publishers = { version, isKnown }
-    }
-    return this.#publishers.isKnown
+    return this.#index.unknownSellersOf(this.source).next().done === true
   }
 
   get retainedBytes(): number {
-    return this.#index.bytesOf(this.source) + this.size * LISTING_HEAP_BYTES
+    return this.#index.about(this.source).bytes + this.size * LISTING_HEAP_BYTES
   }
 
   /** As of the first step; rows that are gone since are left out. */
@@ -73,7 +66,7 @@ export class Snapshot {
   }
 
   newest(count: number): readonly Copy[] {
-    return [...this.#index.newest(this.source).take(count)]
+    return [...this.#index.walk(this.source, 'newest').take(count)]
   }
 
   /** The oldest listings, as many as are beyond these bounds. */
@@ -81,7 +74,7 @@ export class Snapshot {
     const beyond: Copy[] = []
     let { size, retainedBytes: bytes } = this
     if (size <= maxListings && bytes <= maxBytes) return beyond
-    for (const copy of this.#index.oldest(this.source)) {
+    for (const copy of this.#index.walk(this.source, 'oldest')) {
       beyond.push(copy)
       bytes -= copy.bytes.length + LISTING_HEAP_BYTES
       size--
@@ -160,8 +153,9 @@ export class Snapshot {
     return rows
   }
 
-  #rowOf(key: string, { position, bytes, publisher, storefrontUrl, origin }: Item): Row {
-    const seller = this.#index.sellers.numberOf({ publisher, storefrontUrl }, UNKNOWN)
+  #rowOf(key: string, item: Item): Row {
+    const { position, bytes, origin } = item
+    const seller = this.#index.sellers.numberOf(item, UNKNOWN)
     const status = this.#status ?? statusIn(bytes)
     return { key, source: this.source, seller, status, position, bytes, origin }
   }
@@ -196,6 +190,7 @@ function isSame(one: Item, other: Item | undefined): boolean {
   return (
     other !== undefined &&
     one.publisher === other.publisher &&
+    one.aliases?.join() === other.aliases?.join() &&
     one.storefrontUrl === other.storefrontUrl &&
     one.position === other.position &&
     Buffer.compare(one.bytes, other.bytes) === 0 &&

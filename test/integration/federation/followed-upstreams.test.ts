@@ -149,7 +149,7 @@ test('a followed upstream: a stream that is silent for 45 s is opened again from
   t.deepEqual([...limits], [45_000])
 })
 
-test('a followed upstream: a copy of a source that its gateway does not follow stays until a pull', async (t) => {
+const stays = test.macro(async (t, sources: readonly object[], registry: string) => {
   const of = (text: string, registry: string, unchecked?: readonly string[]): string =>
     JSON.stringify({ ...JSON.parse(text), _meta: { registry, publisher: null, also_in: [], unchecked } })
   const [first, second, third] = listingTexts('x', 3) as [string, string, string]
@@ -170,6 +170,7 @@ test('a followed upstream: a copy of a source that its gateway does not follow s
     ].join(''),
   ])
   scripted.items = [first, second, third].map((text) => of(text, 'a'))
+  scripted.sources = sources
   const gateway = await startGateway(t, [
     {
       name: 'inner',
@@ -184,10 +185,24 @@ test('a followed upstream: a copy of a source that its gateway does not follow s
   }
   t.deepEqual(items.map((item) => `${item.listing_id} of ${item._meta.registry}`).sort(), [
     'last-0000 of inner/b',
-    'x-0000 of inner/a',
+    `x-0000 of inner/${registry}`,
     'x-0001 of inner/a',
   ])
 })
+
+test(
+  'a followed upstream: a copy of a source that its gateway does not follow stays until a pull',
+  stays,
+  [],
+  'a',
+)
+
+test(
+  'a followed upstream: a copy of a source that its gateway holds in part gives way to another one',
+  stays,
+  [{ registry: 'a', state: 'partial', reason: 'too_large', held: 3, of: 4 }],
+  'b',
+)
 
 test('a followed upstream: of a source that its stream misses the pulls go on as before', async (t) => {
   const scripted = await startScriptedEntrepot(t, [

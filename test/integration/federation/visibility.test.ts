@@ -327,7 +327,7 @@ function mirrored({ index: from, upstreams }: World, to: CopyIndex): Upstream[] 
   const names = new Set(upstreams.map(({ source }) => source.name))
   const numbers = new Map<string, number>()
   const numberOf = (number: number): number => {
-    const name = from.nameOf(number)
+    const name = from.about(number).name
     const known = numbers.get(`${number} ${name}`)
     if (known !== undefined) return known
     const added = to.addSource(name)
@@ -336,19 +336,20 @@ function mirrored({ index: from, upstreams }: World, to: CopyIndex): Upstream[] 
   }
   const follow = (ids: Iterable<string>): void => {
     for (const id of ids) {
-      const copies = from.copiesOf(id).filter(({ source }) => names.has(from.nameOf(source)))
+      const copies = from.copiesOf(id).filter(({ source }) => names.has(from.about(source).name))
       const rows = copies.map((copy) => {
         const seller = to.sellers.numberOf(copy, '')
         return { ...copy, source: numberOf(copy.source), seller }
       })
       for (const { source, key } of to.copiesOf(id))
-        if (names.has(to.nameOf(source)) && !rows.some((row) => row.source === source && row.key === key))
+        if (names.has(to.about(source).name) && !rows.some((row) => row.source === source && row.key === key))
           to.remove(source, key)
       for (const row of rows) to.put(row)
     }
   }
   from.onTouched(follow)
-  for (const { source } of upstreams) follow([...from.oldest(source.rows()!)].map((copy) => copy.listingId))
+  for (const { source } of upstreams)
+    follow([...from.walk(source.rows()!, 'oldest')].map((copy) => copy.listingId))
   return upstreams.map((upstream): Upstream => {
     const { source } = upstream
     const rows = (): number | null => {

@@ -419,11 +419,13 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
     const response = await route.fetch()
     const fleet = (await response.json()) as FleetJson
     fleet.traffic.total.errors = 1
+    fleet.replicas[0]!.inconsistencies = 1
     for (const source of fleet.sources)
       if (source.state === 'unavailable') source.replicas = { one: 'unavailable', other: 'loaded' }
     await route.fulfill({ response, json: fleet })
   })
   await sources.getByText(/ down at 1 of 2 replicas/).waitFor()
+  await page.getByText(/^The index of \S+ is inconsistent: readers may see outdated copies/).waitFor()
   await page.getByText(/ requests? · 1 error( |$)/).waitFor()
   await page.unroute('**/admin/replicas')
   await page.route('**/admin/replicas', (route) => route.abort())

@@ -52,23 +52,15 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 test('copies: matches, prices, facets and sellers over several sources are those of a list of what is shown', (t) => {
   const moves = fc.array(move, { minLength: 20, maxLength: 60 })
   fc.assert(
-    fc.property(
-      moves,
-      fc.array(asked, { minLength: 3, maxLength: 3 }),
-      sizes,
-      fc.boolean(),
-      (steps, all, size, hasMain) => {
-        const world = new World(size)
-        for (const [n, step] of steps.entries()) {
-          world.make(step)
-          const { index, ranking, numbers } = world
-          index.mainScope = hasMain ? { ranking, sources: new SourceSet(numbers.values()) } : null
-          if (n % 10 !== 9 && n !== steps.length - 1) continue
-          for (const one of all) compare(t, world, one)
-          compareSizes(t, world)
-        }
-      },
-    ),
+    fc.property(moves, fc.array(asked, { minLength: 3, maxLength: 3 }), sizes, (steps, all, size) => {
+      const world = new World(size)
+      for (const [n, step] of steps.entries()) {
+        world.make(step)
+        if (n % 10 !== 9 && n !== steps.length - 1) continue
+        for (const one of all) compare(t, world, one)
+        compareSizes(t, world)
+      }
+    }),
     { numRuns: runs(300) },
   )
 })
@@ -105,7 +97,7 @@ function compare(t: ExecutionContext, world: World, { asked, order, limit, count
     const sources = [...world.index.sellersOf(address, scope).keys()]
     if (asked.status === 'open')
       t.deepEqual(
-        sources.map((source) => world.index.nameOf(source)).sort(),
+        sources.map((source) => world.index.about(source).name).sort(),
         [...new Set(known.map(({ source }) => source))].sort(),
       )
   }
@@ -118,7 +110,7 @@ function walk(world: World, matches: ReturnType<typeof matchesOf>, order: PriceO
     const page = [...matches.copiesByPrice(order, places.at(-1) ?? null).take(count)]
     for (const { copy, group, key } of page) {
       const { position, key: listingId } = copy
-      places.push({ group, key, position, listingId, source: world.index.nameOf(copy.source) })
+      places.push({ group, key, position, listingId, source: world.index.about(copy.source).name })
     }
     if (page.length < count) return places.map(({ source: _, ...place }) => place)
   }
@@ -131,12 +123,12 @@ function compareSizes(t: ExecutionContext, world: World): void {
   for (const name of SOURCES) {
     const source = numbers.get(name)!
     const ofSource = copies.filter((copy) => copy.source === name)
-    t.is(index.sizeOf(source), ofSource.length)
+    t.is(index.about(source).rows, ofSource.length)
     t.is(
-      index.bytesOf(source),
+      index.about(source).bytes,
       ofSource.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
     )
-    const oldest = Array.from(index.oldest(source), ({ key }) => key)
+    const oldest = Array.from(index.walk(source, 'oldest'), ({ key }) => key)
     t.deepEqual(
       oldest,
       inOrder(ofSource)

@@ -145,7 +145,7 @@ test('ranking: the self-check finds what is decided of sellers and rules of befo
   t.is(run(index.match({ ranking, sources }, { status: 'open', criteria: [] })).total, 0)
 })
 
-const nameIn = ({ index }: World, { source }: Pick<Copy, 'source'>): string => index.nameOf(source)
+const nameIn = ({ index }: World, { source }: Pick<Copy, 'source'>): string => index.about(source).name
 const namesOf = (world: World, copies: Iterable<Copy>): string[] =>
   Array.from(copies, (copy) => `${nameIn(world, copy)} ${copy.key}`)
 const modelNames = (copies: readonly ModelCopy[]): string[] =>

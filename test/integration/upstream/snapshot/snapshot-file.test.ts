@@ -23,6 +23,7 @@ function itemOf(listingId: string, text: string): Item {
   return fakeItem(listingId, 1_790_000_000_000_123, {
     bytes: Buffer.from(text),
     publisher: '0xabc',
+    aliases: ['0xdef'],
     origin: { registry: 'eu/curated', alsoIn: ['x'], disputed: [], stale: false, differs: true },
   })
 }
