@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { agentAt } from '../../helpers/agent.ts'
-import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, type FakeRegistry, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
@@ -18,8 +17,6 @@ type Answer = {
 
 const named = ({ sources }: Pick<Answer, 'sources'>) =>
   sources.map(({ registry, state }) => [registry, state])
-
-type Ages = { sources: { age_seconds: number }[] }
 
 /** One Registry under many names, the best of which have its listings. */
 const upstreamsOf = ({ url }: FakeRegistry, count: number): UpstreamEntry[] =>
@@ -128,26 +125,4 @@ test('many sources: a gateway behind a gateway knows the age of what is not name
   const { sources, complete } = (await outer.get('/listings')).json() as Answer
   t.true(complete)
   t.like(sources[1], { registry: 'eu', state: 'loaded', age_seconds: 5 })
-})
-
-test('many sources: they start together, and are then asked one after the other within their period', async (t) => {
-  const fakes = await Promise.all(
-    ['a', 'b', 'c'].map((name) => startFake(t, { items: listingTexts(name, 1) })),
-  )
-  const clock = manualClock()
-  const settings = 'refresh_seconds = 30'
-  const { get } = await startPatientGateway(
-    t,
-    fakes.map(({ url }, n) => ({ name: `r${n}`, url, settings })),
-    { clock, random: () => 0.5 },
-  )
-  const pages = () => fakes.map(({ requests }) => requests.filter(({ path }) => path === '/listings').length)
-  t.deepEqual(pages(), [1, 1, 1])
-  for (const asked of [2, 1, 0, 2, 1, 0, 2]) {
-    const wanted = pages().map((count, n) => (n === asked ? count + 1 : count))
-    clock.advance(10_000)
-    const ageOf = async () => ((await get('/sources?offset=1')).json() as Ages).sources[asked]!.age_seconds
-    await eventually('the next pull', ageOf, (age) => age === 0)
-    t.deepEqual(pages(), wanted)
-  }
 })
