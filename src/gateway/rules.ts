@@ -1,7 +1,7 @@
 import { type Block, BlockedSubjects, type BlockSubject } from '../domain/block.ts'
 import { bothFilters, NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import type { Holding } from '../domain/source/holding.ts'
-import type { Item } from '../domain/source/reading.ts'
+import type { Item } from '../domain/source/item.ts'
 import { inTurns } from '../domain/turns.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
 import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'

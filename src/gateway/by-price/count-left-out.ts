@@ -1,6 +1,6 @@
 import { basisOf, hasRates } from '../../domain/price/payment-option.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import type { PriceGrouping } from '../../domain/source/selection.ts'
 import { leadingPrice } from '../../wire/describe-summary.ts'
 import type { NotCounted, PriceRangeJson } from '../../wire/facets.ts'

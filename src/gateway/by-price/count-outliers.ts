@@ -1,7 +1,7 @@
 import { basisOf, gpuCount, parseBasis } from '../../domain/price/payment-option.ts'
 import { lowestPrices, type PriceKey, scaleKey } from '../../domain/price/price-key.ts'
 import { TokenTable } from '../../domain/price/token.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import type { PriceCounts, PriceGrouping } from '../../domain/source/selection.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
 import type { NamedMatches } from '../asked.ts'

@@ -9,7 +9,7 @@ import {
 import { listingOfTerms } from '../../domain/price/terms.ts'
 import type { Token, TokenTable } from '../../domain/price/token.ts'
 import { remembered } from '../../domain/remembered.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import type { JsonValue } from '../../json/value.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
 import { priceJson } from './item-price.ts'

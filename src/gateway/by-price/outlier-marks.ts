@@ -1,5 +1,5 @@
 import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import { modelIn } from '../../vocabulary/meaning.ts'
 import { readListing } from '../merged-item.ts'
 import type { MarketSettings } from '../sources.ts'

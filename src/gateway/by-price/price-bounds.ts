@@ -1,7 +1,7 @@
 import { addTo } from '../../domain/counts.ts'
 import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
 import type { Reader } from '../../domain/reader.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import type { Asked } from '../asked.ts'
 import type { MarketSettings } from '../sources.ts'
 
