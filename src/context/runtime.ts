@@ -76,8 +76,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     cleanup.add(() => {
       for (const market of markets) market.close()
     })
-    const { rulesOf } = gateway.market
-    const isDenied = (item: Item, name: string) => rulesOf(name)?.denies(item) === true
+    const { market } = gateway
+    const isDenied = (item: Item, name: string) => market.rulesOf(name)?.denies(item) === true
     const endFollowing = feed.attach({ sources: all, registry, isDenied })
     cleanup.add(endFollowing)
     const stopEnding = endDueBlocks(new Blocks(scope.store, replica), clock)

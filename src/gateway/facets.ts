@@ -13,7 +13,6 @@ import type { FacetJson, NotCounted, PriceRangeJson } from '../wire/facets.ts'
 import { type Asked, ask, matchesOf, nameIn, outcomesOf, whileLearning } from './asked.ts'
 import { countLeftOut } from './by-price/count-left-out.ts'
 import { countLeastGpus, countOutliers } from './by-price/count-outliers.ts'
-import type { MarkedSettings } from './by-price/price-bounds.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
 import { qualifiedName } from './merged-item.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
@@ -76,7 +75,7 @@ export function facetFields(
 
 /** Over distinct listings. Rejects as a page does. */
 export async function readFacets(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   { by, per, ...query }: FacetsQuery,
   request: AskRequest,
 ): Promise<MergedFacets> {

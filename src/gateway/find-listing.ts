@@ -13,7 +13,6 @@ import { documentOf } from '../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import { type Asked, askNow, LOOP } from './asked.ts'
-import type { MarkedSettings } from './by-price/price-bounds.ts'
 import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
 import { isReadable, isSignable } from './signable.ts'
 import {
@@ -24,7 +23,7 @@ import {
   type Reports,
   reportOutcomes,
 } from './source-report.ts'
-import { type AskRequest, type Outcome, rankSources, withBudget } from './sources.ts'
+import { type AskRequest, type MarketSettings, type Outcome, rankSources, withBudget } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /**
@@ -42,7 +41,7 @@ type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string 
  * source is read for an id that no listing may have.
  */
 export async function findListing(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   lookup: Lookup,
   request: AskRequest,
 ): Promise<MergedLookup> {
@@ -77,7 +76,7 @@ type Found = RankedCopy & { copy: Item; registry: string }
 
 /** One id, looked for in all sources of a question. */
 class Search {
-  readonly #settings: MarkedSettings
+  readonly #settings: MarketSettings
   readonly #asked: Asked
   readonly #listingId: string
   readonly #ranked: readonly Holding[]
@@ -86,7 +85,7 @@ class Search {
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
-  constructor(settings: MarkedSettings, asked: Asked, listingId: string) {
+  constructor(settings: MarketSettings, asked: Asked, listingId: string) {
     this.#settings = settings
     this.#asked = asked
     this.#listingId = listingId

@@ -6,7 +6,7 @@ import { EntrepotError } from '../errors.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { type Asked, ask, matchesOf, outcomesOf } from './asked.ts'
 import { comparisonWith } from './by-price/item-price.ts'
-import type { MarkedSettings, PriceBounds } from './by-price/price-bounds.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { byPriceWalk } from './by-price/price-walk.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
@@ -26,13 +26,6 @@ export type MergedPage = Reports & {
   isCurrent: Validity
 }
 
-export type PageSettings = MarkedSettings & {
-  /** `null`: no cursors. */
-  cursors: Cursors | null
-  /** Default: `MAX_DEPTH`, and none for the own Registry alone. */
-  maxDepth?: number
-}
-
 export type Paging = {
   /** From 1 on. */
   limit: number
@@ -46,18 +39,18 @@ export type Paging = {
  * `assertAnswerable` does.
  */
 export async function readPage(
-  settings: PageSettings,
+  settings: MarketSettings,
   query: ListingQuery,
   { limit, offset, cursor }: Paging,
   request: AskRequest,
 ): Promise<MergedPage> {
-  const { sources, cursors, maxDepth = depthOf(sources) } = settings
+  const { cursors = null } = settings
   const { byPrice: by, isLoop = false, reader } = request
   const isFirst = cursor === null || cursor === undefined
-  if (isFirst && offset + limit > maxDepth && !isLoop)
+  if (isFirst && offset + limit > MAX_DEPTH && !isLoop && isBounded(settings))
     throw new EntrepotError(
       'bad_request',
-      `offset + limit may not exceed ${maxDepth} at a gateway: use cursor to read further`,
+      `offset + limit may not exceed ${MAX_DEPTH} at a gateway: use cursor to read further`,
     )
   const isNewest = by === undefined && isFirst
   const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
@@ -85,9 +78,9 @@ export async function readPage(
   return { items, total, nextCursor, isCurrent, ...reports }
 }
 
-/** The own Registry alone is read at any depth. */
-function depthOf(sources: readonly Holding[]): number {
-  return sources.every(({ isOwn }) => isOwn) ? Number.POSITIVE_INFINITY : MAX_DEPTH
+/** The own Registry alone is read at any depth, and so are sources that hold only what was asked. */
+function isBounded({ sources }: MarketSettings): boolean {
+  return !sources.every(({ isOwn, fetch }) => isOwn || fetch !== undefined)
 }
 
 /** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
@@ -107,7 +100,7 @@ const CLOCK_SKEW_MS = 120_000
 
 /** The order that the reader wants. `from`: a point of the same order. */
 export async function openWalk(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   asked: Asked,
   { matches, by, from = null, reader }: WalkOptions,
 ): Promise<Walk> {

@@ -101,11 +101,12 @@ export function gatewayOver(
     onChunk = (): void => {},
     query: Partial<ListingQuery> = {},
   ): Promise<Record<string, unknown>[]> => {
-    const { lines } = await streamListings(
-      settings,
-      { query: listingQuery(query), spec: EMPTY_SPEC },
-      askingOf(options),
-    )
+    const request = askingOf(options)
+    const { lines } = await streamListings(settings, {
+      query: listingQuery(query),
+      spec: EMPTY_SPEC,
+      request,
+    })
     const chunks: Buffer[] = []
     for await (const chunk of lines) {
       chunks.push(chunk)

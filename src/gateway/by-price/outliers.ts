@@ -19,9 +19,10 @@ const MAX_VIEWS = 16
  * A function that counts the bounds of each view again when its sources have changed, meanwhile it gives those from before. Where
  * sources hold only what was asked, bounds are those of the matches of an order by price or of counts.
  */
-export function createFindBounds(settings: MarketSettings): FindBounds {
+export function createFindBounds(settingsOf: () => MarketSettings): FindBounds {
   const views = new Map<string, ViewBounds>()
   return async (reader, asked) => {
+    const settings = settingsOf()
     if (settings.sources.every(({ fetch }) => fetch !== undefined))
       return asked === undefined ? NO_BOUNDS : { ...(await countBounds(settings, asked)), ...ofNow() }
     const name = `${reader.view}\n${reader.digest}`

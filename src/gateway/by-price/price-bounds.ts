@@ -3,7 +3,6 @@ import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
 import type { Reader } from '../../domain/reader.ts'
 import type { Item } from '../../domain/source/item.ts'
 import type { Asked } from '../asked.ts'
-import type { MarketSettings } from '../sources.ts'
 
 /** One in so many of the lower median is the least price that is no outlier. */
 export const OUTLIER_PART = 100n
@@ -33,9 +32,6 @@ export type Bound = readonly [group: string, model: string, key: string]
 
 /** @param asked the question of the answer */
 export type FindBounds = (reader: Reader, asked?: Asked) => Promise<PriceBounds>
-
-/** With the marks of outliers. */
-export type MarkedSettings = MarketSettings & { boundsOf: FindBounds }
 
 export const NO_BOUNDS: PriceBounds = {
   id: 0,

@@ -8,7 +8,6 @@ import type { MarketSettings } from '../sources.ts'
 import type { PricePoint, Visit, Walk } from '../walk.ts'
 import { comparisonIn } from './item-price.ts'
 import { outliersBelow } from './outlier-marks.ts'
-import type { MarkedSettings } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
 type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; matches: CopyMatches }
@@ -18,7 +17,7 @@ type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; 
  * decide.
  */
 export async function byPriceWalk(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   asked: Asked,
   { by, from, reader, matches }: PriceWalkOptions,
 ): Promise<Walk> {

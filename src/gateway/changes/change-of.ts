@@ -1,8 +1,9 @@
 import { type FeedEntry, GONE, PUSHED_OUT } from '../../domain/feed-entry.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import { comparisonWith } from '../by-price/item-price.ts'
-import type { MarkedSettings, PriceBounds } from '../by-price/price-bounds.ts'
+import type { PriceBounds } from '../by-price/price-bounds.ts'
 import { describeItem, type MergedItem } from '../merged-item.ts'
+import type { MarketSettings } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { nameOf } from './change-log.ts'
 import { goneError } from './feed-position.ts'
@@ -17,7 +18,7 @@ export type Change = { key: string; listingId: string; publisher: string | null 
 type Shown = { now: ShownNow; shownOf: (listingId: string) => ReturnType<typeof shownListings> }
 
 /** Copies of one id are read together, as long as nothing changes. */
-export function shownOnce(settings: MarkedSettings, now: ShownNow): Shown {
+export function shownOnce(settings: MarketSettings, now: ShownNow): Shown {
   const byId = new Map<string, ReturnType<typeof shownListings>>()
   return {
     now,
@@ -34,7 +35,7 @@ export const UNKNOWN = Symbol('unknown')
 
 /** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
 export function changeOf(
-  { now, shownOf, ...settings }: MarkedSettings & { feed: ChangeFeed } & Shown & { bounds: PriceBounds },
+  { now, shownOf, ...settings }: MarketSettings & { feed: ChangeFeed } & Shown & { bounds: PriceBounds },
   view: ChangesView,
   entry: FeedEntry,
   since: number,

@@ -8,11 +8,11 @@ import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
-import type { MarkedSettings } from '../by-price/price-bounds.ts'
 import type { Completeness, MarketParts } from '../market-parts.ts'
-import type { CheckedQuery } from '../market-query.ts'
+import type { CheckedQuery, Question } from '../market-query.ts'
 import { questionOf } from '../pages.ts'
 import { nameSome } from '../source-report.ts'
+import type { MarketSettings } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { type Change, changeOf, shownOnce, UNKNOWN } from './change-of.ts'
 import {
@@ -56,14 +56,10 @@ export type Following = {
 }
 
 /** `parts`: the sources with their health. */
-type ChangesSettings = MarkedSettings & {
-  feed: ChangeFeed
-  parts: Pick<MarketParts, 'sources'>
-  reads: SharedReads
-}
+export type ChangesSettings = MarketSettings & { feed: ChangeFeed; parts: MarketParts; reads: SharedReads }
 
 /** By what they read: a change wakes many readers of one query at one position. */
-export type SharedReads = {
+type SharedReads = {
   running: Map<string, Promise<EntriesRead>>
   /** Up to where nothing of the reader was found. */
   quiet: Map<string, number>
@@ -81,12 +77,12 @@ export async function followChanges(
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
   const start = since ?? sealNow(settings, missingIn(settings, view), digest)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
-  if (latest.position.position > feed.log.end) await readBehind(feed, checked.merge.signal)
+  if (latest.position.position > feed.log.end) await readBehind(feed, checked.request.signal)
   checkPosition(settings, view, latest.position)
   return {
     position: start,
     read: async (text, limit) => {
-      for (const { prepare } of view.ranked) prepare(undefined, checked.merge.signal)
+      for (const { prepare } of view.ranked) prepare(undefined, checked.request.signal)
       const { incarnation } = feed.log
       if (latest.text !== text || latest.incarnation !== incarnation)
         latest = { incarnation, text, position: open(text) }
@@ -112,13 +108,13 @@ function readBehind(feed: ChangeFeed, caller: AbortSignal): Promise<void> {
 
 /** The position of now, for a reading that begins, and whether it is still good. */
 export function currentPosition(
-  settings: Omit<ChangesSettings, 'parts' | 'reads'>,
-  checked: CheckedQuery,
+  settings: ChangesSettings,
+  question: Question,
 ): { text: string; isGood: () => boolean } {
   const { feed, sources } = settings
   const { log } = feed
   const { incarnation, end } = log
-  const view = viewOf(sources, checked)
+  const view = viewOf(sources, question)
   const missing = missingIn(settings, view)
   const text = sealNow(settings, missing, digestIn(feed, view))
   return {
@@ -142,7 +138,7 @@ function sealNow(
  * Sources that could be followed and are not now, one bit a rank: a reader without their listings reads again later. All
  * ranks beyond the last bit share it.
  */
-function missingIn(settings: Omit<ChangesSettings, 'parts' | 'reads'>, view: ChangesView): bigint {
+function missingIn(settings: ChangesSettings, view: ChangesView): bigint {
   const { followed } = shownNow(settings, view)
   return view.ranked.reduce((bits, { name }, rank) => (followed.has(name) ? bits : bits | bitOf(rank)), 0n)
 }

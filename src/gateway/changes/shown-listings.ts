@@ -10,6 +10,7 @@ import type { Copy } from '../../listing-index/copy.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { SourceSet } from '../../listing-index/source-set.ts'
 import { type Asked, askNow } from '../asked.ts'
+import type { Question } from '../market-query.ts'
 import { type MergedItem, mergeCopies } from '../merged-item.ts'
 import { type AskRequest, type MarketSettings, rankSources, visibleSources } from '../sources.ts'
 import { keyOf } from './held-copy.ts'
@@ -25,10 +26,10 @@ export type ChangesView = {
 
 export function viewOf(
   sources: readonly Holding[],
-  { query, merge }: { query: ListingQuery; merge: AskRequest },
+  { query, request }: Pick<Question, 'query' | 'request'>,
 ): ChangesView {
-  const ranked = rankSources(visibleSources(sources, merge))
-  return { reader: merge.reader, query, request: merge, ranked }
+  const ranked = rankSources(visibleSources(sources, request))
+  return { reader: request.reader, query, request, ranked }
 }
 
 /** What the reader is shown now of sources whose changes are known. */
