@@ -231,11 +231,9 @@ function isOfPrincipals({ filter: { compiled } }: Criterion): boolean {
   return first?.kind === 'member' && first.name === 'publisher_principals'
 }
 
-/** Matches, with the names of their sources. */
-export type NamedMatches = { matches: CopyMatches; nameOf: (copy: Pick<Copy, 'source'>) => string }
-
-export function nameIn({ bySource }: Pick<Asked, 'bySource'>): NamedMatches['nameOf'] {
-  return ({ source }) => bySource.get(source)!.name
+/** Of the copy's source. */
+export function nameIn({ bySource }: Asked, { source }: Pick<Copy, 'source'>): string {
+  return bySource.get(source)!.name
 }
 
 /** How each source answered: with its counts of the matches. */
@@ -247,11 +245,4 @@ export function outcomesOf({ answers, startedAt }: Asked, matches: CopyMatches):
     const { matched } = counts.get(answer.source) ?? { matched: 0 }
     return { source, elapsedMs, result: { ...answer, matched } }
   })
-}
-
-/** Whether a better source than that of the copy may have the listing. */
-export function isUnchecked({ scope: { ranking }, unknown }: Asked, { source, origin }: Copy): boolean {
-  if ((origin?.unchecked?.length ?? 0) > 0) return true
-  const [first] = unknown
-  return first !== undefined && first.rank < ranking.rankOf(source)!
 }

@@ -85,7 +85,7 @@ export function shownPrice(
 ): ItemPrice | undefined {
   const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, source)
   const compared = comparison && itemPrice(item, comparison, { tokens, sizesOf })
-  const price = compared ?? itemPrices.of(item, () => readListing(item)).leading ?? undefined
+  const price = compared ?? itemPrices.of(item).leading ?? undefined
   return price && markOutlier(price, outliersOf(item, source), tokens)
 }
 
