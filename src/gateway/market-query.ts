@@ -119,8 +119,6 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
       refuseClosed(parts, { status: asked.status, named }, request)
       const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
-      const isDivided = prices.per === 'gb' || prices.per === 'tflop'
-      const sizesOf = isDivided ? parts.vocabulary.sizesOf : undefined
       const byPrice = prices.sort === 'price' ? { ...prices, scaleOf: parts.tokens.scaleOf } : undefined
       const filters = joinRepeats(current, pairs)
       const criteria = parseCriteria(current, filters)
@@ -132,7 +130,6 @@ export function createQueryReader(parts: MarketParts): QueryReader {
           criteria,
           standing: reader.filter,
           priceLimit: prices.limit,
-          sizesOf,
           ...trail,
         },
         request: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },

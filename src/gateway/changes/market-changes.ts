@@ -1,6 +1,5 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
 import { WHOLE_SOURCE } from '../../domain/feed-entry.ts'
-import { maySee } from '../../domain/reader.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -8,13 +7,14 @@ import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
+import { askNow } from '../asked.ts'
 import type { Completeness, MarketParts } from '../market-parts.ts'
 import type { CheckedQuery, Question } from '../market-query.ts'
 import { questionOf } from '../pages.ts'
 import { nameSome } from '../source-report.ts'
 import type { MarketSettings } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import { type Change, changeOf, shownOnce, UNKNOWN } from './change-of.ts'
+import { type Change, changeOf, UNKNOWN } from './change-of.ts'
 import {
   digestOf,
   type FeedPosition,
@@ -23,7 +23,7 @@ import {
   openPosition,
   sealPosition,
 } from './feed-position.ts'
-import { type ChangesView, type ShownNow, shownNow, viewOf } from './shown-listings.ts'
+import { type ChangesView, shownNow, viewOf } from './shown-listings.ts'
 
 /** Entries of the reader's sources that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
@@ -95,7 +95,7 @@ export async function followChanges(
       return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
-    sources: () => describeSources(settings, view, shownNow(settings, view)),
+    sources: () => describeSources(settings, view),
   }
 }
 
@@ -145,11 +145,11 @@ function missingIn(settings: ChangesSettings, view: ChangesView): bigint {
 
 const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
-function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView): string {
+function digestIn({ epoch }: ChangeFeed, { request, query, ranked }: ChangesView): string {
   const isOwn = ranked.every((source) => source.isOwn)
   // The sources say what follows from the gateways that it has passed.
   const question = questionOf({ ...query, via: [] }, undefined, ranked)
-  return digestOf([reader.digest, question, isOwn ? '' : epoch])
+  return digestOf([request.reader.digest, question, isOwn ? '' : epoch])
 }
 
 /** @throws EntrepotError `gone` */
@@ -222,7 +222,7 @@ async function readEntries(
   const { feed, clock } = settings
   const { log } = feed
   const { incarnation } = log
-  const bounds = await settings.boundsOf(view.reader)
+  const bounds = await settings.boundsOf(view.request.reader)
   const rankOf = new Map(view.ranked.map(({ name }, rank) => [name, rank]))
   const changes: Change[] = []
   let { position, missing } = from
@@ -230,7 +230,7 @@ async function readEntries(
   for (let scanned = 0; ; ) {
     if (log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
     checkPosition(settings, view, { position, missing, start: log.startBefore(position) })
-    const looking = { ...settings, bounds, ...shownOnce(settings, shownNow(settings, view)) }
+    const looking = { ...settings, bounds, now: shownNow(settings, view), shown: new Map() }
     let work = 0
     for (const entry of log.after(position)) {
       const rank = rankOf.get(entry.source)
@@ -259,24 +259,20 @@ async function readEntries(
   }
 }
 
-function describeSources(
-  settings: ChangesSettings,
-  { ranked, query, reader }: ChangesView,
-  { asked: { answers } }: ShownNow,
-): Completeness {
-  const asked = new Map(ranked.map((source) => [source.name, source]))
-  const failures = new Map(
-    answers.flatMap(({ source: { name }, answer }) =>
-      answer instanceof SourceError ? [[name, answer] as const] : [],
-    ),
+function describeSources(settings: ChangesSettings, view: ChangesView): Completeness {
+  const { query } = view
+  const answers = new Map(
+    askNow(settings, query, view.request).answers.map((one) => [one.source, one.answer]),
   )
   const groups = settings.parts.sources
-    .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
-    .map(({ source: { name }, health }): [SourceNote, ...SourceNote[]] => {
+    .filter(({ source }) => answers.has(source))
+    .map(({ source, health }): [SourceNote, ...SourceNote[]] => {
       const [note, ...gaps] = currentNotes(health)
-      const source = asked.get(name)!
-      const about = describe(note, failures.get(name))
-      return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
+      return [
+        describe(note!, answers.get(source)),
+        ...gaps,
+        ...(query.status === null ? notOpenIn(source) : []),
+      ]
     })
   return { complete: groups.flat().every(({ state }) => hasAnswered(state)), ...nameSome(groups, settings) }
 }
@@ -286,11 +282,10 @@ function notOpenIn({ name, isOwn }: Holding): readonly SourceNote[] {
   return NOT_OPEN.map(({ registry, state, reason }) => ({ registry: `${name}/${registry}`, state, reason }))
 }
 
-/** @param failure why the source does not answer this query, such as for closed listings */
-function describe(note: SourceNote | undefined, failure: SourceError | undefined): SourceNote {
-  const { registry, state, reason, held, of } = note!
-  if (failure !== undefined && hasAnswered(state))
-    return { registry, state: failure.traits.state, reason: failure.reason }
+/** @param answer may be why the source does not answer this query, such as for closed listings */
+function describe({ registry, state, reason, held, of }: SourceNote, answer: unknown): SourceNote {
+  if (answer instanceof SourceError && hasAnswered(state))
+    return { registry, state: answer.traits.state, reason: answer.reason }
   return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 
