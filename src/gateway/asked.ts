@@ -83,7 +83,7 @@ export function askNow(
   const { ranking } = settings
   const { sources, ...answered } = answersTo(settings, query, request)
   const scope = { ranking, sources, standing: query.standing, via: query.via }
-  return { query, scope, ...answered, version: versionOf(settings, scope), startedAt: performance.now() }
+  return { query, scope, ...answered, version: versionOf(settings, sources), startedAt: performance.now() }
 }
 
 /** What the sources of a question say. It depends on few parts of the question. */
@@ -111,7 +111,7 @@ function answersTo(
   const before = kept.get(name)
   if (before !== undefined && isStillSaid(settings, query, before)) return before
   const answered = askAll(settings, query, request)
-  const version = versionOf(settings, { ranking, sources: answered.sources })
+  const version = versionOf(settings, answered.sources)
   kept.delete(name)
   kept.set(name, { ...answered, version, at: clock.monotonic() })
   if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
@@ -125,7 +125,7 @@ function isStillSaid(
 ): boolean {
   const now = settings.clock.monotonic()
   if (now < at || now - at >= MAX_KEPT_MS) return false
-  if (versionOf(settings, { ranking: settings.ranking, sources }) !== version) return false
+  if (versionOf(settings, sources) !== version) return false
   return answers.every(({ source, answer }) => {
     if (!(answer instanceof SourceError)) return answer.isCurrent(now)
     if (answer === LOOP) return true
@@ -157,13 +157,10 @@ function askAll(
     .filter(mayHaveMore)
     .map(({ source: { name } }) => ({ name, rank: ranks.get(name)! }))
   unknown.sort((a, b) => a.rank - b.rank)
-  return { answers, bySource, unknown, sources: sourceSet([...bySource.keys()]) }
+  return { answers, bySource, unknown, sources: new SourceSet(bySource.keys()) }
 }
 
-export function versionOf(
-  { index }: Pick<MarketSettings, 'index'>,
-  { sources, ranking }: Pick<Scope, 'sources' | 'ranking'>,
-): string {
+export function versionOf({ index, ranking }: MarketSettings, sources: SourceSet): string {
   return `${index.versionOf(sources)} ${ranking.version}`
 }
 
@@ -179,15 +176,6 @@ function answerOf(source: Holding, query: ListingQuery): HeldAnswer | SourceErro
 function mayHaveMore({ source, answer }: SourceAnswer): boolean {
   return answer instanceof SourceError ? answer.traits.state !== 'skipped' : source.coverage() !== 'whole'
 }
-
-/** Questions of one reader have the same set, mostly. */
-function sourceSet(numbers: readonly number[]): SourceSet {
-  const key = numbers.join()
-  if (latest?.key !== key) latest = { key, set: new SourceSet(numbers) }
-  return latest.set
-}
-
-let latest: { key: string; set: SourceSet } | null = null
 
 /** All that match. Rejects as `whileLearning` does. */
 export function matchesOf(
@@ -236,13 +224,18 @@ export function nameIn({ bySource }: Asked, { source }: Pick<Copy, 'source'>): s
   return bySource.get(source)!.name
 }
 
-/** How each source answered: with its counts of the matches. */
-export function outcomesOf({ answers, startedAt }: Asked, matches: CopyMatches): readonly Outcome[] {
+/** How each source answered, with its counts of the matches. `whole`: the matches of the only source, of which the answer lacks nothing. */
+export function outcomesOf(
+  { answers, startedAt }: Asked,
+  matches: CopyMatches,
+  whole?: number | undefined,
+): readonly Outcome[] {
   const elapsedMs = performance.now() - startedAt
   const counts = matches.bySource()
   return answers.map(({ source, answer }): Outcome => {
     if (answer instanceof SourceError) return { source, elapsedMs, result: answer }
     const { matched } = counts.get(answer.source) ?? { matched: 0 }
-    return { source, elapsedMs, result: { ...answer, matched } }
+    const counted = whole === undefined ? { matched } : { matched: whole, part: undefined, reason: undefined }
+    return { source, elapsedMs, result: { ...answer, ...counted } }
   })
 }

@@ -64,7 +64,7 @@ export async function findListing(
   const bounds = await settings.boundsOf(request.reader)
   return {
     ...reports,
-    merged: merged && describeItem(merged.item, { ...settings, bounds, via: lookup.via }),
+    merged: merged && describeItem(merged.item, settings, bounds, lookup),
     isCurrent: validityOf(settings, asked, { results: outcomes, bounds }),
   }
 }

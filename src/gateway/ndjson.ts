@@ -46,7 +46,7 @@ export async function streamListings(
   const { outcomes, ...reports } = report(new Map())
   assertAnswerable({ ...reports, outcomes, total: matches.total }, request)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
-  const isSame = versionOf(settings, asked.scope) === asked.version
+  const isSame = versionOf(settings, asked.scope.sources) === asked.version
   const counted = reports.sourcesCounted?.loaded
   const contents = isSame ? JSON.stringify([asked.version, bounds.id, states, counted, query.via]) : null
   return { outcomes, lines: renderLines(), contents }

@@ -5,14 +5,13 @@ import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { type Asked, ask, matchesOf, outcomesOf } from './asked.ts'
-import { comparisonWith } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { byPriceWalk } from './by-price/price-walk.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
-import { type AskRequest, type MarketSettings, type Outcome, rankSources } from './sources.ts'
+import { type AskRequest, type MarketSettings, rankSources } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 import { newestFirst, type PricePoint, type ResumePoint, type Visit, type Walk } from './walk.ts'
 
@@ -64,7 +63,8 @@ export async function readPage(
   const visits = found.slice(0, limit)
   const bounds = walk.bounds ?? (await settings.boundsOf(reader, asked))
   const items = itemsOf(settings, asked, visits, { walk, bounds })
-  const { outcomes, total: whole } = withoutPart(outcomesOf(asked, matches), visits.length === limit)
+  const whole = visits.length === limit ? wholeOf(asked) : undefined
+  const outcomes = outcomesOf(asked, matches, whole)
   const total = from?.total ?? whole ?? matches.total
   const reports = reportOutcomes(outcomes, countReturned(items), settings)
   assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
@@ -119,27 +119,17 @@ export function itemsOf(
   visits: readonly Visit[],
   { walk: { comparison }, bounds }: { walk: Walk; bounds: PriceBounds },
 ): MergedItem[] {
-  const { priceLimit, via } = asked.query
-  const compared = comparison ?? (priceLimit && comparisonWith(priceLimit))
   const copies = visits.map(({ copy }) => copy)
   return mergeCopies(settings, asked, copies).map((item) =>
-    describeItem(item, { ...settings, bounds, via }, compared),
+    describeItem(item, settings, bounds, asked.query, comparison),
   )
 }
 
-/** A full page of the newest matches of a source lacks nothing. @returns all of these matches, where they are counted there */
-function withoutPart(
-  outcomes: readonly Outcome[],
-  isFull: boolean,
-): { outcomes: readonly Outcome[]; total?: number } {
-  const [first] = outcomes
-  const { result } = first ?? {}
-  if (outcomes.length !== 1 || !isFull || result === undefined || result instanceof SourceError)
-    return { outcomes }
-  const { isNewest, part } = result
-  if (isNewest !== true || part?.of === undefined) return { outcomes }
-  const answered = { ...result, matched: part.of, part: undefined, reason: undefined }
-  return { outcomes: [{ ...first!, result: answered }], total: part.of }
+/** All matches of the only source, where it counts them and a full page of its newest lacks nothing. */
+function wholeOf({ answers }: Asked): number | undefined {
+  const [{ answer } = { answer: null }, ...others] = answers
+  if (answer === null || answer instanceof SourceError || others.length > 0) return undefined
+  return answer.isNewest === true ? answer.part?.of : undefined
 }
 
 /** Binds a cursor to everything but the page size. */

@@ -55,7 +55,7 @@ function boundsOfView(settings: MarketSettings, reader: Reader): () => Promise<P
     const now = clock.monotonic()
     const until = now + Math.max(MIN_AGE_MS, REST * (now - started))
     const isCurrent = (): boolean =>
-      clock.monotonic() < until || versionOf(settings, ask().scope) === asked.version
+      clock.monotonic() < until || versionOf(settings, ask().scope.sources) === asked.version
     latest = { ...marks, id: ++lastId, isCurrent }
     return latest
   }

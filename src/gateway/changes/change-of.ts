@@ -1,7 +1,6 @@
 import { type FeedEntry, GONE, PUSHED_OUT } from '../../domain/feed-entry.ts'
 import { remembered } from '../../domain/remembered.ts'
 import type { Copy } from '../../listing-index/copy.ts'
-import { comparisonWith } from '../by-price/item-price.ts'
 import type { PriceBounds } from '../by-price/price-bounds.ts'
 import { describeItem, type MergedItem } from '../merged-item.ts'
 import type { MarketSettings } from '../sources.ts'
@@ -32,8 +31,7 @@ export function changeOf(
   const { key, listingId, publisher, source, state } = entry
   const merged = remembered(shown, listingId, () => shownListings(settings, now, listingId)).get(key)
   if (merged !== undefined) {
-    const { priceLimit, via } = view.query
-    const described = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
+    const described = describeItem(merged, settings, settings.bounds, view.query)
     return { kind: 'listing', key, listingId, publisher, merged: described }
   }
   // Whether its source still has it is not known.
