@@ -70,10 +70,12 @@ export function createVocabularyReport(
 async function readReport(settings: MarketSettings, asked: Asked): Promise<Report> {
   const matches = await matchesOf(settings, asked)
   const counts: SourceTexts[] = []
-  for (const source of matches.bySource().keys()) {
+  const matching = matches.bySource()
+  for (const [source, { name }] of asked.bySource) {
+    if (!matching.has(source)) continue
     const ofSource = await matchesOf(settings, asked, (lane) => lane.source === source)
     const { values } = await whileLearning(ofSource.facets(TEXTS, pricesPer('offer', settings)))
-    counts.push({ source: asked.bySource.get(source)!.name, values })
+    counts.push({ source: name, values })
   }
   const report = new VocabularyCounts(settings.vocabulary)
   await inTurns(addTexts(report, counts))

@@ -11,9 +11,9 @@ export const listSourcesTool = defineTool({
   name: 'list_sources',
   description:
     'The Registries that searches read: state, age of the data, open listings. INCOMPLETE: one of them cannot be read ' +
-    'now, and searches lack its listings. There may be others that you are not allowed to see.',
+    'now, and searches lack its listings. There may be others that you may not see.',
   input: {
-    offset: z.int().min(0).default(0).describe(`A call gives ${MANY_SOURCES} from here on`),
+    offset: z.int().min(0).max(1000).default(0),
     ...DETAIL,
   },
   run: async (market, { detail, offset }, request) => {
