@@ -1,5 +1,6 @@
 import { raceAbort } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { keepLatest } from '../domain/remembered.ts'
 import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
@@ -112,9 +113,7 @@ function answersTo(
   if (before !== undefined && isStillSaid(settings, query, before)) return before
   const answered = askAll(settings, query, request)
   const version = versionOf(settings, answered.sources)
-  kept.delete(name)
-  kept.set(name, { ...answered, version, at: clock.monotonic() })
-  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
+  keepLatest(kept, name, { ...answered, version, at: clock.monotonic() }, MAX_KEPT)
   return answered
 }
 

@@ -1,5 +1,6 @@
 import { addTo, byCount } from '../domain/counts.ts'
 import { ALL_OPEN } from '../domain/query.ts'
+import { keepLatest } from '../domain/remembered.ts'
 import { inTurns } from '../domain/turns.ts'
 import { compileFilter, type Filter } from '../filter-spec/filter.ts'
 import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
@@ -59,9 +60,7 @@ export function createVocabularyReport(
     const until = settings.clock.monotonic() + KEPT_MS
     const report = readReport(settings, asked)
     const entry = { report, isCurrent: () => isCurrent() && settings.clock.monotonic() < until }
-    kept.delete(digest)
-    kept.set(digest, entry)
-    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
+    keepLatest(kept, digest, entry, MAX_KEPT)
     report.catch(() => kept.get(digest) === entry && kept.delete(digest))
     return report
   }

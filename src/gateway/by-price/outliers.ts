@@ -1,5 +1,6 @@
 import { ALL_OPEN } from '../../domain/query.ts'
 import type { Reader } from '../../domain/reader.ts'
+import { keepLatest } from '../../domain/remembered.ts'
 import { askNow, versionOf } from '../asked.ts'
 import type { MarketSettings } from '../sources.ts'
 import { countBounds, type FindBounds, NO_BOUNDS, type PriceBounds } from './price-bounds.ts'
@@ -25,9 +26,7 @@ export function createFindBounds(settingsOf: () => MarketSettings): FindBounds {
     }
     const name = `${reader.view}\n${reader.digest}`
     const find = views.get(name) ?? boundsOfView(settings, reader)
-    views.delete(name)
-    views.set(name, find)
-    if (views.size > MAX_VIEWS) views.delete(views.keys().next().value!)
+    keepLatest(views, name, find, MAX_VIEWS)
     return find()
   }
 }

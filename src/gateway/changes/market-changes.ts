@@ -1,5 +1,6 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
 import { WHOLE_SOURCE } from '../../domain/feed-entry.ts'
+import { keepLatest } from '../../domain/remembered.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -190,9 +191,7 @@ function readTogether(
   const read = readEntries(settings, view, { ...from, position: quietTo }, limit)
     .then((found) => {
       if (!isQuiet(settings, from, found)) return found
-      reads.quiet.delete(asked)
-      reads.quiet.set(asked, found.position.position)
-      if (reads.quiet.size > MAX_QUIET) reads.quiet.delete(reads.quiet.keys().next().value!)
+      keepLatest(reads.quiet, asked, found.position.position, MAX_QUIET)
       return { ...found, position: null }
     })
     .finally(() => reads.running.delete(key))
