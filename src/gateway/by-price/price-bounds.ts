@@ -1,4 +1,4 @@
-import { addTo } from '../../domain/counts.ts'
+import { addTo, mapIn } from '../../domain/counts.ts'
 import { sellerKey } from '../../domain/listing-identity.ts'
 import { type PriceKey, toPriceKey } from '../../domain/price/price-key.ts'
 import type { Reader } from '../../domain/reader.ts'
@@ -158,9 +158,3 @@ function lowerMedian(counts: Counts): PriceKey {
 }
 
 const sumOf = (counts: Counts): number => counts.values().reduce((sum, count) => sum + count, 0)
-
-function mapIn<Key, Value>(maps: Map<string, Map<Key, Value>>, key: string): Map<Key, Value> {
-  const map = maps.get(key) ?? new Map<Key, Value>()
-  maps.set(key, map)
-  return map
-}

@@ -1,4 +1,4 @@
-import { addTo, byCount } from '../../domain/counts.ts'
+import { addTo, byCount, mapIn } from '../../domain/counts.ts'
 import { isUnitWord, parseBasis } from '../../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey } from '../../domain/price/price-key.ts'
 import { TokenTable } from '../../domain/price/token.ts'
@@ -51,11 +51,8 @@ export function rangesOf(
 /** Offers by chain, of each group of prices in known tokens. */
 function countChains({ matches, prices: { groupOf }, settings: { tokens } }: Counting) {
   const byGroup = new Map<string, Map<string, number>>()
-  for (const [basis, { offers }] of matches.offers(tokens.all)) {
-    const byChain = byGroup.get(groupOf(basis)) ?? new Map<string, number>()
-    addTo(byChain, parseBasis(basis).chain, offers)
-    byGroup.set(groupOf(basis), byChain)
-  }
+  for (const [basis, { offers }] of matches.offers(tokens.all))
+    addTo(mapIn(byGroup, groupOf(basis)), parseBasis(basis).chain, offers)
   return byGroup
 }
 
