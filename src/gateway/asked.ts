@@ -1,5 +1,6 @@
 import { raceAbort } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { keepLatest } from '../domain/remembered.ts'
 import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
@@ -83,7 +84,7 @@ export function askNow(
   const { ranking } = settings
   const { sources, ...answered } = answersTo(settings, query, request)
   const scope = { ranking, sources, standing: query.standing, via: query.via }
-  return { query, scope, ...answered, version: versionOf(settings, scope), startedAt: performance.now() }
+  return { query, scope, ...answered, version: versionOf(settings, sources), startedAt: performance.now() }
 }
 
 /** What the sources of a question say. It depends on few parts of the question. */
@@ -111,10 +112,8 @@ function answersTo(
   const before = kept.get(name)
   if (before !== undefined && isStillSaid(settings, query, before)) return before
   const answered = askAll(settings, query, request)
-  const version = versionOf(settings, { ranking, sources: answered.sources })
-  kept.delete(name)
-  kept.set(name, { ...answered, version, at: clock.monotonic() })
-  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
+  const version = versionOf(settings, answered.sources)
+  keepLatest(kept, name, { ...answered, version, at: clock.monotonic() }, MAX_KEPT)
   return answered
 }
 
@@ -125,7 +124,7 @@ function isStillSaid(
 ): boolean {
   const now = settings.clock.monotonic()
   if (now < at || now - at >= MAX_KEPT_MS) return false
-  if (versionOf(settings, { ranking: settings.ranking, sources }) !== version) return false
+  if (versionOf(settings, sources) !== version) return false
   return answers.every(({ source, answer }) => {
     if (!(answer instanceof SourceError)) return answer.isCurrent(now)
     if (answer === LOOP) return true
@@ -157,13 +156,10 @@ function askAll(
     .filter(mayHaveMore)
     .map(({ source: { name } }) => ({ name, rank: ranks.get(name)! }))
   unknown.sort((a, b) => a.rank - b.rank)
-  return { answers, bySource, unknown, sources: sourceSet([...bySource.keys()]) }
+  return { answers, bySource, unknown, sources: new SourceSet(bySource.keys()) }
 }
 
-export function versionOf(
-  { index }: Pick<MarketSettings, 'index'>,
-  { sources, ranking }: Pick<Scope, 'sources' | 'ranking'>,
-): string {
+export function versionOf({ index, ranking }: MarketSettings, sources: SourceSet): string {
   return `${index.versionOf(sources)} ${ranking.version}`
 }
 
@@ -179,15 +175,6 @@ function answerOf(source: Holding, query: ListingQuery): HeldAnswer | SourceErro
 function mayHaveMore({ source, answer }: SourceAnswer): boolean {
   return answer instanceof SourceError ? answer.traits.state !== 'skipped' : source.coverage() !== 'whole'
 }
-
-/** Questions of one reader have the same set, mostly. */
-function sourceSet(numbers: readonly number[]): SourceSet {
-  const key = numbers.join()
-  if (latest?.key !== key) latest = { key, set: new SourceSet(numbers) }
-  return latest.set
-}
-
-let latest: { key: string; set: SourceSet } | null = null
 
 /** All that match. Rejects as `whileLearning` does. */
 export function matchesOf(
@@ -231,27 +218,23 @@ function isOfPrincipals({ filter: { compiled } }: Criterion): boolean {
   return first?.kind === 'member' && first.name === 'publisher_principals'
 }
 
-/** Matches, with the names of their sources. */
-export type NamedMatches = { matches: CopyMatches; nameOf: (copy: Pick<Copy, 'source'>) => string }
-
-export function nameIn({ bySource }: Pick<Asked, 'bySource'>): NamedMatches['nameOf'] {
-  return ({ source }) => bySource.get(source)!.name
+/** Of the copy's source. */
+export function nameIn({ bySource }: Asked, { source }: Pick<Copy, 'source'>): string {
+  return bySource.get(source)!.name
 }
 
-/** How each source answered: with its counts of the matches. */
-export function outcomesOf({ answers, startedAt }: Asked, matches: CopyMatches): readonly Outcome[] {
+/** How each source answered, with its counts of the matches. `whole`: the matches of the only source, of which the answer lacks nothing. */
+export function outcomesOf(
+  { answers, startedAt }: Asked,
+  matches: CopyMatches,
+  whole?: number | undefined,
+): readonly Outcome[] {
   const elapsedMs = performance.now() - startedAt
   const counts = matches.bySource()
   return answers.map(({ source, answer }): Outcome => {
     if (answer instanceof SourceError) return { source, elapsedMs, result: answer }
     const { matched } = counts.get(answer.source) ?? { matched: 0 }
-    return { source, elapsedMs, result: { ...answer, matched } }
+    const counted = whole === undefined ? { matched } : { matched: whole, part: undefined, reason: undefined }
+    return { source, elapsedMs, result: { ...answer, ...counted } }
   })
-}
-
-/** Whether a better source than that of the copy may have the listing. */
-export function isUnchecked({ scope: { ranking }, unknown }: Asked, { source, origin }: Copy): boolean {
-  if ((origin?.unchecked?.length ?? 0) > 0) return true
-  const [first] = unknown
-  return first !== undefined && first.rank < ranking.rankOf(source)!
 }

@@ -1,6 +1,5 @@
 import { addTo, byCount } from '../domain/counts.ts'
-import { parseBasis } from '../domain/price/payment-option.ts'
-import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
+import type { PricePer } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { PriceGrouping } from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
@@ -12,8 +11,7 @@ import { isOpen } from '../vocabulary/open-value.ts'
 import type { FacetJson, NotCounted, PriceRangeJson } from '../wire/facets.ts'
 import { type Asked, ask, matchesOf, nameIn, outcomesOf, whileLearning } from './asked.ts'
 import { countLeftOut } from './by-price/count-left-out.ts'
-import { countLeastGpus, countOutliers } from './by-price/count-outliers.ts'
-import type { MarkedSettings } from './by-price/price-bounds.ts'
+import { countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
 import { qualifiedName } from './merged-item.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
@@ -76,11 +74,10 @@ export function facetFields(
 
 /** Over distinct listings. Rejects as a page does. */
 export async function readFacets(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   { by, per, ...query }: FacetsQuery,
   request: AskRequest,
 ): Promise<MergedFacets> {
-  const { tokens } = settings
   const { signal: caller, reader } = request
   const asked = await ask(settings, query, request)
   const matches = await matchesOf(settings, asked)
@@ -88,16 +85,13 @@ export async function readFacets(
   const prices = pricesPer(per, settings)
   const counts = await countValues(matches, fields, prices, caller)
   const bounds = await settings.boundsOf(reader, asked)
-  const found = { matches, nameOf: nameIn(asked) }
-  const outliers = await inTurns(countOutliers(found, { bounds, prices, tokens }), caller)
-  const leastGpus = (group: string, key: PriceKey) =>
-    countLeastGpus(found, { group, key, bounds, prices, tokens })
+  const counting = { settings, asked, matches, bounds, prices }
+  const outliers = await inTurns(countOutliers(counting), caller)
   const { registries, copies } = await countRegistries(settings, asked, matches)
   const { total } = matches
   const reports = reportOutcomes(outcomesOf(asked, matches), new Map(), settings)
   assertAnswerable({ ...reports, total }, request)
-  const chains = countChains(matches, prices, settings)
-  const ranges = rangesOf(counts.prices, outliers, { per, tokens, chains, leastGpus })
+  const ranges = rangesOf(counting, counts.prices, outliers)
   const facets = by.map((field) => {
     if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
     const n = fields.indexOf(field)
@@ -114,8 +108,7 @@ export async function readFacets(
     sellers: sellersOf(settings, matches).size,
     copies: [...copies],
     isCurrent: validityOf(settings, asked, { bounds }),
-    countLeftOut: () =>
-      inTurns(countLeftOut(found, { prices: ranges, grouping: prices, bounds, settings }), caller),
+    countLeftOut: () => inTurns(countLeftOut(counting, ranges), caller),
     ...reports,
   }
 }
@@ -174,27 +167,12 @@ async function countRegistries(
 
   function* countOrigins(found: CopyMatches): Generator<void, void> {
     for (const copy of found.copies()) {
-      const name = qualifiedName(asked.bySource.get(copy.source)!.name, copy)
+      const name = qualifiedName(nameIn(asked, copy), copy)
       addTo(registries, name, 1)
       if (copy.origin?.stale === true) copies.add(name)
       yield
     }
   }
-}
-
-/** Offers by chain, of each group of prices in known tokens. */
-function countChains(
-  matches: CopyMatches,
-  { groupOf }: PriceGrouping,
-  { tokens }: Pick<MarketSettings, 'tokens'>,
-): ReadonlyMap<string, ReadonlyMap<string, number>> {
-  const byGroup = new Map<string, Map<string, number>>()
-  for (const [basis, { offers }] of matches.offers(tokens.all)) {
-    const byChain = byGroup.get(groupOf(basis)) ?? new Map<string, number>()
-    addTo(byChain, parseBasis(basis).chain, offers)
-    byGroup.set(groupOf(basis), byChain)
-  }
-  return byGroup
 }
 
 /** What leaves its value open is missing. */

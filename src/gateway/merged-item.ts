@@ -1,18 +1,17 @@
 import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
+import type { ListingQuery } from '../domain/query.ts'
 import { remembered } from '../domain/remembered.ts'
-import { type Item, MAX_VIA } from '../domain/source/reading.ts'
+import { type Item, MAX_VIA } from '../domain/source/item.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
-import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
 import type { Asked } from './asked.ts'
-import { type Comparison, itemPrice } from './by-price/item-price.ts'
-import type { ItemPrices } from './by-price/item-prices.ts'
+import { type Comparison, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { MarketSettings } from './sources.ts'
 
@@ -42,35 +41,24 @@ export type MergedItem = {
   price?: ItemPrice | undefined
   /** Ids of the gateways that it came through, this one included; only for a gateway, which leaves out what came through itself. */
   via?: readonly string[] | undefined
-  /** JSON members of `_meta`: what the listing means. Absent where the item of its source has it. */
+  /** JSON members of `_meta`: what the listing means. Absent before it is described. */
   meaning?: string
 }
 
-/** With what it means, and what it costs. */
+/** With what it means, and what it costs. @param compared prices of an order; default: those of a ceiling */
 export function describeItem(
   merged: MergedItem,
-  { bounds, via: asked = [], ...settings }: Described,
-  comparison?: Comparison,
+  settings: MarketSettings,
+  { outliersOf }: PriceBounds,
+  { via: asked = [], priceLimit }: Pick<ListingQuery, 'via' | 'priceLimit'>,
+  compared?: Comparison,
 ): MergedItem {
   const { item, registry } = merged
   const via = asked.length > 1 ? [...(item.origin?.via ?? []), asked.at(-1)!].slice(0, MAX_VIA) : undefined
-  const price = shownPrice(item, registry, comparison, { ...settings, outliersOf: bounds.outliersOf })
-  if (item.meaning !== undefined) return { ...merged, price, via }
-  return {
-    ...merged,
-    price,
-    via,
-    meaning: settings.vocabulary.describe(item, () => readListing(item), registry),
-  }
-}
-
-export type Described = {
-  vocabulary: Vocabulary
-  itemPrices: ItemPrices
-  tokens: TokenTable
-  bounds: PriceBounds
-  /** The gateways that the query has passed, this one last. */
-  via?: readonly string[] | undefined
+  const comparison = compared ?? (priceLimit && comparisonWith(priceLimit))
+  const price = shownPrice(item, registry, comparison, { ...settings, outliersOf })
+  const meaning = item.meaning ?? settings.vocabulary.describe(item, () => readListing(item), registry)
+  return { ...merged, price, via, meaning }
 }
 
 /**
@@ -81,11 +69,11 @@ export function shownPrice(
   item: Item,
   source: string,
   comparison: Comparison | undefined,
-  { tokens, vocabulary, itemPrices, outliersOf }: Omit<Described, 'bounds'> & Pick<PriceBounds, 'outliersOf'>,
+  { tokens, vocabulary, itemPrices, outliersOf }: MarketSettings & Pick<PriceBounds, 'outliersOf'>,
 ): ItemPrice | undefined {
   const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, source)
   const compared = comparison && itemPrice(item, comparison, { tokens, sizesOf })
-  const price = compared ?? itemPrices.of(item, () => readListing(item)).leading ?? undefined
+  const price = compared ?? itemPrices.of(item).leading ?? undefined
   return price && markOutlier(price, outliersOf(item, source), tokens)
 }
 

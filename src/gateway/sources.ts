@@ -8,7 +8,9 @@ import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrices } from './by-price/item-prices.ts'
+import type { FindBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
+import type { Cursors } from './cursor.ts'
 import type { Rules } from './rules.ts'
 
 /** What one source says in an answer: facts of what is held with its counts, or why there are none. */
@@ -37,6 +39,9 @@ export type MarketSettings = {
   tokens: TokenTable
   vocabulary: Vocabulary
   itemPrices: ItemPrices
+  boundsOf: FindBounds
+  /** `null`: no cursors. */
+  cursors?: Cursors | null
   /** Details of a failure, for reports. Absent: readers see its reason alone. */
   describeFailure?: ((failure: SourceError, source: string) => string) | undefined
 }

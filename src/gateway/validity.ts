@@ -11,22 +11,21 @@ export type Validity = (() => boolean) | undefined
 
 type Made = {
   /** Default: what is held. */
-  results?: readonly { source: Pick<Holding, 'isOwn'>; result: Reported | SourceError }[]
+  results?: readonly { source: Holding; result: Omit<Answered, 'matched'> | SourceError }[]
   nextCursor?: string | undefined
-  bounds?: Pick<PriceBounds, 'isCurrent'>
+  bounds?: PriceBounds
 }
-
-type Reported = Pick<Answered, 'asOf' | 'stale' | 'isCurrent'>
 
 /**
  * While no row of its sources, no rule and no mark has changed, every source says the same, no age is a second older, and a
  * cursor has half its life left. Of many sources one is always about to be a second older: then the answer is good for a second.
  */
 export function validityOf(
-  { index, clock }: Pick<MarketSettings, 'index' | 'clock'>,
-  { answers, scope, version }: Asked,
+  settings: MarketSettings,
+  { answers, scope: { sources }, version }: Asked,
   { results = answers.map(({ source, answer }) => ({ source, result: answer })), nextCursor, bounds }: Made,
 ): Validity {
+  const { clock } = settings
   const now = clock.monotonic()
   const checks: ((now: number) => boolean)[] = bounds === undefined ? [] : [bounds.isCurrent]
   let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
@@ -37,21 +36,11 @@ export function validityOf(
       until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
   if (results.length >= MANY_SOURCES) until = Math.min(until, now + 1000)
-  const isUnchanged = (): boolean => versionOf({ index }, scope) === version
-  return whileCurrent(checks, isUnchanged, { until, clock })
-}
-
-/** A separate function, so that the closure does not retain the answer. */
-const whileCurrent =
-  (
-    checks: readonly ((now: number) => boolean)[],
-    isUnchanged: () => boolean,
-    { until, clock }: { until: number } & Pick<MarketSettings, 'clock'>,
-  ) =>
-  (): boolean => {
+  return () => {
     const now = clock.monotonic()
-    return now < until && isUnchanged() && checks.every((isCurrent) => isCurrent(now))
+    return now < until && versionOf(settings, sources) === version && checks.every((check) => check(now))
   }
+}
 
 /** `other` absent: the first alone. */
 export function bothHold(one: Validity, other: Validity): Validity {

@@ -4,7 +4,7 @@ import type { Copy } from '../listing-index/copy.ts'
 import { type CopyMatches, placeOf } from '../listing-index/copy-matches.ts'
 import type { PriceAfter } from '../listing-index/price-walk.ts'
 import type { Place } from '../listing-index/segment.ts'
-import type { Asked } from './asked.ts'
+import { type Asked, nameIn } from './asked.ts'
 import type { Comparison } from './by-price/item-price.ts'
 import type { Bound, PriceBounds } from './by-price/price-bounds.ts'
 
@@ -38,13 +38,13 @@ export type PricePoint = {
 }
 
 /** Newest first. Dates of the future come last: at a gateway a source could take the first place by them. */
-export function newestFirst({ bySource }: Asked, matches: CopyMatches, cap: Micros | undefined): Walk {
+export function newestFirst(asked: Asked, matches: CopyMatches, cap: Micros | undefined): Walk {
   return {
     take: (from, offset, limit) => {
       const point = from as NewestPoint | null
       const page = point === null ? { offset, cap } : { after: point.after, cap: point.cap }
       return matches.page({ limit, ...page }).map((copy) => ({ copy }))
     },
-    pointAfter: ({ copy }) => ({ after: placeOf(copy, bySource.get(copy.source)!.name), cap }),
+    pointAfter: ({ copy }) => ({ after: placeOf(copy, nameIn(asked, copy)), cap }),
   }
 }

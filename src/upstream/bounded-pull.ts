@@ -1,5 +1,5 @@
 import { type Clock, raceAbort } from '../domain/clock.ts'
-import type { Item } from '../domain/source/reading.ts'
+import type { Item } from '../domain/source/item.ts'
 import type { SourceReason } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'

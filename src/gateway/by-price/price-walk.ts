@@ -2,13 +2,12 @@ import type { Reader } from '../../domain/reader.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import type { Lane } from '../../listing-index/lanes.ts'
-import { type Asked, matchesOf } from '../asked.ts'
+import { type Asked, matchesOf, nameIn } from '../asked.ts'
 import { shownPrice } from '../merged-item.ts'
 import type { MarketSettings } from '../sources.ts'
 import type { PricePoint, Visit, Walk } from '../walk.ts'
 import { comparisonIn } from './item-price.ts'
-import { outliersBelow } from './outlier-marks.ts'
-import type { MarkedSettings } from './price-bounds.ts'
+import { outliersBelow } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
 type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; matches: CopyMatches }
@@ -18,11 +17,10 @@ type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; 
  * decide.
  */
 export async function byPriceWalk(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   asked: Asked,
   { by, from, reader, matches }: PriceWalkOptions,
 ): Promise<Walk> {
-  const { bySource } = asked
   const [certain, unchecked] = await divide(settings, asked, matches)
   const bounds = await settings.boundsOf(reader, asked)
   const outliersOf = from === null ? bounds.outliersOf : outliersBelow(from.bounds, settings)
@@ -45,7 +43,7 @@ export async function byPriceWalk(
     pointAfter: ({ copy: { position, key: listingId, source }, price }) => ({
       groups,
       bounds: from?.bounds ?? bounds.marking(),
-      after: { ...price!, position, listingId, source: bySource.get(source)!.name },
+      after: { ...price!, position, listingId, source: nameIn(asked, { source }) },
     }),
   }
 
@@ -68,7 +66,7 @@ export async function byPriceWalk(
 
   /** By the price that is shown. */
   function isMarked(copy: Copy): boolean {
-    const { name } = bySource.get(copy.source)!
+    const name = nameIn(asked, copy)
     if (outliersOf(copy, name).length === 0) return false
     return shownPrice(copy, name, comparison, { ...settings, outliersOf })?.outlier === true
   }

@@ -1,6 +1,6 @@
 import { type Clock, raceAbort } from '../../domain/clock.ts'
 import type { FoundCopies } from '../../domain/source/holding.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import { isRefusal } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { parseObject } from '../../json/value.ts'

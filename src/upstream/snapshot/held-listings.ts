@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import { failureOf } from '../../domain/source/failure.ts'
+import type { Item } from '../../domain/source/item.ts'
 import { coversRegistry } from '../../domain/source/missing-source.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'

@@ -1,6 +1,6 @@
 import { isListingStatus, type ListingStatus } from '../../domain/listing.ts'
 import { identityKey } from '../../domain/listing-identity.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import { inTurns } from '../../domain/turns.ts'
 import { parseObject } from '../../json/value.ts'
 import { type Copy, listingIdOf, type Row } from '../../listing-index/copy.ts'

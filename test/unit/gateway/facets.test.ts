@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { TokenTable } from '../../../src/domain/price/token.ts'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
-import type { Item } from '../../../src/domain/source/reading.ts'
+import type { Item } from '../../../src/domain/source/item.ts'
 import { EntrepotError } from '../../../src/errors.ts'
 import {
   type FacetsQuery,
