@@ -89,7 +89,7 @@ export class HeldListings {
     const { current, failure } = this.#state
     if (this.#isClosed || (current !== null && !current.isLoading)) return
     const snapshot = current?.snapshot ?? this.#empty()
-    snapshot.put(items.map((item) => item.toItem()))
+    snapshot.load(items.map((item) => item.toItem()))
     const { missing, about } = page ?? {}
     const next = {
       ...(current ?? { takenAt, gatewayId: about?.gatewayId, missing, invalid: 0 }),

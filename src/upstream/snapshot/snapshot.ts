@@ -106,6 +106,13 @@ export class Snapshot {
     return copies.length < MAX_COPIES || copies.some(({ key }) => key === snapshotKey(item))
   }
 
+  /** What has arrived of a first pull, several times as fast as `put`. */
+  load(items: readonly Item[]): void {
+    const rows = new Map(items.map((item) => [item.listingId, this.#rowOf(snapshotKey(item), item)]))
+    if (rows.size < items.length || rows.keys().some((id) => this.find(id).length > 0)) this.put(items)
+    else for (const _step of this.#index.load(this.source, [...rows.values()]));
+  }
+
   /** @returns the number of listings without room, which are left out */
   put(items: readonly Item[]): number {
     let invalid = 0
