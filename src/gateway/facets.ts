@@ -1,7 +1,7 @@
 import { addTo, byCount } from '../domain/counts.ts'
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { PriceGrouping } from '../domain/source/selection.ts'
+import type { Facets, PriceGrouping } from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
@@ -83,7 +83,7 @@ export async function readFacets(
   const matches = await matchesOf(settings, asked)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
-  const counts = await countValues(matches, fields, prices, caller)
+  const counts = await whileLearning(countValues(matches, fields, prices), caller)
   const bounds = await settings.boundsOf(reader, asked)
   const counting = { settings, asked, matches, bounds, prices }
   const outliers = await inTurns(countOutliers(counting), caller)
@@ -118,27 +118,19 @@ export function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings)
   return { per, groupOf: tokens.groupingOf(per), scaleOf: tokens.scaleOf, sizesOf: vocabulary.sizesOf }
 }
 
-/** Rejects with an EntrepotError: `bad_request` for fields with too many values, or as `whileLearning` does. */
-export function countValues(
+/** @throws EntrepotError `bad_request` for fields with too many values */
+function* countValues(
   matches: CopyMatches,
   fields: readonly Filter[],
   prices: PriceGrouping,
-  caller: AbortSignal,
-): Promise<CountedFacets> {
-  return whileLearning(counting(), caller)
-
-  function* counting() {
-    if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
-      throw new EntrepotError(
-        'bad_request',
-        `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
-      )
-    return yield* matches.facets(fields, prices)
-  }
+): Generator<unknown, Facets> {
+  if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
+    throw new EntrepotError(
+      'bad_request',
+      `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
+    )
+  return yield* matches.facets(fields, prices)
 }
-
-export type CountedFacets =
-  ReturnType<CopyMatches['facets']> extends Generator<unknown, infer Counted> ? Counted : never
 
 /** Different publishers, as of `sellerKey`. */
 export function sellersOf({ index }: MarketSettings, matches: CopyMatches): ReadonlySet<string> {

@@ -5,7 +5,6 @@ import { maySee, SEES_ALL } from '../domain/reader.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import { setFormOf } from '../filter-spec/operations/operations.ts'
-import type { Ranking } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import type { FacetJson, NotCounted } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
@@ -59,8 +58,9 @@ const COUNT_MS = 2000
 
 /** In steps that rank all that is held; in one step over an index without rows. */
 export function* openMarket(parts: MarketParts): Generator<void, Market> {
-  const { index, isSigned = false, curation } = parts
-  const names = rankSources(parts.sources.map(({ source }) => source)).map(({ name }) => name)
+  const { index, isSigned = false, curation, feed, tokens } = parts
+  const sources = parts.sources.map(({ source }) => source)
+  const names = rankSources(sources).map(({ name }) => name)
   const rules = new Rules(index, names, curation)
   // Readers of the signed line know a listing by its id alone, and are not given what cannot be signed.
   const ranking = yield* index.rank(
@@ -68,7 +68,15 @@ export function* openMarket(parts: MarketParts): Generator<void, Market> {
       ? { names, groupBy: 'id', isOut: (copy) => rules.isOut(copy) || !isSignable(copy) }
       : { names, groupBy: 'listing', ...(curation && { isOut: rules.isOut }) },
   )
-  return new Market(parts, { names, rules, ranking })
+  rules.onChange((concerned) => {
+    index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
+    for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
+  })
+  const ranks = new Map(names.map((name, rank) => [name, rank]))
+  const boundsOf = createFindBounds(() => settings)
+  const ranked = { sources, ranks, ranking, rules }
+  const settings: MarketSettings = { ...parts, ...ranked, itemPrices: new ItemPrices(tokens), boundsOf }
+  return new Market(parts, settings)
 }
 
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
@@ -80,21 +88,8 @@ export class Market {
   readonly #questions: QueryReader
   readonly #vocabularyOf: ReturnType<typeof createVocabularyReport>
 
-  /** @param names of the sources, by rank */
-  constructor(
-    parts: MarketParts,
-    { names, rules, ranking }: { names: readonly string[]; rules: Rules; ranking: Ranking },
-  ) {
-    const { tokens, feed, index } = parts
-    const settings: MarketSettings = {
-      ...parts,
-      sources: parts.sources.map(({ source }) => source),
-      ranks: new Map(names.map((name, rank) => [name, rank])),
-      ranking,
-      rules,
-      itemPrices: new ItemPrices(tokens),
-      boundsOf: createFindBounds(() => settings),
-    }
+  constructor(parts: MarketParts, settings: MarketSettings) {
+    const { tokens, feed } = parts
     this.tokens = tokens
     this.#parts = parts
     this.#settings = settings
@@ -103,10 +98,6 @@ export class Market {
       : null
     this.#questions = createQueryReader(parts)
     this.#vocabularyOf = createVocabularyReport(settings)
-    rules.onChange((concerned) => {
-      index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
-      for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
-    })
   }
 
   /** `suggests`: whether the answer says what a spelling leaves out, which costs a count. */
@@ -194,9 +185,16 @@ export class Market {
 
   /** The same for agents and people. `isCounted`: with the values that open listings have. */
   async filters(request: MarketRequest, isCounted: boolean): Promise<FilterDescriptions> {
+    const { reader, signal } = request
     const spec = await this.filterSpec(request)
-    const counts = isCounted ? await this.#countFilters(spec, request) : null
-    return describeFilters(spec, this.#visibleTo(request), counts, this.#settings)
+    const visible = this.#visibleTo(request)
+    if (!isCounted) return describeFilters(spec, visible, null, this.#settings)
+    const { isLoop: _, ...path } = this.#questions.path(request)
+    const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
+    const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
+    const budgetMs = this.#parts.countMs ?? COUNT_MS
+    const counts = await unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
+    return describeFilters(spec, visible, counts, this.#settings)
   }
 
   /** What models and places mean, and what is not recognised. */
@@ -328,16 +326,6 @@ export class Market {
     const publishers = isMiss ? await suggestPublishers(this.#settings, question) : []
     const all = [...models, ...whole, ...values, ...publishers]
     return all.length === 0 ? undefined : all
-  }
-
-  /** The values that open listings have, by filter; `null` where the sources' answers are refused. */
-  #countFilters(spec: CurrentSpec, request: MarketRequest): Promise<MergedFacets | null> {
-    const { isLoop: _, ...path } = this.#questions.path(request)
-    const { reader, signal } = request
-    const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
-    const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
-    const budgetMs = this.#parts.countMs ?? COUNT_MS
-    return unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
   }
 
   /** With the prices of the listings of each of the most frequent values. */

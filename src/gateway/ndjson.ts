@@ -37,7 +37,7 @@ export async function streamListings(
   const names = asked.answers.map(({ source }) => source.name)
   const rulesBefore = rules.versionOf(names)
   const matches = await matchesOf(settings, asked)
-  const walk = await openWalk(settings, asked, { matches, by: request.byPrice, reader: request.reader })
+  const walk = await openWalk(settings, asked, matches, request)
   const bounds = walk.bounds ?? (await settings.boundsOf(request.reader, asked))
   // A listing whose price rises meanwhile would come again, and one of which a better source gets a copy.
   const sent = request.byPrice !== undefined || asked.unknown.length > 0 ? new SeenListings() : null

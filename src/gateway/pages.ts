@@ -57,7 +57,7 @@ export async function readPage(
   const question = questionOf(query, by, visible)
   const from = isFirst ? null : openCursor(cursors, cursor, question)
   const matches = await matchesOf(settings, asked)
-  const walk = await openWalk(settings, asked, { matches, by, from, reader })
+  const walk = await openWalk(settings, asked, matches, request, from)
   // One more shows whether there are more.
   const found = walk.take(from, isFirst ? offset : 0, limit + 1)
   const visits = found.slice(0, limit)
@@ -89,12 +89,6 @@ function openCursor(cursors: Cursors | null, cursor: string, question: string) {
   return cursors.open(cursor, question)
 }
 
-type WalkOptions = Pick<AskRequest, 'reader'> & {
-  matches: CopyMatches
-  by: ByPrice | undefined
-  from?: ResumePoint | null
-}
-
 /** Later dates are of the future, and come last. Clocks of Registries differ. */
 const CLOCK_SKEW_MS = 120_000
 
@@ -102,10 +96,12 @@ const CLOCK_SKEW_MS = 120_000
 export async function openWalk(
   settings: MarketSettings,
   asked: Asked,
-  { matches, by, from = null, reader }: WalkOptions,
+  matches: CopyMatches,
+  { byPrice, reader }: AskRequest,
+  from: ResumePoint | null = null,
 ): Promise<Walk> {
-  if (by !== undefined)
-    return byPriceWalk(settings, asked, { by, from: from as PricePoint | null, reader, matches })
+  if (byPrice !== undefined)
+    return byPriceWalk(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, reader })
   const { clock, sources } = settings
   // The order of the own Registry alone is that of the protocol.
   const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS)

@@ -46,25 +46,26 @@ export type MarketSettings = {
   describeFailure?: ((failure: SourceError, source: string) => string) | undefined
 }
 
-export type AskRequest = {
+/** Who asks which sources. */
+export type Asker = {
   reader: Reader
-  signal: AbortSignal
   /** Default: all visible sources. */
   named?: readonly string[] | null
+  /** Only the local Registry is read. */
+  isLoop?: boolean
+}
+
+export type AskRequest = Asker & {
+  signal: AbortSignal
   /** Default: that of the settings. */
   budgetMs?: number | undefined
   requireAll?: boolean | undefined
-  /** Only the local Registry is read. */
-  isLoop?: boolean
   /** Default: newest first. */
   byPrice?: ByPrice | undefined
 }
 
 /** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
-export function visibleSources(
-  sources: readonly Holding[],
-  { reader, named = null }: Pick<AskRequest, 'reader' | 'named'>,
-): readonly Holding[] {
+export function visibleSources(sources: readonly Holding[], { reader, named = null }: Asker) {
   const visible = reader.sources === null ? sources : sources.filter((source) => maySee(reader, source))
   if (named === null) return visible
   const unknown = named.filter((name) => !visible.some((source) => source.name === name))

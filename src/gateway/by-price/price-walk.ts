@@ -10,8 +10,6 @@ import { comparisonIn } from './item-price.ts'
 import { outliersBelow } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
-type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; matches: CopyMatches }
-
 /**
  * By price. Outliers come after all others, and behind these copies about which a better source, that is not known whole, might
  * decide.
@@ -19,7 +17,8 @@ type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; 
 export async function byPriceWalk(
   settings: MarketSettings,
   asked: Asked,
-  { by, from, reader, matches }: PriceWalkOptions,
+  matches: CopyMatches,
+  { by, from, reader }: { by: ByPrice; from: PricePoint | null; reader: Reader },
 ): Promise<Walk> {
   const [certain, unchecked] = await divide(settings, asked, matches)
   const bounds = await settings.boundsOf(reader, asked)
