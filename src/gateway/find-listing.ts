@@ -158,9 +158,8 @@ class Search {
     const known = knownInBetter(this.#settings, this.#asked, (one) => answered.has(bySource.get(one)!))
     const { result } = best.outcome
     const facts = result instanceof SourceError ? null : result
-    const item = mergeItem(decider.copy, {
+    const item = mergeItem(this.#settings, decider.copy, {
       registry: decider.registry,
-      label: this.#settings.rules.labelOf(decider.registry),
       isStale: facts?.stale === true,
       otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
       isConflict,
