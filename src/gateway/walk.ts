@@ -16,8 +16,8 @@ export type Walk = {
   pointAfter: (visit: Visit) => ResumePoint
   /** Which price of an item is shown; absent: the one that leads. */
   comparison?: Comparison | undefined
-  /** That mark outliers; absent: those of the reader. */
-  bounds?: PriceBounds
+  /** That mark outliers. */
+  bounds: PriceBounds
 }
 
 /** `price`: where the copy is in an order by price. */
@@ -38,8 +38,13 @@ export type PricePoint = {
 }
 
 /** Newest first. Dates of the future come last: at a gateway a source could take the first place by them. */
-export function newestFirst(asked: Asked, matches: CopyMatches, cap: Micros | undefined): Walk {
+export function newestFirst(
+  asked: Asked,
+  matches: CopyMatches,
+  { cap, bounds }: { cap: Micros | undefined; bounds: PriceBounds },
+): Walk {
   return {
+    bounds,
     take: (from, offset, limit) => {
       const point = from as NewestPoint | null
       const page = point === null ? { offset, cap } : { after: point.after, cap: point.cap }

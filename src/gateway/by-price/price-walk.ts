@@ -1,4 +1,3 @@
-import type { Reader } from '../../domain/reader.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import type { Lane } from '../../listing-index/lanes.ts'
@@ -7,7 +6,7 @@ import { shownPrice } from '../merged-item.ts'
 import type { MarketSettings } from '../sources.ts'
 import type { PricePoint, Visit, Walk } from '../walk.ts'
 import { comparisonIn } from './item-price.ts'
-import { outliersBelow } from './price-bounds.ts'
+import { outliersBelow, type PriceBounds } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
 /**
@@ -18,10 +17,9 @@ export async function byPriceWalk(
   settings: MarketSettings,
   asked: Asked,
   matches: CopyMatches,
-  { by, from, reader }: { by: ByPrice; from: PricePoint | null; reader: Reader },
+  { by, from, bounds }: { by: ByPrice; from: PricePoint | null; bounds: PriceBounds },
 ): Promise<Walk> {
   const [certain, unchecked] = await divide(settings, asked, matches)
-  const bounds = await settings.boundsOf(reader, asked)
   const outliersOf = from === null ? bounds.outliersOf : outliersBelow(from.bounds, settings)
   const groups = from?.groups ?? nameGroups(matches.offers(by.tokens), by)
   const order = orderOf(groups, by)
