@@ -5,6 +5,7 @@ import type { Facets, PriceGrouping } from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { suggestFilter } from '../filter-spec/suggest-filter.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
@@ -13,6 +14,7 @@ import { type Asked, ask, matchesOf, nameIn, outcomesOf, whileLearning } from '.
 import { countLeftOut } from './by-price/count-left-out.ts'
 import { countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
+import { type Question, withFilters } from './market-query.ts'
 import { qualifiedName } from './merged-item.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
 import type { AskRequest, MarketSettings } from './sources.ts'
@@ -111,6 +113,32 @@ export async function readFacets(
     countLeftOut: () => inTurns(countLeftOut(counting, ranges), caller),
     ...reports,
   }
+}
+
+/** Values that have prices of their own. */
+const MAX_PRICED_VALUES = 32
+
+/** With the prices of the listings of each of the most frequent values of one of the facets. */
+export async function withPrices(
+  settings: MarketSettings,
+  question: Question,
+  counted: MergedFacets,
+  { name, per }: { name: string; per: PricePer },
+): Promise<MergedFacets> {
+  const facet = counted.facets[name]
+  if (facet === undefined) return counted
+  const values: FacetJson['values'] = []
+  for (const one of facet.values) {
+    const isPriced = one.count > 0 && values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
+    if (!isPriced) {
+      values.push(one)
+      continue
+    }
+    const { query, request } = withFilters(question, [...question.query.filters, [name, one.value]])
+    const { prices } = await readFacets(settings, { ...query, by: [], per }, request)
+    values.push({ ...one, prices: [...prices] })
+  }
+  return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
 }
 
 /** How facets count prices. */

@@ -1,12 +1,11 @@
-import type { ListingStatus } from '../domain/listing.ts'
+import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { ALL_OPEN, ANY_STATUS } from '../domain/query.ts'
 import { maySee, SEES_ALL } from '../domain/reader.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import type { FacetJson, NotCounted } from '../wire/facets.ts'
+import type { NotCounted } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { askNow, matchesOf, outcomesOf } from './asked.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
@@ -18,7 +17,7 @@ import {
   followChanges,
 } from './changes/market-changes.ts'
 import type { CurrentSpec } from './current-spec.ts'
-import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
+import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, withPrices } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
 import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
@@ -30,7 +29,6 @@ import {
   type MarketRequest,
   type QueryReader,
   type Question,
-  withFilters,
 } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
@@ -109,14 +107,15 @@ export class Market {
     const started = clock.monotonic()
     const question = await this.#ask(asked, request)
     const { query, spec, warnings } = question
-    const position = this.#positionOf(question)
+    const position = this.#changes && currentPosition(this.#changes, question)
     const page = await readPage(this.#settings, query, { limit, offset, cursor }, question.request)
     const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
     const leftMs = question.request.budgetMs - (clock.monotonic() - started)
-    const isNear = isMiss && leftMs > 0
+    const nearMisses =
+      isMiss && leftMs > 0 ? await findNearMisses(this.#settings, question, leftMs) : undefined
     return {
       ...page,
-      nearMisses: isNear ? await findNearMisses(this.#settings, question, leftMs) : undefined,
+      nearMisses,
       unplaced: await countUnplaced(this.#settings, question),
       suggestions: suggests && !cursor ? await this.#suggest(question, page.total, isMiss) : undefined,
       hasPrivate: this.isPrivateHidden(request),
@@ -134,13 +133,14 @@ export class Market {
     request: MarketRequest,
   ): Promise<ListingStream & Pick<Page, 'changesPosition'>> {
     const question = await this.#ask(query, request)
-    const changesPosition = this.#positionOf(question)?.text
-    return { ...(await streamListings(this.#settings, question)), changesPosition }
+    const position = this.#changes && currentPosition(this.#changes, question)
+    return { ...(await streamListings(this.#settings, question)), changesPosition: position?.text }
   }
 
   /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
   async find(listingId: string, registry: string | null, request: MarketRequest): Promise<MergedLookup> {
-    const { sourceOf = beforeSlash } = this.#parts
+    // `eu/curated` belongs to the source `eu`.
+    const { sourceOf = (name) => name.split('/', 1)[0]! } = this.#parts
     const { isLoop, ...path } = this.#questions.path(request)
     const named = registry === null ? null : [sourceOf(registry)]
     const { reader, signal } = request
@@ -163,7 +163,10 @@ export class Market {
     const fields = facetFields(by, spec.filters)
     const { per } = asked.prices
     const counted = await readFacets(this.#settings, { ...query, by: fields, per }, question.request)
-    const facets = pricesBy === null ? counted : await this.#withPrices(question, counted, pricesBy, per)
+    const facets =
+      pricesBy === null
+        ? counted
+        : await withPrices(this.#settings, question, counted, { name: pricesBy, per })
     const unplaced = await countUnplaced(this.#settings, question)
     const whole = await suggestWholeValues(this.#settings, question, facets.total)
     const hasFilters = asked.filters.length > 0 || names?.length !== 0
@@ -200,8 +203,8 @@ export class Market {
   /** What models and places mean, and what is not recognised. */
   async vocabulary(request: MarketRequest): Promise<VocabularyJson & Reports> {
     const { filters } = await this.filterSpec(request)
-    const derived = [...filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
-    return { filters: derived.map(({ name }) => name), ...(await this.#vocabularyOf(request)) }
+    const derived = filters.values().filter(({ parseDerived }) => parseDerived !== undefined)
+    return { filters: [...derived.map(({ name }) => name)], ...(await this.#vocabularyOf(request)) }
   }
 
   /** Whether `changes` is answered. */
@@ -254,16 +257,16 @@ export class Market {
     const ofSource = rules.of(own.name)
     const hasIdle = reader.filter.key === ''
     const deniesPublisher = (publisher: string) => ofSource?.deniesPublisher(publisher) === true
-    const about = { hasIdle, deniesPublisher }
-    const number = own.rows()!
-    if (hasIdle && ofSource === null)
-      return { ...about, counts: countEach((status) => index.countOf(number, status)), publisherIds: null }
+    const counts = { open: 0, closed: 0, expired: 0 }
+    if (hasIdle && ofSource === null) {
+      for (const status of LISTING_STATUSES) counts[status] = index.countOf(own.rows()!, status)
+      return { counts, publisherIds: null, hasIdle, deniesPublisher }
+    }
     const query = { ...ANY_STATUS, standing: reader.filter }
     const asked = askNow(this.#settings, query, { reader, named: [own.name] })
     const matches = await matchesOf(this.#settings, asked)
-    const counts = countEach(() => 0)
     for (const copy of matches.copies()) counts[copy.status]++
-    return { ...about, counts, publisherIds: new Set(matches.publisherIds()) }
+    return { counts, publisherIds: new Set(matches.publisherIds()), hasIdle, deniesPublisher }
   }
 
   /** Whether the operator says that there are private sources which the reader does not see. */
@@ -306,10 +309,6 @@ export class Market {
     return { ...checked, request: { ...checked.request, budgetMs } }
   }
 
-  #positionOf(question: Question) {
-    return this.#changes === null ? undefined : currentPosition(this.#changes, question)
-  }
-
   #visibleTo({ reader }: ByReader): readonly MarketSource[] {
     return this.#parts.sources.filter(({ source }) => maySee(reader, source))
   }
@@ -327,35 +326,9 @@ export class Market {
     const all = [...models, ...whole, ...values, ...publishers]
     return all.length === 0 ? undefined : all
   }
-
-  /** With the prices of the listings of each of the most frequent values. */
-  async #withPrices(
-    question: Question,
-    counted: MergedFacets,
-    name: string,
-    per: MarketQuery['prices']['per'],
-  ): Promise<MergedFacets> {
-    const facet = counted.facets[name]
-    if (facet === undefined) return counted
-    const values: FacetJson['values'] = []
-    for (const one of facet.values) {
-      const isPriced = one.count > 0 && values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
-      if (!isPriced) {
-        values.push(one)
-        continue
-      }
-      const { query, request } = withFilters(question, [...question.query.filters, [name, one.value]])
-      const { prices } = await readFacets(this.#settings, { ...query, by: [], per }, request)
-      values.push({ ...one, prices: [...prices] })
-    }
-    return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
-  }
 }
 
 type ByReader = Pick<MarketRequest, 'reader'>
-
-/** Values that have prices of their own. */
-const MAX_PRICED_VALUES = 32
 
 /** `publisherIds`: of those with a listing that is shown; `null`: nothing is left out. */
 export type OwnListings = {
@@ -364,13 +337,4 @@ export type OwnListings = {
   /** Whether publishers without a listing exist, too. */
   hasIdle: boolean
   deniesPublisher: (publisher: string) => boolean
-}
-
-function countEach(count: (status: ListingStatus) => number): Record<ListingStatus, number> {
-  return { open: count('open'), closed: count('closed'), expired: count('expired') }
-}
-
-/** `eu/curated` belongs to the source `eu`. */
-function beforeSlash(name: string): string {
-  return name.split('/', 1)[0]!
 }
