@@ -213,13 +213,17 @@ function alsoIn(item: Item, registry: string, otherCopies: Verdict['otherCopies'
   )
 }
 
-/** With the names that a gateway has given. */
+/** Names of sources in one member of an item. */
+const MAX_NAMES = 100
+
+/** With the names that a gateway has given; the best ones of many. */
 function joined(
   names: readonly string[],
   registry: string,
   inner: readonly string[] | undefined,
 ): readonly string[] {
-  return inner === undefined ? names : [...names, ...inner.map((name) => `${registry}/${name}`)]
+  const all = inner === undefined ? names : [...names, ...inner.map((name) => `${registry}/${name}`)]
+  return all.length > MAX_NAMES ? all.slice(0, MAX_NAMES) : all
 }
 
 /** Whether two copies of a listing have different offers or escrows; so has an unreadable one. */

@@ -1,5 +1,6 @@
 import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
+import { MANY_SOURCES } from '../wire/source.ts'
 import { type Asked, versionOf } from './asked.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
@@ -17,7 +18,7 @@ type Made = {
 
 /**
  * While no row of its sources, no rule and no mark has changed, every source says the same, no age is a second older, and a
- * cursor has half its life left.
+ * cursor has half its life left. Of many sources one is always about to be a second older: then the answer is good for a second.
  */
 export function validityOf(
   settings: MarketSettings,
@@ -31,9 +32,10 @@ export function validityOf(
   for (const { source, result } of results) {
     if (result instanceof SourceError || result.stale || result.isCurrent === undefined) return undefined
     checks.push(result.isCurrent)
-    if (!source.isOwn)
+    if (!source.isOwn && results.length < MANY_SOURCES)
       until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
+  if (results.length >= MANY_SOURCES) until = Math.min(until, now + 1000)
   return () => {
     const now = clock.monotonic()
     return now < until && versionOf(settings, sources) === version && checks.every((check) => check(now))

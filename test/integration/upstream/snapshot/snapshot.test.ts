@@ -200,6 +200,18 @@ test('periods vary by a tenth', async (t) => {
   }
 })
 
+test('periods: of many sources that start together, one is asked earlier by its share once, and then each period', async (t) => {
+  const { read, pass, fake, clock } = await openPulled(t, {}, { parts: { head: 0.75 } })
+  for (const [n, seconds] of [REFRESH / 4, REFRESH, REFRESH].entries()) {
+    fake.items = listingTexts('a', n + 1)
+    clock.advance((seconds - 1) * 1000)
+    await setImmediate()
+    t.is((await read()).total, n)
+    await pass(1)
+    t.is((await read()).total, n + 1)
+  }
+})
+
 const LARGE = listingTexts('a', 30, { demands: ['x'.repeat(10_000)] })
 
 for (const [kind, what, items, limits] of [
