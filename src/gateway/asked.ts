@@ -9,34 +9,17 @@ import { EntrepotError } from '../errors.ts'
 import type { Criterion } from '../filter-spec/filter.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import type { CopyConditions, CopyMatches, JudgedFilters } from '../listing-index/copy-matches.ts'
-import type { Scope } from '../listing-index/scope.ts'
 import { SourceSet } from '../listing-index/source-set.ts'
 import {
+  type Asked,
   type Asker,
   type AskRequest,
   type MarketSettings,
   type Outcome,
+  type SourceAnswer,
   visibleSources,
   withBudget,
 } from './sources.ts'
-
-/** What one question reads: the rows of the sources that answer it now, and why the others do not. */
-export type Asked = {
-  query: ListingQuery
-  scope: Scope
-  /** In the order of the configuration. */
-  answers: readonly SourceAnswer[]
-  /** By the number of its rows. */
-  bySource: ReadonlyMap<number, Holding>
-  /** Names and ranks of sources that may have listings which are not known here, the best first. */
-  unknown: readonly { name: string; rank: number }[]
-  /** Of its rows, and of what rules leave out. */
-  version: string
-  /** In ms. */
-  startedAt: number
-}
-
-type SourceAnswer = { source: Holding; answer: HeldAnswer | SourceError }
 
 /** Of each upstream, where the query has come back. */
 export const LOOP = new SourceError('loop', 'the query has been through this gateway before')

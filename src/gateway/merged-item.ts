@@ -10,10 +10,10 @@ import type { Copy } from '../listing-index/copy.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
 import type { ItemPrice } from '../wire/listing.ts'
-import { type Asked, nameIn } from './asked.ts'
+import { nameIn } from './asked.ts'
 import { type Comparison, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
-import type { MarketSettings } from './sources.ts'
+import type { Asked, MarketSettings } from './sources.ts'
 
 export type MergedItem = {
   item: Item

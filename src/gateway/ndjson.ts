@@ -1,5 +1,6 @@
 import { SeenListings } from '../domain/listing-identity.ts'
 import { ask, matchesOf, outcomesOf, versionOf } from './asked.ts'
+import type { ResumePoint } from './cursor.ts'
 import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
 import type { CheckedQuery, Question } from './market-query.ts'
@@ -13,7 +14,6 @@ import {
   sourceMembers,
 } from './source-report.ts'
 import type { MarketSettings, Outcome } from './sources.ts'
-import type { ResumePoint } from './walk.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** Listings that are read in one turn. */

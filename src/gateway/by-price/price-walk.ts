@@ -1,12 +1,14 @@
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import type { Lane } from '../../listing-index/lanes.ts'
-import { type Asked, matchesOf, nameIn } from '../asked.ts'
+import { matchesOf, nameIn } from '../asked.ts'
+import type { PricePoint } from '../cursor.ts'
 import { shownPrice } from '../merged-item.ts'
-import type { MarketSettings } from '../sources.ts'
-import type { PricePoint, Visit, Walk } from '../walk.ts'
+import type { Asked, MarketSettings } from '../sources.ts'
+import type { Visit, Walk } from '../walk.ts'
 import { comparisonIn } from './item-price.ts'
-import { outliersBelow, type PriceBounds } from './price-bounds.ts'
+import { outliersBelow } from './outlier-marks.ts'
+import type { PriceBounds } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
 /**
