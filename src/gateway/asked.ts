@@ -9,27 +9,17 @@ import { EntrepotError } from '../errors.ts'
 import type { Criterion } from '../filter-spec/filter.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import type { CopyConditions, CopyMatches, JudgedFilters } from '../listing-index/copy-matches.ts'
-import type { Scope } from '../listing-index/scope.ts'
 import { SourceSet } from '../listing-index/source-set.ts'
-import { type AskRequest, type MarketSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
-
-/** What one question reads: the rows of the sources that answer it now, and why the others do not. */
-export type Asked = {
-  query: ListingQuery
-  scope: Scope
-  /** In the order of the configuration. */
-  answers: readonly SourceAnswer[]
-  /** By the number of its rows. */
-  bySource: ReadonlyMap<number, Holding>
-  /** Names and ranks of sources that may have listings which are not known here, the best first. */
-  unknown: readonly { name: string; rank: number }[]
-  /** Of its rows, and of what rules leave out. */
-  version: string
-  /** In ms. */
-  startedAt: number
-}
-
-type SourceAnswer = { source: Holding; answer: HeldAnswer | SourceError }
+import {
+  type Asked,
+  type Asker,
+  type AskRequest,
+  type MarketSettings,
+  type Outcome,
+  type SourceAnswer,
+  visibleSources,
+  withBudget,
+} from './sources.ts'
 
 /** Of each upstream, where the query has come back. */
 export const LOOP = new SourceError('loop', 'the query has been through this gateway before')
@@ -41,14 +31,7 @@ export async function ask(
   request: AskRequest,
 ): Promise<Asked> {
   const startedAt = performance.now()
-  const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
-  const late =
-    bringing.length === 0
-      ? null
-      : await bringAll(bringing, query, {
-          budgetMs: request.budgetMs ?? settings.budgetMs,
-          signal: request.signal,
-        })
+  const late = await bringAll(settings, query, request)
   const asked = askNow(settings, query, request)
   if (late === null) return { ...asked, startedAt }
   const answers = asked.answers.map(({ source, answer }) => {
@@ -60,10 +43,13 @@ export async function ask(
 
 /** @returns why those that have not ended are late */
 async function bringAll(
-  bringing: readonly NonNullable<Holding['fetch']>[],
+  settings: MarketSettings,
   query: ListingQuery,
-  { budgetMs, signal: caller }: { budgetMs: number; signal: AbortSignal },
+  request: AskRequest,
 ): Promise<SourceError | null> {
+  const { budgetMs = settings.budgetMs, signal: caller } = request
+  const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
+  if (bringing.length === 0) return null
   try {
     await withBudget(budgetMs, caller, async (signal) => {
       await raceAbort(Promise.all(bringing.map((fetch) => fetch(query, signal))), signal)
@@ -76,11 +62,7 @@ async function bringAll(
 }
 
 /** Of what is held now. @throws EntrepotError `bad_request` */
-export function askNow(
-  settings: MarketSettings,
-  query: ListingQuery,
-  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
-): Asked {
+export function askNow(settings: MarketSettings, query: ListingQuery, request: Asker): Asked {
   const { ranking } = settings
   const { sources, ...answered } = answersTo(settings, query, request)
   const scope = { ranking, sources, standing: query.standing, via: query.via }
@@ -98,11 +80,7 @@ const MAX_KEPT = 16
 const MAX_KEPT_MS = 1000
 
 /** Each source is asked once for all questions that are alike, until it says something else. */
-function answersTo(
-  settings: MarketSettings,
-  query: ListingQuery,
-  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
-): Answered {
+function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker): Answered {
   const { ranking, clock } = settings
   const { reader, named = null, isLoop = false } = request
   const { status, publisher, via = [] } = query
@@ -133,11 +111,8 @@ function isStillSaid(
   })
 }
 
-function askAll(
-  { sources, ranks, ranking, rules }: MarketSettings,
-  query: ListingQuery,
-  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
-): Answered {
+function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): Answered {
+  const { sources, ranks, ranking, rules } = settings
   const answers = visibleSources(sources, request).map((source): SourceAnswer => {
     const isSkipped = request.isLoop === true && !source.isOwn
     return { source, answer: isSkipped ? LOOP : answerOf(source, query) }

@@ -1,11 +1,28 @@
 import type { KeyObject } from 'node:crypto'
 import { toPriceKey } from '../domain/price/price-key.ts'
 import { MAX_CURSOR_LENGTH } from '../domain/query.ts'
+import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
+import type { PriceAfter } from '../listing-index/price-walk.ts'
+import type { Place } from '../listing-index/segment.ts'
+import type { Bound } from './by-price/price-bounds.ts'
 import { seal, sealingKey, unseal } from './sealed.ts'
-import type { ResumePoint } from './walk.ts'
 
 export const CURSOR_SECONDS = 3600
+
+export type ResumePoint = NewestPoint | PricePoint
+
+/** `cap`: later times come last, on every page. */
+export type NewestPoint = { after: Place; cap?: Micros | undefined }
+
+/** Where an answer by price continues. */
+export type PricePoint = {
+  /** Names of the groups, as for the first page. */
+  groups: readonly string[]
+  /** Of the first page: what they mark comes last on every page. */
+  bounds: readonly Bound[]
+  after: PriceAfter & { part: number }
+}
 
 export type CursorContent = ResumePoint & {
   /** As counted for the first page. */

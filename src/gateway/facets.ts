@@ -1,21 +1,23 @@
 import { addTo, byCount } from '../domain/counts.ts'
 import type { PricePer } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { PriceGrouping } from '../domain/source/selection.ts'
+import type { Facets, PriceGrouping } from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { suggestFilter } from '../filter-spec/suggest-filter.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
 import type { FacetJson, NotCounted, PriceRangeJson } from '../wire/facets.ts'
-import { type Asked, ask, matchesOf, nameIn, outcomesOf, whileLearning } from './asked.ts'
+import { ask, matchesOf, nameIn, outcomesOf, whileLearning } from './asked.ts'
 import { countLeftOut } from './by-price/count-left-out.ts'
 import { countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
+import { type Question, withFilters } from './market-query.ts'
 import { qualifiedName } from './merged-item.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
-import type { AskRequest, MarketSettings } from './sources.ts'
+import type { Asked, AskRequest, MarketSettings } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */
@@ -83,7 +85,7 @@ export async function readFacets(
   const matches = await matchesOf(settings, asked)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
-  const counts = await countValues(matches, fields, prices, caller)
+  const counts = await whileLearning(countValues(matches, fields, prices), caller)
   const bounds = await settings.boundsOf(reader, asked)
   const counting = { settings, asked, matches, bounds, prices }
   const outliers = await inTurns(countOutliers(counting), caller)
@@ -113,32 +115,50 @@ export async function readFacets(
   }
 }
 
+/** Values that have prices of their own. */
+const MAX_PRICED_VALUES = 32
+
+/** With the prices of the listings of each of the most frequent values of one of the facets. */
+export async function withPrices(
+  settings: MarketSettings,
+  question: Question,
+  counted: MergedFacets,
+  { name, per }: { name: string; per: PricePer },
+): Promise<MergedFacets> {
+  const facet = counted.facets[name]
+  if (facet === undefined) return counted
+  const values: FacetJson['values'] = []
+  for (const one of facet.values) {
+    const isPriced = one.count > 0 && values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
+    if (!isPriced) {
+      values.push(one)
+      continue
+    }
+    const { query, request } = withFilters(question, [...question.query.filters, [name, one.value]])
+    const { prices } = await readFacets(settings, { ...query, by: [], per }, request)
+    values.push({ ...one, prices: [...prices] })
+  }
+  return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
+}
+
 /** How facets count prices. */
 export function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings): PriceGrouping {
   return { per, groupOf: tokens.groupingOf(per), scaleOf: tokens.scaleOf, sizesOf: vocabulary.sizesOf }
 }
 
-/** Rejects with an EntrepotError: `bad_request` for fields with too many values, or as `whileLearning` does. */
-export function countValues(
+/** @throws EntrepotError `bad_request` for fields with too many values */
+function* countValues(
   matches: CopyMatches,
   fields: readonly Filter[],
   prices: PriceGrouping,
-  caller: AbortSignal,
-): Promise<CountedFacets> {
-  return whileLearning(counting(), caller)
-
-  function* counting() {
-    if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
-      throw new EntrepotError(
-        'bad_request',
-        `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
-      )
-    return yield* matches.facets(fields, prices)
-  }
+): Generator<unknown, Facets> {
+  if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
+    throw new EntrepotError(
+      'bad_request',
+      `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
+    )
+  return yield* matches.facets(fields, prices)
 }
-
-export type CountedFacets =
-  ReturnType<CopyMatches['facets']> extends Generator<unknown, infer Counted> ? Counted : never
 
 /** Different publishers, as of `sellerKey`. */
 export function sellersOf({ index }: MarketSettings, matches: CopyMatches): ReadonlySet<string> {

@@ -12,7 +12,7 @@ import { decide, type RankedCopy } from '../listing-index/authority.ts'
 import { documentOf } from '../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import { type Asked, askNow, LOOP, nameIn } from './asked.ts'
+import { askNow, LOOP, nameIn } from './asked.ts'
 import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
 import { isReadable, isSignable } from './signable.ts'
 import {
@@ -23,7 +23,14 @@ import {
   type Reports,
   reportOutcomes,
 } from './source-report.ts'
-import { type AskRequest, type MarketSettings, type Outcome, rankSources, withBudget } from './sources.ts'
+import {
+  type Asked,
+  type AskRequest,
+  type MarketSettings,
+  type Outcome,
+  rankSources,
+  withBudget,
+} from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /**
@@ -158,9 +165,8 @@ class Search {
     const known = knownInBetter(this.#settings, this.#asked, (one) => answered.has(bySource.get(one)!))
     const { result } = best.outcome
     const facts = result instanceof SourceError ? null : result
-    const item = mergeItem(decider.copy, {
+    const item = mergeItem(this.#settings, decider.copy, {
       registry: decider.registry,
-      label: this.#settings.rules.labelOf(decider.registry),
       isStale: facts?.stale === true,
       otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
       isConflict,

@@ -1,13 +1,11 @@
-import type { ListingStatus } from '../domain/listing.ts'
+import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { ALL_OPEN, ANY_STATUS } from '../domain/query.ts'
 import { maySee, SEES_ALL } from '../domain/reader.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import { setFormOf } from '../filter-spec/operations/operations.ts'
-import type { Ranking } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import type { FacetJson, NotCounted } from '../wire/facets.ts'
+import type { NotCounted } from '../wire/facets.ts'
 import type { VocabularyJson } from '../wire/vocabulary.ts'
 import { askNow, matchesOf, outcomesOf } from './asked.ts'
 import { ItemPrices } from './by-price/item-prices.ts'
@@ -19,7 +17,7 @@ import {
   followChanges,
 } from './changes/market-changes.ts'
 import type { CurrentSpec } from './current-spec.ts'
-import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets } from './facets.ts'
+import { facetFields, type MergedFacets, REGISTRY_FACET, readFacets, withPrices } from './facets.ts'
 import { countedFilters, describeFilters, type FilterDescriptions } from './filter-descriptions.ts'
 import { findListing, type MergedLookup } from './find-listing.ts'
 import { countUnplaced, type Hints, type Suggestion, suggestModel } from './hints.ts'
@@ -31,7 +29,6 @@ import {
   type MarketRequest,
   type QueryReader,
   type Question,
-  withFilters,
 } from './market-query.ts'
 import { type ListingStream, streamListings } from './ndjson.ts'
 import { findNearMisses, type NearMiss } from './near-misses.ts'
@@ -59,8 +56,9 @@ const COUNT_MS = 2000
 
 /** In steps that rank all that is held; in one step over an index without rows. */
 export function* openMarket(parts: MarketParts): Generator<void, Market> {
-  const { index, isSigned = false, curation } = parts
-  const names = rankSources(parts.sources.map(({ source }) => source)).map(({ name }) => name)
+  const { index, isSigned = false, curation, feed, tokens } = parts
+  const sources = parts.sources.map(({ source }) => source)
+  const names = rankSources(sources).map(({ name }) => name)
   const rules = new Rules(index, names, curation)
   // Readers of the signed line know a listing by its id alone, and are not given what cannot be signed.
   const ranking = yield* index.rank(
@@ -68,7 +66,15 @@ export function* openMarket(parts: MarketParts): Generator<void, Market> {
       ? { names, groupBy: 'id', isOut: (copy) => rules.isOut(copy) || !isSignable(copy) }
       : { names, groupBy: 'listing', ...(curation && { isOut: rules.isOut }) },
   )
-  return new Market(parts, { names, rules, ranking })
+  rules.onChange((concerned) => {
+    index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
+    for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
+  })
+  const ranks = new Map(names.map((name, rank) => [name, rank]))
+  const boundsOf = createFindBounds(() => settings)
+  const ranked = { sources, ranks, ranking, rules }
+  const settings: MarketSettings = { ...parts, ...ranked, itemPrices: new ItemPrices(tokens), boundsOf }
+  return new Market(parts, settings)
 }
 
 /** All sources as one. Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout`, `source_incomplete` or `loop`. */
@@ -80,21 +86,8 @@ export class Market {
   readonly #questions: QueryReader
   readonly #vocabularyOf: ReturnType<typeof createVocabularyReport>
 
-  /** @param names of the sources, by rank */
-  constructor(
-    parts: MarketParts,
-    { names, rules, ranking }: { names: readonly string[]; rules: Rules; ranking: Ranking },
-  ) {
-    const { tokens, feed, index } = parts
-    const settings: MarketSettings = {
-      ...parts,
-      sources: parts.sources.map(({ source }) => source),
-      ranks: new Map(names.map((name, rank) => [name, rank])),
-      ranking,
-      rules,
-      itemPrices: new ItemPrices(tokens),
-      boundsOf: createFindBounds(() => settings),
-    }
+  constructor(parts: MarketParts, settings: MarketSettings) {
+    const { tokens, feed } = parts
     this.tokens = tokens
     this.#parts = parts
     this.#settings = settings
@@ -103,10 +96,6 @@ export class Market {
       : null
     this.#questions = createQueryReader(parts)
     this.#vocabularyOf = createVocabularyReport(settings)
-    rules.onChange((concerned) => {
-      index.decideAgain(ranking, [...new Set(Array.from(concerned.values(), (ids) => [...ids]).flat())])
-      for (const [source, listingIds] of concerned) feed?.lookAgain(source, listingIds)
-    })
   }
 
   /** `suggests`: whether the answer says what a spelling leaves out, which costs a count. */
@@ -118,14 +107,15 @@ export class Market {
     const started = clock.monotonic()
     const question = await this.#ask(asked, request)
     const { query, spec, warnings } = question
-    const position = this.#positionOf(question)
+    const position = this.#changes && currentPosition(this.#changes, question)
     const page = await readPage(this.#settings, query, { limit, offset, cursor }, question.request)
     const isMiss = suggests && page.total === 0 && request.cdnLoop === undefined
     const leftMs = question.request.budgetMs - (clock.monotonic() - started)
-    const isNear = isMiss && leftMs > 0
+    const nearMisses =
+      isMiss && leftMs > 0 ? await findNearMisses(this.#settings, question, leftMs) : undefined
     return {
       ...page,
-      nearMisses: isNear ? await findNearMisses(this.#settings, question, leftMs) : undefined,
+      nearMisses,
       unplaced: await countUnplaced(this.#settings, question),
       suggestions: suggests && !cursor ? await this.#suggest(question, page.total, isMiss) : undefined,
       hasPrivate: this.isPrivateHidden(request),
@@ -143,13 +133,14 @@ export class Market {
     request: MarketRequest,
   ): Promise<ListingStream & Pick<Page, 'changesPosition'>> {
     const question = await this.#ask(query, request)
-    const changesPosition = this.#positionOf(question)?.text
-    return { ...(await streamListings(this.#settings, question)), changesPosition }
+    const position = this.#changes && currentPosition(this.#changes, question)
+    return { ...(await streamListings(this.#settings, question)), changesPosition: position?.text }
   }
 
   /** Of any status. `registry`: as in an item's `_meta`; `null` for all sources. */
   async find(listingId: string, registry: string | null, request: MarketRequest): Promise<MergedLookup> {
-    const { sourceOf = beforeSlash } = this.#parts
+    // `eu/curated` belongs to the source `eu`.
+    const { sourceOf = (name) => name.split('/', 1)[0]! } = this.#parts
     const { isLoop, ...path } = this.#questions.path(request)
     const named = registry === null ? null : [sourceOf(registry)]
     const { reader, signal } = request
@@ -172,7 +163,10 @@ export class Market {
     const fields = facetFields(by, spec.filters)
     const { per } = asked.prices
     const counted = await readFacets(this.#settings, { ...query, by: fields, per }, question.request)
-    const facets = pricesBy === null ? counted : await this.#withPrices(question, counted, pricesBy, per)
+    const facets =
+      pricesBy === null
+        ? counted
+        : await withPrices(this.#settings, question, counted, { name: pricesBy, per })
     const unplaced = await countUnplaced(this.#settings, question)
     const whole = await suggestWholeValues(this.#settings, question, facets.total)
     const hasFilters = asked.filters.length > 0 || names?.length !== 0
@@ -194,16 +188,23 @@ export class Market {
 
   /** The same for agents and people. `isCounted`: with the values that open listings have. */
   async filters(request: MarketRequest, isCounted: boolean): Promise<FilterDescriptions> {
+    const { reader, signal } = request
     const spec = await this.filterSpec(request)
-    const counts = isCounted ? await this.#countFilters(spec, request) : null
-    return describeFilters(spec, this.#visibleTo(request), counts, this.#settings)
+    const visible = this.#visibleTo(request)
+    if (!isCounted) return describeFilters(spec, visible, null, this.#settings)
+    const { isLoop: _, ...path } = this.#questions.path(request)
+    const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
+    const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
+    const budgetMs = this.#parts.countMs ?? COUNT_MS
+    const counts = await unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
+    return describeFilters(spec, visible, counts, this.#settings)
   }
 
   /** What models and places mean, and what is not recognised. */
   async vocabulary(request: MarketRequest): Promise<VocabularyJson & Reports> {
     const { filters } = await this.filterSpec(request)
-    const derived = [...filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
-    return { filters: derived.map(({ name }) => name), ...(await this.#vocabularyOf(request)) }
+    const derived = filters.values().filter(({ parseDerived }) => parseDerived !== undefined)
+    return { filters: [...derived.map(({ name }) => name)], ...(await this.#vocabularyOf(request)) }
   }
 
   /** Whether `changes` is answered. */
@@ -256,16 +257,16 @@ export class Market {
     const ofSource = rules.of(own.name)
     const hasIdle = reader.filter.key === ''
     const deniesPublisher = (publisher: string) => ofSource?.deniesPublisher(publisher) === true
-    const about = { hasIdle, deniesPublisher }
-    const number = own.rows()!
-    if (hasIdle && ofSource === null)
-      return { ...about, counts: countEach((status) => index.countOf(number, status)), publisherIds: null }
+    const counts = { open: 0, closed: 0, expired: 0 }
+    if (hasIdle && ofSource === null) {
+      for (const status of LISTING_STATUSES) counts[status] = index.countOf(own.rows()!, status)
+      return { counts, publisherIds: null, hasIdle, deniesPublisher }
+    }
     const query = { ...ANY_STATUS, standing: reader.filter }
     const asked = askNow(this.#settings, query, { reader, named: [own.name] })
     const matches = await matchesOf(this.#settings, asked)
-    const counts = countEach(() => 0)
     for (const copy of matches.copies()) counts[copy.status]++
-    return { ...about, counts, publisherIds: new Set(matches.publisherIds()) }
+    return { counts, publisherIds: new Set(matches.publisherIds()), hasIdle, deniesPublisher }
   }
 
   /** Whether the operator says that there are private sources which the reader does not see. */
@@ -308,10 +309,6 @@ export class Market {
     return { ...checked, request: { ...checked.request, budgetMs } }
   }
 
-  #positionOf(question: Question) {
-    return this.#changes === null ? undefined : currentPosition(this.#changes, question)
-  }
-
   #visibleTo({ reader }: ByReader): readonly MarketSource[] {
     return this.#parts.sources.filter(({ source }) => maySee(reader, source))
   }
@@ -329,45 +326,9 @@ export class Market {
     const all = [...models, ...whole, ...values, ...publishers]
     return all.length === 0 ? undefined : all
   }
-
-  /** The values that open listings have, by filter; `null` where the sources' answers are refused. */
-  #countFilters(spec: CurrentSpec, request: MarketRequest): Promise<MergedFacets | null> {
-    const { isLoop: _, ...path } = this.#questions.path(request)
-    const { reader, signal } = request
-    const asked = { ...ALL_OPEN, standing: reader.filter, ...path }
-    const query = { ...asked, by: countedFilters(spec.filters), per: 'gpu' } as const
-    const budgetMs = this.#parts.countMs ?? COUNT_MS
-    return unlessRefused(readFacets(this.#settings, query, { reader, signal, budgetMs }))
-  }
-
-  /** With the prices of the listings of each of the most frequent values. */
-  async #withPrices(
-    question: Question,
-    counted: MergedFacets,
-    name: string,
-    per: MarketQuery['prices']['per'],
-  ): Promise<MergedFacets> {
-    const facet = counted.facets[name]
-    if (facet === undefined) return counted
-    const values: FacetJson['values'] = []
-    for (const one of facet.values) {
-      const isPriced = one.count > 0 && values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
-      if (!isPriced) {
-        values.push(one)
-        continue
-      }
-      const { query, request } = withFilters(question, [...question.query.filters, [name, one.value]])
-      const { prices } = await readFacets(this.#settings, { ...query, by: [], per }, request)
-      values.push({ ...one, prices: [...prices] })
-    }
-    return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
-  }
 }
 
 type ByReader = Pick<MarketRequest, 'reader'>
-
-/** Values that have prices of their own. */
-const MAX_PRICED_VALUES = 32
 
 /** `publisherIds`: of those with a listing that is shown; `null`: nothing is left out. */
 export type OwnListings = {
@@ -376,13 +337,4 @@ export type OwnListings = {
   /** Whether publishers without a listing exist, too. */
   hasIdle: boolean
   deniesPublisher: (publisher: string) => boolean
-}
-
-function countEach(count: (status: ListingStatus) => number): Record<ListingStatus, number> {
-  return { open: count('open'), closed: count('closed'), expired: count('expired') }
-}
-
-/** `eu/curated` belongs to the source `eu`. */
-function beforeSlash(name: string): string {
-  return name.split('/', 1)[0]!
 }

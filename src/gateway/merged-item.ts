@@ -10,10 +10,10 @@ import type { Copy } from '../listing-index/copy.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
 import type { ItemPrice } from '../wire/listing.ts'
-import type { Asked } from './asked.ts'
+import { nameIn } from './asked.ts'
 import { type Comparison, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
-import type { MarketSettings } from './sources.ts'
+import type { Asked, MarketSettings } from './sources.ts'
 
 export type MergedItem = {
   item: Item
@@ -85,51 +85,37 @@ function markOutlier(price: ItemPrice, groups: readonly string[], tokens: TokenT
 }
 
 /** The copies that a question shows, with what is known of the others. */
-export function mergeCopies(
-  { index, ranks, rules }: MarketSettings,
-  asked: Asked,
-  copies: readonly Copy[],
-): MergedItem[] {
-  const { scope, query, bySource, answers } = asked
-  const stale = new Set<number>()
-  const wholes = new Set<number>()
-  for (const { source, answer } of answers) {
-    if (answer instanceof SourceError) continue
-    if (answer.stale) stale.add(answer.source)
-    if (source.coverage() === 'whole') wholes.add(answer.source)
-  }
-  const known = knownInBetter({ index, ranks }, asked, (source) => wholes.has(source))
+export function mergeCopies(settings: MarketSettings, asked: Asked, copies: readonly Copy[]): MergedItem[] {
+  const { index, ranks } = settings
+  const { scope, query, bySource, answers, unknown } = asked
+  const stale = new Set(
+    answers.flatMap(({ answer }) => (answer instanceof SourceError || !answer.stale ? [] : answer.source)),
+  )
+  const known = knownInBetter(settings, asked, (source) => bySource.get(source)!.coverage() === 'whole')
   return copies.flatMap((copy): MergedItem[] => {
     const group = index.groupOf(copy, scope, query.status)
     // It has changed since it was found.
     if (group === undefined) return []
-    const { name } = bySource.get(copy.source)!
-    const rank = ranks.get(name)!
+    const registry = nameIn(asked, copy)
+    const rank = ranks.get(registry)!
     return [
-      mergeItem(copy, {
-        registry: name,
-        label: rules.labelOf(name),
+      mergeItem(settings, copy, {
+        registry,
         isStale: stale.has(copy.source),
         otherCopies: group.otherCopies
           // A closed one of the own Registry competes with open ones, and is not named.
           .filter(({ status }) => query.status === null || status === query.status)
-          .map((other) => ({ item: other, registry: bySource.get(other.source)!.name })),
+          .map((other) => ({ item: other, registry: nameIn(asked, other) })),
         isConflict: group.isConflict,
-        unchecked: uncheckedFor(rank),
+        unchecked: unknown.flatMap((one) => (one.rank < rank ? one.name : [])),
         ...known(copy, rank),
       }),
     ]
   })
-
-  function uncheckedFor(rank: number): readonly string[] {
-    return asked.unknown.length === 0
-      ? NONE
-      : asked.unknown.flatMap((one) => (one.rank < rank ? one.name : []))
-  }
 }
 
 /** What better sources know of a listing's publisher; names by rank. */
-export type KnownPublisher = {
+type KnownPublisher = {
   /** Those known whole, which know the publisher and do not have the listing. */
   notIn: readonly string[]
   /** Those with another storefront of the publisher. */
@@ -141,8 +127,8 @@ export type KnownPublisher = {
  * @param isWhole whether all listings of the source with that number are known
  */
 export function knownInBetter(
-  { index, ranks }: Pick<MarketSettings, 'index' | 'ranks'>,
-  asked: Pick<Asked, 'scope' | 'bySource' | 'version'>,
+  { index, ranks }: MarketSettings,
+  asked: Asked,
   isWhole: (source: number) => boolean,
 ): (item: ListingIdentity & Pick<Item, 'origin'>, rank: number) => KnownPublisher {
   const { scope, bySource } = asked
@@ -187,10 +173,9 @@ const NONE: readonly never[] = []
 const NOTHING_KNOWN: KnownPublisher = { notIn: NONE, disputed: NONE }
 
 /** What is known of a copy that no better source is known to have. */
-export type Verdict = KnownPublisher & {
+type Verdict = KnownPublisher & {
   /** Its source. */
   registry: string
-  label: string | undefined
   isStale: boolean
   /** Copies of the listing in worse sources, by rank. */
   otherCopies: readonly { item: Item; registry: string }[]
@@ -200,8 +185,9 @@ export type Verdict = KnownPublisher & {
 }
 
 export function mergeItem(
+  { rules }: MarketSettings,
   item: Item,
-  { registry, label, isStale, otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
+  { registry, isStale, otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
 ): MergedItem {
   const { origin } = item
   return {
@@ -215,7 +201,7 @@ export function mergeItem(
     disputed: joined(disputed, registry, origin?.disputed),
     unchecked: joined(unchecked, registry, origin?.unchecked),
     notIn: joined(notIn, registry, origin?.notIn),
-    label,
+    label: rules.labelOf(registry),
   }
 }
 

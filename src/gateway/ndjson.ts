@@ -1,5 +1,6 @@
 import { SeenListings } from '../domain/listing-identity.ts'
 import { ask, matchesOf, outcomesOf, versionOf } from './asked.ts'
+import type { ResumePoint } from './cursor.ts'
 import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
 import type { CheckedQuery, Question } from './market-query.ts'
@@ -13,7 +14,6 @@ import {
   sourceMembers,
 } from './source-report.ts'
 import type { MarketSettings, Outcome } from './sources.ts'
-import type { ResumePoint } from './walk.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** Listings that are read in one turn. */
@@ -37,8 +37,7 @@ export async function streamListings(
   const names = asked.answers.map(({ source }) => source.name)
   const rulesBefore = rules.versionOf(names)
   const matches = await matchesOf(settings, asked)
-  const walk = await openWalk(settings, asked, { matches, by: request.byPrice, reader: request.reader })
-  const bounds = walk.bounds ?? (await settings.boundsOf(request.reader, asked))
+  const walk = await openWalk(settings, asked, matches, request)
   // A listing whose price rises meanwhile would come again, and one of which a better source gets a copy.
   const sent = request.byPrice !== undefined || asked.unknown.length > 0 ? new SeenListings() : null
   const report = (returned: ReadonlyMap<string, number>) =>
@@ -48,7 +47,7 @@ export async function streamListings(
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const isSame = versionOf(settings, asked.scope.sources) === asked.version
   const counted = reports.sourcesCounted?.loaded
-  const contents = isSame ? JSON.stringify([asked.version, bounds.id, states, counted, query.via]) : null
+  const contents = isSame ? JSON.stringify([asked.version, walk.bounds.id, states, counted, query.via]) : null
   return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
@@ -65,7 +64,7 @@ export async function streamListings(
       const last = visits.at(-1)
       if (last === undefined) break
       point = walk.pointAfter(last)
-      const items = itemsOf(settings, asked, visits, { walk, bounds })
+      const items = itemsOf(settings, asked, visits, walk)
       const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
       yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }

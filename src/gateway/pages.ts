@@ -4,16 +4,15 @@ import { SourceError } from '../domain/source/source-error.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
-import { type Asked, ask, matchesOf, outcomesOf } from './asked.ts'
-import type { PriceBounds } from './by-price/price-bounds.ts'
+import { ask, matchesOf, outcomesOf } from './asked.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { byPriceWalk } from './by-price/price-walk.ts'
-import { type Cursors, invalidCursor } from './cursor.ts'
+import { type Cursors, invalidCursor, type PricePoint, type ResumePoint } from './cursor.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
-import { type AskRequest, type MarketSettings, rankSources } from './sources.ts'
+import { type Asked, type AskRequest, type MarketSettings, rankSources } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
-import { newestFirst, type PricePoint, type ResumePoint, type Visit, type Walk } from './walk.ts'
+import { newestFirst, type Visit, type Walk } from './walk.ts'
 
 /** Last listing for pages by offset. */
 const MAX_DEPTH = 2000
@@ -44,7 +43,7 @@ export async function readPage(
   request: AskRequest,
 ): Promise<MergedPage> {
   const { cursors = null } = settings
-  const { byPrice: by, isLoop = false, reader } = request
+  const { byPrice: by, isLoop = false } = request
   const isFirst = cursor === null || cursor === undefined
   if (isFirst && offset + limit > MAX_DEPTH && !isLoop && isBounded(settings))
     throw new EntrepotError(
@@ -57,12 +56,11 @@ export async function readPage(
   const question = questionOf(query, by, visible)
   const from = isFirst ? null : openCursor(cursors, cursor, question)
   const matches = await matchesOf(settings, asked)
-  const walk = await openWalk(settings, asked, { matches, by, from, reader })
+  const walk = await openWalk(settings, asked, matches, request, from)
   // One more shows whether there are more.
   const found = walk.take(from, isFirst ? offset : 0, limit + 1)
   const visits = found.slice(0, limit)
-  const bounds = walk.bounds ?? (await settings.boundsOf(reader, asked))
-  const items = itemsOf(settings, asked, visits, { walk, bounds })
+  const items = itemsOf(settings, asked, visits, walk)
   const whole = visits.length === limit ? wholeOf(asked) : undefined
   const outcomes = outcomesOf(asked, matches, whole)
   const total = from?.total ?? whole ?? matches.total
@@ -74,7 +72,7 @@ export async function readPage(
     cursor !== undefined && cursors !== null && !isLoop && hasMore && last !== undefined
       ? cursors.seal({ ...walk.pointAfter(last), total }, question)
       : undefined
-  const isCurrent = validityOf(settings, asked, { nextCursor, bounds })
+  const isCurrent = validityOf(settings, asked, { nextCursor, bounds: walk.bounds })
   return { items, total, nextCursor, isCurrent, ...reports }
 }
 
@@ -89,12 +87,6 @@ function openCursor(cursors: Cursors | null, cursor: string, question: string) {
   return cursors.open(cursor, question)
 }
 
-type WalkOptions = Pick<AskRequest, 'reader'> & {
-  matches: CopyMatches
-  by: ByPrice | undefined
-  from?: ResumePoint | null
-}
-
 /** Later dates are of the future, and come last. Clocks of Registries differ. */
 const CLOCK_SKEW_MS = 120_000
 
@@ -102,14 +94,17 @@ const CLOCK_SKEW_MS = 120_000
 export async function openWalk(
   settings: MarketSettings,
   asked: Asked,
-  { matches, by, from = null, reader }: WalkOptions,
+  matches: CopyMatches,
+  { byPrice, reader }: AskRequest,
+  from: ResumePoint | null = null,
 ): Promise<Walk> {
-  if (by !== undefined)
-    return byPriceWalk(settings, asked, { by, from: from as PricePoint | null, reader, matches })
+  const bounds = await settings.boundsOf(reader, asked)
+  if (byPrice !== undefined)
+    return byPriceWalk(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, bounds })
   const { clock, sources } = settings
   // The order of the own Registry alone is that of the protocol.
   const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS)
-  return newestFirst(asked, matches, cap)
+  return newestFirst(asked, matches, { cap, bounds })
 }
 
 /** With what they mean and cost: at the price that was compared, else at the one that leads. */
@@ -117,7 +112,7 @@ export function itemsOf(
   settings: MarketSettings,
   asked: Asked,
   visits: readonly Visit[],
-  { walk: { comparison }, bounds }: { walk: Walk; bounds: PriceBounds },
+  { comparison, bounds }: Walk,
 ): MergedItem[] {
   const copies = visits.map(({ copy }) => copy)
   return mergeCopies(settings, asked, copies).map((item) =>

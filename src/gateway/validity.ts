@@ -1,10 +1,10 @@
 import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { MANY_SOURCES } from '../wire/source.ts'
-import { type Asked, versionOf } from './asked.ts'
+import { versionOf } from './asked.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
-import type { Answered, MarketSettings } from './sources.ts'
+import type { Answered, Asked, MarketSettings } from './sources.ts'
 
 /** Whether an answer may be given again; `undefined`: never. */
 export type Validity = (() => boolean) | undefined

@@ -7,10 +7,10 @@ import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { continentOfCountry, countryName } from '../vocabulary/places/place-table.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SpellingJson, VocabularyJson } from '../wire/vocabulary.ts'
-import { type Asked, askNow, matchesOf, outcomesOf, whileLearning } from './asked.ts'
+import { askNow, matchesOf, outcomesOf, whileLearning } from './asked.ts'
 import { pricesPer } from './facets.ts'
 import { type Reports, reportOutcomes } from './source-report.ts'
-import type { AskRequest, MarketSettings } from './sources.ts'
+import type { Asked, AskRequest, MarketSettings } from './sources.ts'
 import { validityOf } from './validity.ts'
 
 /** Texts of models, and of regions, that are read for one report, the most frequent ones of each source: 0.3 ms each. */

@@ -5,9 +5,9 @@ import type { Item } from '../../domain/source/item.ts'
 import type { PriceCounts, PriceGrouping } from '../../domain/source/selection.ts'
 import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import { addPriceCounts } from '../../listing-index/key-union.ts'
-import { type Asked, nameIn } from '../asked.ts'
+import { nameIn } from '../asked.ts'
 import { readListing } from '../merged-item.ts'
-import type { MarketSettings } from '../sources.ts'
+import type { Asked, MarketSettings } from '../sources.ts'
 import type { PriceBounds } from './price-bounds.ts'
 
 export type Outliers = {

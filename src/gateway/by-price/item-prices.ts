@@ -11,8 +11,8 @@ import type { Token, TokenTable } from '../../domain/price/token.ts'
 import { remembered } from '../../domain/remembered.ts'
 import type { Item } from '../../domain/source/item.ts'
 import type { JsonValue } from '../../json/value.ts'
+import { documentOf } from '../../listing-index/document-reader.ts'
 import type { ItemPrice } from '../../wire/listing.ts'
-import { readListing } from '../merged-item.ts'
 import { priceJson } from './item-price.ts'
 
 type Prices = {
@@ -45,7 +45,7 @@ export class ItemPrices {
     if (terms !== undefined) return remembered(this.#byTerms, terms, () => this.#read(listingOfTerms(terms)))
     const known = this.#byItem.get(item)
     if (known !== undefined) return known
-    const prices = this.#read(readListing(item))
+    const prices = this.#read(documentOf(item.bytes))
     this.#byItem.set(item, prices)
     return prices
   }

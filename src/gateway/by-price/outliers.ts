@@ -3,7 +3,8 @@ import type { Reader } from '../../domain/reader.ts'
 import { keepLatest } from '../../domain/remembered.ts'
 import { askNow, versionOf } from '../asked.ts'
 import type { MarketSettings } from '../sources.ts'
-import { countBounds, type FindBounds, NO_BOUNDS, type PriceBounds } from './price-bounds.ts'
+import { countBounds } from './outlier-marks.ts'
+import { NO_BOUNDS, type PriceBounds } from './price-bounds.ts'
 
 /** Bounds are not counted again before. */
 const MIN_AGE_MS = 10_000
@@ -16,7 +17,7 @@ const MAX_VIEWS = 16
  * A function that counts the bounds of each view again when its sources have changed, meanwhile it gives those from before. Where
  * sources hold only what was asked, bounds are those of the matches of an order by price or of counts.
  */
-export function createFindBounds(settingsOf: () => MarketSettings): FindBounds {
+export function createFindBounds(settingsOf: () => MarketSettings): MarketSettings['boundsOf'] {
   const views = new Map<string, () => Promise<PriceBounds>>()
   return async (reader, asked) => {
     const settings = settingsOf()

@@ -1,16 +1,15 @@
-import type { Reader } from '../../domain/reader.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import type { Lane } from '../../listing-index/lanes.ts'
-import { type Asked, matchesOf, nameIn } from '../asked.ts'
+import { matchesOf, nameIn } from '../asked.ts'
+import type { PricePoint } from '../cursor.ts'
 import { shownPrice } from '../merged-item.ts'
-import type { MarketSettings } from '../sources.ts'
-import type { PricePoint, Visit, Walk } from '../walk.ts'
+import type { Asked, MarketSettings } from '../sources.ts'
+import type { Visit, Walk } from '../walk.ts'
 import { comparisonIn } from './item-price.ts'
-import { outliersBelow } from './price-bounds.ts'
+import { outliersBelow } from './outlier-marks.ts'
+import type { PriceBounds } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
-
-type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; matches: CopyMatches }
 
 /**
  * By price. Outliers come after all others, and behind these copies about which a better source, that is not known whole, might
@@ -19,10 +18,10 @@ type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; 
 export async function byPriceWalk(
   settings: MarketSettings,
   asked: Asked,
-  { by, from, reader, matches }: PriceWalkOptions,
+  matches: CopyMatches,
+  { by, from, bounds }: { by: ByPrice; from: PricePoint | null; bounds: PriceBounds },
 ): Promise<Walk> {
   const [certain, unchecked] = await divide(settings, asked, matches)
-  const bounds = await settings.boundsOf(reader, asked)
   const outliersOf = from === null ? bounds.outliersOf : outliersBelow(from.bounds, settings)
   const groups = from?.groups ?? nameGroups(matches.offers(by.tokens), by)
   const order = orderOf(groups, by)

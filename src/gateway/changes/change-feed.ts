@@ -160,8 +160,7 @@ export class ChangeFeed {
         if (from === null) break
         for (const listingId of new Set(index.differences(from, to))) {
           const copies = index.copiesOf(listingId)
-          const ofNumber = (number: number) => copies.filter((copy) => copy.source === number)
-          this.#enqueueChanges(source, listingId, ofNumber(from), ofNumber(to))
+          this.#enqueueChanges(source, listingId, rowsOf(copies, from), rowsOf(copies, to))
         }
         break
       }
@@ -191,8 +190,7 @@ export class ChangeFeed {
       for (const number of new Set([...before, ...after].map((copy) => copy.source))) {
         const source = this.#sourceOf(number)
         if (source === undefined || source.coverage() === 'loading') continue
-        const ofNumber = (copies: readonly Copy[]) => copies.filter((copy) => copy.source === number)
-        this.#enqueueChanges(source, listingId, ofNumber(before), ofNumber(after))
+        this.#enqueueChanges(source, listingId, rowsOf(before, number), rowsOf(after, number))
       }
     }
     this.#appendInBackground()
@@ -201,17 +199,13 @@ export class ChangeFeed {
   #enqueueChanges(source: Holding, listingId: string, before: readonly Copy[], after: readonly Copy[]): void {
     const { name } = source
     const isDenied = (copy: Copy): boolean => [...this.#attached].some((one) => one.isDenied(copy, name))
-    const isPushedOut = (copy: Copy): boolean =>
-      source.coverage() === 'partial' && this.#isOlderThanAll(source, copy)
+    const isPushedOut = ({ position }: Copy): boolean => {
+      const number = source.coverage() === 'partial' ? source.rows() : null
+      const [oldest] = number === null ? [] : this.#options.index.walk(number, 'oldest').take(1)
+      return oldest !== undefined && position <= oldest.position
+    }
     const about = { source: name, listingId, isDenied, isPushedOut }
     for (const [entry, earlier] of changesBetween(before, after, about)) this.#enqueue(entry, earlier)
-  }
-
-  #isOlderThanAll(source: Holding, { position }: Copy): boolean {
-    const number = source.rows()
-    if (number === null) return false
-    const [oldest] = this.#options.index.walk(number, 'oldest').take(1)
-    return oldest !== undefined && position <= oldest.position
   }
 
   /** Whose rows of that number are read. */
@@ -226,9 +220,7 @@ export class ChangeFeed {
 
   /** What the source has of one id. */
   #statesOf(source: Holding, listingId: string): ReturnType<typeof statesOf> {
-    const number = source.rows()
-    const copies = this.#options.index.copiesOf(listingId).filter((copy) => copy.source === number)
-    return statesOf(copies, source.name)
+    return statesOf(rowsOf(this.#options.index.copiesOf(listingId), source.rows()), source.name)
   }
 
   /** As changes of the source of that name: readers look again at the listings that the other one has under this id. */
@@ -247,9 +239,8 @@ export class ChangeFeed {
 
   #idsOf(source: Holding): ReadonlySet<string> {
     const number = source.rows()
-    return number === null
-      ? new Set()
-      : new Set(this.#options.index.walk(number, 'oldest').map(({ listingId }) => listingId))
+    if (number === null) return new Set()
+    return new Set(this.#options.index.walk(number, 'oldest').map(({ listingId }) => listingId))
   }
 
   /** Its copies count again: of what others have as well, and of what has changed meanwhile. */
@@ -409,3 +400,7 @@ export class ChangeFeed {
 }
 
 const WHOLE = { key: WHOLE_SOURCE, listingId: '', publisher: null }
+
+function rowsOf(copies: readonly Copy[], number: number | null): Copy[] {
+  return copies.filter(({ source }) => source === number)
+}

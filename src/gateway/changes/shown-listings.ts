@@ -10,10 +10,10 @@ import { decide } from '../../listing-index/authority.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import { documentOf } from '../../listing-index/document-reader.ts'
 import { SourceSet } from '../../listing-index/source-set.ts'
-import { type Asked, askNow, nameIn } from '../asked.ts'
+import { askNow, nameIn } from '../asked.ts'
 import type { Question } from '../market-query.ts'
 import { type MergedItem, mergeCopies } from '../merged-item.ts'
-import { type MarketSettings, rankSources, visibleSources } from '../sources.ts'
+import { type Asked, type MarketSettings, rankSources, visibleSources } from '../sources.ts'
 import { keyOf } from './held-copy.ts'
 
 /** One query of one reader. `ranked`: all that the reader may see and asks for, by rank. */
