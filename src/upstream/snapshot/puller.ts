@@ -4,7 +4,7 @@ import type { SharedPulls, SnapshotStorage } from '../../domain/source/saved-sna
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { UpstreamFeed } from '../feed/upstream-feed.ts'
-import type { Get } from '../http/get.ts'
+import type { Get } from '../http/request.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import type { Narrowing } from '../push-down.ts'
 import { compareFirstPage, type FirstPage, isWhole, totalsOf } from './first-page.ts'
@@ -23,7 +23,7 @@ const REFRESH_EVERY_MS = 1000
 export type PullTurn = 'first page' | 'first' | 'later'
 
 export type PullerOptions = HeldListingsOptions & {
-  upstream: Pick<UpstreamOptions, 'kind' | 'refreshSeconds' | 'fullRefreshSeconds' | 'followedRefreshSeconds'>
+  upstream: UpstreamOptions
   get: Get
   /** What is held. */
   query: Narrowing['query']
