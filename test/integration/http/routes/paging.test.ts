@@ -31,18 +31,6 @@ test('pages: by cursor and by offset lose and repeat nothing, on a replica but a
   )
 })
 
-test('offset: a deep page is refused with a hint to cursor, which reaches it', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('a', 2300) })
-  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
-  const refused = await service.get('/listings?offset=1901&limit=100')
-  t.is(refused.status, 400)
-  t.regex(String(refused.json().detail), /cursor/)
-  const { next_cursor } = await readPage(service, 'offset=1800&limit=200')
-  const { items } = await readPage(service, `limit=200&cursor=${next_cursor}`)
-  t.is(items[0]?.listing_id, 'a-2000')
-  t.is(items.length, 200)
-})
-
 test('cursor: valid for one query only, another filter, status, source or reader is refused', async (t) => {
   const open = await startFake(t, { items: listingTexts('a', 80) })
   const hidden = await startFake(t, { items: listingTexts('h', 80) })
