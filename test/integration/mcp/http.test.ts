@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
-import { createLogger, type Logger } from '../../../src/log.ts'
 import { describeCompleteness } from '../../../src/mcp/notices.ts'
 import type { SourceNote } from '../../../src/wire/source.ts'
 import { agentAt, agentOver } from '../../helpers/agent.ts'
@@ -117,9 +116,6 @@ test('MCP: numbers keep their digits', async (t) => {
       t.true((await agent.call(tool, given)).json.includes(`"offer_resource":${offer},`), tool)
   }
 })
-
-const callOf = (name: string, given: Record<string, unknown> = {}): string =>
-  ping({ method: 'tools/call', params: { name, arguments: given } })
 
 test('get_listing: warns if a better copy may exist or the seller is disputed', async (t) => {
   const seller = `0x${'a'.repeat(40)}`
@@ -249,27 +245,6 @@ test('MCP: a request with an Origin is refused', async (t) => {
     const { status } = await post(url, ping(), { Origin: origin })
     t.is(status, 403, origin)
   }
-})
-
-test('MCP: a closed connection is not logged as a fault', async (t) => {
-  const slow = await startFake(t, { items: [listingText()], script: [{ kind: 'hang' }, { kind: 'serve' }] })
-  const faults: unknown[] = []
-  const log: Logger = Object.assign(Object.create(createLogger('silent')), {
-    error: (...answers: unknown[]) => faults.push(answers),
-  })
-  const gateway = await startPatientGateway(t, [{ name: 'slow', url: slow.url }], { log })
-  const controller = new AbortController()
-  const asked = fetch(`${gateway.url}/mcp`, {
-    method: 'POST',
-    headers: MCP,
-    body: callOf('search_listings'),
-    signal: controller.signal,
-  })
-  await slow.requested()
-  controller.abort()
-  await t.throwsAsync(asked, { name: 'AbortError' })
-  t.is((await post(gateway.url, ping())).status, 200)
-  t.deepEqual(faults, [])
 })
 
 const HIDDEN =
