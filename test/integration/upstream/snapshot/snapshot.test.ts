@@ -115,20 +115,6 @@ test('what decides whether an answer is current holds no query', async (t) => {
   t.true(isCurrent())
 })
 
-test('any filter is answered exactly, indexed or not', async (t) => {
-  const items = listingTexts('a', 30).map((text, n) =>
-    listingText({
-      ...JSON.parse(text),
-      offer_resource: { gpu_model: n % 2 ? 'H100' : 'A100', ...(n % 3 ? { region: 'eu' } : {}) },
-    }),
-  )
-  const { read } = await openPulled(t, { items })
-  const both = filtered([MODEL, REGION], ['gpu_model', 'H100'], ['region', 'eu'])
-  const wanted = items.filter((_, n) => n % 2 && n % 3)
-  t.deepEqual(textsOf(await read(both, ALL)), wanted)
-  t.like(await read(both, { count: 4 }), { total: wanted.length, hasMore: true })
-})
-
 test('a snapshot is indexed by further filters from the next pull on', async (t) => {
   let filters = [MODEL]
   const items = listingTexts('a', 250, { offer_resource: { region: 'eu' } })
@@ -270,12 +256,6 @@ test('held in part: how many there are is counted also where the first page had 
   fake.failing = new Set(['a-0001'])
   await pass(0)
   t.like(await read(), { part: { state: 'partial', held: 3, of: 40 } })
-})
-
-test('held in part: too_large is the reason also while the part is old', async (t) => {
-  const subject = await openPulled(t, { items: listingTexts('a', 4) }, { maxListings: 3, maxAgeSeconds: 10 })
-  subject.clock.advance(11_000)
-  t.like(await subject.read(), { stale: true, part: { state: 'partial' }, reason: 'too_large' })
 })
 
 test('loading: what has arrived is served, until the first pull has ended', async (t) => {
@@ -767,13 +747,6 @@ test('held: of several items of one listing at a gateway the last one counts', a
     ['b', 'c'],
   )
   t.is((await read()).total, 2)
-})
-
-test('held: one listing of a gateway is answered from memory where it may not be asked', async (t) => {
-  const { read, fake } = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
-  const before = fake.requests.length
-  t.deepEqual(idsOf(await read({ listingId: '2', status: null, caching: 'only-if-cached' })), ['2'])
-  t.is(fake.requests.length, before)
 })
 
 test('one listing: a gateway chooses the copy, and a closed one that it shows removes none of its pages', async (t) => {
