@@ -158,8 +158,8 @@ type KnownSellers = Map<string, ReturnType<CopyIndex['sellersOf']>>
 
 /** By address. Questions of one scope share them until something changes. */
 function knownSellers({ scope, version }: Pick<Asked, 'scope' | 'version'>): KnownSellers {
-  const { ranking, standing, via } = scope
-  const of = JSON.stringify([version, standing?.key, via])
+  const { ranking, sources, standing, via } = scope
+  const of = JSON.stringify([version, sources.key, standing?.key, via])
   const before = latestSellers.get(ranking)
   if (before?.of === of) return before.sellers
   const sellers: KnownSellers = new Map()
