@@ -6,6 +6,7 @@ import type { SavedSnapshot, SnapshotStorage } from '../../../../src/domain/sour
 import { SourceError } from '../../../../src/domain/source/source-error.ts'
 import { PULL_WAIT_MS } from '../../../../src/upstream/publisher-directory.ts'
 import { PULL_AGAIN_SECONDS } from '../../../../src/upstream/snapshot/next-pull.ts'
+import type { PullerOptions } from '../../../../src/upstream/snapshot/puller.ts'
 import { SAVE_EVERY_MS } from '../../../../src/upstream/snapshot/saved-pulls.ts'
 import { collectGarbage } from '../../../helpers/collect-garbage.ts'
 import { eventually } from '../../../helpers/eventually.ts'
@@ -292,7 +293,9 @@ test('loading: where the first pull fails, what has arrived stays, with the reas
 })
 
 test('loading: a first page is served while the pull waits for its turn', async (t) => {
-  const snapshots = { inTurn: () => new Promise<never>(() => {}) }
+  const inTurn: PullerOptions['inTurn'] = (work, turn) =>
+    turn === 'first page' ? work() : new Promise<never>(() => {})
+  const snapshots = { inTurn }
   const { source, status } = await open(t, { items: listingTexts('a', 450) }, { snapshots })
   await source.prepare(undefined, new AbortController().signal)
   t.like(status(), { state: 'loading', part: { held: 200, of: 450 } })
