@@ -7,7 +7,6 @@ import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../doma
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceLog } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import { inTurns } from '../../domain/turns.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
@@ -19,7 +18,7 @@ import { logPull } from './log-pull.ts'
 import { newestOf, partOfAll } from './newest.ts'
 import type { PullHistory } from './next-pull.ts'
 import type { FoundPublisher, Pull } from './pull.ts'
-import { Snapshot, snapshotKey } from './snapshot.ts'
+import { learnFilters, Snapshot, snapshotKey } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
 export type HeldListingsOptions = {
@@ -186,9 +185,7 @@ export class HeldListings {
 
   /** Lets the index learn filters that became known since. */
   async learnFilters(): Promise<void> {
-    const { index, filters } = this.#options
-    const known = filters()
-    if (!index.knows(known)) await inTurns(index.replan(known))
+    await learnFilters(this.#options.index, this.#options.filters())
   }
 
   fail(err: unknown): void {
@@ -213,7 +210,7 @@ export class HeldListings {
     const isTakenBack = current?.isLoading === true && WRONG.includes(reason)
     if (isTakenBack) {
       this.#options.onResize(0)
-      this.#dropLater(current.snapshot)
+      current.snapshot.dropLater(clock)
     }
     this.#state.set({
       current: isTakenBack ? null : current,
@@ -240,7 +237,7 @@ export class HeldListings {
     about: Omit<HeldSnapshot, 'snapshot'>,
     { failure = null, isContinued = false }: HoldOptions = {},
   ): Promise<boolean> {
-    const { upstream, log } = this.#options
+    const { upstream, log, clock } = this.#options
     const { current } = this.#state
     const before = current?.snapshot ?? this.#empty()
     const newest = newestOf(listings, this.bounds)
@@ -256,18 +253,13 @@ export class HeldListings {
     if (failure === null || this.#state.current === null)
       logPull(log, upstream.name, this.#state, { ...about, partOf, listings: snapshot.size })
     this.#hold({ ...about, partOf, snapshot }, { failure, isContinued })
-    if (snapshot !== before) this.#dropLater(before)
+    if (snapshot !== before) before.dropLater(clock)
     return listingIds.length > 0
   }
 
   #empty(): Snapshot {
     const { index, upstream } = this.#options
     return new Snapshot(index, upstream.name)
-  }
-
-  /** Questions that began before still read it. */
-  #dropLater(snapshot: Snapshot): void {
-    this.#options.clock.after(LONGEST_QUESTION_MS, () => void snapshot.drop())
   }
 
   #hold(current: HeldSnapshot | null, { failure = null, isContinued }: HoldOptions = {}): void {
@@ -294,7 +286,6 @@ export class HeldListings {
   }
 }
 
-const LONGEST_QUESTION_MS = 10_000
 /** About 5 ms. */
 const PUBLISHERS_PER_TURN = 100
 

@@ -58,6 +58,8 @@ export type PullBounds = {
   until?: AbortSignal | undefined
   /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. */
   onItems?: ((items: readonly PageItem[]) => void) | undefined
+  /** Whether what has arrived before this failure is the result. Default: it is not. */
+  takes?: ((failure: SourceError) => boolean) | undefined
 }
 
 /** Of a stream whose bytes keep arriving: a million listings of 1.5 kB take so long at 20 Mbit/s. */
@@ -178,7 +180,7 @@ async function pullPages(
 async function readNewest(
   { upstream, fetch, ...asked }: PullOptions,
   firstPage: ListingPage | null,
-  { maxListings = Infinity, maxBytes = Infinity, until, onItems }: PullBounds,
+  { maxListings = Infinity, maxBytes = Infinity, until, onItems, takes }: PullBounds,
 ): Promise<JoinedPages> {
   let first = firstPage
   const fetchNext: FetchPage = async (query, request) => {
@@ -205,7 +207,8 @@ async function readNewest(
   try {
     return await joinPages({ upstream, fetch: fetchNext, onPage, isEnough }, queryOf(asked))
   } catch (error) {
-    if (latest !== null && until?.aborted) return latest
+    if (latest === null) throw error
+    if (until?.aborted || (listings > 0 && error instanceof SourceError && takes?.(error))) return latest
     throw error
   }
 }
@@ -304,7 +307,9 @@ async function pullStream(
       return { ...result(), missing: readMissing(meta, missing) ?? undefined, ageSeconds, gatewayId }
     }
   } catch (error) {
-    if (!signal.aborted || received === 0) throw error
+    if (!signal.aborted && !(error instanceof SourceError && bounds.takes?.(error))) throw error
+    if (received === 0) take(firstPage?.items ?? [])
+    if (collected.listings.size === 0) throw error
   }
   // Its last line would say what the gateway lacks: its first page does, too.
   const { missing, ageSeconds, about } = firstPage ?? {}
@@ -329,10 +334,14 @@ async function pullStream(
     if (rows.length === 0) return
     const envelope = renderEnvelope(rows, rows.length)
     const { items } = new ListingPage(envelope, { kind, conditions: conditionsOf(query), offset: 0 })
-    const matches = items.filter(({ isMatch }) => isMatch)
     collected.invalid += rows.length - items.length
+    take(items)
+    received += rows.length
+  }
+
+  function take(items: readonly PageItem[]): void {
+    const matches = items.filter(({ isMatch }) => isMatch)
     collected.add(matches)
     bounds.onItems?.(matches.filter(({ isReadable }) => isReadable))
-    received += rows.length
   }
 }

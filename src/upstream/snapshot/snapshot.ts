@@ -1,7 +1,9 @@
+import type { Clock } from '../../domain/clock.ts'
 import { isListingStatus, type ListingStatus } from '../../domain/listing.ts'
 import { identityKey } from '../../domain/listing-identity.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import { inTurns } from '../../domain/turns.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
 import { parseObject } from '../../json/value.ts'
 import { type Copy, listingIdOf, type Row } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
@@ -11,8 +13,14 @@ import { SourceSet } from '../../listing-index/source-set.ts'
 const MOST_IN_PLACE = 1000
 /** Listings of one id in one source: sellers choose ids, and each change of one looks at all of its id. */
 export const MAX_COPIES = 32
+const LONGEST_QUESTION_MS = 10_000
 /** Of a listing besides its bytes. */
 export const LISTING_HEAP_BYTES = 600
+
+/** Lets the index learn filters that became known since. */
+export async function learnFilters(index: CopyIndex, filters: readonly Filter[]): Promise<void> {
+  if (!index.knows(filters)) await inTurns(index.replan(filters))
+}
 
 /** What is held of an upstream: a generation of its rows in the index. */
 export class Snapshot {
@@ -122,6 +130,11 @@ export class Snapshot {
   /** Removes its rows, in turns. */
   drop(): Promise<void> {
     return inTurns(this.#index.removeSource(this.source))
+  }
+
+  /** Once the questions that began before, and still read it, have ended. */
+  dropLater(clock: Clock): void {
+    clock.after(LONGEST_QUESTION_MS, () => void this.drop())
   }
 
   *#differences(listings: ReadonlyMap<string, Item>) {
