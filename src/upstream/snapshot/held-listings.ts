@@ -15,10 +15,9 @@ import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
-import { newestOf, partOfAll } from './newest.ts'
 import type { PullHistory } from './next-pull.ts'
 import type { FoundPublisher, Pull } from './pull.ts'
-import { learnFilters, Snapshot, snapshotKey } from './snapshot.ts'
+import { type Bounds, learnFilters, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
 import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
 
 export type HeldListingsOptions = {
@@ -67,18 +66,17 @@ export class HeldListings {
   }
 
   async restore({ listings, ...about }: SavedSnapshot): Promise<void> {
-    const newest = newestOf(listings, this.bounds)
+    const { newest, partOf } = newestOf(listings, this.bounds)
     const empty = this.#empty()
     const change = await empty.changeTo(newest)
     // Meanwhile an earlier runtime may have pulled a newer one.
     if (this.#state.current !== null) return empty.drop()
     const snapshot = change.make()
-    const partOf = about.partOf ?? partOfAll(newest, listings.size)
-    this.#hold({ ...about, partOf, snapshot, invalid: 0, totals: null }, { isContinued: true })
+    this.#hold({ partOf, ...about, snapshot, invalid: 0, totals: null }, { isContinued: true })
   }
 
   /** What may be held. */
-  get bounds(): { maxListings: number; maxBytes: number } {
+  get bounds(): Bounds {
     const { upstream, maxBytes } = this.#options
     return { maxListings: upstream.maxListings ?? Number.POSITIVE_INFINITY, maxBytes: maxBytes() }
   }
@@ -94,8 +92,7 @@ export class HeldListings {
       ...(current ?? { takenAt, gatewayId: about?.gatewayId, missing, invalid: 0 }),
       ...{ snapshot, totals: null, isLoading: true, partOf: Math.max(page?.total ?? 0, snapshot.size) },
     }
-    this.#state.set({ current: next, failure })
-    this.#options.onResize(snapshot.retainedBytes)
+    this.#set(next, failure)
   }
 
   /** All listings, or the newest within the bounds. @returns whether any has changed */
@@ -168,8 +165,7 @@ export class HeldListings {
     const invalid = current.invalid + left
     const partOf = this.#pushOut(current)
     const next = { ...current, invalid, partOf, totals: totals && { ...totals, total, counts: null } }
-    this.#state.set({ current: next, failure })
-    this.#options.onResize(snapshot.retainedBytes)
+    this.#set(next, failure)
     return listingIds
   }
 
@@ -179,8 +175,7 @@ export class HeldListings {
     if (current === null) return
     this.#removed.push(...keys)
     current.snapshot.remove(keys)
-    this.#state.set({ current: { ...current }, failure })
-    this.#options.onResize(current.snapshot.retainedBytes)
+    this.#set({ ...current }, failure)
   }
 
   /** Lets the index learn filters that became known since. */
@@ -208,14 +203,9 @@ export class HeldListings {
     // A refusal hides what is held until the upstream answers again.
     // Pages that do not fit together may be of another Registry.
     const isTakenBack = current?.isLoading === true && WRONG.includes(reason)
-    if (isTakenBack) {
-      this.#options.onResize(0)
-      current.snapshot.dropLater(clock)
-    }
-    this.#state.set({
-      current: isTakenBack ? null : current,
-      failure: failure !== null && isHiding(failure) && !isHiding(latest) ? failure : latest,
-    })
+    if (isTakenBack) current.snapshot.dropLater(clock)
+    const isHidden = failure !== null && isHiding(failure) && !isHiding(latest)
+    this.#set(isTakenBack ? null : current, isHidden ? failure : latest)
     this.#state.lastError = lastError
     this.note({ hasFailed: true })
   }
@@ -240,8 +230,8 @@ export class HeldListings {
     const { upstream, log, clock } = this.#options
     const { current } = this.#state
     const before = current?.snapshot ?? this.#empty()
-    const newest = newestOf(listings, this.bounds)
-    const partOf = about.partOf ?? partOfAll(newest, listings.size)
+    const { newest, partOf: all } = newestOf(listings, this.bounds)
+    const { partOf = all } = about
     const { listingIds, make } = await before.changeTo(newest)
     // What a later runtime holds is not replaced.
     if (this.#isClosed) return false
@@ -262,9 +252,13 @@ export class HeldListings {
     return new Snapshot(index, upstream.name)
   }
 
-  #hold(current: HeldSnapshot | null, { failure = null, isContinued }: HoldOptions = {}): void {
+  #hold(current: HeldSnapshot, { failure = null, isContinued }: HoldOptions = {}): void {
+    this.#set(current, failure, isContinued)
+    this.note({ isHeld: true, hasFailed: failure !== null })
+  }
+
+  #set(current: HeldSnapshot | null, failure: SourceError | null, isContinued = false): void {
     this.#state.set({ current, failure }, isContinued)
-    this.note({ isHeld: current !== null, hasFailed: failure !== null })
     this.#options.onResize(current?.snapshot.retainedBytes ?? 0)
   }
 
@@ -282,7 +276,7 @@ export class HeldListings {
       if (this.#state.current?.snapshot !== snapshot || this.#isClosed) return
       left = PUBLISHERS_PER_TURN
     }
-    this.#state.set({ current: { ...current }, failure: this.#state.failure })
+    this.#set({ ...current }, this.#state.failure)
   }
 }
 

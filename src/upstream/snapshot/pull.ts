@@ -19,7 +19,7 @@ import type { Attributable, PublisherDirectory } from '../publisher-directory.ts
 import { rejectionOf, type UpstreamQuery } from '../push-down.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
 import { type JoinedPages, joinPages } from './joined-pages.ts'
-import { LISTING_HEAP_BYTES, MAX_COPIES, snapshotKey } from './snapshot.ts'
+import { MAX_COPIES, sizeOf, snapshotKey } from './snapshot.ts'
 
 export type FoundPublisher = Pick<Item, 'publisher' | 'aliases'>
 
@@ -52,7 +52,7 @@ export type PullOptions = {
 /** Where a pull ends before it has all. */
 export type PullBounds = {
   maxListings?: number | undefined
-  /** Memory of the listings, `LISTING_HEAP_BYTES` of each included. */
+  /** Memory of the listings. */
   maxBytes?: number | undefined
   /** Its reason is the failure of a pull that has no page by then. */
   until?: AbortSignal | undefined
@@ -269,11 +269,6 @@ class Collected {
     if (before === undefined) this.#copies.set(item.listingId, copies + 1)
     this.listings.set(key, one)
   }
-}
-
-/** Memory of a listing. */
-export function sizeOf({ bytes }: Pick<Item, 'bytes'>): number {
-  return bytes.length + LISTING_HEAP_BYTES
 }
 
 /** `null` for an upstream without NDJSON. */

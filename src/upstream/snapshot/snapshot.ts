@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import { isListingStatus, type ListingStatus } from '../../domain/listing.ts'
 import { identityKey } from '../../domain/listing-identity.ts'
+import { comparePositions } from '../../domain/source/position.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import { inTurns } from '../../domain/turns.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
@@ -15,7 +16,32 @@ const MOST_IN_PLACE = 1000
 export const MAX_COPIES = 32
 const LONGEST_QUESTION_MS = 10_000
 /** Of a listing besides its bytes. */
-export const LISTING_HEAP_BYTES = 600
+const LISTING_HEAP_BYTES = 600
+
+/** Of what may be held. `maxBytes`: of memory. */
+export type Bounds = { maxListings: number; maxBytes: number }
+
+/** Memory of a listing. */
+export const sizeOf = ({ bytes }: Pick<Item, 'bytes'>): number => bytes.length + LISTING_HEAP_BYTES
+
+/** The newest listings within the bounds. `partOf`: how many there are, where these are not all. */
+export function newestOf(
+  listings: ReadonlyMap<string, Item>,
+  { maxListings, maxBytes }: Bounds,
+): { newest: ReadonlyMap<string, Item>; partOf?: number } {
+  const { size: all } = listings
+  let bytes = 0
+  for (const item of listings.values()) bytes += sizeOf(item)
+  if (all <= maxListings && bytes <= maxBytes) return { newest: listings }
+  const newest = new Map<string, Item>()
+  bytes = 0
+  for (const [key, item] of [...listings].sort(([, a], [, b]) => comparePositions(a, b))) {
+    bytes += sizeOf(item)
+    if (newest.size >= maxListings || bytes > maxBytes) break
+    newest.set(key, item)
+  }
+  return { newest, partOf: all }
+}
 
 /** Lets the index learn filters that became known since. */
 export async function learnFilters(index: CopyIndex, filters: readonly Filter[]): Promise<void> {
@@ -78,13 +104,13 @@ export class Snapshot {
   }
 
   /** The oldest listings, as many as are beyond these bounds. */
-  beyond({ maxListings, maxBytes }: { maxListings: number; maxBytes: number }): readonly Copy[] {
+  beyond({ maxListings, maxBytes }: Bounds): readonly Copy[] {
     const beyond: Copy[] = []
     let { size, retainedBytes: bytes } = this
     if (size <= maxListings && bytes <= maxBytes) return beyond
     for (const copy of this.#index.walk(this.source, 'oldest')) {
       beyond.push(copy)
-      bytes -= copy.bytes.length + LISTING_HEAP_BYTES
+      bytes -= sizeOf(copy)
       size--
       if (size <= maxListings && bytes <= maxBytes) break
     }
