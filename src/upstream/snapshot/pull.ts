@@ -1,4 +1,4 @@
-import { type Clock, raceAbort } from '../../domain/clock.ts'
+import type { Clock } from '../../domain/clock.ts'
 import {
   addReporter,
   type MissingSource,
@@ -18,7 +18,7 @@ import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageItem } from '../pag
 import type { Attributable, PublisherDirectory } from '../publisher-directory.ts'
 import { rejectionOf, type UpstreamQuery } from '../push-down.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
-import { type JoinedPages, joinPages } from './joined-pages.ts'
+import { joinPages, type PullBounds } from './joined-pages.ts'
 import { MAX_COPIES, sizeOf, snapshotKey } from './snapshot.ts'
 
 export type FoundPublisher = Pick<Item, 'publisher' | 'aliases'>
@@ -47,19 +47,6 @@ export type PullOptions = {
   via: readonly string[]
   /** What is pulled. */
   query: UpstreamQuery
-}
-
-/** Where a pull ends before it has all. */
-export type PullBounds = {
-  maxListings?: number | undefined
-  /** Memory of the listings. */
-  maxBytes?: number | undefined
-  /** Its reason is the failure of a pull that has no page by then. */
-  until?: AbortSignal | undefined
-  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. */
-  onItems?: ((items: readonly PageItem[]) => void) | undefined
-  /** Whether what has arrived before this failure is the result. Default: it is not. */
-  takes?: ((failure: SourceError) => boolean) | undefined
 }
 
 /** Of a stream whose bytes keep arriving: a million listings of 1.5 kB take so long at 20 Mbit/s. */
@@ -158,7 +145,7 @@ async function pullPages(
   bounds: PullBounds,
 ): Promise<Pull> {
   const { upstream, publishers } = options
-  const joined = await readNewest(options, firstPage, bounds)
+  const joined = await joinPages({ ...options, query: queryOf(options) }, firstPage, bounds)
   // A gateway may repeat a listing, and the last one counts.
   const read = upstream.kind === 'gateway' ? joined.pages.flatMap((page) => page.items) : joined.items
   const items = read.filter(({ isMatch }) => isMatch)
@@ -174,43 +161,6 @@ async function pullPages(
   const { gatewayId } = joined.pages.at(-1)?.about ?? {}
   const { missing, ageSeconds } = joined
   return { listings, partOf, invalid, missing, ageSeconds, gatewayId, publishersLater }
-}
-
-/** From the top until the bounds are reached. */
-async function readNewest(
-  { upstream, fetch, ...asked }: PullOptions,
-  firstPage: ListingPage | null,
-  { maxListings = Infinity, maxBytes = Infinity, until, onItems, takes }: PullBounds,
-): Promise<JoinedPages> {
-  let first = firstPage
-  const fetchNext: FetchPage = async (query, request) => {
-    const page = request.offset === 0 ? first : null
-    first = null
-    return page ?? (until ? raceAbort(fetch(query, request), until) : fetch(query, request))
-  }
-  let latest: JoinedPages | null = null
-  let listings = 0
-  let bytes = 0
-  let seen = 0
-  const onPage = (pages: JoinedPages): void => {
-    // A walk that begins again has others.
-    if (pages !== latest) listings = bytes = seen = 0
-    latest = pages
-    const added = pages.items.slice(seen).filter(({ isMatch, isReadable }) => isMatch && isReadable)
-    seen = pages.items.length
-    listings += added.length
-    for (const item of added) bytes += sizeOf(item)
-    onItems?.(added)
-  }
-  const isEnough = (): boolean =>
-    latest !== null && (listings > maxListings || bytes > maxBytes || until?.aborted === true)
-  try {
-    return await joinPages({ upstream, fetch: fetchNext, onPage, isEnough }, queryOf(asked))
-  } catch (error) {
-    if (latest === null) throw error
-    if (until?.aborted || (listings > 0 && error instanceof SourceError && takes?.(error))) return latest
-    throw error
-  }
 }
 
 /** Keeps ids only, which releases the pages. */
