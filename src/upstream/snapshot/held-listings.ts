@@ -1,15 +1,10 @@
-import type { Clock } from '../../domain/clock.ts'
 import { failureOf } from '../../domain/source/failure.ts'
 import { coversRegistry } from '../../domain/source/missing-source.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceLog } from '../../domain/source/source-status.ts'
-import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import type { Filter } from '../../filter-spec/filter.ts'
 import type { Copy } from '../../listing-index/copy.ts'
-import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
@@ -18,28 +13,14 @@ import { logPull } from './log-pull.ts'
 import type { PullHistory } from './next-pull.ts'
 import type { FoundPublisher, Pull } from './pull.ts'
 import { type Bounds, learnFilters, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
-import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
-
-export type HeldListingsOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'key' | 'maxListings'>
-  index: CopyIndex
-  /** Of all that readers may use: the index has their columns. */
-  filters: () => readonly Filter[]
-  /** Memory that the snapshot may take: further listings are not held, the oldest first. */
-  maxBytes: () => number
-  /** Called with the memory of the snapshot. */
-  onResize: (bytes: number) => void
-  state: SnapshotState
-  clock: Clock
-  log: SourceLog
-}
+import { type HeldSnapshot, isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
 /** Why a first pull takes back what has arrived of it. */
 export const WRONG: readonly SourceReason[] = ['bad_envelope', 'bad_signature', 'not_json', 'unstable']
 
 /** Changes what is held of an upstream by what was pulled. After `close` nothing changes: a later runtime continues. */
 export class HeldListings {
-  readonly #options: HeldListingsOptions
+  readonly #options: PullContext
   readonly #state: SnapshotState
   #isClosed = false
   /** Ids of which the latest pull had other listings than the stream of changes. */
@@ -47,7 +28,7 @@ export class HeldListings {
   /** Keys that were removed during the running pull, which may have read them before. */
   #removed: string[] = []
 
-  constructor(options: HeldListingsOptions) {
+  constructor(options: PullContext) {
     this.#options = options
     this.#state = options.state
   }
