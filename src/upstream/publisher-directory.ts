@@ -161,20 +161,15 @@ export class PublisherDirectory {
 
   async #readPages(signal: AbortSignal): Promise<void> {
     for (let page = 0; page < MAX_SEARCH_PAGES && this.#soughtIds.size > 0; page++) {
-      const { publishers, received } = await raceAbort(
-        fetchPublishers(this.#get, `offset=${page * PUBLISHERS_PAGE}`),
-        signal,
-      )
-      for (const publisher of publishers) {
-        this.add(publisher)
+      const path = `/publishers?limit=${PUBLISHERS_PAGE}&offset=${page * PUBLISHERS_PAGE}`
+      const { body } = await raceAbort(this.#get(path, { maxBytes: MAX_PUBLISHERS_BYTES }), signal)
+      const items = readItems(body)
+      for (const publisher of items.slice(0, PUBLISHERS_PAGE).flatMap(readPublisher)) {
+        this.#set(publisher, PUBLISHER_FRESH_MS)
         this.#soughtIds.delete(publisher.id)
       }
-      if (received < PUBLISHERS_PAGE) break
+      if (items.length < PUBLISHERS_PAGE) break
     }
-  }
-
-  add(publisher: Publisher): void {
-    this.#set(publisher, PUBLISHER_FRESH_MS)
   }
 
   #set(publisher: Publisher, freshMs: number): void {
@@ -207,17 +202,7 @@ function isOther({ address, aliases }: Publisher, principals: Attributable['prin
   return !principals.some((one) => one === address || aliases.includes(one))
 }
 
-/** At most 200. @throws SourceError */
-export async function fetchPublishers(
-  get: Get,
-  parameters: string,
-): Promise<{ publishers: Publisher[]; received: number }> {
-  const path = `/publishers?limit=${PUBLISHERS_PAGE}&${parameters}`
-  const { body } = await get(path, { maxBytes: MAX_PUBLISHERS_BYTES })
-  const items = readItems(body)
-  return { publishers: items.slice(0, PUBLISHERS_PAGE).flatMap(readPublisher), received: items.length }
-}
-
+/** @throws SourceError */
 function readItems(body: Buffer): readonly JsonValue[] {
   const { items } = isUtf8(body) && nestingDepth(body) <= MAX_DEPTH ? parseObject(body.toString()) : {}
   if (Array.isArray(items)) return items

@@ -1,30 +1,31 @@
-import { raceAbort, withDeadline } from '../domain/clock.ts'
+import { type Clock, raceAbort, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
+import type { SourceReason } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import { inTurns } from '../domain/turns.ts'
+import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
 import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
-import { type BoundedPull, type BoundedPullOptions, pullWithin } from './bounded-pull.ts'
 import { createLookUp, type LookUp } from './look-up.ts'
-import type { ListingPage } from './page/listing-page.ts'
+import type { ListingPage, PageItem } from './page/listing-page.ts'
 import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
-import { fetchFirstPage } from './snapshot/pull.ts'
-import { Snapshot } from './snapshot/snapshot.ts'
+import { WRONG } from './snapshot/held-listings.ts'
+import { fetchFirstPage, type Pull, type PullOptions, pull } from './snapshot/pull.ts'
+import { learnFilters, Snapshot } from './snapshot/snapshot.ts'
 
 /** A Registry of so many listings is pulled without filters: a better copy that does not match hides a worse one that does. */
 const MAX_UNFILTERED = 2000
 /** What is younger answers further questions. */
 const FRESH_MS = 5000
-/** Questions that began before still read what is dropped. */
-const LONGEST_QUESTION_MS = 10_000
 /** With the declared filters, and again after a 412, a refused filter and a second refusal. */
 const MAX_ATTEMPTS = 4
 
-type PulledSourceOptions = BoundedPullOptions & {
+type PulledSourceOptions = Pick<PullOptions, 'fetch' | 'get' | 'publishers'> & {
+  upstream: Pick<UpstreamOptions, 'name' | 'key'>
+  clock: Clock
   index: CopyIndex
   priority: number
   spec: KnownSpec
@@ -40,8 +41,12 @@ type PulledSourceOptions = BoundedPullOptions & {
 }
 
 type Pulled = Pick<HeldAnswer, 'asOf' | 'part' | 'missing'> &
-  Pick<BoundedPull, 'reason' | 'invalid' | 'isSorted'> & {
+  Pick<Pull, 'invalid'> & {
     sent: UpstreamQuery
+    /** Why it has not all. */
+    reason: SourceReason | undefined
+    /** Whether the listings came newest first. */
+    isSorted: boolean
     snapshot: Snapshot
     maxListings: number
     endedAt: number
@@ -122,14 +127,8 @@ export class PulledSource implements Holding {
     this.#forget()
     const kept = this.#kept.values().find(({ result }) => this.#isOutage(result)) ?? (await this.#ask(query))
     // A filter spec may have come since the pull.
-    await this.#learnFilters()
+    await learnFilters(this.#options.index, this.#options.filters())
     this.#kept.set(questionKey(query), kept)
-  }
-
-  async #learnFilters(): Promise<void> {
-    const { index, filters } = this.#options
-    const known = filters()
-    if (!index.knows(known)) await inTurns(index.replan(known))
   }
 
   /** Whether it answers further questions, too. */
@@ -145,9 +144,7 @@ export class PulledSource implements Holding {
       if (now - at >= FRESH_MS || (result instanceof SourceError && !this.#isOutage(result)))
         this.#kept.delete(key)
     const after = this.#pulls
-    for (const pulled of before)
-      if (!after.includes(pulled))
-        this.#options.clock.after(LONGEST_QUESTION_MS, () => void pulled.snapshot.drop())
+    for (const pulled of before) if (!after.includes(pulled)) pulled.snapshot.dropLater(this.#options.clock)
   }
 
   async #ask(query: ListingQuery): Promise<Kept> {
@@ -220,30 +217,45 @@ export class PulledSource implements Holding {
     return { pulled: await running, left }
   }
 
+  /** At most `maxListings`, the newest where the upstream is sorted, or what came in time, or before an outage. */
   async #pullNow(sent: UpstreamQuery, maxListings: number, firstPage?: ListingPage): Promise<Pulled> {
-    const { upstream, index, fetch, pullMs: ms, clock } = this.#options
+    const { upstream, index, filters, fetch, pullMs: ms, clock } = this.#options
     const { name } = upstream
     const askedAt = clock.monotonic()
     const timeoutError = () => new SourceError('timeout', `${name}: no answer within ${ms} ms`)
-    const page = firstPage === undefined ? fetchFirstPage(fetch, sent) : Promise.resolve(firstPage)
-    const asked = { query: sent, page, maxListings }
-    const {
-      listings,
-      partOf,
-      ageSeconds = 0,
-      ...about
-    } = await withDeadline({ ms, timeoutError, caller: NEVER }, (until) =>
-      pullWithin(this.#options, asked, until),
-    )
-    const { reason, isSorted, invalid, missing } = about
-    await this.#learnFilters()
-    const { make } = await new Snapshot(index, name, sent.status).changeTo(listings)
-    const snapshot = make()
-    const part =
-      partOf === undefined ? undefined : ({ state: 'partial', held: snapshot.size, of: partOf } as const)
+    let failure: SourceReason | null = null
+    let last = Number.POSITIVE_INFINITY
+    let isSorted = true
+    const bounds = {
+      maxListings,
+      takes: ({ reason }: SourceError): boolean => {
+        failure = reason
+        return !WRONG.includes(reason)
+      },
+      onItems: (items: readonly PageItem[]): void => {
+        for (const { position } of items) {
+          isSorted &&= position <= last
+          last = position
+        }
+      },
+    }
+    const pulled = await withDeadline({ ms, timeoutError, caller: NEVER }, async (until) => {
+      const page = firstPage ?? (await raceAbort(fetchFirstPage(fetch, sent), until))
+      // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
+      const isStream = page?.isGateway === true && page.items.length < maxListings
+      const about = { ...upstream, kind: isStream ? 'gateway' : 'registry' } as const
+      const options = { ...this.#options, upstream: about, via: [], query: sent }
+      const result = await pull(options, { page }, { ...bounds, until })
+      return { ...result, cut: failure ?? (until.aborted ? 'timeout' : 'too_large') } as const
+    })
+    const { listings, partOf, ageSeconds = 0, invalid, missing, cut } = pulled
+    await learnFilters(index, filters())
+    const snapshot = (await new Snapshot(index, name, sent.status).changeTo(listings)).make()
+    const isPart = partOf !== undefined
+    const part = isPart ? ({ state: 'partial', held: snapshot.size, of: partOf } as const) : undefined
     const asOf = askedAt - ageSeconds * 1000
-    const endedAt = clock.monotonic()
-    return { sent, snapshot, maxListings, asOf, endedAt, part, reason, isSorted, invalid, missing }
+    const about = { reason: isPart ? cut : undefined, isSorted, invalid, missing }
+    return { sent, snapshot, maxListings, asOf, endedAt: clock.monotonic(), part, ...about }
   }
 
   #describe({ pulled }: Answer, { publisher }: ListingQuery): Omit<HeldAnswer, 'isCurrent'> {

@@ -130,13 +130,14 @@ function readItem(page: ListingPage, place: Place, { kind, conditions }: ReadOpt
   if (createdAt === null || typeof id !== 'string') return null
   const isMatch =
     (conditions.status === null || status === conditions.status) && matchesAll(conditions.criteria, value)
+  const meta = kind === 'gateway' && isParsed ? readMeta(value._meta) : NO_META
   return new PageItem(page, place, {
     value,
     listingId: boundedId(id),
-    createdAt,
+    position: meta.position ?? createdAt,
     isMatch,
     isReadable: isParsed && bytes.length <= MAX_ITEM_BYTES && isListingId(id),
-    meta: kind === 'gateway' && isParsed ? readMeta(value._meta) : NO_META,
+    meta,
   })
 }
 
@@ -184,7 +185,7 @@ function isListingId(id: string): boolean {
 type Described = {
   value: JsonObject
   listingId: string
-  createdAt: Micros
+  position: Micros
   isMatch: boolean
   isReadable: boolean
   meta: Meta
@@ -192,11 +193,9 @@ type Described = {
 
 export class PageItem implements Item {
   readonly listingId: string
-  readonly createdAt: Micros
   readonly position: Micros
   readonly storefrontUrl: string | null
   readonly publisherId: number | null
-  readonly status: JsonValue | undefined
   publisher: string | null
   aliases: readonly string[] | undefined
   /** Active keys of its publisher as the row has them, the primary one first. */
@@ -212,13 +211,11 @@ export class PageItem implements Item {
   readonly #hasMeta: boolean
 
   constructor(page: ListingPage, { start, end, offset }: Place, { value, meta, ...about }: Described) {
-    const { storefront_url: storefrontUrl, publisher_id: publisherId, status } = value
+    const { storefront_url: storefrontUrl, publisher_id: publisherId } = value
     this.listingId = about.listingId
-    this.createdAt = about.createdAt
-    this.position = meta.position ?? about.createdAt
+    this.position = about.position
     this.storefrontUrl = typeof storefrontUrl === 'string' ? storefrontUrl : null
     this.publisherId = Number.isSafeInteger(publisherId) ? Number(publisherId) + 0 : null
-    this.status = status
     this.publisher = meta.publisher
     this.aliases = meta.aliases
     this.principals = publishersIn(at(value, 'publisher_principals', 'identities'), MAX_ACTIVE_PRINCIPALS)

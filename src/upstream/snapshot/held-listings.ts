@@ -1,47 +1,26 @@
-import type { Clock } from '../../domain/clock.ts'
 import { failureOf } from '../../domain/source/failure.ts'
 import type { Item } from '../../domain/source/item.ts'
 import { coversRegistry } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceLog } from '../../domain/source/source-status.ts'
-import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import { inTurns } from '../../domain/turns.ts'
-import type { Filter } from '../../filter-spec/filter.ts'
 import type { Copy } from '../../listing-index/copy.ts'
-import type { CopyIndex } from '../../listing-index/copy-index.ts'
 import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import { logPull } from './log-pull.ts'
-import { newestOf, partOfAll } from './newest.ts'
 import type { PullHistory } from './next-pull.ts'
 import type { FoundPublisher, Pull } from './pull.ts'
-import { Snapshot, snapshotKey } from './snapshot.ts'
-import { type HeldSnapshot, isHiding, type SnapshotState } from './snapshot-state.ts'
-
-export type HeldListingsOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'key' | 'maxListings'>
-  index: CopyIndex
-  /** Of all that readers may use: the index has their columns. */
-  filters: () => readonly Filter[]
-  /** Memory that the snapshot may take: further listings are not held, the oldest first. */
-  maxBytes: () => number
-  /** Called with the memory of the snapshot. */
-  onResize: (bytes: number) => void
-  state: SnapshotState
-  clock: Clock
-  log: SourceLog
-}
+import { type Bounds, learnFilters, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
+import { type HeldSnapshot, isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
 /** Why a first pull takes back what has arrived of it. */
 export const WRONG: readonly SourceReason[] = ['bad_envelope', 'bad_signature', 'not_json', 'unstable']
 
 /** Changes what is held of an upstream by what was pulled. After `close` nothing changes: a later runtime continues. */
 export class HeldListings {
-  readonly #options: HeldListingsOptions
+  readonly #options: PullContext
   readonly #state: SnapshotState
   #isClosed = false
   /** Ids of which the latest pull had other listings than the stream of changes. */
@@ -49,7 +28,7 @@ export class HeldListings {
   /** Keys that were removed during the running pull, which may have read them before. */
   #removed: string[] = []
 
-  constructor(options: HeldListingsOptions) {
+  constructor(options: PullContext) {
     this.#options = options
     this.#state = options.state
   }
@@ -68,18 +47,17 @@ export class HeldListings {
   }
 
   async restore({ listings, ...about }: SavedSnapshot): Promise<void> {
-    const newest = newestOf(listings, this.bounds)
+    const { newest, partOf } = newestOf(listings, this.bounds)
     const empty = this.#empty()
     const change = await empty.changeTo(newest)
     // Meanwhile an earlier runtime may have pulled a newer one.
     if (this.#state.current !== null) return empty.drop()
     const snapshot = change.make()
-    const partOf = about.partOf ?? partOfAll(newest, listings.size)
-    this.#hold({ ...about, partOf, snapshot, invalid: 0, totals: null }, { isContinued: true })
+    this.#hold({ partOf, ...about, snapshot, invalid: 0, totals: null }, { isContinued: true })
   }
 
   /** What may be held. */
-  get bounds(): { maxListings: number; maxBytes: number } {
+  get bounds(): Bounds {
     const { upstream, maxBytes } = this.#options
     return { maxListings: upstream.maxListings ?? Number.POSITIVE_INFINITY, maxBytes: maxBytes() }
   }
@@ -95,8 +73,7 @@ export class HeldListings {
       ...(current ?? { takenAt, gatewayId: about?.gatewayId, missing, invalid: 0 }),
       ...{ snapshot, totals: null, isLoading: true, partOf: Math.max(page?.total ?? 0, snapshot.size) },
     }
-    this.#state.set({ current: next, failure })
-    this.#options.onResize(snapshot.retainedBytes)
+    this.#set(next, failure)
   }
 
   /** All listings, or the newest within the bounds. @returns whether any has changed */
@@ -169,8 +146,7 @@ export class HeldListings {
     const invalid = current.invalid + left
     const partOf = this.#pushOut(current)
     const next = { ...current, invalid, partOf, totals: totals && { ...totals, total, counts: null } }
-    this.#state.set({ current: next, failure })
-    this.#options.onResize(snapshot.retainedBytes)
+    this.#set(next, failure)
     return listingIds
   }
 
@@ -180,15 +156,12 @@ export class HeldListings {
     if (current === null) return
     this.#removed.push(...keys)
     current.snapshot.remove(keys)
-    this.#state.set({ current: { ...current }, failure })
-    this.#options.onResize(current.snapshot.retainedBytes)
+    this.#set({ ...current }, failure)
   }
 
   /** Lets the index learn filters that became known since. */
   async learnFilters(): Promise<void> {
-    const { index, filters } = this.#options
-    const known = filters()
-    if (!index.knows(known)) await inTurns(index.replan(known))
+    await learnFilters(this.#options.index, this.#options.filters())
   }
 
   fail(err: unknown): void {
@@ -211,14 +184,9 @@ export class HeldListings {
     // A refusal hides what is held until the upstream answers again.
     // Pages that do not fit together may be of another Registry.
     const isTakenBack = current?.isLoading === true && WRONG.includes(reason)
-    if (isTakenBack) {
-      this.#options.onResize(0)
-      this.#dropLater(current.snapshot)
-    }
-    this.#state.set({
-      current: isTakenBack ? null : current,
-      failure: failure !== null && isHiding(failure) && !isHiding(latest) ? failure : latest,
-    })
+    if (isTakenBack) current.snapshot.dropLater(clock)
+    const isHidden = failure !== null && isHiding(failure) && !isHiding(latest)
+    this.#set(isTakenBack ? null : current, isHidden ? failure : latest)
     this.#state.lastError = lastError
     this.note({ hasFailed: true })
   }
@@ -240,11 +208,11 @@ export class HeldListings {
     about: Omit<HeldSnapshot, 'snapshot'>,
     { failure = null, isContinued = false }: HoldOptions = {},
   ): Promise<boolean> {
-    const { upstream, log } = this.#options
+    const { upstream, log, clock } = this.#options
     const { current } = this.#state
     const before = current?.snapshot ?? this.#empty()
-    const newest = newestOf(listings, this.bounds)
-    const partOf = about.partOf ?? partOfAll(newest, listings.size)
+    const { newest, partOf: all } = newestOf(listings, this.bounds)
+    const { partOf = all } = about
     const { listingIds, make } = await before.changeTo(newest)
     // What a later runtime holds is not replaced.
     if (this.#isClosed) return false
@@ -256,7 +224,7 @@ export class HeldListings {
     if (failure === null || this.#state.current === null)
       logPull(log, upstream.name, this.#state, { ...about, partOf, listings: snapshot.size })
     this.#hold({ ...about, partOf, snapshot }, { failure, isContinued })
-    if (snapshot !== before) this.#dropLater(before)
+    if (snapshot !== before) before.dropLater(clock)
     return listingIds.length > 0
   }
 
@@ -265,14 +233,13 @@ export class HeldListings {
     return new Snapshot(index, upstream.name)
   }
 
-  /** Questions that began before still read it. */
-  #dropLater(snapshot: Snapshot): void {
-    this.#options.clock.after(LONGEST_QUESTION_MS, () => void snapshot.drop())
+  #hold(current: HeldSnapshot, { failure = null, isContinued }: HoldOptions = {}): void {
+    this.#set(current, failure, isContinued)
+    this.note({ isHeld: true, hasFailed: failure !== null })
   }
 
-  #hold(current: HeldSnapshot | null, { failure = null, isContinued }: HoldOptions = {}): void {
+  #set(current: HeldSnapshot | null, failure: SourceError | null, isContinued = false): void {
     this.#state.set({ current, failure }, isContinued)
-    this.note({ isHeld: current !== null, hasFailed: failure !== null })
     this.#options.onResize(current?.snapshot.retainedBytes ?? 0)
   }
 
@@ -290,11 +257,10 @@ export class HeldListings {
       if (this.#state.current?.snapshot !== snapshot || this.#isClosed) return
       left = PUBLISHERS_PER_TURN
     }
-    this.#state.set({ current: { ...current }, failure: this.#state.failure })
+    this.#set({ ...current }, this.#state.failure)
   }
 }
 
-const LONGEST_QUESTION_MS = 10_000
 /** About 5 ms. */
 const PUBLISHERS_PER_TURN = 100
 

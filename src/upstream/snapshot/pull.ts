@@ -1,4 +1,4 @@
-import { type Clock, raceAbort } from '../../domain/clock.ts'
+import type { Clock } from '../../domain/clock.ts'
 import type { Item } from '../../domain/source/item.ts'
 import {
   addReporter,
@@ -18,8 +18,8 @@ import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageItem } from '../pag
 import type { Attributable, PublisherDirectory } from '../publisher-directory.ts'
 import { rejectionOf, type UpstreamQuery } from '../push-down.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
-import { type JoinedPages, joinPages } from './joined-pages.ts'
-import { LISTING_HEAP_BYTES, MAX_COPIES, snapshotKey } from './snapshot.ts'
+import { joinPages, type PullBounds } from './joined-pages.ts'
+import { MAX_COPIES, sizeOf, snapshotKey } from './snapshot.ts'
 
 export type FoundPublisher = Pick<Item, 'publisher' | 'aliases'>
 
@@ -47,17 +47,6 @@ export type PullOptions = {
   via: readonly string[]
   /** What is pulled. */
   query: UpstreamQuery
-}
-
-/** Where a pull ends before it has all. */
-export type PullBounds = {
-  maxListings?: number | undefined
-  /** Memory of the listings, `LISTING_HEAP_BYTES` of each included. */
-  maxBytes?: number | undefined
-  /** Its reason is the failure of a pull that has no page by then. */
-  until?: AbortSignal | undefined
-  /** Called with what each page adds, in the order of the upstream. Publishers may be unknown by then. */
-  onItems?: ((items: readonly PageItem[]) => void) | undefined
 }
 
 /** Of a stream whose bytes keep arriving: a million listings of 1.5 kB take so long at 20 Mbit/s. */
@@ -156,7 +145,7 @@ async function pullPages(
   bounds: PullBounds,
 ): Promise<Pull> {
   const { upstream, publishers } = options
-  const joined = await readNewest(options, firstPage, bounds)
+  const joined = await joinPages({ ...options, query: queryOf(options) }, firstPage, bounds)
   // A gateway may repeat a listing, and the last one counts.
   const read = upstream.kind === 'gateway' ? joined.pages.flatMap((page) => page.items) : joined.items
   const items = read.filter(({ isMatch }) => isMatch)
@@ -172,42 +161,6 @@ async function pullPages(
   const { gatewayId } = joined.pages.at(-1)?.about ?? {}
   const { missing, ageSeconds } = joined
   return { listings, partOf, invalid, missing, ageSeconds, gatewayId, publishersLater }
-}
-
-/** From the top until the bounds are reached. */
-async function readNewest(
-  { upstream, fetch, ...asked }: PullOptions,
-  firstPage: ListingPage | null,
-  { maxListings = Infinity, maxBytes = Infinity, until, onItems }: PullBounds,
-): Promise<JoinedPages> {
-  let first = firstPage
-  const fetchNext: FetchPage = async (query, request) => {
-    const page = request.offset === 0 ? first : null
-    first = null
-    return page ?? (until ? raceAbort(fetch(query, request), until) : fetch(query, request))
-  }
-  let latest: JoinedPages | null = null
-  let listings = 0
-  let bytes = 0
-  let seen = 0
-  const onPage = (pages: JoinedPages): void => {
-    // A walk that begins again has others.
-    if (pages !== latest) listings = bytes = seen = 0
-    latest = pages
-    const added = pages.items.slice(seen).filter(({ isMatch, isReadable }) => isMatch && isReadable)
-    seen = pages.items.length
-    listings += added.length
-    for (const item of added) bytes += sizeOf(item)
-    onItems?.(added)
-  }
-  const isEnough = (): boolean =>
-    latest !== null && (listings > maxListings || bytes > maxBytes || until?.aborted === true)
-  try {
-    return await joinPages({ upstream, fetch: fetchNext, onPage, isEnough }, queryOf(asked))
-  } catch (error) {
-    if (latest !== null && until?.aborted) return latest
-    throw error
-  }
 }
 
 /** Keeps ids only, which releases the pages. */
@@ -268,11 +221,6 @@ class Collected {
   }
 }
 
-/** Memory of a listing. */
-export function sizeOf({ bytes }: Pick<Item, 'bytes'>): number {
-  return bytes.length + LISTING_HEAP_BYTES
-}
-
 /** `null` for an upstream without NDJSON. */
 async function pullStream(
   { upstream, get, ...asked }: PullOptions,
@@ -304,7 +252,9 @@ async function pullStream(
       return { ...result(), missing: readMissing(meta, missing) ?? undefined, ageSeconds, gatewayId }
     }
   } catch (error) {
-    if (!signal.aborted || received === 0) throw error
+    if (!signal.aborted && !(error instanceof SourceError && bounds.takes?.(error))) throw error
+    if (received === 0) take(firstPage?.items ?? [])
+    if (collected.listings.size === 0) throw error
   }
   // Its last line would say what the gateway lacks: its first page does, too.
   const { missing, ageSeconds, about } = firstPage ?? {}
@@ -329,10 +279,14 @@ async function pullStream(
     if (rows.length === 0) return
     const envelope = renderEnvelope(rows, rows.length)
     const { items } = new ListingPage(envelope, { kind, conditions: conditionsOf(query), offset: 0 })
-    const matches = items.filter(({ isMatch }) => isMatch)
     collected.invalid += rows.length - items.length
+    take(items)
+    received += rows.length
+  }
+
+  function take(items: readonly PageItem[]): void {
+    const matches = items.filter(({ isMatch }) => isMatch)
     collected.add(matches)
     bounds.onItems?.(matches.filter(({ isReadable }) => isReadable))
-    received += rows.length
   }
 }

@@ -1,18 +1,15 @@
 import { raceAbort } from '../../domain/clock.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
-import type { SharedPulls, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { UpstreamFeed } from '../feed/upstream-feed.ts'
-import type { Get } from '../http/request.ts'
 import type { PageItem } from '../page/listing-page.ts'
-import type { Narrowing } from '../push-down.ts'
 import { compareFirstPage, type FirstPage, isWhole, totalsOf } from './first-page.ts'
-import { HeldListings, type HeldListingsOptions } from './held-listings.ts'
+import { HeldListings } from './held-listings.ts'
+import type { PullBounds } from './joined-pages.ts'
 import { nextPull, nextStretch, type Periods, periodsOf, wholeDueAt } from './next-pull.ts'
-import type { Pull, PullBounds } from './pull.ts'
+import type { Pull } from './pull.ts'
 import { SavedPulls } from './saved-pulls.ts'
-import { isHiding, type SnapshotState } from './snapshot-state.ts'
+import { isHiding, type PullContext, type SnapshotState } from './snapshot-state.ts'
 
 /** Share by which the periods vary, to spread the pulls of many upstreams. */
 const PULL_JITTER = 0.1
@@ -22,19 +19,12 @@ const REFRESH_EVERY_MS = 1000
 /** `first`: a whole pull of a source that is not held yet. */
 export type PullTurn = 'first page' | 'first' | 'later'
 
-export type PullerOptions = HeldListingsOptions & {
-  upstream: UpstreamOptions
-  get: Get
-  /** What is held. */
-  query: Narrowing['query']
+export type PullerOptions = PullContext & {
   fetchFirstPage: () => Promise<FirstPage>
   pull: (first: FirstPage, bounds: PullBounds) => Promise<Pull>
   attribute: (items: readonly PageItem[]) => Promise<unknown>
   /** First pages of sources of which nothing is held yet, and whole pulls, wait for their turn in the process. */
   inTurn: <Result>(work: () => Promise<Result>, turn: PullTurn) => Promise<Result>
-  storage: SnapshotStorage | null
-  shared: SharedPulls | null
-  random: () => number
   /** Share of its first periods by which it is asked earlier: many sources that start together are then asked one after the other. */
   head: number
 }

@@ -1,9 +1,21 @@
+import type { Clock } from '../../domain/clock.ts'
 import { Emitter } from '../../domain/emitter.ts'
 import type { HoldingChange } from '../../domain/source/holding.ts'
 import { isRefusal } from '../../domain/source/reasons.ts'
-import type { SharedPullId, SnapshotFacts, Totals } from '../../domain/source/saved-snapshot.ts'
+import type {
+  SharedPullId,
+  SharedPulls,
+  SnapshotFacts,
+  SnapshotStorage,
+  Totals,
+} from '../../domain/source/saved-snapshot.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceStatus } from '../../domain/source/source-status.ts'
+import type { SourceLog, SourceStatus } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
+import type { CopyIndex } from '../../listing-index/copy-index.ts'
+import type { Get } from '../http/request.ts'
+import type { Narrowing } from '../push-down.ts'
 import { NEVER_PULLED, type PullHistory } from './next-pull.ts'
 import type { Pull } from './pull.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -26,6 +38,29 @@ export type HeldSnapshot = SnapshotFacts &
     /** The shared pull that it was, whose listings `snapshot` had in that version. */
     shared?: (SharedPullId & { version: string }) | undefined
   }
+
+/** What pulls of an upstream work with. */
+export type PullContext = {
+  upstream: UpstreamOptions
+  get: Get
+  /** What is asked of it. */
+  query: Narrowing['query']
+  index: CopyIndex
+  /** Of all that readers may use: the index has their columns. */
+  filters: () => readonly Filter[]
+  /** Memory that the snapshot may take: further listings are not held, the oldest first. */
+  maxBytes: () => number
+  /** Called with the memory of the snapshot. */
+  onResize: (bytes: number) => void
+  /** For a restart; `null` with Redis. */
+  storage: SnapshotStorage | null
+  /** With other replicas; `null` without Redis. */
+  shared: SharedPulls | null
+  state: SnapshotState
+  clock: Clock
+  random: () => number
+  log: SourceLog
+}
 
 type Content = { current: HeldSnapshot | null; failure: SourceError | null }
 

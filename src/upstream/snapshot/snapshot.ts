@@ -1,7 +1,10 @@
+import type { Clock } from '../../domain/clock.ts'
 import { isListingStatus, type ListingStatus } from '../../domain/listing.ts'
 import { identityKey } from '../../domain/listing-identity.ts'
 import type { Item } from '../../domain/source/item.ts'
+import { comparePositions } from '../../domain/source/position.ts'
 import { inTurns } from '../../domain/turns.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
 import { parseObject } from '../../json/value.ts'
 import { type Copy, listingIdOf, type Row } from '../../listing-index/copy.ts'
 import type { CopyIndex } from '../../listing-index/copy-index.ts'
@@ -11,8 +14,39 @@ import { SourceSet } from '../../listing-index/source-set.ts'
 const MOST_IN_PLACE = 1000
 /** Listings of one id in one source: sellers choose ids, and each change of one looks at all of its id. */
 export const MAX_COPIES = 32
+const LONGEST_QUESTION_MS = 10_000
 /** Of a listing besides its bytes. */
-export const LISTING_HEAP_BYTES = 600
+const LISTING_HEAP_BYTES = 600
+
+/** Of what may be held. `maxBytes`: of memory. */
+export type Bounds = { maxListings: number; maxBytes: number }
+
+/** Memory of a listing. */
+export const sizeOf = ({ bytes }: Pick<Item, 'bytes'>): number => bytes.length + LISTING_HEAP_BYTES
+
+/** The newest listings within the bounds. `partOf`: how many there are, where these are not all. */
+export function newestOf(
+  listings: ReadonlyMap<string, Item>,
+  { maxListings, maxBytes }: Bounds,
+): { newest: ReadonlyMap<string, Item>; partOf?: number } {
+  const { size: all } = listings
+  let bytes = 0
+  for (const item of listings.values()) bytes += sizeOf(item)
+  if (all <= maxListings && bytes <= maxBytes) return { newest: listings }
+  const newest = new Map<string, Item>()
+  bytes = 0
+  for (const [key, item] of [...listings].sort(([, a], [, b]) => comparePositions(a, b))) {
+    bytes += sizeOf(item)
+    if (newest.size >= maxListings || bytes > maxBytes) break
+    newest.set(key, item)
+  }
+  return { newest, partOf: all }
+}
+
+/** Lets the index learn filters that became known since. */
+export async function learnFilters(index: CopyIndex, filters: readonly Filter[]): Promise<void> {
+  if (!index.knows(filters)) await inTurns(index.replan(filters))
+}
 
 /** What is held of an upstream: a generation of its rows in the index. */
 export class Snapshot {
@@ -70,13 +104,13 @@ export class Snapshot {
   }
 
   /** The oldest listings, as many as are beyond these bounds. */
-  beyond({ maxListings, maxBytes }: { maxListings: number; maxBytes: number }): readonly Copy[] {
+  beyond({ maxListings, maxBytes }: Bounds): readonly Copy[] {
     const beyond: Copy[] = []
     let { size, retainedBytes: bytes } = this
     if (size <= maxListings && bytes <= maxBytes) return beyond
     for (const copy of this.#index.walk(this.source, 'oldest')) {
       beyond.push(copy)
-      bytes -= copy.bytes.length + LISTING_HEAP_BYTES
+      bytes -= sizeOf(copy)
       size--
       if (size <= maxListings && bytes <= maxBytes) break
     }
@@ -129,6 +163,11 @@ export class Snapshot {
   /** Removes its rows, in turns. */
   drop(): Promise<void> {
     return inTurns(this.#index.removeSource(this.source))
+  }
+
+  /** Once the questions that began before, and still read it, have ended. */
+  dropLater(clock: Clock): void {
+    clock.after(LONGEST_QUESTION_MS, () => void this.drop())
   }
 
   *#differences(listings: ReadonlyMap<string, Item>) {
