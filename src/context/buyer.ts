@@ -13,8 +13,7 @@ import { lazy } from '../domain/lazy.ts'
 import { isLocalUrl } from '../domain/private-address.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { createAgent } from '../upstream/http/agent.ts'
-import { createGet } from '../upstream/http/get.ts'
-import { type Endpoint, type Interceptor, NOT_SENT, requestsTo } from '../upstream/http/request.ts'
+import { createGet, type Endpoint, type Interceptor, NOT_SENT, requestsTo } from '../upstream/http/request.ts'
 import { CircuitBreaker } from '../upstream/interceptors/circuit-breaker.ts'
 import { composeRequests } from '../upstream/interceptors/compose.ts'
 import { limitConcurrency } from '../upstream/interceptors/limit-concurrency.ts'
@@ -42,7 +41,7 @@ export function openRegistryClient({
   const dispatcherOf = ({ registry, referredBy, timeoutMs }: ApiRequest): Dispatcher => {
     if (registry !== undefined) return requestsOf(registry, timeoutMs).dispatcher
     const isTrusted = referredBy === undefined || (!referredBy.fronts && isLocalUrl(referredBy.url))
-    return composeRequests(isTrusted ? trusted : publicOnly, around)
+    return composeRequests(isTrusted ? trusted : publicOnly, around.interceptors)
   }
   return {
     source: (registry, spec, { timeoutMs, specs, ...options }) => {
@@ -91,8 +90,8 @@ function openRequests(
   const probe: FetchPage = (query, request) => fetchProbe(query, request)
   const options = { upstream, probe, log: NO_LOG, shared: null, clock, random: Math.random }
   const breaker = hasBreakers ? new CircuitBreaker(options) : null
-  const limit = limitConcurrency(MAX_IN_FLIGHT)
-  const dispatcher = composeRequests(agent, { interceptors, limit, breaker: breaker?.intercept })
+  const around = [limitConcurrency(MAX_IN_FLIGHT), ...(breaker === null ? [] : [breaker.intercept])]
+  const dispatcher = composeRequests(agent, interceptors, around)
   const fetchProbe = createFetchPage(upstream, dispatcher, { purpose: 'probe' })
   return { dispatcher, close: () => breaker?.close() }
 }

@@ -1,15 +1,13 @@
 import { type Clock, raceAbort } from '../domain/clock.ts'
-import type { Item } from '../domain/source/reading.ts'
+import type { Item } from '../domain/source/item.ts'
 import type { SourceReason } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
-import { MAX_PAGE_ITEMS } from '../domain/walk/walk.ts'
-import type { Get } from './http/get.ts'
+import type { Get } from './http/request.ts'
 import type { FetchPage } from './page/fetch-page.ts'
 import type { ListingPage, PageItem } from './page/listing-page.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
 import type { UpstreamQuery } from './push-down.ts'
-import { rejectionOf } from './push-down.ts'
 import { WRONG } from './snapshot/held-listings.ts'
 import { type Pull, pull } from './snapshot/pull.ts'
 import { snapshotKey } from './snapshot/snapshot.ts'
@@ -27,17 +25,6 @@ type Asked = { query: UpstreamQuery; page: Promise<ListingPage | null>; maxListi
 /** `reason`: of a pull that has not all. `isSorted`: the listings came newest first. */
 export type BoundedPull = Pull & { reason: SourceReason | undefined; isSorted: boolean }
 
-/** `null` for a page that has to be divided to be read. @throws SourceError */
-export async function fetchFirstPage(fetch: FetchPage, query: UpstreamQuery): Promise<ListingPage | null> {
-  try {
-    return await fetch(query, { offset: 0, limit: MAX_PAGE_ITEMS })
-  } catch (error) {
-    const isDivided = error instanceof SourceError && error.traits.splitsPage === 'any'
-    if (isDivided && rejectionOf(query, error) === null) return null
-    throw error
-  }
-}
-
 /**
  * At most `maxListings` of an upstream, the newest where it is sorted, or what came before `until`, or before an outage.
  * @throws SourceError where nothing came, or something wrong
@@ -52,7 +39,7 @@ export async function pullWithin(
   // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
   const isStream = page?.isGateway === true && page.items.length < maxListings
   const about = { ...upstream, kind: isStream ? 'gateway' : 'registry' } as const
-  const options = { upstream: about, get, publishers, read: { fetch, clock }, via: [], query }
+  const options = { upstream: about, get, publishers, fetch, clock, via: [], query }
   const arrived: PageItem[] = []
   const onItems = (items: readonly PageItem[]) => void arrived.push(...items)
   try {

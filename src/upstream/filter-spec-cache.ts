@@ -2,7 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { readUpstreamSpec, type UpstreamSpec } from '../filter-spec/upstream-spec.ts'
-import type { Get } from './http/get.ts'
+import type { Get } from './http/request.ts'
 
 const MAX_SPEC_BYTES = 1024 * 1024
 export const SPEC_FRESH_MS = 60_000

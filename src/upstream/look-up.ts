@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, raceAbort } from '../domain/clock.ts'
 import type { FoundCopies, OneListing } from '../domain/source/holding.ts'
-import { hasPassed } from '../domain/source/reading.ts'
+import { hasPassed } from '../domain/source/item.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { FetchPage } from './page/fetch-page.ts'
 import type { ListingPage } from './page/listing-page.ts'
@@ -12,8 +12,6 @@ type LookUpOptions = {
   name: string
   fetch: FetchPage
   publishers: PublisherDirectory
-  /** @throws SourceError */
-  checkSchema: () => Promise<void>
   /** How long an answer counts. */
   freshMs: number
   clock: Clock
@@ -32,14 +30,7 @@ const MAX_IN_FLIGHT = 64
 const ONE = { offset: 0, limit: 1 }
 
 /** Answers are kept while fresh. Readers of one listing share a request, which goes on when a reader leaves. */
-export function createLookUp({
-  name,
-  fetch,
-  publishers,
-  checkSchema,
-  freshMs,
-  clock,
-}: LookUpOptions): LookUp {
+export function createLookUp({ name, fetch, publishers, freshMs, clock }: LookUpOptions): LookUp {
   const inFlight = new Map<string, Promise<Answer>>()
   const kept = new LRUCache<string, Answer>({
     maxSize: MAX_KEPT_BYTES,
@@ -70,7 +61,6 @@ export function createLookUp({
     return asking
 
     async function fetchOne(): Promise<Answer> {
-      await checkSchema()
       const askedAt = clock.monotonic()
       const page = await fetch({ ...UNFILTERED, listingId, ...(via && { via }), trace }, ONE)
       const answer = { page, askedAt }

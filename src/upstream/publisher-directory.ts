@@ -6,7 +6,7 @@ import { parseTimestamp } from '../domain/timestamp.ts'
 import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../json/value.ts'
 import { MAX_ALIASES, publisherOf, readPrincipal } from '../signing/principal.ts'
-import type { Get } from './http/get.ts'
+import type { Get } from './http/request.ts'
 import type { PageItem } from './page/listing-page.ts'
 
 const PUBLISHERS_PAGE = 200

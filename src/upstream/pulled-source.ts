@@ -8,10 +8,11 @@ import type { Filter } from '../filter-spec/filter.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'
 import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
-import { type BoundedPull, type BoundedPullOptions, fetchFirstPage, pullWithin } from './bounded-pull.ts'
+import { type BoundedPull, type BoundedPullOptions, pullWithin } from './bounded-pull.ts'
 import { createLookUp, type LookUp } from './look-up.ts'
 import type { ListingPage } from './page/listing-page.ts'
 import { namesOf, pushDown, rejectionOf, UNFILTERED, type UpstreamQuery } from './push-down.ts'
+import { fetchFirstPage } from './snapshot/pull.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 
 /** A Registry of so many listings is pulled without filters: a better copy that does not match hides a worse one that does. */
@@ -76,8 +77,7 @@ export class PulledSource implements Holding {
     this.#options = options
     this.name = upstream.name
     this.priority = priority
-    const checkSchema = () => Promise.resolve()
-    this.#lookUp = createLookUp({ name: upstream.name, fetch, publishers, checkSchema, freshMs: 0, clock })
+    this.#lookUp = createLookUp({ name: upstream.name, fetch, publishers, freshMs: 0, clock })
   }
 
   readonly find: Holding['find'] = (question, signal) => this.#lookUp(question, signal)

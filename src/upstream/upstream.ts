@@ -8,15 +8,14 @@ import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { isSameSchema } from '../filter-spec/schema-id.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { FilterSpecCache, FilterSpecState } from './filter-spec-cache.ts'
-import { createGet, type Get } from './http/get.ts'
-import type { Interceptor } from './http/request.ts'
+import { createGet, type Interceptor } from './http/request.ts'
 import { CallStats } from './interceptors/call-stats.ts'
 import { CircuitBreaker, type SharedBreakerState } from './interceptors/circuit-breaker.ts'
 import { composeRequests } from './interceptors/compose.ts'
 import { limitConcurrency } from './interceptors/limit-concurrency.ts'
 import { retry } from './interceptors/retry.ts'
 import { createLookUp } from './look-up.ts'
-import { createFetchPage, type FetchPage } from './page/fetch-page.ts'
+import { createFetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { narrowBy, type UpstreamQuery } from './push-down.ts'
 import { firstPageFetcher, pull } from './snapshot/pull.ts'
@@ -92,21 +91,31 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   const { breaker, fetch, get } = requests
   const spec = new FilterSpecCache(get, clock, state.spec)
   const publishers = new PublisherDirectory(get, clock, state.publishers)
-  const requireKnownSchema = () => requireSchema(name, spec.current, schema)
-  const checkSchema = async () => {
-    if (schema !== null) await spec.loaded
-    requireKnownSchema()
+  const checkSchema = (): void => {
+    const declared = spec.current?.schemaId ?? null
+    if (schema === null || declared === null || isSameSchema(declared, schema)) return
+    throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
   }
-  const puller = openPuller(parts, { ...requests, publishers, spec, requireKnownSchema })
+  const puller = openPuller(parts, { ...requests, publishers, spec, checkSchema })
+  const openedAt = clock.monotonic()
+  const ask = createLookUp({
+    name,
+    fetch: async (...asked) => {
+      if (schema !== null) await spec.loaded
+      checkSchema()
+      return fetch(...asked)
+    },
+    publishers,
+    freshMs: freshSeconds * 1000,
+    clock,
+  })
   const source = new UpstreamHolding({
-    upstream,
+    ...parts,
     state: state.snapshot,
     puller,
-    lookUp: createLookUp({ name, fetch, publishers, checkSchema, freshMs: freshSeconds * 1000, clock }),
+    ask,
     publishers,
-    requireSchema: requireKnownSchema,
-    freshSeconds,
-    clock,
+    checkSchema,
   })
   return {
     source,
@@ -120,85 +129,6 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       loaded: spec.loaded,
     },
     status: () => ({ ...describeRequests(parts, breaker, spec), ...source.status() }),
-    ...lifecycle(parts, { breaker, spec, puller }),
-  }
-}
-
-/** @throws SourceError `schema_mismatch`; an upstream may declare no schema */
-function requireSchema(name: string, spec: UpstreamSpec | null, schema: string | null): void {
-  const declared = spec?.schemaId ?? null
-  if (schema === null || declared === null || isSameSchema(declared, schema)) return
-  throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
-}
-
-type Requests = { breaker: CircuitBreaker; fetch: FetchPage; get: Get }
-
-function openRequests(parts: UpstreamParts): Requests {
-  const { upstream, state, clock, gatewayId, interceptors } = parts
-  const { stats } = state
-  const onPage: typeof stats.addPage = (page) => stats.addPage(page)
-  const breaker = new CircuitBreaker({
-    ...parts,
-    shared: parts.sharedBreaker,
-    probe: (query, request) => probe(query, request),
-  })
-  const dispatcher = composeRequests(parts.agent, {
-    interceptors,
-    count: stats.count(clock, upstream),
-    limit: limitConcurrency(upstream.maxInFlight),
-    retry: retry({ ...parts, onRetry: () => stats.calls.retried++ }),
-    breaker: breaker.intercept,
-  })
-  const probe = createFetchPage(upstream, dispatcher, { purpose: 'probe', onPage })
-  const fetch = createFetchPage(upstream, dispatcher, { onPage })
-  return { breaker, fetch, get: createGet(upstream, dispatcher, [gatewayId]) }
-}
-
-type PullParts = Requests & {
-  publishers: PublisherDirectory
-  spec: FilterSpecCache
-  requireKnownSchema: () => void
-}
-
-function openPuller(
-  parts: UpstreamParts,
-  { fetch, get, publishers, spec, requireKnownSchema }: PullParts,
-): SnapshotPuller {
-  const { upstream, state, gatewayId, clock, snapshots } = parts
-  const pulls = { upstream, get, publishers, read: { fetch, clock }, via: [gatewayId] }
-  const fetchFirstPage = firstPageFetcher(pulls)
-  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec)
-  const ask = async <Answer>(sent: UpstreamQuery, answer: Promise<Answer>): Promise<Answer> => {
-    try {
-      return await answer
-    } catch (error) {
-      noteFailure(sent, error)
-      throw error
-    }
-  }
-  return new SnapshotPuller({
-    ...parts,
-    ...snapshots,
-    get,
-    state: state.snapshot,
-    fetchFirstPage: async () => {
-      await spec.loaded
-      requireKnownSchema()
-      const sent = query()
-      return ask(sent, fetchFirstPage(sent))
-    },
-    pull: (first, bounds) => ask(first.query, pull({ ...pulls, query: first.query }, first, bounds)),
-    query,
-    attribute: (items) => publishers.attribute(items),
-  })
-}
-
-function lifecycle(
-  { state, clock }: UpstreamParts,
-  { breaker, spec, puller }: { breaker: CircuitBreaker; spec: FilterSpecCache; puller: SnapshotPuller },
-): Omit<Upstream, 'source' | 'spec' | 'status'> {
-  const openedAt = clock.monotonic()
-  return {
     refresh: () => {
       void spec.refresh()
       puller.pull()
@@ -213,6 +143,64 @@ function lifecycle(
       breaker.close()
     },
   }
+}
+
+type Requests = ReturnType<typeof openRequests>
+
+function openRequests(parts: UpstreamParts) {
+  const { upstream, state, clock, gatewayId, interceptors } = parts
+  const { stats } = state
+  const onPage: typeof stats.addPage = (page) => stats.addPage(page)
+  const breaker = new CircuitBreaker({
+    ...parts,
+    shared: parts.sharedBreaker,
+    probe: (query, request) => probe(query, request),
+  })
+  const dispatcher = composeRequests(parts.agent, interceptors, [
+    stats.count(clock, upstream),
+    limitConcurrency(upstream.maxInFlight),
+    retry({ ...parts, onRetry: () => stats.calls.retried++ }),
+    breaker.intercept,
+  ])
+  const probe = createFetchPage(upstream, dispatcher, { purpose: 'probe', onPage })
+  const fetch = createFetchPage(upstream, dispatcher, { onPage })
+  return { breaker, fetch, get: createGet(upstream, dispatcher, [gatewayId]) }
+}
+
+function openPuller(
+  parts: UpstreamParts,
+  {
+    fetch,
+    get,
+    publishers,
+    spec,
+    checkSchema,
+  }: Requests & { publishers: PublisherDirectory; spec: FilterSpecCache; checkSchema: () => void },
+): SnapshotPuller {
+  const { upstream, state, gatewayId, clock, snapshots } = parts
+  const pulls = { upstream, get, publishers, fetch, clock, via: [gatewayId] }
+  const fetchFirstPage = firstPageFetcher(pulls)
+  const { query, noteFailure } = narrowBy(upstream.only ?? NO_FILTER, spec)
+  const failing = (sent: UpstreamQuery) => (error: unknown) => {
+    noteFailure(sent, error)
+    throw error
+  }
+  return new SnapshotPuller({
+    ...parts,
+    ...snapshots,
+    get,
+    state: state.snapshot,
+    fetchFirstPage: async () => {
+      await spec.loaded
+      checkSchema()
+      const sent = query()
+      return fetchFirstPage(sent).catch(failing(sent))
+    },
+    pull: (first, bounds) =>
+      pull({ ...pulls, query: first.query }, first, bounds).catch(failing(first.query)),
+    query,
+    attribute: (items) => publishers.attribute(items),
+  })
 }
 
 /** What its requests show. */

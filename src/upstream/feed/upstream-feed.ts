@@ -5,9 +5,8 @@ import type { SourceReason } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceLog } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import type { Get } from '../http/get.ts'
 import { isOfType } from '../http/receive.ts'
-import { rejectKeyEcho } from '../http/request.ts'
+import { type Get, rejectKeyEcho } from '../http/request.ts'
 import { POSITION, queryParameters } from '../page/fetch-page.ts'
 import { conditionsOf, MAX_ITEM_BYTES } from '../page/listing-page.ts'
 import type { Narrowing, UpstreamQuery } from '../push-down.ts'
@@ -17,7 +16,7 @@ import { readEvents } from './event-stream.ts'
 import { type FeedChange, readChange } from './feed-change.ts'
 
 type UpstreamFeedOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
+  upstream: UpstreamOptions
   get: Get
   /** What is held. */
   query: Narrowing['query']

@@ -1,5 +1,5 @@
+import type { Item } from '../../domain/source/item.ts'
 import { comparePositions } from '../../domain/source/position.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import { sizeOf } from './pull.ts'
 
 /** The newest of them within the bounds. */

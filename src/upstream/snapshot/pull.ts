@@ -1,4 +1,5 @@
 import { type Clock, raceAbort } from '../../domain/clock.ts'
+import type { Item } from '../../domain/source/item.ts'
 import {
   addReporter,
   type MissingSource,
@@ -6,18 +7,16 @@ import {
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
 import { comparePositions } from '../../domain/source/position.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'
 import { isJsonObject, parseObject } from '../../json/value.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
-import type { Get } from '../http/get.ts'
-import { rejectKeyEcho } from '../http/request.ts'
+import { type Get, rejectKeyEcho } from '../http/request.ts'
 import { type FetchPage, queryParameters, readVia } from '../page/fetch-page.ts'
 import { conditionsOf, ListingPage, MAX_ITEM_BYTES, type PageItem } from '../page/listing-page.ts'
 import type { Attributable, PublisherDirectory } from '../publisher-directory.ts'
-import { PLAIN_QUERY, type UpstreamQuery } from '../push-down.ts'
+import { rejectionOf, type UpstreamQuery } from '../push-down.ts'
 import { type FirstPage, fetchCounts, isWhole } from './first-page.ts'
 import { type JoinedPages, joinPages } from './joined-pages.ts'
 import { LISTING_HEAP_BYTES, MAX_COPIES, snapshotKey } from './snapshot.ts'
@@ -42,11 +41,12 @@ export type PullOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'key'>
   get: Get
   publishers: PublisherDirectory
-  read: { fetch: FetchPage; clock: Clock }
+  fetch: FetchPage
+  clock: Clock
   /** Of the requests (`CDN-Loop`). */
   via: readonly string[]
-  /** What is pulled. Default: all open listings. */
-  query?: UpstreamQuery
+  /** What is pulled. */
+  query: UpstreamQuery
 }
 
 /** Where a pull ends before it has all. */
@@ -76,16 +76,17 @@ const MAX_STREAM_BYTES = 2 ** 40
 export function firstPageFetcher({
   upstream,
   get,
-  read: { fetch, clock },
+  fetch,
+  clock,
   via,
-}: PullOptions): (query: UpstreamQuery) => Promise<FirstPage> {
+}: Omit<PullOptions, 'query'>): (query: UpstreamQuery) => Promise<FirstPage> {
   let earlier: { query: UpstreamQuery; page: ListingPage } | null = null
   return async (query) => {
     const askedAt = clock.monotonic()
     const sent = queryOf({ query, via })
     const isCounted = upstream.kind === 'registry'
     const [page, counts, all] = await Promise.all([
-      fetch(sent, FIRST_PAGE, earlier?.query === query ? earlier.page : undefined).catch(ignoreSplittable),
+      fetchFirstPage(fetch, sent, earlier?.query === query ? earlier.page : undefined),
       isCounted && sent.pushed.length === 0 ? fetchCounts(get) : null,
       isCounted && sent.pushed.length > 0 ? fetchTotal(fetch, { ...sent, status: null }) : null,
     ])
@@ -110,17 +111,24 @@ async function fetchTotal(fetch: FetchPage, query: UpstreamQuery): Promise<numbe
   }
 }
 
-const FIRST_PAGE = { offset: 0, limit: MAX_PAGE_ITEMS }
-
 /** The ages of sources that a gateway misses go on. */
 function mayKeep({ about, missing, bytes }: ListingPage): boolean {
   return about.etag !== undefined && missing === undefined && bytes.length <= MAX_KEPT_BYTES
 }
 
-/** A single listing may be the cause, which a whole pull finds out. */
-function ignoreSplittable(error: unknown): null {
-  if (error instanceof SourceError && error.traits.splitsPage === 'any') return null
-  throw error
+/** `null` for a page that has to be divided to be read: a single listing may be the cause. @throws SourceError */
+export async function fetchFirstPage(
+  fetch: FetchPage,
+  query: UpstreamQuery,
+  earlier?: ListingPage,
+): Promise<ListingPage | null> {
+  try {
+    return await fetch(query, { offset: 0, limit: MAX_PAGE_ITEMS }, earlier)
+  } catch (error) {
+    const isDivided = error instanceof SourceError && error.traits.splitsPage === 'any'
+    if (isDivided && rejectionOf(query, error) === null) return null
+    throw error
+  }
 }
 
 /**
@@ -129,8 +137,8 @@ function ignoreSplittable(error: unknown): null {
  */
 export async function pull(
   options: PullOptions,
-  { page }: Pick<FirstPage, 'page'> = { page: null },
-  bounds: PullBounds = {},
+  { page }: Pick<FirstPage, 'page'>,
+  bounds: PullBounds,
 ): Promise<Pull> {
   const isStream = options.upstream.kind === 'gateway' && (page === null || !isWhole(page))
   const streamed = isStream ? await pullStream(options, page, bounds) : null
@@ -138,7 +146,7 @@ export async function pull(
   return { ...pulled, missing: pulled.missing?.map((entry) => addReporter(entry, pulled.gatewayId)) }
 }
 
-function queryOf({ query = PLAIN_QUERY, via }: Pick<PullOptions, 'query' | 'via'>): UpstreamQuery {
+function queryOf({ query, via }: Pick<PullOptions, 'query' | 'via'>): UpstreamQuery {
   return { ...query, ...(via.length > 0 && { via }) }
 }
 
@@ -168,7 +176,7 @@ async function pullPages(
 
 /** From the top until the bounds are reached. */
 async function readNewest(
-  { upstream, read: { fetch }, ...asked }: PullOptions,
+  { upstream, fetch, ...asked }: PullOptions,
   firstPage: ListingPage | null,
   { maxListings = Infinity, maxBytes = Infinity, until, onItems }: PullBounds,
 ): Promise<JoinedPages> {

@@ -1,14 +1,15 @@
-import type { Clock } from '../../domain/clock.ts'
+import { type Clock, raceAbort } from '../../domain/clock.ts'
 import type { ListingQuery } from '../../domain/query.ts'
-import type { FoundCopies, HeldAnswer, Holding, OneListing } from '../../domain/source/holding.ts'
+import type { FoundCopies, HeldAnswer, Holding, OneListing, SourcePart } from '../../domain/source/holding.ts'
+import { hasPassed, type Item } from '../../domain/source/item.ts'
 import { DIRECTORY, joinMissing, type MissingSource, NOT_OPEN } from '../../domain/source/missing-source.ts'
-import { hasPassed, type Item, type SourcePart } from '../../domain/source/reading.ts'
+import { isRefusal } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceDetails } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
+import { parseObject } from '../../json/value.ts'
 import type { LookUp } from '../look-up.ts'
 import type { PublisherDirectory } from '../publisher-directory.ts'
-import { askForOne, isOpen } from './ask-for-one.ts'
 import { fullPeriodMs, periodsOf } from './next-pull.ts'
 import type { SnapshotPuller } from './puller.ts'
 import { currentAt, type HeldSnapshot, type SnapshotState } from './snapshot-state.ts'
@@ -16,43 +17,22 @@ import { currentAt, type HeldSnapshot, type SnapshotState } from './snapshot-sta
 /** A snapshot is stale when it has missed so many whole pulls, or first pages while they fail. */
 const STALE_FULL_PERIODS = 4
 const STALE_PERIODS = 2
+/** A listing in memory is the answer where its upstream takes longer. */
+const ASK_MS = 1000
 
 type UpstreamHoldingOptions = {
-  upstream: Pick<
-    UpstreamOptions,
-    | 'name'
-    | 'kind'
-    | 'visibility'
-    | 'priority'
-    | 'refreshSeconds'
-    | 'fullRefreshSeconds'
-    | 'followedRefreshSeconds'
-    | 'maxAgeSeconds'
-  >
+  upstream: UpstreamOptions
   state: SnapshotState
-  puller: Pick<SnapshotPuller, 'refresh' | 'onRead' | 'remove' | 'arrival'>
-  lookUp: LookUp
-  publishers: Pick<PublisherDirectory, 'isBehind'>
-  requireSchema: () => void
+  puller: SnapshotPuller
+  /** Reads a listing from the upstream itself. */
+  ask: LookUp
+  publishers: PublisherDirectory
+  /** @throws SourceError */
+  checkSchema: () => void
   /** Data of this age answer for one listing, without a request. */
   freshSeconds: number
   clock: Clock
 }
-
-/** What is held, for reports. */
-type HoldingStatus = Pick<
-  SourceDetails,
-  | 'state'
-  | 'part'
-  | 'ageSeconds'
-  | 'listings'
-  | 'missing'
-  | 'bytes'
-  | 'followed'
-  | 'missedChanges'
-  | 'feedFailures'
-> &
-  Partial<Pick<SourceDetails, 'lastError'>>
 
 /** Open listings of an upstream. Only single listings are looked up at it. After a 401 or 403 nothing is shown. */
 export class UpstreamHolding implements Holding {
@@ -94,18 +74,19 @@ export class UpstreamHolding implements Holding {
 
   /** What is held where that has the listing and is fresh; else the upstream is asked, and what is held answers where that fails. */
   readonly find = async (question: OneListing, signal: AbortSignal): Promise<FoundCopies> => {
-    const { state, lookUp, puller } = this.#options
+    const { state, ask, puller } = this.#options
     const { listingId, ignoresHeld, via = [] } = question
     puller.onRead()
     const copies = this.#hasPassed(via) ? [] : (state.current?.snapshot.find(listingId) ?? [])
     const held = copies.filter((copy) => !hasPassed(copy, via))
-    if (ignoresHeld === true || held.length === 0) return lookUp(question, signal)
+    if (ignoresHeld === true || held.length === 0) return ask(question, signal)
     const { source: _, part: __, ...about } = this.#current({ via })
     const asked = this.#mustAsk(question, about.asOf) ? await this.#askForOne(question, signal) : null
     return asked ?? { ...about, copies: held }
   }
 
-  status(): HoldingStatus {
+  /** For reports. */
+  status() {
     const { current, visible, failure, lastError, feedDifferences, feedFailures } = this.#options.state
     const about = {
       missedChanges: feedDifferences,
@@ -114,14 +95,14 @@ export class UpstreamHolding implements Holding {
       ...(lastError && { lastError }),
     }
     if (current === null || visible === null) {
-      const state = failure === null ? 'not_yet_loaded' : 'unavailable'
+      const state = failure === null ? ('not_yet_loaded' as const) : ('unavailable' as const)
       return { ...about, state, ageSeconds: null, listings: null }
     }
     const part = this.#part()
     return {
       ...about,
       followed: this.#followed(current),
-      state: part?.state ?? (this.#isStale(current) ? 'stale' : 'loaded'),
+      state: part?.state ?? (this.#isStale(current) ? ('stale' as const) : ('loaded' as const)),
       part,
       ageSeconds: this.#secondsSince(currentAt(current)),
       listings: current.snapshot.size,
@@ -163,22 +144,38 @@ export class UpstreamHolding implements Holding {
    * closed copy while its pages have open copies of worse sources, so such a listing stays.
    */
   async #askForOne(question: OneListing, signal: AbortSignal): Promise<FoundCopies | null> {
-    const { upstream, lookUp, puller, state, clock } = this.#options
-    const found = await askForOne((ending) => lookUp(question, ending), signal, clock)
+    const { upstream, puller, state } = this.#options
+    const found = await this.#askInTime(question, signal)
     const isGone = (item: Item): boolean => upstream.kind === 'registry' && !isOpen(item)
     if (found?.copies.every(isGone))
       puller.remove((state.current?.snapshot.find(question.listingId) ?? []).map(({ key }) => key))
     return found
   }
 
+  /** `null` where the upstream cannot be asked, or takes longer. @throws SourceError where it refuses our key */
+  async #askInTime(question: OneListing, signal: AbortSignal): Promise<FoundCopies | null> {
+    const { ask, clock } = this.#options
+    const late = Promise.withResolvers<null>()
+    const cancel = clock.after(ASK_MS, () => late.resolve(null))
+    try {
+      return await raceAbort(Promise.race([ask(question, signal), late.promise]), signal)
+    } catch (error) {
+      const isRefused = !(error instanceof SourceError) || isRefusal(error.reason)
+      if (signal.aborted || !isRefused) return null
+      throw error
+    } finally {
+      cancel()
+    }
+  }
+
   /** Why what is held must not be shown. */
   #failureFor({ status = 'open', via = [] }: Asked): SourceError | null {
-    const { upstream, state, requireSchema } = this.#options
+    const { upstream, state, checkSchema } = this.#options
     const { visible, failure } = state
     if (status !== null && status !== 'open')
       return new SourceError('open_only', `${upstream.name}: only its open listings are held`)
     try {
-      requireSchema()
+      checkSchema()
     } catch (error) {
       if (error instanceof SourceError) return error
       throw error
@@ -255,6 +252,15 @@ export class UpstreamHolding implements Holding {
   #isStale(current: HeldSnapshot): boolean {
     const now = this.#options.clock.monotonic()
     return now < current.takenAt || now > this.#staleAt(current)
+  }
+}
+
+/** Of an unreadable listing it is not known. */
+function isOpen(item: Item): boolean {
+  try {
+    return parseObject(Buffer.from(item.bytes).toString()).status === 'open'
+  } catch {
+    return true
   }
 }
 

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { FilterSpecCache, SPEC_FRESH_MS, SPEC_RETRY_MS } from '../../../src/upstream/filter-spec-cache.ts'
-import { createGet } from '../../../src/upstream/http/get.ts'
+import { createGet } from '../../../src/upstream/http/request.ts'
 import { composeRequests } from '../../../src/upstream/interceptors/compose.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import { type ScriptedAnswer, scriptAnswers } from '../../helpers/scripted-answers.ts'

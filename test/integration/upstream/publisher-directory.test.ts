@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
-import { createGet, type Get } from '../../../src/upstream/http/get.ts'
+import { createGet, type Get } from '../../../src/upstream/http/request.ts'
 import { composeRequests } from '../../../src/upstream/interceptors/compose.ts'
 import { conditionsOf, ListingPage } from '../../../src/upstream/page/listing-page.ts'
 import {

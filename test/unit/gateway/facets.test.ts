@@ -1,6 +1,6 @@
 import test from 'ava'
 import { SEES_ALL } from '../../../src/domain/reader.ts'
-import type { Item } from '../../../src/domain/source/reading.ts'
+import type { Item } from '../../../src/domain/source/item.ts'
 import { EntrepotError } from '../../../src/errors.ts'
 import {
   type FacetsQuery,

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { Item } from '../../../src/domain/source/reading.ts'
+import type { Item } from '../../../src/domain/source/item.ts'
 import type { ByPrice } from '../../../src/gateway/by-price/price-order.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../../helpers/fake-source.ts'
 import {

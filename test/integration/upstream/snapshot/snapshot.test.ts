@@ -6,6 +6,7 @@ import type { SavedSnapshot, SnapshotStorage } from '../../../../src/domain/sour
 import { SourceError } from '../../../../src/domain/source/source-error.ts'
 import { PULL_WAIT_MS } from '../../../../src/upstream/publisher-directory.ts'
 import { PULL_AGAIN_SECONDS } from '../../../../src/upstream/snapshot/next-pull.ts'
+import type { PullerOptions } from '../../../../src/upstream/snapshot/puller.ts'
 import { SAVE_EVERY_MS } from '../../../../src/upstream/snapshot/saved-pulls.ts'
 import { collectGarbage } from '../../../helpers/collect-garbage.ts'
 import { eventually } from '../../../helpers/eventually.ts'
@@ -186,6 +187,18 @@ test('periods vary by a tenth', async (t) => {
   }
 })
 
+test('periods: of many sources that start together, one is asked earlier by its share once, and then each period', async (t) => {
+  const { read, pass, fake, clock } = await openPulled(t, {}, { parts: { head: 0.75 } })
+  for (const [n, seconds] of [REFRESH / 4, REFRESH, REFRESH].entries()) {
+    fake.items = listingTexts('a', n + 1)
+    clock.advance((seconds - 1) * 1000)
+    await setImmediate()
+    t.is((await read()).total, n)
+    await pass(1)
+    t.is((await read()).total, n + 1)
+  }
+})
+
 const LARGE = listingTexts('a', 30, { demands: ['x'.repeat(10_000)] })
 
 for (const [kind, what, items, limits] of [
@@ -280,7 +293,9 @@ test('loading: where the first pull fails, what has arrived stays, with the reas
 })
 
 test('loading: a first page is served while the pull waits for its turn', async (t) => {
-  const snapshots = { inTurn: () => new Promise<never>(() => {}) }
+  const inTurn: PullerOptions['inTurn'] = (work, turn) =>
+    turn === 'first page' ? work() : new Promise<never>(() => {})
+  const snapshots = { inTurn }
   const { source, status } = await open(t, { items: listingTexts('a', 450) }, { snapshots })
   await source.prepare(undefined, new AbortController().signal)
   t.like(status(), { state: 'loading', part: { held: 200, of: 450 } })
