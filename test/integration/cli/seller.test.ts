@@ -152,17 +152,6 @@ test.serial('delete: a 404 is a success only after an attempt without an answer'
   t.deepEqual([first.code, outcomes(first.stdout)], [1, ['x refused']])
 })
 
-test.serial('update, delete: the seller changes and deletes a listing', async (t) => {
-  const { url, get } = await startRegistry(t)
-  const signed = { env: AS_ALICE }
-  await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x/y"}'), '--as-is', '-r', url], signed)
-  t.is((await runCli(['update', 'x/y', '--status', 'closed', '-r', url], signed)).code, 0)
-  t.is(((await get('/listings/x%2Fy')).json().listing as { status: string }).status, 'closed')
-  t.is((await runCli(['update', 'x/y', '-r', url], signed)).code, 1)
-  t.is((await runCli(['delete', 'x/y', '-r', url], signed)).code, 0)
-  t.is((await get('/listings/x%2Fy')).status, 404)
-})
-
 test.serial('key file: one that others can read is refused; a key is never printed', async (t) => {
   const { url } = await startRegistry(t)
   const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
