@@ -7,7 +7,7 @@ import { MODEL_PATH, REGION_PATH } from '../vocabulary/names.ts'
 import { continentOfCountry, countryName } from '../vocabulary/places/place-table.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { SpellingJson, VocabularyJson } from '../wire/vocabulary.ts'
-import { askNow, matchesOf, outcomesOf, whileLearning } from './asked.ts'
+import { askNow, matchesOf, outcomesOf, versionOf, whileLearning } from './asked.ts'
 import { pricesPer } from './facets.ts'
 import { type Reports, reportOutcomes } from './source-report.ts'
 import type { Asked, AskRequest, MarketSettings } from './sources.ts'
@@ -59,9 +59,18 @@ export function createVocabularyReport(
     const isCurrent = validityOf(settings, asked, {}) ?? (() => false)
     const until = settings.clock.monotonic() + KEPT_MS
     const report = readReport(settings, asked)
-    const entry = { report, isCurrent: () => isCurrent() && settings.clock.monotonic() < until }
+    let isMade = false
+    // While it is made an age may get a second older.
+    const isUnchanged = () => versionOf(settings, asked.scope.sources) === asked.version
+    const isKept = () => isCurrent() && settings.clock.monotonic() < until
+    const entry = { report, isCurrent: () => (isMade ? isKept() : isUnchanged()) }
     keepLatest(kept, digest, entry, MAX_KEPT)
-    report.catch(() => kept.get(digest) === entry && kept.delete(digest))
+    report.then(
+      () => {
+        isMade = true
+      },
+      () => kept.get(digest) === entry && kept.delete(digest),
+    )
     return report
   }
 }
