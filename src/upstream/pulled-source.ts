@@ -161,6 +161,8 @@ export class PulledSource implements Holding {
   async #pullFor(query: ListingQuery): Promise<Answer> {
     const { spec, isAlone, clock } = this.#options
     if (query.criteria.length > 0) await spec.loaded
+    // Without an answer its own filters are not known.
+    if (query.criteria.length > 0 && spec.current === null && spec.failure !== null) throw spec.failure
     const unfiltered = { ...UNFILTERED, status: query.status }
     const left = [...namesOf(query)]
     const kept = this.#pulls.find(({ sent }) => sentKey(sent) === sentKey(unfiltered))

@@ -124,7 +124,10 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       kind,
       visibility,
       priority,
-      spec: () => spec.current,
+      spec: () => {
+        void spec.load()
+        return spec.current
+      },
       failure: () => spec.failure,
       loaded: spec.loaded,
     },
@@ -192,6 +195,7 @@ function openPuller(
     state: state.snapshot,
     fetchFirstPage: async () => {
       await spec.loaded
+      void spec.load()
       checkSchema()
       const sent = query()
       return fetchFirstPage(sent).catch(failing(sent))
