@@ -19,7 +19,7 @@ const ROUNDS = 10
 const QUESTIONS = 100
 const WARM_UP = 50
 /** Longer than a full period. */
-const PULLING_SECONDS = 90
+const PULLING_SECONDS = 70
 const AT_REST = 'refresh_seconds = 3600\nfull_refresh_seconds = 3600'
 const CHANGES_A_SECOND = 10
 

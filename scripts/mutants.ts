@@ -13,10 +13,10 @@ import { seededRandom } from '../test/helpers/random.ts'
 /** What judges a file, from the cheapest tests to those of the whole product: words are `test/….test.ts`. */
 const TESTS: Readonly<Record<string, string>> = {
   'src/listing-index/authority.ts': `unit/listing-index/{authority,ranking} system/oracle/oracle
-    integration/{http/routes/{authority,merged-listing,merged-listings},federation/mixed-market}`,
+    integration/{http/routes/{merged-listing,merged-listings},federation/mixed-market} unit/gateway/sequence`,
   'src/listing-index/ranking.ts': 'unit/listing-index/{ranking,copy-index}',
   'src/listing-index/masks.ts': 'unit/listing-index/{ranking,copy-index}',
-  'src/gateway/asked.ts': `integration/http/routes/{authority,merged-listings,paging}
+  'src/gateway/asked.ts': `unit/gateway/sequence integration/http/routes/{merged-listings,paging}
     {integration/{federation/{views,loops},gateway/service},system/oracle/oracle}`,
   'src/gateway/pages.ts': `unit/gateway/{pages,cursor} integration/http/routes/{paging,listings,merged-listings,prices,hints}
     {integration/{gateway/reader-chosen,federation/loops},system/oracle/{oracle,walks}}`,

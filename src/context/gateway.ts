@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Holding } from '../domain/source/holding.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { ChangeFeed } from '../gateway/changes/change-feed.ts'
 import { coveredBy, type SpecSource } from '../gateway/current-spec.ts'
@@ -57,25 +58,27 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const rules = config.curation ? curationRules(config.curation, { filters, upstreams: names }) : []
   const all = [...(local === null ? [] : [local]), ...upstreams]
   const specs = [...(local === null ? [] : [undefined]), ...upstreams.map(specSource)]
-  const market = await openMarket({
-    index: options.index,
-    isSigned: options.isSigned === true,
-    sources: all.map(({ source, status }, n) => ({
-      source,
-      spec: specs[n],
-      health: () => noteOnHealth(status()),
-    })),
-    spec,
-    gatewayId,
-    tokens: config.tokens,
-    vocabulary: config.vocabulary,
-    announcesPrivate: config.access?.announcePrivate === true,
-    budgetMs,
-    clock,
-    ...(feed && { feed }),
-    curation: blocks && { rules, ...blocks },
-    cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
-  })
+  const market = await inTurns(
+    openMarket({
+      index: options.index,
+      isSigned: options.isSigned === true,
+      sources: all.map(({ source, status }, n) => ({
+        source,
+        spec: specs[n],
+        health: () => noteOnHealth(status()),
+      })),
+      spec,
+      gatewayId,
+      tokens: config.tokens,
+      vocabulary: config.vocabulary,
+      announcesPrivate: config.access?.announcePrivate === true,
+      budgetMs,
+      clock,
+      ...(feed && { feed }),
+      curation: blocks && { rules, ...blocks },
+      cursors: new Cursors(cursorSecret, () => clock.now() / 1000),
+    }),
+  )
   const { freshSeconds } = config.cache
   const readers = createReaders({
     sources: all.map(({ source }) => source),

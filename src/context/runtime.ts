@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 import { type Clock, repeat } from '../domain/clock.ts'
 import type { Limiter } from '../domain/limiter.ts'
-import type { Item } from '../domain/source/reading.ts'
+import type { Item } from '../domain/source/item.ts'
 import { inTurns } from '../domain/turns.ts'
 import { type Filter, type FilterSpec, filterIn, onSignedLine } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
@@ -76,8 +76,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     cleanup.add(() => {
       for (const market of markets) market.close()
     })
-    const { rulesOf } = gateway.market
-    const isDenied = (item: Item, name: string) => rulesOf(name)?.denies(item) === true
+    const { market } = gateway
+    const isDenied = (item: Item, name: string) => market.rulesOf(name)?.denies(item) === true
     const endFollowing = feed.attach({ sources: all, registry, isDenied })
     cleanup.add(endFollowing)
     const stopEnding = endDueBlocks(new Blocks(scope.store, replica), clock)

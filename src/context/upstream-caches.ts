@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import pLimit from 'p-limit'
+import pLimit, { type LimitFunction } from 'p-limit'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { SnapshotStorage } from '../domain/source/saved-snapshot.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
+import type { PullTurn } from '../upstream/snapshot/puller.ts'
 import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
 
@@ -31,8 +32,11 @@ export async function openUpstreamCaches({ index, redisUrl, snapshotFolder, cloc
   const budget = new MemoryBudget()
   const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
   const states = new Map<string, UpstreamState>()
-  const firstPulls = pLimit(MAX_FIRST_PULLS)
-  const pulls = pLimit(MAX_PULLS)
+  const turns: Readonly<Record<PullTurn, LimitFunction>> = {
+    'first page': pLimit(MAX_FIRST_PAGES),
+    first: pLimit(MAX_FIRST_PULLS),
+    later: pLimit(MAX_PULLS),
+  }
 
   const storageOf = (upstream: UpstreamOptions): SnapshotStorage | null =>
     snapshotFolder === null
@@ -54,7 +58,7 @@ export async function openUpstreamCaches({ index, redisUrl, snapshotFolder, cloc
           storage: storageOf(upstream),
           shared: redis?.pullsOf(cacheGroup(upstream)) ?? null,
           maxBytes: () => budget.maxSnapshotBytes(state, upstream),
-          inTurn: (work, isFirst) => (isFirst ? firstPulls : pulls)(work),
+          inTurn: (work, turn) => turns[turn](work),
           onResize: (bytes) => {
             if (states.get(key) === state) budget.held.set(state, { priority: upstream.priority, bytes })
           },
@@ -116,6 +120,8 @@ async function openRedis(url: string, budget: MemoryBudget, { now, monotonic }: 
   }
 }
 
+/** First pages at once: what a thousand sources send at once is not read within their time limits. */
+const MAX_FIRST_PAGES = 16
 /** First pulls at once, of which nothing is held yet. */
 const MAX_FIRST_PULLS = 8
 /** Later ones, which have the next listings in memory beside those that are held. */

@@ -24,6 +24,9 @@ export type Upstreams = {
   close: () => Promise<void>
 }
 
+/** Upstreams that may be asked in one moment, each period again. */
+const MOST_AT_ONCE = 100
+
 /** `filters`: of the service itself. */
 type UpstreamsOptions = { config: Config; filters: readonly Filter[]; scope: ProcessScope }
 
@@ -65,7 +68,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
       log,
       clock,
       random,
-      head: n / narrowed.upstreams.length,
+      head: narrowed.upstreams.length > MOST_AT_ONCE ? n / narrowed.upstreams.length : 0,
     })
     return { upstream, agent }
   })

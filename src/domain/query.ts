@@ -14,8 +14,6 @@ export type ListingQuery = {
   criteria: readonly Criterion[]
   /** Only listings with a price in one of the tokens that is at most this. Evaluated here, never by an upstream. */
   priceLimit?: PriceLimit | undefined
-  /** By what prices are divided; absent where GPUs are counted only. */
-  sizesOf?: SizesOf | undefined
   /** Name and raw value of the filters as the reader wrote them: `criteria` are their meaning. */
   filters: readonly (readonly [name: string, value: string])[]
   /** Asks only for the listing of that id, whatever its status. */

@@ -1,5 +1,6 @@
 import { raceAbort } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { keepLatest } from '../domain/remembered.ts'
 import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
@@ -8,27 +9,17 @@ import { EntrepotError } from '../errors.ts'
 import type { Criterion } from '../filter-spec/filter.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import type { CopyConditions, CopyMatches, JudgedFilters } from '../listing-index/copy-matches.ts'
-import type { Scope } from '../listing-index/scope.ts'
 import { SourceSet } from '../listing-index/source-set.ts'
-import { type AskRequest, type MarketSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
-
-/** What one question reads: the rows of the sources that answer it now, and why the others do not. */
-export type Asked = {
-  query: ListingQuery
-  scope: Scope
-  /** In the order of the configuration. */
-  answers: readonly SourceAnswer[]
-  /** By the number of its rows. */
-  bySource: ReadonlyMap<number, Holding>
-  /** Names and ranks of sources that may have listings which are not known here, the best first. */
-  unknown: readonly { name: string; rank: number }[]
-  /** Of its rows, and of what rules leave out. */
-  version: string
-  /** In ms. */
-  startedAt: number
-}
-
-type SourceAnswer = { source: Holding; answer: HeldAnswer | SourceError }
+import {
+  type Asked,
+  type Asker,
+  type AskRequest,
+  type MarketSettings,
+  type Outcome,
+  type SourceAnswer,
+  visibleSources,
+  withBudget,
+} from './sources.ts'
 
 /** Of each upstream, where the query has come back. */
 export const LOOP = new SourceError('loop', 'the query has been through this gateway before')
@@ -40,14 +31,7 @@ export async function ask(
   request: AskRequest,
 ): Promise<Asked> {
   const startedAt = performance.now()
-  const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
-  const late =
-    bringing.length === 0
-      ? null
-      : await bringAll(bringing, query, {
-          budgetMs: request.budgetMs ?? settings.budgetMs,
-          signal: request.signal,
-        })
+  const late = await bringAll(settings, query, request)
   const asked = askNow(settings, query, request)
   if (late === null) return { ...asked, startedAt }
   const answers = asked.answers.map(({ source, answer }) => {
@@ -59,10 +43,13 @@ export async function ask(
 
 /** @returns why those that have not ended are late */
 async function bringAll(
-  bringing: readonly NonNullable<Holding['fetch']>[],
+  settings: MarketSettings,
   query: ListingQuery,
-  { budgetMs, signal: caller }: { budgetMs: number; signal: AbortSignal },
+  request: AskRequest,
 ): Promise<SourceError | null> {
+  const { budgetMs = settings.budgetMs, signal: caller } = request
+  const bringing = visibleSources(settings.sources, request).flatMap(({ fetch }) => fetch ?? [])
+  if (bringing.length === 0) return null
   try {
     await withBudget(budgetMs, caller, async (signal) => {
       await raceAbort(Promise.all(bringing.map((fetch) => fetch(query, signal))), signal)
@@ -75,15 +62,11 @@ async function bringAll(
 }
 
 /** Of what is held now. @throws EntrepotError `bad_request` */
-export function askNow(
-  settings: MarketSettings,
-  query: ListingQuery,
-  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
-): Asked {
+export function askNow(settings: MarketSettings, query: ListingQuery, request: Asker): Asked {
   const { ranking } = settings
   const { sources, ...answered } = answersTo(settings, query, request)
   const scope = { ranking, sources, standing: query.standing, via: query.via }
-  return { query, scope, ...answered, version: versionOf(settings, scope), startedAt: performance.now() }
+  return { query, scope, ...answered, version: versionOf(settings, sources), startedAt: performance.now() }
 }
 
 /** What the sources of a question say. It depends on few parts of the question. */
@@ -97,11 +80,7 @@ const MAX_KEPT = 16
 const MAX_KEPT_MS = 1000
 
 /** Each source is asked once for all questions that are alike, until it says something else. */
-function answersTo(
-  settings: MarketSettings,
-  query: ListingQuery,
-  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
-): Answered {
+function answersTo(settings: MarketSettings, query: ListingQuery, request: Asker): Answered {
   const { ranking, clock } = settings
   const { reader, named = null, isLoop = false } = request
   const { status, publisher, via = [] } = query
@@ -111,10 +90,8 @@ function answersTo(
   const before = kept.get(name)
   if (before !== undefined && isStillSaid(settings, query, before)) return before
   const answered = askAll(settings, query, request)
-  const version = versionOf(settings, { ranking, sources: answered.sources })
-  kept.delete(name)
-  kept.set(name, { ...answered, version, at: clock.monotonic() })
-  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
+  const version = versionOf(settings, answered.sources)
+  keepLatest(kept, name, { ...answered, version, at: clock.monotonic() }, MAX_KEPT)
   return answered
 }
 
@@ -125,7 +102,7 @@ function isStillSaid(
 ): boolean {
   const now = settings.clock.monotonic()
   if (now < at || now - at >= MAX_KEPT_MS) return false
-  if (versionOf(settings, { ranking: settings.ranking, sources }) !== version) return false
+  if (versionOf(settings, sources) !== version) return false
   return answers.every(({ source, answer }) => {
     if (!(answer instanceof SourceError)) return answer.isCurrent(now)
     if (answer === LOOP) return true
@@ -134,11 +111,8 @@ function isStillSaid(
   })
 }
 
-function askAll(
-  { sources, ranks, ranking, rules }: MarketSettings,
-  query: ListingQuery,
-  request: Pick<AskRequest, 'reader' | 'named' | 'isLoop'>,
-): Answered {
+function askAll(settings: MarketSettings, query: ListingQuery, request: Asker): Answered {
+  const { sources, ranks, ranking, rules } = settings
   const answers = visibleSources(sources, request).map((source): SourceAnswer => {
     const isSkipped = request.isLoop === true && !source.isOwn
     return { source, answer: isSkipped ? LOOP : answerOf(source, query) }
@@ -157,13 +131,10 @@ function askAll(
     .filter(mayHaveMore)
     .map(({ source: { name } }) => ({ name, rank: ranks.get(name)! }))
   unknown.sort((a, b) => a.rank - b.rank)
-  return { answers, bySource, unknown, sources: sourceSet([...bySource.keys()]) }
+  return { answers, bySource, unknown, sources: new SourceSet(bySource.keys()) }
 }
 
-export function versionOf(
-  { index }: Pick<MarketSettings, 'index'>,
-  { sources, ranking }: Pick<Scope, 'sources' | 'ranking'>,
-): string {
+export function versionOf({ index, ranking }: MarketSettings, sources: SourceSet): string {
   return `${index.versionOf(sources)} ${ranking.version}`
 }
 
@@ -179,15 +150,6 @@ function answerOf(source: Holding, query: ListingQuery): HeldAnswer | SourceErro
 function mayHaveMore({ source, answer }: SourceAnswer): boolean {
   return answer instanceof SourceError ? answer.traits.state !== 'skipped' : source.coverage() !== 'whole'
 }
-
-/** Questions of one reader have the same set, mostly. */
-function sourceSet(numbers: readonly number[]): SourceSet {
-  const key = numbers.join()
-  if (latest?.key !== key) latest = { key, set: new SourceSet(numbers) }
-  return latest.set
-}
-
-let latest: { key: string; set: SourceSet } | null = null
 
 /** All that match. Rejects as `whileLearning` does. */
 export function matchesOf(
@@ -231,27 +193,23 @@ function isOfPrincipals({ filter: { compiled } }: Criterion): boolean {
   return first?.kind === 'member' && first.name === 'publisher_principals'
 }
 
-/** Matches, with the names of their sources. */
-export type NamedMatches = { matches: CopyMatches; nameOf: (copy: Pick<Copy, 'source'>) => string }
-
-export function nameIn({ bySource }: Pick<Asked, 'bySource'>): NamedMatches['nameOf'] {
-  return ({ source }) => bySource.get(source)!.name
+/** Of the copy's source. */
+export function nameIn({ bySource }: Asked, { source }: Pick<Copy, 'source'>): string {
+  return bySource.get(source)!.name
 }
 
-/** How each source answered: with its counts of the matches. */
-export function outcomesOf({ answers, startedAt }: Asked, matches: CopyMatches): readonly Outcome[] {
+/** How each source answered, with its counts of the matches. `whole`: the matches of the only source, of which the answer lacks nothing. */
+export function outcomesOf(
+  { answers, startedAt }: Asked,
+  matches: CopyMatches,
+  whole?: number | undefined,
+): readonly Outcome[] {
   const elapsedMs = performance.now() - startedAt
   const counts = matches.bySource()
   return answers.map(({ source, answer }): Outcome => {
     if (answer instanceof SourceError) return { source, elapsedMs, result: answer }
     const { matched } = counts.get(answer.source) ?? { matched: 0 }
-    return { source, elapsedMs, result: { ...answer, matched } }
+    const counted = whole === undefined ? { matched } : { matched: whole, part: undefined, reason: undefined }
+    return { source, elapsedMs, result: { ...answer, ...counted } }
   })
-}
-
-/** Whether a better source than that of the copy may have the listing. */
-export function isUnchecked({ scope: { ranking }, unknown }: Asked, { source, origin }: Copy): boolean {
-  if ((origin?.unchecked?.length ?? 0) > 0) return true
-  const [first] = unknown
-  return first !== undefined && first.rank < ranking.rankOf(source)!
 }

@@ -1,23 +1,23 @@
 import { addTo, byCount } from '../domain/counts.ts'
-import { parseBasis } from '../domain/price/payment-option.ts'
-import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
+import type { PricePer } from '../domain/price/price-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { PriceGrouping } from '../domain/source/selection.ts'
+import type { Facets, PriceGrouping } from '../domain/source/selection.ts'
 import { inTurns } from '../domain/turns.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { setFormOf } from '../filter-spec/operations/operations.ts'
 import { suggestFilter } from '../filter-spec/suggest-filter.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
 import { isOpen } from '../vocabulary/open-value.ts'
 import type { FacetJson, NotCounted, PriceRangeJson } from '../wire/facets.ts'
-import { type Asked, ask, matchesOf, nameIn, outcomesOf, whileLearning } from './asked.ts'
+import { ask, matchesOf, nameIn, outcomesOf, whileLearning } from './asked.ts'
 import { countLeftOut } from './by-price/count-left-out.ts'
-import { countLeastGpus, countOutliers } from './by-price/count-outliers.ts'
-import type { MarkedSettings } from './by-price/price-bounds.ts'
+import { countOutliers } from './by-price/count-outliers.ts'
 import { rangesOf } from './by-price/price-ranges.ts'
+import { type Question, withFilters } from './market-query.ts'
 import { qualifiedName } from './merged-item.ts'
 import { assertAnswerable, type Reports, reportOutcomes } from './source-report.ts'
-import type { AskRequest, MarketSettings } from './sources.ts'
+import type { Asked, AskRequest, MarketSettings } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /** Counts per source of the copy that is shown, under the names that readers see. */
@@ -76,28 +76,24 @@ export function facetFields(
 
 /** Over distinct listings. Rejects as a page does. */
 export async function readFacets(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   { by, per, ...query }: FacetsQuery,
   request: AskRequest,
 ): Promise<MergedFacets> {
-  const { tokens } = settings
   const { signal: caller, reader } = request
   const asked = await ask(settings, query, request)
   const matches = await matchesOf(settings, asked)
   const fields = by.filter((field) => field !== REGISTRY_FACET)
   const prices = pricesPer(per, settings)
-  const counts = await countValues(matches, fields, prices, caller)
+  const counts = await whileLearning(countValues(matches, fields, prices), caller)
   const bounds = await settings.boundsOf(reader, asked)
-  const found = { matches, nameOf: nameIn(asked) }
-  const outliers = await inTurns(countOutliers(found, { bounds, prices, tokens }), caller)
-  const leastGpus = (group: string, key: PriceKey) =>
-    countLeastGpus(found, { group, key, bounds, prices, tokens })
+  const counting = { settings, asked, matches, bounds, prices }
+  const outliers = await inTurns(countOutliers(counting), caller)
   const { registries, copies } = await countRegistries(settings, asked, matches)
   const { total } = matches
   const reports = reportOutcomes(outcomesOf(asked, matches), new Map(), settings)
   assertAnswerable({ ...reports, total }, request)
-  const chains = countChains(matches, prices, settings)
-  const ranges = rangesOf(counts.prices, outliers, { per, tokens, chains, leastGpus })
+  const ranges = rangesOf(counting, counts.prices, outliers)
   const facets = by.map((field) => {
     if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
     const n = fields.indexOf(field)
@@ -114,10 +110,35 @@ export async function readFacets(
     sellers: sellersOf(settings, matches).size,
     copies: [...copies],
     isCurrent: validityOf(settings, asked, { bounds }),
-    countLeftOut: () =>
-      inTurns(countLeftOut(found, { prices: ranges, grouping: prices, bounds, settings }), caller),
+    countLeftOut: () => inTurns(countLeftOut(counting, ranges), caller),
     ...reports,
   }
+}
+
+/** Values that have prices of their own. */
+const MAX_PRICED_VALUES = 32
+
+/** With the prices of the listings of each of the most frequent values of one of the facets. */
+export async function withPrices(
+  settings: MarketSettings,
+  question: Question,
+  counted: MergedFacets,
+  { name, per }: { name: string; per: PricePer },
+): Promise<MergedFacets> {
+  const facet = counted.facets[name]
+  if (facet === undefined) return counted
+  const values: FacetJson['values'] = []
+  for (const one of facet.values) {
+    const isPriced = one.count > 0 && values.length < MAX_PRICED_VALUES && setFormOf(one.value) === null
+    if (!isPriced) {
+      values.push(one)
+      continue
+    }
+    const { query, request } = withFilters(question, [...question.query.filters, [name, one.value]])
+    const { prices } = await readFacets(settings, { ...query, by: [], per }, request)
+    values.push({ ...one, prices: [...prices] })
+  }
+  return { ...counted, facets: { ...counted.facets, [name]: { ...facet, values } } }
 }
 
 /** How facets count prices. */
@@ -125,27 +146,19 @@ export function pricesPer(per: PricePer, { tokens, vocabulary }: MarketSettings)
   return { per, groupOf: tokens.groupingOf(per), scaleOf: tokens.scaleOf, sizesOf: vocabulary.sizesOf }
 }
 
-/** Rejects with an EntrepotError: `bad_request` for fields with too many values, or as `whileLearning` does. */
-export function countValues(
+/** @throws EntrepotError `bad_request` for fields with too many values */
+function* countValues(
   matches: CopyMatches,
   fields: readonly Filter[],
   prices: PriceGrouping,
-  caller: AbortSignal,
-): Promise<CountedFacets> {
-  return whileLearning(counting(), caller)
-
-  function* counting() {
-    if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
-      throw new EntrepotError(
-        'bad_request',
-        `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
-      )
-    return yield* matches.facets(fields, prices)
-  }
+): Generator<unknown, Facets> {
+  if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
+    throw new EntrepotError(
+      'bad_request',
+      `by: ${fields.map(({ name }) => name).join(', ')} have more than ${MAX_COUNTED_VALUES} values`,
+    )
+  return yield* matches.facets(fields, prices)
 }
-
-export type CountedFacets =
-  ReturnType<CopyMatches['facets']> extends Generator<unknown, infer Counted> ? Counted : never
 
 /** Different publishers, as of `sellerKey`. */
 export function sellersOf({ index }: MarketSettings, matches: CopyMatches): ReadonlySet<string> {
@@ -174,27 +187,12 @@ async function countRegistries(
 
   function* countOrigins(found: CopyMatches): Generator<void, void> {
     for (const copy of found.copies()) {
-      const name = qualifiedName(asked.bySource.get(copy.source)!.name, copy)
+      const name = qualifiedName(nameIn(asked, copy), copy)
       addTo(registries, name, 1)
       if (copy.origin?.stale === true) copies.add(name)
       yield
     }
   }
-}
-
-/** Offers by chain, of each group of prices in known tokens. */
-function countChains(
-  matches: CopyMatches,
-  { groupOf }: PriceGrouping,
-  { tokens }: Pick<MarketSettings, 'tokens'>,
-): ReadonlyMap<string, ReadonlyMap<string, number>> {
-  const byGroup = new Map<string, Map<string, number>>()
-  for (const [basis, { offers }] of matches.offers(tokens.all)) {
-    const byChain = byGroup.get(groupOf(basis)) ?? new Map<string, number>()
-    addTo(byChain, parseBasis(basis).chain, offers)
-    byGroup.set(groupOf(basis), byChain)
-  }
-  return byGroup
 }
 
 /** What leaves its value open is missing. */

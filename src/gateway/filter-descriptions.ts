@@ -38,11 +38,11 @@ export function describeFilters(
   spec: CurrentSpec,
   visible: readonly MarketSource[],
   counts: MergedFacets | null,
-  settings: Pick<MarketSettings, 'describeFailure'>,
+  settings: MarketSettings,
 ): FilterDescriptions {
   const { filters: declared } = JSON.parse(spec.body) as { filters: FilterDescription[] }
   const derived = [...spec.filters.values()].filter(({ parseDerived }) => parseDerived !== undefined)
-  const filters: FilterDescription[] = [
+  const filters = [
     ...derived.map((one) => ({ ...definitionOf(one), parseDerived: one.parseDerived! })),
     ...declared,
   ]
@@ -50,18 +50,15 @@ export function describeFilters(
   return {
     filters: filters.map((filter) => {
       const allowed = spec.allowed(filter.name)
-      return {
-        ...filter,
-        allowed: allowed.length === 0 ? undefined : allowed,
-        counts: countsOf(counts, filter.name),
-      }
+      const values = allowed.length === 0 ? undefined : allowed
+      return { ...filter, allowed: values, counts: countsOf(counts, filter.name) }
     }),
     ...nameSome(
-      sources.map((source) => [source]),
+      Array.from(sources, (source) => [source] as const),
       settings,
     ),
     undeclared: visible.filter(declaresNone).map(({ source }) => source.name),
-    counted: countedIn(counts),
+    counted: counts === null ? 'none' : counts.complete ? 'all' : 'some',
     complete: sources.every(({ state }) => hasAnswered(state)),
   }
 }
@@ -69,12 +66,6 @@ export function describeFilters(
 /** A filter may have the name of what every object inherits. */
 function countsOf(counts: MergedFacets | null, filter: string): FacetJson | undefined {
   return counts !== null && Object.hasOwn(counts.facets, filter) ? counts.facets[filter] : undefined
-}
-
-function countedIn(counts: MergedFacets | null): FilterDescriptions['counted'] {
-  if (counts === null) return 'none'
-  if (!counts.complete) return 'some'
-  return 'all'
 }
 
 function declaresNone({ spec }: MarketSource): boolean {
@@ -87,7 +78,7 @@ function declaresNone({ spec }: MarketSource): boolean {
 function noteOnSpec(
   one: MarketSource,
   counts: MergedFacets | null,
-  { describeFailure }: Pick<MarketSettings, 'describeFailure'>,
+  { describeFailure }: MarketSettings,
 ): SourceNote {
   const { source, spec } = one
   const { name, isOwn } = source

@@ -2,8 +2,8 @@ import { raceAbortAfterTick } from '../domain/clock.ts'
 import { hasIdLength } from '../domain/listing.ts'
 import { ANY_STATUS, type ListingQuery } from '../domain/query.ts'
 import type { Holding } from '../domain/source/holding.ts'
+import type { Item } from '../domain/source/item.ts'
 import { DIRECTORY, joinMissing } from '../domain/source/missing-source.ts'
-import type { Item } from '../domain/source/reading.ts'
 import { traitsOf } from '../domain/source/reasons.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
@@ -12,8 +12,7 @@ import { decide, type RankedCopy } from '../listing-index/authority.ts'
 import { documentOf } from '../listing-index/document-reader.ts'
 import { KNOWN_BY_ID } from '../listing-index/ranking.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
-import { type Asked, askNow, LOOP } from './asked.ts'
-import type { MarkedSettings } from './by-price/price-bounds.ts'
+import { askNow, LOOP, nameIn } from './asked.ts'
 import { describeItem, knownInBetter, type MergedItem, mergeItem } from './merged-item.ts'
 import { isReadable, isSignable } from './signable.ts'
 import {
@@ -24,7 +23,14 @@ import {
   type Reports,
   reportOutcomes,
 } from './source-report.ts'
-import { type AskRequest, type Outcome, rankSources, withBudget } from './sources.ts'
+import {
+  type Asked,
+  type AskRequest,
+  type MarketSettings,
+  type Outcome,
+  rankSources,
+  withBudget,
+} from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
 
 /**
@@ -42,7 +48,7 @@ type Lookup = Omit<ListingQuery, keyof typeof ANY_STATUS> & { listingId: string 
  * source is read for an id that no listing may have.
  */
 export async function findListing(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   lookup: Lookup,
   request: AskRequest,
 ): Promise<MergedLookup> {
@@ -65,8 +71,7 @@ export async function findListing(
   const bounds = await settings.boundsOf(request.reader)
   return {
     ...reports,
-    merged: merged && describeItem(merged.item, { ...settings, bounds, via: lookup.via }),
-    complete: better.every(({ outcome }) => isComplete(outcome)),
+    merged: merged && describeItem(merged.item, settings, bounds, lookup),
     isCurrent: validityOf(settings, asked, { results: outcomes, bounds }),
   }
 }
@@ -77,41 +82,34 @@ type Found = RankedCopy & { copy: Item; registry: string }
 
 /** One id, looked for in all sources of a question. */
 class Search {
-  readonly #settings: MarkedSettings
+  readonly #settings: MarketSettings
   readonly #asked: Asked
   readonly #listingId: string
   readonly #ranked: readonly Holding[]
-  /** Among those. */
-  readonly #ranks: ReadonlyMap<string, number>
   /** What is held and exists for the reader, at the start. */
   readonly #held: readonly Found[]
 
-  constructor(settings: MarkedSettings, asked: Asked, listingId: string) {
+  constructor(settings: MarketSettings, asked: Asked, listingId: string) {
     this.#settings = settings
     this.#asked = asked
     this.#listingId = listingId
     this.#ranked = rankSources(asked.answers.map(({ source }) => source))
-    this.#ranks = new Map(this.#ranked.map(({ name }, rank) => [name, rank]))
     this.#held = settings.index
       .decisionsOf(listingId, asked.scope, null)
       .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
-      .map((copy) => {
-        const { name } = asked.bySource.get(copy.source)!
-        return this.#copy(copy, { name, isOwn: copy.isOwn, status: copy.status })
-      })
+      .map((copy) => this.#copy(copy, nameIn(asked, copy), copy))
   }
 
   /** All answers by rank up to the first with a listing of the view, and those of worse sources so far. */
   async readUntilFound(signal: AbortSignal, before: readonly Answer[] = [], from = 0): Promise<Answer[]> {
     const holders = this.#holdersInView(before)
-    const holder = this.#ranked.findIndex((_, rank) => rank >= from && holders.has(rank))
+    const holder = this.#ranked.findIndex(({ name }, n) => n >= from && holders.has(name))
     const end = holder === -1 ? this.#ranked.length : holder + 1
-    const settled = new Map<number, Answer>()
-    const pending = this.#ranked.slice(from, end).map(async (source, n) => {
+    const settled: Answer[] = []
+    const pending = this.#ranked.slice(from, end).map(async (source) => {
       // What is held and hidden is no answer, not even while the source is away.
-      const rank = from + n
-      const answer = { rank, ...(await this.#read(source, !holders.has(rank), signal)) }
-      settled.set(rank, answer)
+      const answer = await this.#read(source, !holders.has(source.name), signal)
+      settled.push(answer)
       return answer
     })
     for (const answer of pending) answer.catch(() => {}) // awaited below, or not needed
@@ -122,7 +120,7 @@ class Search {
       isFound = this.withinView(awaited).some(({ items }) => items.length > 0)
       if (isFound) break
     }
-    const answers = [...before, ...[...settled.values()].sort((a, b) => a.rank - b.rank)]
+    const answers = [...before, ...settled.toSorted((a, b) => a.rank - b.rank)]
     if (isFound || end === this.#ranked.length) return answers
     return this.readUntilFound(signal, answers, end)
   }
@@ -164,30 +162,28 @@ class Search {
       better.flatMap(({ outcome: { source, result } }) => (result instanceof SourceError ? [] : source)),
     )
     const { bySource } = this.#asked
-    const ranked = { index: this.#settings.index, ranks: this.#ranks }
-    const known = knownInBetter(ranked, this.#asked, (one) => answered.has(bySource.get(one)!))
+    const known = knownInBetter(this.#settings, this.#asked, (one) => answered.has(bySource.get(one)!))
     const { result } = best.outcome
     const facts = result instanceof SourceError ? null : result
-    const item = mergeItem(decider.copy, {
+    const item = mergeItem(this.#settings, decider.copy, {
       registry: decider.registry,
-      label: this.#settings.rules.labelOf(decider.registry),
       isStale: facts?.stale === true,
       otherCopies: otherCopies.map(({ copy, registry }) => ({ item: copy, registry })),
       isConflict,
       unchecked,
-      ...known(decider.copy, this.#settings.ranks.get(decider.registry)!),
+      ...known(decider.copy, decider.rank),
     })
     const ageSeconds = facts === null ? undefined : Math.max(0, Math.floor((now - facts.asOf) / 1000))
     return { item: { ...item, ageSeconds }, rank }
   }
 
-  /** Ranks of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
-  #holdersInView(answers: readonly Answer[]): ReadonlySet<number> {
+  /** Names of the sources that hold a copy of a listing of the view, as far as the better copies are known. */
+  #holdersInView(answers: readonly Answer[]): ReadonlySet<string> {
     const decisions = decide(this.#copiesIn(answers), { status: null })
     return new Set(
       decisions
         .filter(({ decider }) => this.#isInView(decider))
-        .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies].map(({ rank }) => rank)),
+        .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies].map(({ registry }) => registry)),
     )
   }
 
@@ -202,16 +198,15 @@ class Search {
       return outcome === undefined || (outcome.result instanceof SourceError && !this.#isInView(copy))
     })
     const read = answers.flatMap(({ items, outcome: { source } }) =>
-      items.map((item) => this.#copy(item, { name: source.name, isOwn: false, status: 'open' })),
+      items.map((item) => this.#copy(item, source.name, { isOwn: false, status: 'open' })),
     )
     return [...read, ...held]
   }
 
-  #copy(item: Item, about: { name: string } & Pick<RankedCopy, 'isOwn' | 'status'>): Found {
-    const { name, ...rest } = about
-    const { groupBy } = this.#settings.ranking
-    const known = groupBy === 'id' ? KNOWN_BY_ID : item
-    return { ...rest, item: known, copy: item, rank: this.#ranks.get(name)!, registry: name }
+  #copy(copy: Item, registry: string, { isOwn, status }: Pick<RankedCopy, 'isOwn' | 'status'>): Found {
+    const { ranking, ranks } = this.#settings
+    const item = ranking.groupBy === 'id' ? KNOWN_BY_ID : copy
+    return { item, copy, registry, isOwn, status, rank: ranks.get(registry)! }
   }
 
   get #hasFilter(): boolean {
@@ -222,8 +217,14 @@ class Search {
     !this.#hasFilter ||
     matchesAll(criteriaIn(this.#asked.scope.standing!.criteria, registry), documentOf(copy.bytes))
 
-  async #read(source: Holding, ignoresHeld: boolean, signal: AbortSignal): Promise<Omit<Answer, 'rank'>> {
+  async #read(source: Holding, ignoresHeld: boolean, signal: AbortSignal): Promise<Answer> {
     const started = performance.now()
+    const rank = this.#settings.ranks.get(source.name)!
+    const answered = (items: readonly Item[], result: Outcome['result']): Answer => ({
+      rank,
+      items,
+      outcome: { source, result, elapsedMs: performance.now() - started },
+    })
     const { caching, via, trace } = this.#asked.query
     const question = { listingId: this.#listingId, ignoresHeld, caching, via, trace }
     try {
@@ -235,14 +236,10 @@ class Search {
       const { items, isDoubted } = this.#leaveOut(source, readable)
       const isUnsure = isDoubted || (about.isAttributed === false && this.#settings.ranking.groupBy === 'id')
       const missing = isUnsure ? joinMissing(about.missing, DIRECTORY) : about.missing
-      return answered({ items, result: { ...about, missing, matched: items.length } })
+      return answered(items, { ...about, missing, matched: items.length })
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
-      return answered({ items: [], result: error })
-    }
-
-    function answered({ items, result }: Pick<Outcome, 'result'> & Pick<Answer, 'items'>) {
-      return { outcome: { source, result, elapsedMs: performance.now() - started }, items }
+      return answered([], error)
     }
   }
 

@@ -5,7 +5,7 @@ import { maySee, type Reader } from '../domain/reader.ts'
 import type { Trace } from '../domain/trace.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import { requireEtag } from '../filter-spec/etag.ts'
-import { EMPTY_SPEC } from '../filter-spec/filter.ts'
+import { EMPTY_SPEC, type FilterSpec } from '../filter-spec/filter.ts'
 import { joinRepeats, parseCriteria, repeatWarnings } from '../filter-spec/parameters.ts'
 import { parseCdnLoop } from './cdn-loop.ts'
 import { type CurrentSpec, createReadSpec } from './current-spec.ts'
@@ -41,9 +41,20 @@ export type MarketRequest = {
   ifMatch?: string | undefined
 }
 
-export type CheckedQuery = {
+/** A query of one reader, over the filters that its sources have. */
+export type Question = {
   query: ListingQuery
-  merge: AskRequest
+  request: AskRequest
+  spec: Pick<FilterSpec, 'filters'>
+}
+
+/** The same with other filters. */
+export function withFilters({ query, ...question }: Question, filters: ListingQuery['filters']): Question {
+  return { ...question, query: { ...query, filters, criteria: parseCriteria(question.spec, filters) } }
+}
+
+export type CheckedQuery = Question & {
+  request: { budgetMs: number }
   spec: CurrentSpec
   /** Parameters that do not count as they are given; absent without any. */
   warnings: readonly Violation[] | undefined
@@ -61,11 +72,11 @@ export type QueryReader = {
     names?: readonly string[] | null,
   ) => Promise<CheckedQuery>
   spec: (request: MarketRequest) => Promise<CurrentSpec>
-  /** How the query came here, and which cached Readings it accepts. */
+  /** How the query came here, and which cached answers it accepts. */
   path: (request: MarketRequest) => RequestPath
 }
 
-export type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: boolean }
+type RequestPath = Pick<ListingQuery, 'via' | 'caching' | 'trace'> & { isLoop: boolean }
 
 export function createQueryReader(parts: MarketParts): QueryReader {
   const { sources, gatewayId, budgetMs } = parts
@@ -108,8 +119,6 @@ export function createQueryReader(parts: MarketParts): QueryReader {
       if (awaited?.length !== 0) refuseWithoutSpecs(parts, request)
       refuseClosed(parts, { status: asked.status, named }, request)
       const leftMs = Math.max(1, Math.ceil(ms - (performance.now() - started)))
-      const isDivided = prices.per === 'gb' || prices.per === 'tflop'
-      const sizesOf = isDivided ? parts.vocabulary.sizesOf : undefined
       const byPrice = prices.sort === 'price' ? { ...prices, scaleOf: parts.tokens.scaleOf } : undefined
       const filters = joinRepeats(current, pairs)
       const criteria = parseCriteria(current, filters)
@@ -121,10 +130,9 @@ export function createQueryReader(parts: MarketParts): QueryReader {
           criteria,
           standing: reader.filter,
           priceLimit: prices.limit,
-          sizesOf,
           ...trail,
         },
-        merge: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
+        request: { reader, signal, named, requireAll, budgetMs: leftMs, isLoop, byPrice },
         spec: current,
         warnings: warnings.length > 0 ? warnings : undefined,
       }

@@ -1,20 +1,19 @@
 import type { ListingIdentity } from '../domain/listing-identity.ts'
 import { basisOf } from '../domain/price/payment-option.ts'
 import type { TokenTable } from '../domain/price/token.ts'
+import type { ListingQuery } from '../domain/query.ts'
 import { remembered } from '../domain/remembered.ts'
-import { type Item, MAX_VIA } from '../domain/source/reading.ts'
+import { type Item, MAX_VIA } from '../domain/source/item.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { type JsonObject, type JsonValue, parseObject, sameJson } from '../json/value.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
-import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrice } from '../wire/listing.ts'
-import type { Asked } from './asked.ts'
-import { type Comparison, itemPrice } from './by-price/item-price.ts'
-import type { ItemPrices } from './by-price/item-prices.ts'
+import { nameIn } from './asked.ts'
+import { type Comparison, comparisonWith, itemPrice } from './by-price/item-price.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
-import type { MarketSettings } from './sources.ts'
+import type { Asked, MarketSettings } from './sources.ts'
 
 export type MergedItem = {
   item: Item
@@ -42,35 +41,24 @@ export type MergedItem = {
   price?: ItemPrice | undefined
   /** Ids of the gateways that it came through, this one included; only for a gateway, which leaves out what came through itself. */
   via?: readonly string[] | undefined
-  /** JSON members of `_meta`: what the listing means. Absent where the item of its source has it. */
+  /** JSON members of `_meta`: what the listing means. Absent before it is described. */
   meaning?: string
 }
 
-/** With what it means, and what it costs. */
+/** With what it means, and what it costs. @param compared prices of an order; default: those of a ceiling */
 export function describeItem(
   merged: MergedItem,
-  { bounds, via: asked = [], ...settings }: Described,
-  comparison?: Comparison,
+  settings: MarketSettings,
+  { outliersOf }: PriceBounds,
+  { via: asked = [], priceLimit }: Pick<ListingQuery, 'via' | 'priceLimit'>,
+  compared?: Comparison,
 ): MergedItem {
   const { item, registry } = merged
   const via = asked.length > 1 ? [...(item.origin?.via ?? []), asked.at(-1)!].slice(0, MAX_VIA) : undefined
-  const price = shownPrice(item, registry, comparison, { ...settings, outliersOf: bounds.outliersOf })
-  if (item.meaning !== undefined) return { ...merged, price, via }
-  return {
-    ...merged,
-    price,
-    via,
-    meaning: settings.vocabulary.describe(item, () => readListing(item), registry),
-  }
-}
-
-export type Described = {
-  vocabulary: Vocabulary
-  itemPrices: ItemPrices
-  tokens: TokenTable
-  bounds: PriceBounds
-  /** The gateways that the query has passed, this one last. */
-  via?: readonly string[] | undefined
+  const comparison = compared ?? (priceLimit && comparisonWith(priceLimit))
+  const price = shownPrice(item, registry, comparison, { ...settings, outliersOf })
+  const meaning = item.meaning ?? settings.vocabulary.describe(item, () => readListing(item), registry)
+  return { ...merged, price, via, meaning }
 }
 
 /**
@@ -81,11 +69,11 @@ export function shownPrice(
   item: Item,
   source: string,
   comparison: Comparison | undefined,
-  { tokens, vocabulary, itemPrices, outliersOf }: Omit<Described, 'bounds'> & Pick<PriceBounds, 'outliersOf'>,
+  { tokens, vocabulary, itemPrices, outliersOf }: MarketSettings & Pick<PriceBounds, 'outliersOf'>,
 ): ItemPrice | undefined {
   const sizesOf = (listing: JsonValue) => vocabulary.sizesOf(listing, source)
   const compared = comparison && itemPrice(item, comparison, { tokens, sizesOf })
-  const price = compared ?? itemPrices.of(item, () => readListing(item)).leading ?? undefined
+  const price = compared ?? itemPrices.of(item).leading ?? undefined
   return price && markOutlier(price, outliersOf(item, source), tokens)
 }
 
@@ -97,51 +85,37 @@ function markOutlier(price: ItemPrice, groups: readonly string[], tokens: TokenT
 }
 
 /** The copies that a question shows, with what is known of the others. */
-export function mergeCopies(
-  { index, ranks, rules }: MarketSettings,
-  asked: Asked,
-  copies: readonly Copy[],
-): MergedItem[] {
-  const { scope, query, bySource, answers } = asked
-  const stale = new Set<number>()
-  const wholes = new Set<number>()
-  for (const { source, answer } of answers) {
-    if (answer instanceof SourceError) continue
-    if (answer.stale) stale.add(answer.source)
-    if (source.coverage() === 'whole') wholes.add(answer.source)
-  }
-  const known = knownInBetter({ index, ranks }, asked, (source) => wholes.has(source))
+export function mergeCopies(settings: MarketSettings, asked: Asked, copies: readonly Copy[]): MergedItem[] {
+  const { index, ranks } = settings
+  const { scope, query, bySource, answers, unknown } = asked
+  const stale = new Set(
+    answers.flatMap(({ answer }) => (answer instanceof SourceError || !answer.stale ? [] : answer.source)),
+  )
+  const known = knownInBetter(settings, asked, (source) => bySource.get(source)!.coverage() === 'whole')
   return copies.flatMap((copy): MergedItem[] => {
     const group = index.groupOf(copy, scope, query.status)
     // It has changed since it was found.
     if (group === undefined) return []
-    const { name } = bySource.get(copy.source)!
-    const rank = ranks.get(name)!
+    const registry = nameIn(asked, copy)
+    const rank = ranks.get(registry)!
     return [
-      mergeItem(copy, {
-        registry: name,
-        label: rules.labelOf(name),
+      mergeItem(settings, copy, {
+        registry,
         isStale: stale.has(copy.source),
         otherCopies: group.otherCopies
           // A closed one of the own Registry competes with open ones, and is not named.
           .filter(({ status }) => query.status === null || status === query.status)
-          .map((other) => ({ item: other, registry: bySource.get(other.source)!.name })),
+          .map((other) => ({ item: other, registry: nameIn(asked, other) })),
         isConflict: group.isConflict,
-        unchecked: uncheckedFor(rank),
+        unchecked: unknown.flatMap((one) => (one.rank < rank ? one.name : [])),
         ...known(copy, rank),
       }),
     ]
   })
-
-  function uncheckedFor(rank: number): readonly string[] {
-    return asked.unknown.length === 0
-      ? NONE
-      : asked.unknown.flatMap((one) => (one.rank < rank ? one.name : []))
-  }
 }
 
 /** What better sources know of a listing's publisher; names by rank. */
-export type KnownPublisher = {
+type KnownPublisher = {
   /** Those known whole, which know the publisher and do not have the listing. */
   notIn: readonly string[]
   /** Those with another storefront of the publisher. */
@@ -153,8 +127,8 @@ export type KnownPublisher = {
  * @param isWhole whether all listings of the source with that number are known
  */
 export function knownInBetter(
-  { index, ranks }: Pick<MarketSettings, 'index' | 'ranks'>,
-  asked: Pick<Asked, 'scope' | 'bySource' | 'version'>,
+  { index, ranks }: MarketSettings,
+  asked: Asked,
   isWhole: (source: number) => boolean,
 ): (item: ListingIdentity & Pick<Item, 'origin'>, rank: number) => KnownPublisher {
   const { scope, bySource } = asked
@@ -184,8 +158,8 @@ type KnownSellers = Map<string, ReturnType<CopyIndex['sellersOf']>>
 
 /** By address. Questions of one scope share them until something changes. */
 function knownSellers({ scope, version }: Pick<Asked, 'scope' | 'version'>): KnownSellers {
-  const { ranking, standing, via } = scope
-  const of = JSON.stringify([version, standing?.key, via])
+  const { ranking, sources, standing, via } = scope
+  const of = JSON.stringify([version, sources.key, standing?.key, via])
   const before = latestSellers.get(ranking)
   if (before?.of === of) return before.sellers
   const sellers: KnownSellers = new Map()
@@ -199,10 +173,9 @@ const NONE: readonly never[] = []
 const NOTHING_KNOWN: KnownPublisher = { notIn: NONE, disputed: NONE }
 
 /** What is known of a copy that no better source is known to have. */
-export type Verdict = KnownPublisher & {
+type Verdict = KnownPublisher & {
   /** Its source. */
   registry: string
-  label: string | undefined
   isStale: boolean
   /** Copies of the listing in worse sources, by rank. */
   otherCopies: readonly { item: Item; registry: string }[]
@@ -212,8 +185,9 @@ export type Verdict = KnownPublisher & {
 }
 
 export function mergeItem(
+  { rules }: MarketSettings,
   item: Item,
-  { registry, label, isStale, otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
+  { registry, isStale, otherCopies, isConflict, unchecked, notIn, disputed }: Verdict,
 ): MergedItem {
   const { origin } = item
   return {
@@ -227,7 +201,7 @@ export function mergeItem(
     disputed: joined(disputed, registry, origin?.disputed),
     unchecked: joined(unchecked, registry, origin?.unchecked),
     notIn: joined(notIn, registry, origin?.notIn),
-    label,
+    label: rules.labelOf(registry),
   }
 }
 
@@ -239,13 +213,17 @@ function alsoIn(item: Item, registry: string, otherCopies: Verdict['otherCopies'
   )
 }
 
-/** With the names that a gateway has given. */
+/** Names of sources in one member of an item. */
+const MAX_NAMES = 100
+
+/** With the names that a gateway has given; the best ones of many. */
 function joined(
   names: readonly string[],
   registry: string,
   inner: readonly string[] | undefined,
 ): readonly string[] {
-  return inner === undefined ? names : [...names, ...inner.map((name) => `${registry}/${name}`)]
+  const all = inner === undefined ? names : [...names, ...inner.map((name) => `${registry}/${name}`)]
+  return all.length > MAX_NAMES ? all.slice(0, MAX_NAMES) : all
 }
 
 /** Whether two copies of a listing have different offers or escrows; so has an unreadable one. */

@@ -1,10 +1,9 @@
 import { SeenListings } from '../domain/listing-identity.ts'
-import type { FilterSpec } from '../filter-spec/filter.ts'
 import { ask, matchesOf, outcomesOf, versionOf } from './asked.ts'
-import type { MarkedSettings } from './by-price/price-bounds.ts'
+import type { ResumePoint } from './cursor.ts'
 import { renderItem } from './envelope.ts'
 import { countUnplaced } from './hints.ts'
-import type { CheckedQuery } from './market-query.ts'
+import type { CheckedQuery, Question } from './market-query.ts'
 import type { MergedItem } from './merged-item.ts'
 import { itemsOf, openWalk } from './pages.ts'
 import {
@@ -14,8 +13,7 @@ import {
   reportOutcomes,
   sourceMembers,
 } from './source-report.ts'
-import type { AskRequest, Outcome } from './sources.ts'
-import type { ResumePoint } from './walk.ts'
+import type { MarketSettings, Outcome } from './sources.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** Listings that are read in one turn. */
@@ -30,22 +28,16 @@ export type ListingStream = {
 
 /** Reads while sending. Rejects as a page does for failures before the first line. */
 export async function streamListings(
-  settings: MarkedSettings,
-  {
-    query,
-    spec,
-    warnings,
-  }: Pick<CheckedQuery, 'query'> &
-    Partial<Pick<CheckedQuery, 'warnings'>> & { spec: Pick<FilterSpec, 'filters'> },
-  request: AskRequest,
+  settings: MarketSettings,
+  question: Question & Partial<Pick<CheckedQuery, 'warnings'>>,
 ): Promise<ListingStream> {
   const { rules } = settings
+  const { query, request, warnings } = question
   const asked = await ask(settings, query, request)
   const names = asked.answers.map(({ source }) => source.name)
   const rulesBefore = rules.versionOf(names)
   const matches = await matchesOf(settings, asked)
-  const walk = await openWalk(settings, asked, { matches, by: request.byPrice, reader: request.reader })
-  const bounds = walk.bounds ?? (await settings.boundsOf(request.reader, asked))
+  const walk = await openWalk(settings, asked, matches, request)
   // A listing whose price rises meanwhile would come again, and one of which a better source gets a copy.
   const sent = request.byPrice !== undefined || asked.unknown.length > 0 ? new SeenListings() : null
   const report = (returned: ReadonlyMap<string, number>) =>
@@ -53,9 +45,9 @@ export async function streamListings(
   const { outcomes, ...reports } = report(new Map())
   assertAnswerable({ ...reports, outcomes, total: matches.total }, request)
   const states = reports.sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
-  const isSame = versionOf(settings, asked.scope) === asked.version
+  const isSame = versionOf(settings, asked.scope.sources) === asked.version
   const counted = reports.sourcesCounted?.loaded
-  const contents = isSame ? JSON.stringify([asked.version, bounds.id, states, counted, query.via]) : null
+  const contents = isSame ? JSON.stringify([asked.version, walk.bounds.id, states, counted, query.via]) : null
   return { outcomes, lines: renderLines(), contents }
 
   async function* renderLines(): AsyncGenerator<Buffer> {
@@ -72,12 +64,12 @@ export async function streamListings(
       const last = visits.at(-1)
       if (last === undefined) break
       point = walk.pointAfter(last)
-      const items = itemsOf(settings, asked, visits, { walk, bounds })
+      const items = itemsOf(settings, asked, visits, walk)
       const fresh = sent ? items.filter(({ item }) => sent.add(item.listingId, item)) : items
       yield* renderChunks(fresh.values().filter(isStillShown).map(count))
     }
     const { complete, ...end } = report(returned)
-    const unplaced = await countUnplaced(settings, { query, spec }, request)
+    const unplaced = await countUnplaced(settings, question)
     const rules_changed = rules.versionOf(names) !== rulesBefore || undefined
     const _meta = {
       complete,

@@ -4,17 +4,15 @@ import { SourceError } from '../domain/source/source-error.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { CopyMatches } from '../listing-index/copy-matches.ts'
-import { type Asked, ask, matchesOf, outcomesOf } from './asked.ts'
-import { comparisonWith } from './by-price/item-price.ts'
-import type { MarkedSettings, PriceBounds } from './by-price/price-bounds.ts'
+import { ask, matchesOf, outcomesOf } from './asked.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 import { byPriceWalk } from './by-price/price-walk.ts'
-import { type Cursors, invalidCursor } from './cursor.ts'
+import { type Cursors, invalidCursor, type PricePoint, type ResumePoint } from './cursor.ts'
 import { describeItem, type MergedItem, mergeCopies } from './merged-item.ts'
 import { assertAnswerable, countReturned, type Reports, reportOutcomes } from './source-report.ts'
-import { type AskRequest, type MarketSettings, type Outcome, rankSources } from './sources.ts'
+import { type Asked, type AskRequest, type MarketSettings, rankSources } from './sources.ts'
 import { type Validity, validityOf } from './validity.ts'
-import { newestFirst, type PricePoint, type ResumePoint, type Visit, type Walk } from './walk.ts'
+import { newestFirst, type Visit, type Walk } from './walk.ts'
 
 /** Last listing for pages by offset. */
 const MAX_DEPTH = 2000
@@ -24,13 +22,6 @@ export type MergedPage = Reports & {
   total: number
   nextCursor: string | undefined
   isCurrent: Validity
-}
-
-export type PageSettings = MarkedSettings & {
-  /** `null`: no cursors. */
-  cursors: Cursors | null
-  /** Default: `MAX_DEPTH`, and none for the own Registry alone. */
-  maxDepth?: number
 }
 
 export type Paging = {
@@ -46,18 +37,18 @@ export type Paging = {
  * `assertAnswerable` does.
  */
 export async function readPage(
-  settings: PageSettings,
+  settings: MarketSettings,
   query: ListingQuery,
   { limit, offset, cursor }: Paging,
   request: AskRequest,
 ): Promise<MergedPage> {
-  const { sources, cursors, maxDepth = depthOf(sources) } = settings
-  const { byPrice: by, isLoop = false, reader } = request
+  const { cursors = null } = settings
+  const { byPrice: by, isLoop = false } = request
   const isFirst = cursor === null || cursor === undefined
-  if (isFirst && offset + limit > maxDepth && !isLoop)
+  if (isFirst && offset + limit > MAX_DEPTH && !isLoop && isBounded(settings))
     throw new EntrepotError(
       'bad_request',
-      `offset + limit may not exceed ${maxDepth} at a gateway: use cursor to read further`,
+      `offset + limit may not exceed ${MAX_DEPTH} at a gateway: use cursor to read further`,
     )
   const isNewest = by === undefined && isFirst
   const asked = await ask(settings, isNewest ? { ...query, newest: offset + limit } : query, request)
@@ -65,13 +56,13 @@ export async function readPage(
   const question = questionOf(query, by, visible)
   const from = isFirst ? null : openCursor(cursors, cursor, question)
   const matches = await matchesOf(settings, asked)
-  const walk = await openWalk(settings, asked, { matches, by, from, reader })
+  const walk = await openWalk(settings, asked, matches, request, from)
   // One more shows whether there are more.
   const found = walk.take(from, isFirst ? offset : 0, limit + 1)
   const visits = found.slice(0, limit)
-  const bounds = walk.bounds ?? (await settings.boundsOf(reader, asked))
-  const items = itemsOf(settings, asked, visits, { walk, bounds })
-  const { outcomes, total: whole } = withoutPart(outcomesOf(asked, matches), visits.length === limit)
+  const items = itemsOf(settings, asked, visits, walk)
+  const whole = visits.length === limit ? wholeOf(asked) : undefined
+  const outcomes = outcomesOf(asked, matches, whole)
   const total = from?.total ?? whole ?? matches.total
   const reports = reportOutcomes(outcomes, countReturned(items), settings)
   assertAnswerable({ ...reports, total: from === null ? total : items.length }, request)
@@ -81,13 +72,13 @@ export async function readPage(
     cursor !== undefined && cursors !== null && !isLoop && hasMore && last !== undefined
       ? cursors.seal({ ...walk.pointAfter(last), total }, question)
       : undefined
-  const isCurrent = validityOf(settings, asked, { nextCursor, bounds })
+  const isCurrent = validityOf(settings, asked, { nextCursor, bounds: walk.bounds })
   return { items, total, nextCursor, isCurrent, ...reports }
 }
 
-/** The own Registry alone is read at any depth. */
-function depthOf(sources: readonly Holding[]): number {
-  return sources.every(({ isOwn }) => isOwn) ? Number.POSITIVE_INFINITY : MAX_DEPTH
+/** The own Registry alone is read at any depth, and so are sources that hold only what was asked. */
+function isBounded({ sources }: MarketSettings): boolean {
+  return !sources.every(({ isOwn, fetch }) => isOwn || fetch !== undefined)
 }
 
 /** @throws EntrepotError `bad_request` for a cursor that is not valid for the question */
@@ -96,27 +87,24 @@ function openCursor(cursors: Cursors | null, cursor: string, question: string) {
   return cursors.open(cursor, question)
 }
 
-type WalkOptions = Pick<AskRequest, 'reader'> & {
-  matches: CopyMatches
-  by: ByPrice | undefined
-  from?: ResumePoint | null
-}
-
 /** Later dates are of the future, and come last. Clocks of Registries differ. */
 const CLOCK_SKEW_MS = 120_000
 
 /** The order that the reader wants. `from`: a point of the same order. */
 export async function openWalk(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   asked: Asked,
-  { matches, by, from = null, reader }: WalkOptions,
+  matches: CopyMatches,
+  { byPrice, reader }: AskRequest,
+  from: ResumePoint | null = null,
 ): Promise<Walk> {
-  if (by !== undefined)
-    return byPriceWalk(settings, asked, { by, from: from as PricePoint | null, reader, matches })
+  const bounds = await settings.boundsOf(reader, asked)
+  if (byPrice !== undefined)
+    return byPriceWalk(settings, asked, matches, { by: byPrice, from: from as PricePoint | null, bounds })
   const { clock, sources } = settings
   // The order of the own Registry alone is that of the protocol.
   const cap = sources.every(({ isOwn }) => isOwn) ? undefined : endOfMs(clock.now() + CLOCK_SKEW_MS)
-  return newestFirst(asked, matches, cap)
+  return newestFirst(asked, matches, { cap, bounds })
 }
 
 /** With what they mean and cost: at the price that was compared, else at the one that leads. */
@@ -124,29 +112,19 @@ export function itemsOf(
   settings: MarketSettings,
   asked: Asked,
   visits: readonly Visit[],
-  { walk: { comparison }, bounds }: { walk: Walk; bounds: PriceBounds },
+  { comparison, bounds }: Walk,
 ): MergedItem[] {
-  const { priceLimit, via } = asked.query
-  const compared = comparison ?? (priceLimit && comparisonWith(priceLimit))
   const copies = visits.map(({ copy }) => copy)
   return mergeCopies(settings, asked, copies).map((item) =>
-    describeItem(item, { ...settings, bounds, via }, compared),
+    describeItem(item, settings, bounds, asked.query, comparison),
   )
 }
 
-/** A full page of the newest matches of a source lacks nothing. @returns all of these matches, where they are counted there */
-function withoutPart(
-  outcomes: readonly Outcome[],
-  isFull: boolean,
-): { outcomes: readonly Outcome[]; total?: number } {
-  const [first] = outcomes
-  const { result } = first ?? {}
-  if (outcomes.length !== 1 || !isFull || result === undefined || result instanceof SourceError)
-    return { outcomes }
-  const { isNewest, part } = result
-  if (isNewest !== true || part?.of === undefined) return { outcomes }
-  const answered = { ...result, matched: part.of, part: undefined, reason: undefined }
-  return { outcomes: [{ ...first!, result: answered }], total: part.of }
+/** All matches of the only source, where it counts them and a full page of its newest lacks nothing. */
+function wholeOf({ answers }: Asked): number | undefined {
+  const [{ answer } = { answer: null }, ...others] = answers
+  if (answer === null || answer instanceof SourceError || others.length > 0) return undefined
+  return answer.isNewest === true ? answer.part?.of : undefined
 }
 
 /** Binds a cursor to everything but the page size. */

@@ -1,7 +1,7 @@
 import { raceAbort } from '../domain/clock.ts'
-import type { ListingQuery } from '../domain/query.ts'
 import type { Holding } from '../domain/source/holding.ts'
-import { type AskRequest, visibleSources, withBudget } from './sources.ts'
+import type { CheckedQuery } from './market-query.ts'
+import { visibleSources, withBudget } from './sources.ts'
 
 /** Longest wait for the first listings of a source. */
 const ARRIVAL_MS = 1000
@@ -12,8 +12,7 @@ const ARRIVAL_MS = 1000
  */
 export async function refresh(
   sources: readonly Holding[],
-  { caching }: Pick<ListingQuery, 'caching'>,
-  request: AskRequest & { budgetMs: number },
+  { query: { caching }, request }: Pick<CheckedQuery, 'query' | 'request'>,
 ): Promise<number> {
   const { signal: caller, budgetMs } = request
   const waits = visibleSources(sources, request).flatMap(({ prepare }) => prepare(caching, caller) ?? [])

@@ -1,7 +1,8 @@
 import { type Block, BlockedSubjects, type BlockSubject } from '../domain/block.ts'
+import { Emitter } from '../domain/emitter.ts'
 import { bothFilters, NO_FILTER, type StandingFilter } from '../domain/query.ts'
 import type { Holding } from '../domain/source/holding.ts'
-import type { Item } from '../domain/source/reading.ts'
+import type { Item } from '../domain/source/item.ts'
 import { inTurns } from '../domain/turns.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
 import { type Criterion, criteriaIn } from '../filter-spec/filter.ts'
@@ -43,8 +44,10 @@ export class Rules {
   readonly #curation: Curation | undefined
   readonly #names: readonly string[]
   #bySource: ReadonlyMap<string, SourceRules>
-  readonly #listeners = new Set<(concerned: Concerned) => void>()
+  readonly #changed = new Emitter<Concerned>()
   readonly #end: () => void
+  /** Calls back in the turn in which rules change, until they are closed. */
+  readonly onChange = this.#changed.listen
 
   /** @param names of all sources */
   constructor(index: CopyIndex, names: readonly string[], curation: Curation | undefined) {
@@ -57,7 +60,6 @@ export class Rules {
 
   close(): void {
     this.#end()
-    this.#listeners.clear()
   }
 
   /** Whether the operator leaves out a row of the index. */
@@ -75,7 +77,7 @@ export class Rules {
   /** Whether some rows of that number are left out since their publisher is not known. */
   hidesUnknown(source: string, number: number): boolean {
     const rules = this.#bySource.get(source)
-    if (rules === undefined || !rules.deniesSubjects) return false
+    if (rules?.deniesSubjects !== true) return false
     if (this.#index.unknownSellersOf(number).some((seller) => rules.isUncertainSeller(seller))) return true
     const isUnknown = ({ source: of, publisher }: Copy): boolean => of === number && publisher === null
     return rules.listingIds.values().some((id) => this.#index.copiesOf(id).some(isUnknown))
@@ -101,11 +103,6 @@ export class Rules {
     return this.#bySource.values().some(({ isActive }) => isActive)
   }
 
-  /** Calls back in the turn in which rules change, until they are closed. */
-  onChange(listener: (concerned: Concerned) => void): void {
-    this.#listeners.add(listener)
-  }
-
   /** Of the rows of that number. */
   async counts({ name, isOwn }: Holding, number: number): Promise<readonly RuleCount[]> {
     const rules = this.#bySource.get(name)?.all ?? []
@@ -123,7 +120,7 @@ export class Rules {
       const earlier = before.get(name)
       if (earlier !== now) concerned.set(name, new Set(this.#concerned(name, now, earlier)))
     }
-    for (const listener of this.#listeners) listener(concerned)
+    this.#changed.emit(concerned)
   }
 
   /** Listings that the sources of that name have, and that one of both may leave out and the other not. */
@@ -185,7 +182,7 @@ export class SourceRules {
   }
 
   get isActive(): boolean {
-    return this.#blocked.size > 0 || this.only.criteria.length > 0
+    return this.deniesSubjects || this.only.criteria.length > 0
   }
 
   get deniesSubjects(): boolean {

@@ -1,4 +1,4 @@
-import type { Item } from '../domain/source/reading.ts'
+import type { Item } from '../domain/source/item.ts'
 import { isSignableJson } from '../signing/canonical-json.ts'
 import { readPublisher } from '../signing/principal.ts'
 

@@ -1,14 +1,18 @@
 import { type Clock, withDeadline } from '../domain/clock.ts'
 import type { TokenTable } from '../domain/price/token.ts'
+import type { ListingQuery } from '../domain/query.ts'
 import { maySee, type Reader } from '../domain/reader.ts'
 import type { HeldAnswer, Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import type { CopyIndex } from '../listing-index/copy-index.ts'
 import type { Ranking } from '../listing-index/ranking.ts'
+import type { Scope } from '../listing-index/scope.ts'
 import type { Vocabulary } from '../vocabulary/vocabulary.ts'
 import type { ItemPrices } from './by-price/item-prices.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
 import type { ByPrice } from './by-price/price-order.ts'
+import type { Cursors } from './cursor.ts'
 import type { Rules } from './rules.ts'
 
 /** What one source says in an answer: facts of what is held with its counts, or why there are none. */
@@ -37,29 +41,52 @@ export type MarketSettings = {
   tokens: TokenTable
   vocabulary: Vocabulary
   itemPrices: ItemPrices
+  /** Of the outliers among what the reader may see. `asked`: the question of the answer. */
+  boundsOf: (reader: Reader, asked?: Asked) => Promise<PriceBounds>
+  /** `null`: no cursors. */
+  cursors?: Cursors | null
   /** Details of a failure, for reports. Absent: readers see its reason alone. */
   describeFailure?: ((failure: SourceError, source: string) => string) | undefined
 }
 
-export type AskRequest = {
+/** Who asks which sources. */
+export type Asker = {
   reader: Reader
-  signal: AbortSignal
   /** Default: all visible sources. */
   named?: readonly string[] | null
+  /** Only the local Registry is read. */
+  isLoop?: boolean
+}
+
+export type AskRequest = Asker & {
+  signal: AbortSignal
   /** Default: that of the settings. */
   budgetMs?: number | undefined
   requireAll?: boolean | undefined
-  /** Only the local Registry is read. */
-  isLoop?: boolean
   /** Default: newest first. */
   byPrice?: ByPrice | undefined
 }
 
+/** What one question reads: the rows of the sources that answer it now, and why the others do not. */
+export type Asked = {
+  query: ListingQuery
+  scope: Scope
+  /** In the order of the configuration. */
+  answers: readonly SourceAnswer[]
+  /** By the number of its rows. */
+  bySource: ReadonlyMap<number, Holding>
+  /** Names and ranks of sources that may have listings which are not known here, the best first. */
+  unknown: readonly { name: string; rank: number }[]
+  /** Of its rows, and of what rules leave out. */
+  version: string
+  /** In ms. */
+  startedAt: number
+}
+
+export type SourceAnswer = { source: Holding; answer: HeldAnswer | SourceError }
+
 /** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
-export function visibleSources(
-  sources: readonly Holding[],
-  { reader, named = null }: Pick<AskRequest, 'reader' | 'named'>,
-): readonly Holding[] {
+export function visibleSources(sources: readonly Holding[], { reader, named = null }: Asker) {
   const visible = reader.sources === null ? sources : sources.filter((source) => maySee(reader, source))
   if (named === null) return visible
   const unknown = named.filter((name) => !visible.some((source) => source.name === name))

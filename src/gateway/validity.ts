@@ -1,55 +1,46 @@
 import type { Holding } from '../domain/source/holding.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import { type Asked, versionOf } from './asked.ts'
+import { MANY_SOURCES } from '../wire/source.ts'
+import { versionOf } from './asked.ts'
 import type { PriceBounds } from './by-price/price-bounds.ts'
 import { CURSOR_SECONDS } from './cursor.ts'
-import type { Answered, MarketSettings } from './sources.ts'
+import type { Answered, Asked, MarketSettings } from './sources.ts'
 
 /** Whether an answer may be given again; `undefined`: never. */
 export type Validity = (() => boolean) | undefined
 
 type Made = {
   /** Default: what is held. */
-  results?: readonly { source: Pick<Holding, 'isOwn'>; result: Reported | SourceError }[]
+  results?: readonly { source: Holding; result: Omit<Answered, 'matched'> | SourceError }[]
   nextCursor?: string | undefined
-  bounds?: Pick<PriceBounds, 'isCurrent'>
+  bounds?: PriceBounds
 }
-
-type Reported = Pick<Answered, 'asOf' | 'stale' | 'isCurrent'>
 
 /**
  * While no row of its sources, no rule and no mark has changed, every source says the same, no age is a second older, and a
- * cursor has half its life left.
+ * cursor has half its life left. Of many sources one is always about to be a second older: then the answer is good for a second.
  */
 export function validityOf(
-  { index, clock }: Pick<MarketSettings, 'index' | 'clock'>,
-  { answers, scope, version }: Asked,
+  settings: MarketSettings,
+  { answers, scope: { sources }, version }: Asked,
   { results = answers.map(({ source, answer }) => ({ source, result: answer })), nextCursor, bounds }: Made,
 ): Validity {
+  const { clock } = settings
   const now = clock.monotonic()
   const checks: ((now: number) => boolean)[] = bounds === undefined ? [] : [bounds.isCurrent]
   let until = nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
   for (const { source, result } of results) {
     if (result instanceof SourceError || result.stale || result.isCurrent === undefined) return undefined
     checks.push(result.isCurrent)
-    if (!source.isOwn)
+    if (!source.isOwn && results.length < MANY_SOURCES)
       until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
-  const isUnchanged = (): boolean => versionOf({ index }, scope) === version
-  return whileCurrent(checks, isUnchanged, { until, clock })
-}
-
-/** A separate function, so that the closure does not retain the answer. */
-const whileCurrent =
-  (
-    checks: readonly ((now: number) => boolean)[],
-    isUnchanged: () => boolean,
-    { until, clock }: { until: number } & Pick<MarketSettings, 'clock'>,
-  ) =>
-  (): boolean => {
+  if (results.length >= MANY_SOURCES) until = Math.min(until, now + 1000)
+  return () => {
     const now = clock.monotonic()
-    return now < until && isUnchanged() && checks.every((isCurrent) => isCurrent(now))
+    return now < until && versionOf(settings, sources) === version && checks.every((check) => check(now))
   }
+}
 
 /** `other` absent: the first alone. */
 export function bothHold(one: Validity, other: Validity): Validity {

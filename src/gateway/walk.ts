@@ -2,11 +2,11 @@ import type { PriceKey } from '../domain/price/price-key.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Copy } from '../listing-index/copy.ts'
 import { type CopyMatches, placeOf } from '../listing-index/copy-matches.ts'
-import type { PriceAfter } from '../listing-index/price-walk.ts'
-import type { Place } from '../listing-index/segment.ts'
-import type { Asked } from './asked.ts'
+import { nameIn } from './asked.ts'
 import type { Comparison } from './by-price/item-price.ts'
-import type { Bound, PriceBounds } from './by-price/price-bounds.ts'
+import type { PriceBounds } from './by-price/price-bounds.ts'
+import type { NewestPoint, ResumePoint } from './cursor.ts'
+import type { Asked } from './sources.ts'
 
 /** The order of an answer, over all matches as they are in each turn. */
 export type Walk = {
@@ -16,35 +16,26 @@ export type Walk = {
   pointAfter: (visit: Visit) => ResumePoint
   /** Which price of an item is shown; absent: the one that leads. */
   comparison?: Comparison | undefined
-  /** That mark outliers; absent: those of the reader. */
-  bounds?: PriceBounds
+  /** That mark outliers. */
+  bounds: PriceBounds
 }
 
 /** `price`: where the copy is in an order by price. */
 export type Visit = { copy: Copy; price?: { part: number; group: number; key: PriceKey } }
 
-export type ResumePoint = NewestPoint | PricePoint
-
-/** `cap`: later times come last, on every page. */
-export type NewestPoint = { after: Place; cap?: Micros | undefined }
-
-/** Where an answer by price continues. */
-export type PricePoint = {
-  /** Names of the groups, as for the first page. */
-  groups: readonly string[]
-  /** Of the first page: what they mark comes last on every page. */
-  bounds: readonly Bound[]
-  after: PriceAfter & { part: number }
-}
-
 /** Newest first. Dates of the future come last: at a gateway a source could take the first place by them. */
-export function newestFirst({ bySource }: Asked, matches: CopyMatches, cap: Micros | undefined): Walk {
+export function newestFirst(
+  asked: Asked,
+  matches: CopyMatches,
+  { cap, bounds }: { cap: Micros | undefined; bounds: PriceBounds },
+): Walk {
   return {
+    bounds,
     take: (from, offset, limit) => {
       const point = from as NewestPoint | null
       const page = point === null ? { offset, cap } : { after: point.after, cap: point.cap }
       return matches.page({ limit, ...page }).map((copy) => ({ copy }))
     },
-    pointAfter: ({ copy }) => ({ after: placeOf(copy, bySource.get(copy.source)!.name), cap }),
+    pointAfter: ({ copy }) => ({ after: placeOf(copy, nameIn(asked, copy)), cap }),
   }
 }

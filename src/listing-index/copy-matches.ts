@@ -43,7 +43,7 @@ export type CopyPage = {
   cap?: Micros | undefined
 }
 
-/** Of one source: copies that match, and how many of them better copies hide. With a filter of the view, only what is shown. */
+/** Of one source: copies that match, and how many of them better copies hide. */
 export type SourceCount = { matched: number; hidden: number }
 
 type Facets = {
@@ -64,6 +64,8 @@ type CopyMatchesOptions = {
   lanes: Lanes
   /** The masks of a question without any condition but its status, whose counts are kept. */
   wholeMaskOf: ((segment: Segment) => Mask) | null
+  /** In a view with a filter, the lane of each hidden copy of its listings. */
+  hiddenInView?: () => Iterable<number>
 }
 
 /** All matches of one question, which are found again after a change: what is read in one turn agrees. */
@@ -103,11 +105,15 @@ export class CopyMatches {
 
   /** By number of source; none without a match. */
   bySource(): Map<number, SourceCount> {
-    const { lanes, wholeMaskOf, find } = this.#options
+    const { lanes, wholeMaskOf, find, hiddenInView } = this.#options
     const all = countsOf(lanes.size)
     for (const match of find()) {
       if (wholeMaskOf === null) countLanes(match, all)
       else addCounts(keptCounts(match, wholeMaskOf(match.rows), lanes.size), all)
+    }
+    for (const lane of hiddenInView?.() ?? []) {
+      all.matched[lane]!++
+      all.hidden[lane]!++
     }
     const bySource = new Map<number, SourceCount>()
     for (let lane = 0; lane < lanes.size; lane++) {

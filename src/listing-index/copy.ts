@@ -1,5 +1,5 @@
 import type { ListingStatus } from '../domain/listing.ts'
-import type { Origin } from '../domain/source/reading.ts'
+import type { Origin } from '../domain/source/item.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Seller } from './sellers.ts'
 

@@ -1,5 +1,5 @@
 import type { ListingStatus } from '../domain/listing.ts'
-import type { Origin } from '../domain/source/reading.ts'
+import type { Origin } from '../domain/source/item.ts'
 
 /** Of which source, of which status and by which path: rows of one lane exist for the same readers. */
 export type Lane = {

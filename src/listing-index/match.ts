@@ -16,7 +16,7 @@ export type Conditions = {
   priceLimit?: PriceLimit | undefined
   /** Of the view: applied to what is shown, since a hidden copy is of a listing whose best copy decides. */
   standing: readonly Criterion[]
-  /** As of a ranking. With a filter of the view, what is hidden is counted nowhere. */
+  /** As of a ranking. With a filter of the view, only what is shown matches. */
   maskOf: (segment: Segment) => Mask
   /** Only rows of these lanes. */
   lanes?: ((lane: number) => boolean) | undefined

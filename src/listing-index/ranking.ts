@@ -46,7 +46,7 @@ export class Ranking {
   readonly #marks = new WeakMap<Rows, Marks>()
   readonly #sets = new LaneSets((set) => this.#masks.setCame(set))
   readonly #masks: Masks
-  /** Rows that are left out. */
+  /** No row is left out while it is 0: rows that have moved count twice until they are forgotten where they were. */
   #outs = 0
   readonly #end: () => void
 
@@ -165,6 +165,7 @@ export class Ranking {
       if (isOut) {
         setBit(to.out, slot)
         to.outs++
+        this.#outs++
       }
     }
   }

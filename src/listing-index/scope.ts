@@ -13,7 +13,7 @@ import type { Selected } from './masks.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import type { Match } from './newest-first.ts'
 import type { RankedRows, Ranking } from './ranking.ts'
-import type { Segment } from './segment.ts'
+import type { RowPlace, Rows, Segment } from './segment.ts'
 import type { Sellers } from './sellers.ts'
 import type { SourceSet } from './source-set.ts'
 
@@ -72,7 +72,47 @@ export function* matchCopies(
     copyAt: parts.copyAt,
     lanes: parts.lanes,
     wholeMaskOf: isWhole ? conditions.maskOf : null,
+    ...(hasFilter(scope) && {
+      hiddenInView: () => hiddenInView(parts, scope, { ...conditions, scan }, asked.status),
+    }),
   })
+}
+
+/** Lanes of copies that match and that better ones hide, of listings whose best copy is in the view. */
+function* hiddenInView(
+  parts: IndexParts,
+  scope: Scope,
+  conditions: Conditions,
+  status: ListingStatus | null,
+): Generator<number> {
+  const { standing, maskOf } = conditions
+  const hidden = parts.segments.all.flatMap((segment) => {
+    const { hiddenSlots } = matchSegment(segment, { ...conditions, standing: [] })
+    return hiddenSlots === undefined ? [] : { segment, slots: hiddenSlots.slice() }
+  })
+  if (hidden.length === 0) return
+  const inView = new Map<Rows, Bitset>()
+  for (const segment of parts.segments.all) {
+    const whole = { status: null, sellers: null, criteria: [], standing, maskOf, scan: conditions.scan! }
+    inView.set(segment, matchSegment(segment, whole).slots.slice())
+  }
+  const isInView = ({ rows, slot }: RowPlace): boolean => {
+    const slots = inView.get(rows)
+    return slots === undefined
+      ? isMatch(parts, parts.copyAt({ rows, slot }), scope.standing!)
+      : hasBit(slots, slot)
+  }
+  const selected = selectedOf(scope, status)
+  for (const { segment, slots } of hidden)
+    for (let slot = highestBelow(slots, segment.size); slot !== -1; slot = highestBelow(slots, slot)) {
+      const [key, lane] = [segment.keyOf(slot), segment.laneOf(slot)]
+      const decisions = scope.ranking.decisionsOf(listingIdOf(key), selected)
+      const decision = decisions.find(({ otherCopies }) => {
+        return otherCopies.some((copy) => copy.key === key && copy.lane === lane)
+      })
+      // A closed copy of the own Registry hides open ones.
+      if (decision !== undefined && isInView(decision.decider.row)) yield lane
+    }
 }
 
 /** All decisions of the scope about one id: what it shows, and what that hides. */
@@ -93,13 +133,13 @@ export function decisionsOf(
   }))
 }
 
-/** Sources with a listing of that address that exists in the scope and is open, and the storefronts there. */
+/** Sources with a listing of that address that exists in the scope, and the storefronts there. A closed one of the own Registry counts. */
 export function sellersOf(parts: IndexParts, scope: Scope, address: string): Map<number, Set<string | null>> {
   const selected = selectedOf(scope, 'open')
   const found = new Map<number, Set<string | null>>()
   for (const { lane, number } of parts.sellers.rowsOf(address)) {
-    const { source, status } = parts.lanes.at(lane)
-    if (status !== 'open' || !scope.ranking.has(lane, selected)) continue
+    const { source } = parts.lanes.at(lane)
+    if (!scope.ranking.has(lane, selected)) continue
     const { storefrontUrl } = parts.sellers.of(number)
     if (found.get(source)?.has(storefrontUrl) === true) continue
     const isSure = !scope.ranking.leavesOut && !hasFilter(scope)
@@ -166,7 +206,7 @@ function existsRow(
       if (!hasFilter(scope)) return true
       const isRow = ({ source, key }: Copy) =>
         key === segment.keyOf(slot) && source === parts.lanes.at(lane).source
-      const decisions = decisionsOf(parts, scope, listingIdOf(segment.keyOf(slot)), 'open')
+      const decisions = decisionsOf(parts, scope, listingIdOf(segment.keyOf(slot)), null)
       if (
         decisions.some(
           ({ isShown, decider, otherCopies }) => isShown && [decider, ...otherCopies].some(isRow),

@@ -1,5 +1,5 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
-import type { Origin } from '../domain/source/reading.ts'
+import type { Origin } from '../domain/source/item.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type DerivedStep, MEANING, type Path, pathKey } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'

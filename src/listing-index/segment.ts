@@ -1,5 +1,5 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
-import type { Origin } from '../domain/source/reading.ts'
+import type { Origin } from '../domain/source/item.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path.ts'

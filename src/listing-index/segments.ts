@@ -165,9 +165,11 @@ export class Segments {
         listingIds,
         rows.filter(({ slot }) => segment.isLive(slot)),
       )
+      this.#mergeOn(rows.length)
     }
     this.#adopted.delete(segment)
     this.#isSettled = false
+    this.#mergeOn()
   }
 
   /** Removes the rows of these lanes in steps. */
@@ -263,8 +265,9 @@ export class Segments {
     )
   }
 
-  #mergeOn(): void {
-    if (!this.#isTurnSpent()) this.#mergeStep()
+  /** After so many rows have come. */
+  #mergeOn(rows = 1): void {
+    for (let n = 0; n < rows && !this.#isSettled && !this.#isTurnSpent(); n++) this.#mergeStep()
   }
 
   #mergeStep(): void {

@@ -70,7 +70,7 @@ async function copyRows(
   let held = 0
   let end = 0
   const commit = async (puts: readonly Put[]) => {
-    if ((await target.commit(written, puts)) === 'conflict')
+    if ((await target.commit(written, puts)) !== null)
       throw new EntrepotError('unavailable', 'another process has written to the copy')
     written = Math.max(...puts.map(({ at }) => at))
   }

@@ -11,7 +11,7 @@ import {
   type UseKey,
   type WriteRequest,
 } from './commands.ts'
-import { type Row, StoreUnavailable } from './rows.ts'
+import { type Place, placeOf, type Row, StoreUnavailable } from './rows.ts'
 import type { Draft } from './writer.ts'
 
 /** Of the space `facts`: which uses are not kept, or good for nothing any more. */
@@ -80,9 +80,9 @@ export function checkUse<Receipt>(
   return { isRepeat: true, receipt: isTrue ? undefined : null }
 }
 
-/** @param rows of `keysOf` */
+/** @param rows of `placesOf`, the first ones */
 export function hasUse({ operation, listingId }: UseKey, rows: readonly (Row | null)[]): boolean {
-  const [first, other] = operation === 'publish' ? rows : [null, ...rows]
+  const [first, other] = operation === 'publish' ? rows : [null, rows[0]]
   return !!other || (!!first && useOf(first).listingId === listingId)
 }
 
@@ -189,14 +189,12 @@ function putRequest(draft: Draft, requestKey: string, request: RequestRow): void
 /** When a use or a request is not good by its own time any more. */
 export const expiryOf = (row: Row): Micros => (JSON.parse(row.value) as { expiresAt: Micros }).expiresAt
 
-/** Keys that a rule reads of the guard. */
-export function keysOf(
-  operation: SignedOperation,
-  listingId: string,
-  use: WriteRequest | Pick<UsedSignature, 'signature'>,
-): string[] {
-  if ('requestKey' in use) return [use.requestKey]
+export type UseName = Pick<WriteRequest, 'requestKey'> | Pick<UsedSignature, 'signature'>
+
+/** What a rule reads of the guard. */
+export function placesOf(operation: SignedOperation, listingId: string, use: UseName): Place[] {
+  if ('requestKey' in use) return [placeOf('guard', use.requestKey)]
   const { signature } = use
-  const key = useKey({ operation, listingId, signature })
-  return operation === 'publish' ? [signature, key] : [key]
+  const place = placeOf('guard', useKey({ operation, listingId, signature }))
+  return operation === 'publish' ? [placeOf('guard', signature), place] : [place]
 }

@@ -40,13 +40,13 @@ export function readPlace(place: Place): { space: Space; key: string } {
  * `test/integration/store/contract.ts` tests every implementation.
  */
 export interface Rows {
-  /** All of one moment: `end` is the time of the latest commit, `now` a later one by the clock of the rows. */
-  get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }>
+  /** All of one moment. @param isForCommit it may be an earlier one, of the last second: then the commit is a conflict */
+  get(places: readonly Place[], isForCommit?: boolean): Promise<Moment>
   /**
-   * All or nothing, and durable when it resolves. `conflict`: the latest commit is not that of `end`. Times of puts are later; no two
-   * rows of a space have one time.
+   * All or nothing, and durable when it resolves. Times of puts are later than `end`; no two rows of a space have one time.
+   * @returns what `get` would answer for these places, where the latest commit is not that of `end`: then nothing was done
    */
-  commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'>
+  commit(end: Micros, puts: readonly Put[], places?: readonly Place[]): Promise<Moment | null>
   /**
    * Of each space the rows that changed after a time, oldest first; `null`: the newest ones.
    * @param isBulk one of many calls that read everything
@@ -58,6 +58,9 @@ export interface Rows {
   ping(): Promise<void>
   close(): Promise<void>
 }
+
+/** `end` is the time of the latest commit, `now` a later one by the clock of the rows. `isEarlier`: from memory. */
+export type Moment = { rows: (Row | null)[]; now: Micros; end: Micros; isEarlier?: boolean }
 
 export type RowsRead = {
   /** In the order of time, those of one time in the order of the spaces: of each space at most `limit`, and less where they are large. */

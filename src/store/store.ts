@@ -2,6 +2,7 @@ import type { ApiKey, KeyUseStorage } from '../domain/api-key.ts'
 import type { AuditBounds, AuditEntry, NewAuditEntry } from '../domain/audit.ts'
 import type { Block, NewBlock } from '../domain/block.ts'
 import { Emitter } from '../domain/emitter.ts'
+import type { PublisherIdentity } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type {
   Change,
@@ -109,10 +110,16 @@ export class Store {
     })
   }
 
-  /** Whether a use of that signature for that operation on that listing is known, with any body. */
-  hasUse(key: UseKey): Promise<boolean> {
+  /**
+   * Whether a use of that signature for that operation on that listing is known, with any body.
+   * @param writer whose mutation follows: what it needs is read along
+   */
+  hasUse(key: UseKey, writer?: PublisherIdentity): Promise<boolean> {
     return this.#call('read', async () => {
-      const places = guard.keysOf(key.operation, key.listingId, key).map((one) => placeOf('guard', one))
+      const { operation, listingId } = key
+      const places = writer
+        ? this.#placesOf(operation, { identity: writer, listingId, use: key })
+        : guard.placesOf(operation, listingId, key)
       return guard.hasUse(key, (await this.rows.get(places)).rows)
     })
   }
@@ -309,13 +316,16 @@ export class Store {
     return outcome
   }
 
-  #placesOf(operation: SignedOperation, { identity, listingId, use }: RemoveCommand): Place[] {
+  #placesOf(
+    operation: SignedOperation,
+    { identity, listingId, use }: Pick<RemoveCommand, 'identity' | 'listingId'> & { use: guard.UseName },
+  ): Place[] {
     const hint = this.#hints.get(identityKey(identity))
     const places = [
+      ...guard.placesOf(operation, listingId, use),
       placeOf('listings', listingId),
       placeOf('facts', identityKey(identity)),
       placeOf('facts', guard.DROPPED_USES),
-      ...guard.keysOf(operation, listingId, use).map((key) => placeOf('guard', key)),
     ]
     return hint === undefined
       ? [...places, placeOf('facts', market.LAST_PUBLISHER)]

@@ -119,38 +119,40 @@ export class Writer {
   async #apply(all: readonly Job[]): Promise<void> {
     let jobs = all
     const places = new Set(jobs.flatMap(({ places }) => (typeof places === 'function' ? places() : places)))
+    let read = [...places]
+    let moment = await this.#rows.get(read, true)
     for (let conflicts = 0; conflicts < MAX_TRIES; ) {
-      const { draft, end } = await this.#read([...places])
-      const failed = new Set<Job>()
+      const draft = new Draft(new Map(read.map((place, n) => [place, moment.rows[n]!])), moment.now)
+      const failed = new Map<Job, unknown>()
       const acknowledgements = jobs.flatMap((job) => {
         try {
           return [job.rule(draft)]
         } catch (cause) {
           // With rows missing, it runs again.
-          if (draft.missing.size === 0) {
-            failed.add(job)
-            job.reject(cause)
-          }
+          if (draft.missing.size === 0) failed.set(job, cause)
           return []
         }
       })
-      for (const place of draft.missing) places.add(place)
-      jobs = jobs.filter((job) => !failed.has(job))
-      if (draft.missing.size > 0 || failed.size > 0) continue
       const puts = [...draft.puts.values()]
-      if (puts.length === 0 || (await this.#rows.commit(end, puts)) === 'committed') {
+      // Only a commit finds out whether rows of an earlier moment still hold.
+      const isUnproven = moment.isEarlier && (failed.size > 0 || puts.length === 0)
+      if (draft.missing.size > 0 || isUnproven) {
+        for (const place of draft.missing) places.add(place)
+        read = [...places]
+        moment = await this.#rows.get(read)
+        continue
+      }
+      for (const [job, cause] of failed) job.reject(cause)
+      jobs = jobs.filter((job) => !failed.has(job))
+      if (failed.size > 0) continue
+      const later = puts.length === 0 ? null : await this.#rows.commit(moment.end, puts, read)
+      if (later === null) {
         for (const acknowledge of acknowledgements) acknowledge()
         return
       }
+      moment = later
       conflicts++
     }
     throw new StoreUnavailable('it changes faster than it can be written')
-  }
-
-  async #read(places: readonly Place[]): Promise<{ draft: Draft; end: Micros }> {
-    const { rows, now, end } = await this.#rows.get(places)
-    const read = new Map<Place, Row | null>()
-    for (const [n, place] of places.entries()) read.set(place, rows[n]!)
-    return { draft: new Draft(read, now), end }
   }
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, raceAbort } from '../domain/clock.ts'
 import type { FoundCopies, OneListing } from '../domain/source/holding.ts'
-import { hasPassed } from '../domain/source/reading.ts'
+import { hasPassed } from '../domain/source/item.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { FetchPage } from './page/fetch-page.ts'
 import type { ListingPage } from './page/listing-page.ts'

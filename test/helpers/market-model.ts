@@ -52,8 +52,8 @@ export function expectedOf(
       const refusal = refusalOf(one, status)
       return refusal === null ? one.coverage !== 'whole' : refusal.traits.state !== 'skipped'
     }
-    const ofSeller = ({ items }: FakeSource) =>
-      items.filter((one) => (one.status ?? 'open') === 'open' && one.publisher === item.publisher)
+    const ofSeller = ({ items, isOwn }: FakeSource) =>
+      items.filter((one) => (isOwn || (one.status ?? 'open') === 'open') && one.publisher === item.publisher)
     const knowing = better.filter(
       (one) => item.publisher !== null && refusalOf(one, status) === null && ofSeller(one).length > 0,
     )
@@ -65,7 +65,9 @@ export function expectedOf(
       alsoIn: [...new Set(worse.map((copy) => copy.source.name))],
       conflict: isConflict,
       unchecked: better.filter(isUnchecked).map(({ name }) => name),
-      notIn: knowing.filter(({ coverage }) => coverage === 'whole').map(({ name }) => name),
+      notIn: knowing
+        .filter(({ coverage, isGateway }) => coverage === 'whole' && !isGateway)
+        .map(({ name }) => name),
       disputed: knowing.filter(isElsewhere).map(({ name }) => name),
     }
   }

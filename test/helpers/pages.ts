@@ -1,7 +1,7 @@
 import { ANONYMOUS } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
-import type { Item } from '../../src/domain/source/reading.ts'
+import type { Item } from '../../src/domain/source/item.ts'
 import { EMPTY_SPEC } from '../../src/filter-spec/filter.ts'
 import { ItemPrices } from '../../src/gateway/by-price/item-prices.ts'
 import { NO_BOUNDS } from '../../src/gateway/by-price/price-bounds.ts'
@@ -101,11 +101,12 @@ export function gatewayOver(
     onChunk = (): void => {},
     query: Partial<ListingQuery> = {},
   ): Promise<Record<string, unknown>[]> => {
-    const { lines } = await streamListings(
-      settings,
-      { query: listingQuery(query), spec: EMPTY_SPEC },
-      askingOf(options),
-    )
+    const request = askingOf(options)
+    const { lines } = await streamListings(settings, {
+      query: listingQuery(query),
+      spec: EMPTY_SPEC,
+      request,
+    })
     const chunks: Buffer[] = []
     for await (const chunk of lines) {
       chunks.push(chunk)

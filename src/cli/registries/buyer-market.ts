@@ -6,9 +6,10 @@ import type { ListingQuery } from '../../domain/query.ts'
 import { SEES_ALL } from '../../domain/reader.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
+import { inOneTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { Cursors } from '../../gateway/cursor.ts'
-import { createMarket, type Market } from '../../gateway/market.ts'
+import { type Market, openMarket } from '../../gateway/market.ts'
 import type { MarketSource } from '../../gateway/market-parts.ts'
 import type { MarketRequest } from '../../gateway/market-query.ts'
 import type { Report } from '../../gateway/source-report.ts'
@@ -56,22 +57,23 @@ export function openBuyerMarket(
   const index = new CopyIndex([])
   const specs = registries.map((registry) => client.spec(registry, registryMs))
   const options = { index, specs, timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
-  return createMarket({
-    index,
-    sources: registries.map((registry, priority) => {
-      return registrySource(client, registry, { ...options, priority })
+  return inOneTurn(
+    openMarket({
+      index,
+      sources: registries.map((registry, priority) => {
+        return registrySource(client, registry, { ...options, priority })
+      }),
+      spec: null,
+      tokens,
+      vocabulary: shippedVocabulary(),
+      budgetMs: overallMs + EVALUATION_MS,
+      countMs: overallMs,
+      clock: systemClock,
+      cursors: cursors ?? null,
+      sourceOf: (name) => registryOf(registries, name).url,
+      describeFailure,
     }),
-    spec: null,
-    tokens,
-    vocabulary: shippedVocabulary(),
-    budgetMs: overallMs + EVALUATION_MS,
-    countMs: overallMs,
-    clock: systemClock,
-    cursors: cursors ?? null,
-    maxDepth: Number.POSITIVE_INFINITY,
-    sourceOf: (name) => registryOf(registries, name).url,
-    describeFailure,
-  })
+  )
 }
 
 /** For agents, for as long as the process runs; cursors are valid for that time. */

@@ -1,8 +1,9 @@
 import type { Criterion } from '../../filter-spec/filter.ts'
 import type { Caching, ListingQuery } from '../query.ts'
+import type { Item } from './item.ts'
 import type { MissingSource } from './missing-source.ts'
-import type { Item, SourcePart, Visibility } from './reading.ts'
 import type { SourceReason } from './reasons.ts'
+import type { Visibility } from './upstream.ts'
 
 /** A source of a market. Its rows are in the index; this is what else is known of it. */
 export type Holding = {
@@ -37,6 +38,14 @@ export type Holding = {
   sellersWith?: (criteria: readonly Criterion[]) => ReadonlySet<number>
   /** Calls `listener`, in the turn of the change, when the rows that are read become others. Returns a function that ends this. */
   follow: (listener: (change: HoldingChange) => void) => () => void
+}
+
+/** What is held of a source whose other listings are not: what has arrived so far, or the newest that fit. */
+export type SourcePart = {
+  state: 'loading' | 'partial'
+  /** How many are held, of how many: whatever the reader sees of them. */
+  held?: number | undefined
+  of?: number | undefined
 }
 
 /** What is held for a question: `source` has its rows (`CopyIndex.addSource`), the rest is what answers say of them. */

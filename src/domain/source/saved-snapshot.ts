@@ -1,8 +1,8 @@
 import { objectMembers } from '../../json/members.ts'
 import { JsonScanner, type Slice } from '../../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import type { Item } from './item.ts'
 import { type MissingSource, readMissingList } from './missing-source.ts'
-import type { Item } from './reading.ts'
 
 /** All open listings of an upstream by key, as of `takenAt` (ms since the Unix epoch). */
 export type SavedSnapshot = SnapshotFacts & { listings: ReadonlyMap<string, Item> }

@@ -1,12 +1,10 @@
-import { sellerKey } from '../../domain/listing-identity.ts'
 import { ALL_OPEN } from '../../domain/query.ts'
 import type { Reader } from '../../domain/reader.ts'
-import { inTurns } from '../../domain/turns.ts'
-import { type Asked, askNow, matchesOf, type NamedMatches, nameIn, versionOf } from '../asked.ts'
-import { readListing } from '../merged-item.ts'
+import { keepLatest } from '../../domain/remembered.ts'
+import { askNow, versionOf } from '../asked.ts'
 import type { MarketSettings } from '../sources.ts'
-import { type Marks, marksOf, modelOf } from './outlier-marks.ts'
-import { BoundsCounter, type FindBounds, NO_BOUNDS, type PriceBounds } from './price-bounds.ts'
+import { countBounds } from './outlier-marks.ts'
+import { NO_BOUNDS, type PriceBounds } from './price-bounds.ts'
 
 /** Bounds are not counted again before. */
 const MIN_AGE_MS = 10_000
@@ -19,84 +17,46 @@ const MAX_VIEWS = 16
  * A function that counts the bounds of each view again when its sources have changed, meanwhile it gives those from before. Where
  * sources hold only what was asked, bounds are those of the matches of an order by price or of counts.
  */
-export function createFindBounds(settings: MarketSettings): FindBounds {
-  const views = new Map<string, ViewBounds>()
+export function createFindBounds(settingsOf: () => MarketSettings): MarketSettings['boundsOf'] {
+  const views = new Map<string, () => Promise<PriceBounds>>()
   return async (reader, asked) => {
-    if (settings.sources.every(({ fetch }) => fetch !== undefined))
-      return asked === undefined ? NO_BOUNDS : { ...(await countBounds(settings, asked)), ...ofNow() }
+    const settings = settingsOf()
+    if (settings.sources.every(({ fetch }) => fetch !== undefined)) {
+      if (asked === undefined) return NO_BOUNDS
+      return { ...(await countBounds(settings, asked)), id: ++lastId, isCurrent: () => true }
+    }
     const name = `${reader.view}\n${reader.digest}`
-    const view = views.get(name) ?? new ViewBounds(settings, reader)
-    views.delete(name)
-    views.set(name, view)
-    if (views.size > MAX_VIEWS) views.delete(views.keys().next().value!)
-    return view.get()
+    const find = views.get(name) ?? boundsOfView(settings, reader)
+    keepLatest(views, name, find, MAX_VIEWS)
+    return find()
   }
 }
 
 let lastId = 0
 
-const ofNow = (): Pick<PriceBounds, 'id' | 'isCurrent'> => ({ id: ++lastId, isCurrent: () => true })
-
 /** Over the listings that one view has. */
-class ViewBounds {
-  readonly #settings: MarketSettings
-  readonly #reader: Reader
-  #latest: PriceBounds | null = null
-  #counting: Promise<PriceBounds> | null = null
-
-  constructor(settings: MarketSettings, reader: Reader) {
-    this.#settings = settings
-    this.#reader = reader
-  }
-
-  async get(): Promise<PriceBounds> {
-    if (this.#latest?.isCurrent() === true) return this.#latest
-    this.#counting ??= this.#count().finally(() => {
-      this.#counting = null
+function boundsOfView(settings: MarketSettings, reader: Reader): () => Promise<PriceBounds> {
+  const { clock } = settings
+  const ask = () => askNow(settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
+  let latest: PriceBounds | null = null
+  let counting: Promise<PriceBounds> | null = null
+  return async () => {
+    if (latest?.isCurrent() === true) return latest
+    counting ??= count().finally(() => {
+      counting = null
     })
-    return this.#latest ?? this.#counting
+    return latest ?? counting
   }
 
-  async #count(): Promise<PriceBounds> {
-    const { clock } = this.#settings
+  async function count(): Promise<PriceBounds> {
     const started = clock.monotonic()
-    const asked = this.#ask()
-    const marks = await countBounds(this.#settings, asked)
+    const asked = ask()
+    const marks = await countBounds(settings, asked)
     const now = clock.monotonic()
     const until = now + Math.max(MIN_AGE_MS, REST * (now - started))
-    const isCurrent = (): boolean => {
-      if (clock.monotonic() < until) return true
-      return versionOf(this.#settings, this.#ask().scope) === asked.version
-    }
-    this.#latest = { ...marks, id: ++lastId, isCurrent }
-    return this.#latest
+    const isCurrent = (): boolean =>
+      clock.monotonic() < until || versionOf(settings, ask().scope.sources) === asked.version
+    latest = { ...marks, id: ++lastId, isCurrent }
+    return latest
   }
-
-  #ask(): Asked {
-    const reader = this.#reader
-    return askNow(this.#settings, { ...ALL_OPEN, standing: reader.filter }, { reader })
-  }
-}
-
-async function countBounds(settings: MarketSettings, asked: Asked): Promise<Marks> {
-  const matches = await matchesOf(settings, asked)
-  return inTurns(countAll({ matches, nameOf: nameIn(asked) }, settings))
-}
-
-function* countAll({ matches, nameOf }: NamedMatches, settings: MarketSettings): Generator<void, Marks> {
-  const counter = new BoundsCounter()
-  for (const copy of matches.copies()) {
-    yield
-    const model = modelOf(copy, nameOf(copy), settings)
-    if (model === null) continue
-    const { byGroup } = settings.itemPrices.of(copy, () => readListing(copy))
-    counter.add(model, sellerKey(copy) ?? '', byGroup)
-  }
-  const marks = marksOf(counter.bounds, settings)
-  if (marks.highest.size > 0)
-    for (const copy of matches.copies()) {
-      yield
-      marks.outliersOf(copy, nameOf(copy))
-    }
-  return marks
 }

@@ -1,30 +1,27 @@
-import type { Reader } from '../../domain/reader.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { CopyMatches } from '../../listing-index/copy-matches.ts'
 import type { Lane } from '../../listing-index/lanes.ts'
-import { type Asked, matchesOf } from '../asked.ts'
+import { matchesOf, nameIn } from '../asked.ts'
+import type { PricePoint } from '../cursor.ts'
 import { shownPrice } from '../merged-item.ts'
-import type { MarketSettings } from '../sources.ts'
-import type { PricePoint, Visit, Walk } from '../walk.ts'
+import type { Asked, MarketSettings } from '../sources.ts'
+import type { Visit, Walk } from '../walk.ts'
 import { comparisonIn } from './item-price.ts'
 import { outliersBelow } from './outlier-marks.ts'
-import type { MarkedSettings } from './price-bounds.ts'
+import type { PriceBounds } from './price-bounds.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
-
-type PriceWalkOptions = { by: ByPrice; from: PricePoint | null; reader: Reader; matches: CopyMatches }
 
 /**
  * By price. Outliers come after all others, and behind these copies about which a better source, that is not known whole, might
  * decide.
  */
 export async function byPriceWalk(
-  settings: MarkedSettings,
+  settings: MarketSettings,
   asked: Asked,
-  { by, from, reader, matches }: PriceWalkOptions,
+  matches: CopyMatches,
+  { by, from, bounds }: { by: ByPrice; from: PricePoint | null; bounds: PriceBounds },
 ): Promise<Walk> {
-  const { bySource } = asked
   const [certain, unchecked] = await divide(settings, asked, matches)
-  const bounds = await settings.boundsOf(reader, asked)
   const outliersOf = from === null ? bounds.outliersOf : outliersBelow(from.bounds, settings)
   const groups = from?.groups ?? nameGroups(matches.offers(by.tokens), by)
   const order = orderOf(groups, by)
@@ -45,7 +42,7 @@ export async function byPriceWalk(
     pointAfter: ({ copy: { position, key: listingId, source }, price }) => ({
       groups,
       bounds: from?.bounds ?? bounds.marking(),
-      after: { ...price!, position, listingId, source: bySource.get(source)!.name },
+      after: { ...price!, position, listingId, source: nameIn(asked, { source }) },
     }),
   }
 
@@ -68,7 +65,7 @@ export async function byPriceWalk(
 
   /** By the price that is shown. */
   function isMarked(copy: Copy): boolean {
-    const { name } = bySource.get(copy.source)!
+    const name = nameIn(asked, copy)
     if (outliersOf(copy, name).length === 0) return false
     return shownPrice(copy, name, comparison, { ...settings, outliersOf })?.outlier === true
   }

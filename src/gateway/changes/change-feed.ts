@@ -123,11 +123,9 @@ export class ChangeFeed {
 
   /** Lets readers look again at listings that other rules of the operator hide or show now. */
   lookAgain(name: string, listingIds: Iterable<string>): void {
-    const source = this.#sourceNamed(name)
+    const [source] = this.#named(name)
     if (source === undefined) return
-    for (const listingId of listingIds)
-      for (const [key, { publisher }] of statesOf(this.#copiesIn(source, listingId), name))
-        this.#enqueue({ source: name, key, listingId, publisher, state: randomId() })
+    for (const listingId of listingIds) this.#enqueueAgain(name, source, listingId)
     this.#appendInBackground()
   }
 
@@ -162,8 +160,7 @@ export class ChangeFeed {
         if (from === null) break
         for (const listingId of new Set(index.differences(from, to))) {
           const copies = index.copiesOf(listingId)
-          const ofNumber = (number: number) => copies.filter((copy) => copy.source === number)
-          this.#enqueueChanges(source, listingId, ofNumber(from), ofNumber(to))
+          this.#enqueueChanges(source, listingId, rowsOf(copies, from), rowsOf(copies, to))
         }
         break
       }
@@ -193,8 +190,7 @@ export class ChangeFeed {
       for (const number of new Set([...before, ...after].map((copy) => copy.source))) {
         const source = this.#sourceOf(number)
         if (source === undefined || source.coverage() === 'loading') continue
-        const ofNumber = (copies: readonly Copy[]) => copies.filter((copy) => copy.source === number)
-        this.#enqueueChanges(source, listingId, ofNumber(before), ofNumber(after))
+        this.#enqueueChanges(source, listingId, rowsOf(before, number), rowsOf(after, number))
       }
     }
     this.#appendInBackground()
@@ -203,32 +199,34 @@ export class ChangeFeed {
   #enqueueChanges(source: Holding, listingId: string, before: readonly Copy[], after: readonly Copy[]): void {
     const { name } = source
     const isDenied = (copy: Copy): boolean => [...this.#attached].some((one) => one.isDenied(copy, name))
-    const isPushedOut = (copy: Copy): boolean =>
-      source.coverage() === 'partial' && this.#isOlderThanAll(source, copy)
+    const isPushedOut = ({ position }: Copy): boolean => {
+      const number = source.coverage() === 'partial' ? source.rows() : null
+      const [oldest] = number === null ? [] : this.#options.index.walk(number, 'oldest').take(1)
+      return oldest !== undefined && position <= oldest.position
+    }
     const about = { source: name, listingId, isDenied, isPushedOut }
     for (const [entry, earlier] of changesBetween(before, after, about)) this.#enqueue(entry, earlier)
   }
 
-  #isOlderThanAll(source: Holding, { position }: Copy): boolean {
-    const number = source.rows()
-    if (number === null) return false
-    const [oldest] = this.#options.index.walk(number, 'oldest').take(1)
-    return oldest !== undefined && position <= oldest.position
-  }
-
   /** Whose rows of that number are read. */
   #sourceOf(number: number): Holding | undefined {
-    const name = this.#options.index.about(number).name
-    for (const { byName } of this.#attached) {
-      const source = byName.get(name)
-      if (source?.rows() === number) return source
-    }
-    return undefined
+    return this.#named(this.#options.index.about(number).name).find((source) => source.rows() === number)
   }
 
-  #copiesIn(source: Holding, listingId: string): readonly Copy[] {
-    const number = source.rows()
-    return this.#options.index.copiesOf(listingId).filter((copy) => copy.source === number)
+  /** A reload has two of one name for a moment. */
+  #named(name: string): Holding[] {
+    return [...this.#attached].flatMap(({ byName }) => byName.get(name) ?? [])
+  }
+
+  /** What the source has of one id. */
+  #statesOf(source: Holding, listingId: string): ReturnType<typeof statesOf> {
+    return statesOf(rowsOf(this.#options.index.copiesOf(listingId), source.rows()), source.name)
+  }
+
+  /** As changes of the source of that name: readers look again at the listings that the other one has under this id. */
+  #enqueueAgain(name: string, other: Holding, listingId: string): void {
+    for (const [key, { publisher }] of this.#statesOf(other, listingId))
+      this.#enqueue({ source: name, key, listingId, publisher, state: randomId() })
   }
 
   /** Copies of worse sources are shown from now on. */
@@ -236,16 +234,13 @@ export class ChangeFeed {
     const { name } = source
     this.#away.set(name, this.log.end)
     for (const listingId of this.#idsOf(source))
-      for (const other of this.#othersWith(listingId, name))
-        for (const [key, { publisher }] of statesOf(this.#copiesIn(other, listingId), other.name))
-          this.#enqueue({ source: name, key, listingId, publisher, state: randomId() })
+      for (const other of this.#othersWith(listingId, name)) this.#enqueueAgain(name, other, listingId)
   }
 
   #idsOf(source: Holding): ReadonlySet<string> {
     const number = source.rows()
-    return number === null
-      ? new Set()
-      : new Set(this.#options.index.walk(number, 'oldest').map(({ listingId }) => listingId))
+    if (number === null) return new Set()
+    return new Set(this.#options.index.walk(number, 'oldest').map(({ listingId }) => listingId))
   }
 
   /** Its copies count again: of what others have as well, and of what has changed meanwhile. */
@@ -257,7 +252,7 @@ export class ChangeFeed {
     for (const listingId of this.#idsOf(source))
       if (this.#othersWith(listingId, name).length > 0) listingIds.add(listingId)
     for (const listingId of listingIds)
-      for (const [key, { publisher, state }] of statesOf(this.#copiesIn(source, listingId), name))
+      for (const [key, { publisher, state }] of this.#statesOf(source, listingId))
         this.#enqueue({ source: name, key, listingId, publisher, state })
   }
 
@@ -270,7 +265,7 @@ export class ChangeFeed {
     for (const { source: of, key, listingId, publisher, state } of this.log.after(0)) {
       if (of !== source || key === WHOLE_SOURCE) continue
       const absent = state === PUSHED_OUT ? PUSHED_OUT : GONE
-      const now = statesOf(this.#copiesIn(holding, listingId), source).get(key)?.state ?? absent
+      const now = this.#statesOf(holding, listingId).get(key)?.state ?? absent
       if (isBegun || now !== state) this.#enqueue({ source, key, listingId, publisher, state: now })
     }
   }
@@ -282,9 +277,9 @@ export class ChangeFeed {
     if (followed === null) return this.#append([], registry.position())
     const listingIds = await registry.changedSince(followed)
     const { name } = registry
-    const own = this.#sourceNamed(name)
-    const find = (listingId: string) => (own === undefined ? [] : this.#copiesIn(own, listingId))
-    const changes = listingIds === 'lost' ? null : unloggedChanges(this.log, { name, find }, listingIds)
+    const [own] = this.#named(name)
+    const statesOf = (id: string) => (own === undefined ? new Map() : this.#statesOf(own, id))
+    const changes = listingIds === 'lost' ? null : unloggedChanges(this.log, { name, statesOf }, listingIds)
     for (const change of changes ?? []) this.#enqueue(change)
     if (changes === null) {
       await feed.renew(registry.position())
@@ -293,17 +288,9 @@ export class ChangeFeed {
     this.#appendInBackground()
   }
 
-  #sourceNamed(name: string): Holding | undefined {
-    return [...this.#attached].flatMap(({ sources }) => sources).find((one) => one.name === name)
-  }
-
   #othersWith(listingId: string, source: string): Holding[] {
-    const others = new Map<string, Holding>()
-    for (const { source: number } of this.#options.index.copiesOf(listingId)) {
-      const other = this.#sourceOf(number)
-      if (other !== undefined && other.name !== source) others.set(other.name, other)
-    }
-    return [...others.values()]
+    const numbers = new Set(this.#options.index.copiesOf(listingId).map((copy) => copy.source))
+    return [...numbers].flatMap((n) => this.#sourceOf(n) ?? []).filter(({ name }) => name !== source)
   }
 
   /** @param before the copy that was shown before the change; absent where it is not known */
@@ -323,10 +310,8 @@ export class ChangeFeed {
       }
       try {
         const position = this.#queue.size === 0 ? (this.#registry()?.position() ?? null) : null
-        await this.#append(
-          batch.map(([, change]) => change),
-          position,
-        )
+        const changes = batch.map(([, change]) => change)
+        await this.#append(changes, position)
       } catch (cause) {
         // What has changed meanwhile is later.
         this.#queue = new Map([...batch, ...this.#queue])
@@ -384,14 +369,9 @@ export class ChangeFeed {
   /** Whether the change of an entry of the own Registry is not in memory yet. */
   #isAhead({ source, key, listingId, state }: FeedEntry): boolean {
     if (this.#registry()?.name !== source) return false
-    for (const { sources } of this.#attached)
-      for (const one of sources)
-        if (
-          one.name === source &&
-          (statesOf(this.#copiesIn(one, listingId), source).get(key)?.state ?? GONE) !== state
-        )
-          return true
-    return false
+    return this.#named(source).some(
+      (one) => (this.#statesOf(one, listingId).get(key)?.state ?? GONE) !== state,
+    )
   }
 
   /** The one that was attached first: the others have what it has. */
@@ -420,3 +400,7 @@ export class ChangeFeed {
 }
 
 const WHOLE = { key: WHOLE_SOURCE, listingId: '', publisher: null }
+
+function rowsOf(copies: readonly Copy[], number: number | null): Copy[] {
+  return copies.filter(({ source }) => source === number)
+}

@@ -1,8 +1,9 @@
 import { type FeedEntry, GONE, PUSHED_OUT } from '../../domain/feed-entry.ts'
+import { remembered } from '../../domain/remembered.ts'
 import type { Copy } from '../../listing-index/copy.ts'
-import { comparisonWith } from '../by-price/item-price.ts'
-import type { MarkedSettings, PriceBounds } from '../by-price/price-bounds.ts'
+import type { PriceBounds } from '../by-price/price-bounds.ts'
 import { describeItem, type MergedItem } from '../merged-item.ts'
+import type { MarketSettings } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { nameOf } from './change-log.ts'
 import { goneError } from './feed-position.ts'
@@ -14,48 +15,37 @@ export type Change = { key: string; listingId: string; publisher: string | null 
   | { kind: 'removed'; unchecked: readonly string[] }
 )
 
-type Shown = { now: ShownNow; shownOf: (listingId: string) => ReturnType<typeof shownListings> }
-
-/** Copies of one id are read together, as long as nothing changes. */
-export function shownOnce(settings: MarkedSettings, now: ShownNow): Shown {
-  const byId = new Map<string, ReturnType<typeof shownListings>>()
-  return {
-    now,
-    shownOf: (listingId) => {
-      const shown = byId.get(listingId) ?? shownListings(settings, now, listingId)
-      byId.set(listingId, shown)
-      return shown
-    },
-  }
-}
+/** `shown`: what is shown of each id, which is found once as long as nothing changes. */
+type Shown = { now: ShownNow; shown: Map<string, ReturnType<typeof shownListings>> }
 
 /** What a source without an answer has of a listing. */
 export const UNKNOWN = Symbol('unknown')
 
 /** `null` where the reader need not know. @throws EntrepotError `gone` where what the reader has been shown is not known */
 export function changeOf(
-  { now, shownOf, ...settings }: MarkedSettings & { feed: ChangeFeed } & Shown & { bounds: PriceBounds },
+  { now, shown, ...settings }: MarketSettings & { feed: ChangeFeed; bounds: PriceBounds } & Shown,
   view: ChangesView,
   entry: FeedEntry,
   since: number,
 ): Change | typeof UNKNOWN | null {
   const { key, listingId, publisher, source, state } = entry
-  const merged = shownOf(listingId).get(key)
+  const merged = remembered(shown, listingId, () => shownListings(settings, now, listingId)).get(key)
   if (merged !== undefined) {
-    const { priceLimit, via } = view.query
-    const shown = describeItem(merged, { ...settings, via }, priceLimit && comparisonWith(priceLimit))
-    return { kind: 'listing', key, listingId, publisher, merged: shown }
+    const described = describeItem(merged, settings, settings.bounds, view.query)
+    return { kind: 'listing', key, listingId, publisher, merged: described }
   }
   // Whether its source still has it is not known.
   if (state === PUSHED_OUT) return null
   // What a source without an answer had is not removed, unless it was gone before.
   const isGone = state === GONE && view.query.status === 'open'
   if (!isGone && !now.followed.has(source)) return UNKNOWN
-  const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked: now.notWhole }
+  const unchecked = now.unknown.map(({ name }) => name)
+  const removed: Change = { kind: 'removed', key, listingId, publisher, unchecked }
   const earlier = copiesSince(settings.feed, view, entry, since)
   if (earlier !== undefined)
     return earlier.some((copy) => wasShown(settings, now, entry, copy)) ? removed : null
-  if (view.reader.filter.criteria.length > 0) throw goneError('is too old to know what has left your view')
+  if (view.request.reader.filter.criteria.length > 0)
+    throw goneError('is too old to know what has left your view')
   return removed
 }
 

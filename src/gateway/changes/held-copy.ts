@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { GONE, PUSHED_OUT } from '../../domain/feed-entry.ts'
 import { listingKey } from '../../domain/listing-identity.ts'
-import type { Item } from '../../domain/source/reading.ts'
+import type { Item } from '../../domain/source/item.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import type { NewFeedChange } from '../../store/feed.ts'
 import { qualifiedName } from '../merged-item.ts'

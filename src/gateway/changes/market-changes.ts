@@ -1,6 +1,6 @@
 import { raceAbort, withDeadline } from '../../domain/clock.ts'
 import { WHOLE_SOURCE } from '../../domain/feed-entry.ts'
-import { maySee } from '../../domain/reader.ts'
+import { keepLatest } from '../../domain/remembered.ts'
 import type { Holding } from '../../domain/source/holding.ts'
 import { NOT_OPEN } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -8,13 +8,14 @@ import { nextTurn } from '../../domain/turns.ts'
 import { EntrepotError } from '../../errors.ts'
 import { hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceNote } from '../../wire/source.ts'
-import type { MarkedSettings } from '../by-price/price-bounds.ts'
+import { askNow } from '../asked.ts'
 import type { Completeness, MarketParts } from '../market-parts.ts'
-import type { CheckedQuery } from '../market-query.ts'
+import type { CheckedQuery, Question } from '../market-query.ts'
 import { questionOf } from '../pages.ts'
 import { nameSome } from '../source-report.ts'
+import type { MarketSettings } from '../sources.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import { type Change, changeOf, shownOnce, UNKNOWN } from './change-of.ts'
+import { type Change, changeOf, UNKNOWN } from './change-of.ts'
 import {
   digestOf,
   type FeedPosition,
@@ -23,7 +24,7 @@ import {
   openPosition,
   sealPosition,
 } from './feed-position.ts'
-import { type ChangesView, type ShownNow, shownNow, viewOf } from './shown-listings.ts'
+import { type ChangesView, shownNow, viewOf } from './shown-listings.ts'
 
 /** Entries of the reader's sources that are looked at in one turn of the event loop, and for one answer. */
 const TURN = 100
@@ -56,14 +57,10 @@ export type Following = {
 }
 
 /** `parts`: the sources with their health. */
-type ChangesSettings = MarkedSettings & {
-  feed: ChangeFeed
-  parts: Pick<MarketParts, 'sources'>
-  reads: SharedReads
-}
+export type ChangesSettings = MarketSettings & { feed: ChangeFeed; parts: MarketParts; reads: SharedReads }
 
 /** By what they read: a change wakes many readers of one query at one position. */
-export type SharedReads = {
+type SharedReads = {
   running: Map<string, Promise<EntriesRead>>
   /** Up to where nothing of the reader was found. */
   quiet: Map<string, number>
@@ -81,12 +78,12 @@ export async function followChanges(
   const open = (text: string) => openPosition(text, digest, feed.log.incarnation)
   const start = since ?? sealNow(settings, missingIn(settings, view), digest)
   let latest = { incarnation: feed.log.incarnation, text: start, position: open(start) }
-  if (latest.position.position > feed.log.end) await readBehind(feed, checked.merge.signal)
+  if (latest.position.position > feed.log.end) await readBehind(feed, checked.request.signal)
   checkPosition(settings, view, latest.position)
   return {
     position: start,
     read: async (text, limit) => {
-      for (const { prepare } of view.ranked) prepare(undefined, checked.merge.signal)
+      for (const { prepare } of view.ranked) prepare(undefined, checked.request.signal)
       const { incarnation } = feed.log
       if (latest.text !== text || latest.incarnation !== incarnation)
         latest = { incarnation, text, position: open(text) }
@@ -99,7 +96,7 @@ export async function followChanges(
       return { ...read, position: sealPosition(position, digest, feed.log.incarnation) }
     },
     onAdvance: (notify) => feed.advanced.listen(notify),
-    sources: () => describeSources(settings, view, shownNow(settings, view)),
+    sources: () => describeSources(settings, view),
   }
 }
 
@@ -112,13 +109,13 @@ function readBehind(feed: ChangeFeed, caller: AbortSignal): Promise<void> {
 
 /** The position of now, for a reading that begins, and whether it is still good. */
 export function currentPosition(
-  settings: Omit<ChangesSettings, 'parts' | 'reads'>,
-  checked: CheckedQuery,
+  settings: ChangesSettings,
+  question: Question,
 ): { text: string; isGood: () => boolean } {
   const { feed, sources } = settings
   const { log } = feed
   const { incarnation, end } = log
-  const view = viewOf(sources, checked)
+  const view = viewOf(sources, question)
   const missing = missingIn(settings, view)
   const text = sealNow(settings, missing, digestIn(feed, view))
   return {
@@ -142,18 +139,18 @@ function sealNow(
  * Sources that could be followed and are not now, one bit a rank: a reader without their listings reads again later. All
  * ranks beyond the last bit share it.
  */
-function missingIn(settings: Omit<ChangesSettings, 'parts' | 'reads'>, view: ChangesView): bigint {
+function missingIn(settings: ChangesSettings, view: ChangesView): bigint {
   const { followed } = shownNow(settings, view)
   return view.ranked.reduce((bits, { name }, rank) => (followed.has(name) ? bits : bits | bitOf(rank)), 0n)
 }
 
 const bitOf = (rank: number): bigint => 1n << BigInt(Math.min(rank, MAX_MISSING - 1))
 
-function digestIn({ epoch }: ChangeFeed, { reader, query, ranked }: ChangesView): string {
+function digestIn({ epoch }: ChangeFeed, { request, query, ranked }: ChangesView): string {
   const isOwn = ranked.every((source) => source.isOwn)
   // The sources say what follows from the gateways that it has passed.
   const question = questionOf({ ...query, via: [] }, undefined, ranked)
-  return digestOf([reader.digest, question, isOwn ? '' : epoch])
+  return digestOf([request.reader.digest, question, isOwn ? '' : epoch])
 }
 
 /** @throws EntrepotError `gone` */
@@ -194,9 +191,7 @@ function readTogether(
   const read = readEntries(settings, view, { ...from, position: quietTo }, limit)
     .then((found) => {
       if (!isQuiet(settings, from, found)) return found
-      reads.quiet.delete(asked)
-      reads.quiet.set(asked, found.position.position)
-      if (reads.quiet.size > MAX_QUIET) reads.quiet.delete(reads.quiet.keys().next().value!)
+      keepLatest(reads.quiet, asked, found.position.position, MAX_QUIET)
       return { ...found, position: null }
     })
     .finally(() => reads.running.delete(key))
@@ -226,7 +221,7 @@ async function readEntries(
   const { feed, clock } = settings
   const { log } = feed
   const { incarnation } = log
-  const bounds = await settings.boundsOf(view.reader)
+  const bounds = await settings.boundsOf(view.request.reader)
   const rankOf = new Map(view.ranked.map(({ name }, rank) => [name, rank]))
   const changes: Change[] = []
   let { position, missing } = from
@@ -234,7 +229,7 @@ async function readEntries(
   for (let scanned = 0; ; ) {
     if (log.incarnation !== incarnation) throw goneError('is one of a log that was lost')
     checkPosition(settings, view, { position, missing, start: log.startBefore(position) })
-    const looking = { ...settings, bounds, ...shownOnce(settings, shownNow(settings, view)) }
+    const looking = { ...settings, bounds, now: shownNow(settings, view), shown: new Map() }
     let work = 0
     for (const entry of log.after(position)) {
       const rank = rankOf.get(entry.source)
@@ -263,24 +258,20 @@ async function readEntries(
   }
 }
 
-function describeSources(
-  settings: ChangesSettings,
-  { ranked, query, reader }: ChangesView,
-  { asked: { answers } }: ShownNow,
-): Completeness {
-  const asked = new Map(ranked.map((source) => [source.name, source]))
-  const failures = new Map(
-    answers.flatMap(({ source: { name }, answer }) =>
-      answer instanceof SourceError ? [[name, answer] as const] : [],
-    ),
+function describeSources(settings: ChangesSettings, view: ChangesView): Completeness {
+  const { query } = view
+  const answers = new Map(
+    askNow(settings, query, view.request).answers.map((one) => [one.source, one.answer]),
   )
   const groups = settings.parts.sources
-    .filter(({ source }) => maySee(reader, source) && asked.has(source.name))
-    .map(({ source: { name }, health }): [SourceNote, ...SourceNote[]] => {
+    .filter(({ source }) => answers.has(source))
+    .map(({ source, health }): [SourceNote, ...SourceNote[]] => {
       const [note, ...gaps] = currentNotes(health)
-      const source = asked.get(name)!
-      const about = describe(note, failures.get(name))
-      return [about, ...gaps, ...(query.status === null ? notOpenIn(source) : [])]
+      return [
+        describe(note!, answers.get(source)),
+        ...gaps,
+        ...(query.status === null ? notOpenIn(source) : []),
+      ]
     })
   return { complete: groups.flat().every(({ state }) => hasAnswered(state)), ...nameSome(groups, settings) }
 }
@@ -290,11 +281,10 @@ function notOpenIn({ name, isOwn }: Holding): readonly SourceNote[] {
   return NOT_OPEN.map(({ registry, state, reason }) => ({ registry: `${name}/${registry}`, state, reason }))
 }
 
-/** @param failure why the source does not answer this query, such as for closed listings */
-function describe(note: SourceNote | undefined, failure: SourceError | undefined): SourceNote {
-  const { registry, state, reason, held, of } = note!
-  if (failure !== undefined && hasAnswered(state))
-    return { registry, state: failure.traits.state, reason: failure.reason }
+/** @param answer may be why the source does not answer this query, such as for closed listings */
+function describe({ registry, state, reason, held, of }: SourceNote, answer: unknown): SourceNote {
+  if (answer instanceof SourceError && hasAnswered(state))
+    return { registry, state: answer.traits.state, reason: answer.reason }
   return { registry, state, ...(reason !== undefined && { reason }), ...(of !== undefined && { held, of }) }
 }
 

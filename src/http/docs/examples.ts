@@ -351,7 +351,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
       orders_by_status: { open: 2, closed: 1, expired: 0 },
     },
   },
-  'GET /sources': { answer: { sources: [SOURCE] } },
+  'GET /sources': { answer: { sources: [SOURCE], total: 1 } },
   'GET /admin/sources': { answer: { sources: [DETAILS] } },
   'POST /admin/sources/:name/refresh': { parameters: { name: 'open-market' } },
   'POST /admin/sources/:name/probe': { parameters: { name: 'open-market' }, answer: DETAILS },

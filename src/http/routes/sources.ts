@@ -54,10 +54,10 @@ const readerRoute = ({ sources, market }: Parameters<typeof sourceRoutes>[0]): R
     },
   },
   problems: [422],
-  handle: async ({ query, reader, signal }) => {
+  handle: async ({ query, reader }) => {
     const limit = readIntegerParameter(LIMIT, query.limit) ?? MANY_SOURCES
     const offset = readIntegerParameter(OFFSET, query.offset) ?? 0
-    const counts = await market.listingCounts({ reader, signal })
+    const counts = await market.listingCounts({ reader })
     const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
     const reports = visible.slice(offset, offset + limit).map((status) => {
       const listings = counts === null ? status.listings : (counts.get(status.name) ?? null)

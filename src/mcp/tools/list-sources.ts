@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { plural } from '../../domain/plural.ts'
 import { formatAge } from '../../domain/timestamp.ts'
 import { nameSome } from '../../gateway/source-report.ts'
@@ -12,21 +11,18 @@ export const listSourcesTool = defineTool({
   description:
     'The Registries that searches read: state, age of the data, open listings. INCOMPLETE: one of them cannot be read ' +
     'now, and searches lack its listings. There may be others that you are not allowed to see.',
-  input: {
-    offset: z.int().min(0).default(0).describe(`A call gives ${MANY_SOURCES} from here on`),
-    ...DETAIL,
-  },
-  run: async (market, { detail, offset }, request) => {
+  input: DETAIL,
+  run: async (market, { detail }, request) => {
     const { complete, sources: all } = await market.sources(request)
-    const sources = all.slice(offset, offset + MANY_SOURCES)
-    const more = offset + sources.length < all.length ? ` offset ${offset + sources.length} has more.` : ''
-    const notice = `${describeCompleteness({
-      complete,
-      ...nameSome(
-        all.map((one) => [one]),
-        {},
-      ),
-    })} ${plural(all.length, 'source')}.${more}`
+    const named = nameSome(
+      all.map((one) => [one]),
+      {},
+    )
+    const loaded = named.sourcesCounted === undefined ? [] : all.filter((one) => !named.sources.includes(one))
+    const sources = [...named.sources, ...loaded].slice(0, Math.max(MANY_SOURCES, named.sources.length))
+    const left = all.length - sources.length
+    const more = left === 0 ? '' : ` ${left} of them are not listed; all are loaded.`
+    const notice = `${describeCompleteness({ complete, ...named })} ${plural(all.length, 'source')}.${more}`
     return detail === 'full'
       ? { notice, json: JSON.stringify({ complete, sources }) }
       : { notice, lines: sources.map(renderSource) }

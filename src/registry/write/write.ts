@@ -109,7 +109,8 @@ export async function write<Receipt>(
       : !isActive(owner, identity, use.now) && line.notOwner()
   const change = readUnlessRefused(refusal, () => operation.read(body, line.isName))
   const isRepeat =
-    'signature' in use && (await store.hasUse({ operation: name, listingId, signature: use.signature }))
+    'signature' in use &&
+    (await store.hasUse({ operation: name, listingId, signature: use.signature }, identity))
   // Before the shape, of which a large listing can have a violation for every two bytes.
   if (mayCreate && fieldBytes(change.fields) > MAX_LISTING_BYTES)
     throw isRepeat ? signatureReused() : refusal || listingTooLarge()

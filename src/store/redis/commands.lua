@@ -20,16 +20,19 @@ local function size_of(space)
   return held, total, held == call('ZCARD', order(space)) and (held > 0) == (total > 0)
 end
 
-function commands.get()
+local function moment(first, last)
   local now, latest = call('TIME'), newest()
   local answer = {text(math.max(tonumber(now[1]) * 1000000 + tonumber(now[2]), latest + 1)), text(latest)}
-  for n = 2, #ARGV, 2 do answer[#answer + 1] = call('HGET', rows(ARGV[n]), ARGV[n + 1]) end
+  for n = first, last, 2 do answer[#answer + 1] = call('HGET', rows(ARGV[n]), ARGV[n + 1]) end
   return answer
 end
 
+function commands.get() return moment(2, #ARGV) end
+
 function commands.commit()
-  local later, latest, first, last, kept, layout, channel, spaces = {}, unpack(ARGV, 2, 8)
-  if tonumber(latest) ~= newest() then return 'conflict' end
+  local later, latest, first, last, kept, layout, channel, spaces, read = {}, unpack(ARGV, 2, 9)
+  local puts = 10 + 2 * read
+  if tonumber(latest) ~= newest() then return moment(10, puts - 1) end
   local function put(space, key, row, at, before)
     if row == '' then
       call('ZREM', order(space), key)
@@ -39,7 +42,7 @@ function commands.commit()
     end
     call('HINCRBY', bytes, space, (row == '' and 0 or #key + #row) - before)
   end
-  for n = 9, #ARGV, 4 do
+  for n = puts, #ARGV, 4 do
     local space, key, row, at = unpack(ARGV, n, n + 3)
     local before = call('HSTRLEN', rows(space), key)
     if before > 0 then
@@ -53,10 +56,10 @@ function commands.commit()
     call('HDEL', rows(one[1]), one[2])
     put(unpack(one))
   end
-  call('SETNX', format, layout)
+  if latest == '0' then call('SETNX', format, layout) end
   call('XADD', log, 'MAXLEN', '~', kept, last .. '-0', 'first', first)
   redis.pcall('PUBLISH', channel, spaces)
-  return 'committed'
+  return nil
 end
 
 function commands.after()

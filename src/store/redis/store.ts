@@ -3,6 +3,7 @@ import type { Micros } from '../../domain/timestamp.ts'
 import {
   EVERY_SPACE,
   inOrder,
+  type Moment,
   type Place,
   type Put,
   type Row,
@@ -14,6 +15,7 @@ import {
   storeClosed,
 } from '../rows.ts'
 import { type Client, connected, loadClient, subscriberClient } from './connection.ts'
+import { RecentRows } from './recent-rows.ts'
 import { channelOf, FORMAT, pingKey, RedisSession } from './session.ts'
 
 /** Entries kept of the log of commits, at least; a position in an older one is not known. */
@@ -30,6 +32,7 @@ export class RedisRows implements Rows {
   readonly #url: string
   readonly #session: RedisSession
   readonly #changes = new Emitter<ReadonlySet<Space>>()
+  readonly #recent = new RecentRows()
   /** Its own connection: other commands have a short deadline, and would wait for the pages. */
   #bulk: Promise<RedisSession> | null = null
   #subscriber: Client | undefined
@@ -40,29 +43,23 @@ export class RedisRows implements Rows {
     session.client.on('ready', () => {
       // A demoted master keeps its subscribers: only a new connection reaches the new master.
       if (this.#subscriber?.status === 'ready') this.#subscriber.disconnect(true)
+      this.#recent.forget()
       // Listeners can read what they missed while Redis was away.
       this.#changes.emit(EVERY_SPACE)
     })
   }
 
-  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }> {
+  async get(places: readonly Place[], isForCommit = false): Promise<Moment> {
+    const earlier = isForCommit ? this.#recent.get(places) : null
+    if (earlier !== null) return earlier
     const names = places.map(readPlace)
-    const asked = names.flatMap(({ space, key }) => [numberOf(space), key])
-    const [now, end, ...texts] = (await this.#session.call('get', asked)) as [
-      string,
-      string,
-      ...(string | null)[],
-    ]
-    const rows = names.map(({ space, key }, n) => {
-      const text = texts[n] ?? null
-      return text === null ? null : rowFrom(space, key, text)
-    })
-    return { rows, now: Number(now), end: Number(end) }
+    return this.#moment(names, await this.#session.call('get', asked(names), lastOf(names)))
   }
 
-  async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
+  async commit(end: Micros, puts: readonly Put[], places: readonly Place[] = []): Promise<Moment | null> {
+    const names = places.map(readPlace)
     const times = puts.map(({ at }) => at)
-    const answer = await this.#session.call('commit', [
+    const commit = [
       end,
       Math.min(...times),
       Math.max(...times),
@@ -70,9 +67,27 @@ export class RedisRows implements Rows {
       FORMAT,
       channelOf(this.#session.prefix),
       [...new Set(puts.map(({ space }) => numberOf(space)))].join(' '),
+      names.length,
+      ...asked(names),
       ...puts.flatMap((put) => [numberOf(put.space), put.key, textOf(put), put.at]),
-    ])
-    return answer as 'committed' | 'conflict'
+    ]
+    try {
+      const answer = await this.#session.call('commit', commit, lastOf([...names, ...puts]))
+      if (answer !== null) return this.#moment(names, answer)
+      this.#recent.committed(end, puts)
+      return null
+    } catch (cause) {
+      this.#recent.forget()
+      throw cause
+    }
+  }
+
+  #moment(names: readonly Name[], answer: unknown): Moment {
+    const [now, end, ...texts] = answer as [string, string, ...(string | null)[]]
+    const rows = names.map(({ space, key }, n) => (texts[n] ? rowFrom(space, key, texts[n]) : null))
+    const moment = { rows, now: Number(now), end: Number(end) }
+    this.#recent.read(names, moment)
+    return moment
   }
 
   async after(spaces: readonly Space[], at: Micros | null, limit: number, isBulk = false): Promise<RowsRead> {
@@ -147,6 +162,13 @@ export class RedisRows implements Rows {
 
 /** As `commands.lua` counts them. */
 const numberOf = (space: Space): number => SPACES.indexOf(space) + 1
+
+type Name = Pick<Row, 'space' | 'key'>
+
+const asked = (names: readonly Name[]) => names.flatMap(({ space, key }) => [numberOf(space), key])
+
+const lastOf = (used: readonly Pick<Row, 'space'>[]): number =>
+  Math.max(0, ...used.map(({ space }) => numberOf(space)))
 
 export const textOf = ({ value, createdAt, at }: Put): string =>
   value === null ? '' : [createdAt, at, value].join(SEPARATOR)

@@ -13,7 +13,7 @@ export class SqliteCopy implements CopyTarget {
   /** Of the file: for writing, then for reading. */
   #open: Rows
   readonly rows: CopyTarget['rows'] = {
-    commit: (end, puts) => this.#open.commit(end, puts).catch(rethrowCause),
+    commit: (...commit) => this.#open.commit(...commit).catch(rethrowCause),
   }
 
   /** @throws an error of the file system, or of SQLite */

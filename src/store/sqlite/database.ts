@@ -14,8 +14,8 @@ const NOT_A_DATABASE = 26
 
 /** In the file's header (`PRAGMA application_id`): foreign databases are never written to. */
 const APPLICATION_ID = 0x656e7472
-/** Schema 1 was that of versions before 0.5.0. */
-const SCHEMA_VERSION = 2
+/** Rises with each change of the table or of what rows mean; a file of an older one is not converted. */
+const SCHEMA_VERSION = 3
 const OPEN_TIMEOUT_MS = 5000
 /** How long a statement may block the event loop, in ms. Mutations wait longer, but asleep. */
 const BUSY_TIMEOUT_MS = 50

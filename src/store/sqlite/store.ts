@@ -4,9 +4,9 @@ import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
   EVERY_SPACE,
   inOrder,
+  type Moment,
   type Place,
   type Put,
-  type Row,
   type Rows,
   type RowsRead,
   readPlace,
@@ -56,27 +56,29 @@ export class SqliteRows implements Rows {
     this.#seenVersion = this.#table.dataVersion()
   }
 
-  async get(places: readonly Place[]): Promise<{ rows: (Row | null)[]; now: Micros; end: Micros }> {
-    return this.#read(() => {
-      const { end } = this.#table.state()
-      const rows = places.map((place) => {
-        const { space, key } = readPlace(place)
-        return this.#table.get(space, key)
-      })
-      return { rows, now: Math.max(this.#now(), end + 1), end }
-    })
+  async get(places: readonly Place[]): Promise<Moment> {
+    return this.#read(() => this.#moment(places))
   }
 
-  async commit(end: Micros, puts: readonly Put[]): Promise<'committed' | 'conflict'> {
-    const outcome = await this.#write(() => {
+  #moment(places: readonly Place[]): Moment {
+    const { end } = this.#table.state()
+    const rows = places.map((place) => {
+      const { space, key } = readPlace(place)
+      return this.#table.get(space, key)
+    })
+    return { rows, now: Math.max(this.#now(), end + 1), end }
+  }
+
+  async commit(end: Micros, puts: readonly Put[], places: readonly Place[] = []): Promise<Moment | null> {
+    const later = await this.#write(() => {
       const state = this.#table.state()
-      if (state.end !== end) return 'conflict'
+      if (state.end !== end) return this.#moment(places)
       this.#table.put(puts, state)
-      return 'committed'
+      return null
     })
     const spaces = new Set(puts.map(({ space }) => space))
-    if (outcome === 'committed') queueMicrotask(() => this.#changes.emit(spaces))
-    return outcome
+    if (later === null) queueMicrotask(() => this.#changes.emit(spaces))
+    return later
   }
 
   async after(spaces: readonly Space[], at: Micros | null, limit: number): Promise<RowsRead> {

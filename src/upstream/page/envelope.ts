@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { isPseudonym, isRegistryName } from '../../domain/names.ts'
 import { MAX_CURSOR_LENGTH } from '../../domain/query.ts'
-import { type Item, MAX_VIA, type Origin } from '../../domain/source/reading.ts'
+import { type Item, MAX_VIA, type Origin } from '../../domain/source/item.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { CLOSE_BRACE, COMMA, JsonScanner, OPEN_BRACE, QUOTE, type Slice } from '../../json/scanner.ts'

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { hasIdLength } from '../../domain/listing.ts'
+import type { Item, Origin } from '../../domain/source/item.ts'
 import {
   type MissingOptions,
   type MissingSource,
   readMissing,
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
-import type { Item, Origin } from '../../domain/source/reading.ts'
 import type { UpstreamKind } from '../../domain/source/upstream.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'

@@ -1,6 +1,6 @@
 import { failureOf } from '../../domain/source/failure.ts'
+import type { Item } from '../../domain/source/item.ts'
 import { coversRegistry, describeAllMissing } from '../../domain/source/missing-source.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -67,7 +67,7 @@ export class HeldListings {
     const { current, failure } = this.#state
     if (this.#isClosed || (current !== null && !current.isLoading)) return
     const snapshot = current?.snapshot ?? this.#empty()
-    snapshot.put(items.map((item) => item.toItem()))
+    snapshot.load(items.map((item) => item.toItem()))
     const { missing, about } = page ?? {}
     const next = {
       ...(current ?? { takenAt, gatewayId: about?.gatewayId, missing, invalid: 0 }),

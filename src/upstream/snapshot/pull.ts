@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/clock.ts'
+import type { Item } from '../../domain/source/item.ts'
 import {
   addReporter,
   type MissingSource,
@@ -6,7 +7,6 @@ import {
   readOldestAge,
 } from '../../domain/source/missing-source.ts'
 import { comparePositions } from '../../domain/source/position.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { MAX_PAGE_ITEMS } from '../../domain/walk/walk.ts'

@@ -16,12 +16,15 @@ const PULL_JITTER = 0.1
 /** `no-cache` asks for the first page again after so long. */
 const REFRESH_EVERY_MS = 1000
 
+/** `first`: a whole pull of a source that is not held yet. */
+export type PullTurn = 'first page' | 'first' | 'later'
+
 export type PullerOptions = PullContext & {
   fetchFirstPage: () => Promise<FirstPage>
   pull: (first: FirstPage, bounds: PullBounds) => Promise<Pull>
   attribute: (items: readonly PageItem[]) => Promise<unknown>
-  /** Whole pulls wait for their turn in the process. `isFirst`: nothing is held yet. */
-  inTurn: <Result>(work: () => Promise<Result>, isFirst: boolean) => Promise<Result>
+  /** First pages of sources of which nothing is held yet, and whole pulls, wait for their turn in the process. */
+  inTurn: <Result>(work: () => Promise<Result>, turn: PullTurn) => Promise<Result>
   /** Share of its first periods by which it is asked earlier: many sources that start together are then asked one after the other. */
   head: number
 }
@@ -166,18 +169,27 @@ export class SnapshotPuller {
   }
 
   async #look(isForced: boolean): Promise<void> {
-    const first = await this.#fetchFirstPage()
-    // As cheap as a first page.
-    if (first.page !== null && isWhole(first.page)) {
-      await this.#held.learnFilters()
-      return this.#pullWhole(first)
-    }
-    // Before its turn, which may be long in coming.
-    if (this.#isFirst && first.page !== null) await this.#load(first.page.items.filter(isListing), first)
+    const { inTurn } = this.#options
+    const begin = () => this.#begin()
+    const first = await (this.#isFirst ? inTurn(begin, 'first page') : begin())
+    if (first === null) return
     await this.#addNew(first)
     await this.#held.learnFilters()
     if (!isForced && !this.#isWholeDue) return
-    await this.#options.inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst)
+    await inTurn(() => this.#pullInTurn(first, isForced), this.#isFirst ? 'first' : 'later')
+  }
+
+  /** @returns `null` where the first page was the whole, which is as cheap */
+  async #begin(): Promise<FirstPage | null> {
+    const first = await this.#fetchFirstPage()
+    if (first.page !== null && isWhole(first.page)) {
+      await this.#held.learnFilters()
+      await this.#pullWhole(first)
+      return null
+    }
+    // Before the turn of the whole pull, which may be long in coming.
+    if (this.#isFirst && first.page !== null) await this.#load(first.page.items.filter(isListing), first)
+    return first
   }
 
   /** Another replica may reach the upstream where this one does not. */

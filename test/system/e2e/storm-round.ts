@@ -42,7 +42,10 @@ export class StormRound {
 
   constructor(storeUrl: string, folder: string) {
     const file = join(folder, 'gateway.toml')
-    writeFileSync(file, '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0\n')
+    writeFileSync(
+      file,
+      '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n',
+    )
     this.#storeUrl = storeUrl
     this.#environment = { ENTREPOT_CONFIG: file, LOG_LEVEL: 'info' }
   }

@@ -49,17 +49,6 @@ test('an answer needs a match, an upstream that answered, or no visible upstream
   t.true((await gatewayOver([local(), gone]).page({}, { named: ['local'] })).complete)
 })
 
-test('with require=all a source without a current answer is 502', async (t) => {
-  const stale = listings('stale', 1, { isStale: true })
-  for (const bad of [stale, failing('gone', 'dns'), failing('odd', 'unsupported_filter')]) {
-    const error = await refusalOf(t, gatewayOver([local(), bad]).page({}, { requireAll: true }))
-    t.is(error.status, 502)
-    t.is((error.members.sources as unknown[]).length, 2)
-  }
-  const hidden = failing('hidden', 'dns', { visibility: 'private' })
-  t.true((await gatewayOver([local(), listings('a', 1), hidden]).page({}, { requireAll: true })).complete)
-})
-
 test('a page by offset beyond 2,000 is refused, and names the cursor', async (t) => {
   const gateway = gatewayOver([local(), listings('up', 0)])
   const error = await refusalOf(t, gateway.page({ offset: 1951, limit: 50 }))

@@ -95,23 +95,6 @@ test('authority: a listing outside the view is in no conflict', (t) => {
   )
 })
 
-test('authority: a worse source changes no decision about a listing that a better one has', (t) => {
-  fc.assert(
-    fc.property(copies, wanted, (all, status) => {
-      const before = decide(
-        all.filter(({ rank }) => rank < 4),
-        { status, matches },
-      )
-      const after = decide(all, { status, matches })
-      for (const { decider, isShown } of before) {
-        const now = after.find((one) => one.decider === decider)
-        t.is(now?.isShown, isShown)
-      }
-    }),
-    { numRuns: runs(1000) },
-  )
-})
-
 test('authority: the order in which copies come changes nothing but the order of the decisions', (t) => {
   fc.assert(
     fc.property(copies, wanted, (all, status) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { LISTING_STATUSES, type ListingStatus } from '../../../src/domain/listing.ts'
 import type { StandingFilter } from '../../../src/domain/query.ts'
-import type { Origin } from '../../../src/domain/source/reading.ts'
+import type { Origin } from '../../../src/domain/source/item.ts'
 import { matchesAll } from '../../../src/filter-spec/evaluate.ts'
 import type { Criterion, Filter } from '../../../src/filter-spec/filter.ts'
 import { parseJson } from '../../../src/json/value.ts'

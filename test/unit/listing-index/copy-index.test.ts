@@ -90,10 +90,10 @@ function compare(t: ExecutionContext, world: World, { asked, order, limit, count
   const offers = Array.from(matches.offers(null), ([basis, counted]) => [basis, counted.offers])
   t.deepEqual(Object.fromEntries(offers), countsOf(bases))
   for (const address of ['0xa', '0xb']) {
-    const known = decisions
-      .filter(({ isShown }) => isShown || asked.standing.criteria.length === 0)
+    const known = decideAll(world, { ...asked, status: null })
+      .filter(({ isShown }) => isShown)
       .flatMap(({ decider, otherCopies }) => [decider, ...otherCopies])
-      .filter((copy) => copy.address === address && copy.status === 'open')
+      .filter((copy) => copy.address === address)
     const sources = [...world.index.sellersOf(address, scope).keys()]
     if (asked.status === 'open')
       t.deepEqual(

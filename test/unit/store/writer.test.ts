@@ -1,5 +1,6 @@
 import test from 'ava'
 import {
+  type Moment,
   type Place,
   type Put,
   placeOf,
@@ -18,22 +19,25 @@ class MapRows implements Pick<Rows, 'get' | 'commit'> {
   meanwhile: (() => void)[] = []
   refused = ''
   isAway = false
+  /** Is answered where an earlier moment may be. */
+  earlier: Moment | null = null
   #time = 1
 
-  async get(places: readonly Place[]) {
+  async get(places: readonly Place[], isForCommit = false): Promise<Moment> {
+    if (isForCommit && this.earlier !== null) return this.earlier
     this.reads++
     const rows = places.map((place) => this.rows.get(place) ?? null)
     return { rows, now: this.#time + 1, end: this.#time }
   }
 
-  async commit(end: number, puts: readonly Put[]) {
+  async commit(end: number, puts: readonly Put[], places: readonly Place[]) {
     this.meanwhile.shift()?.()
     if (this.isAway) throw new StoreUnavailable('away')
     if (puts.some(({ value }) => value === this.refused)) throw new StoreUnavailable('full', null, true)
-    if (end !== this.#time) return 'conflict'
+    if (end !== this.#time) return this.get(places)
     for (const put of puts) this.put(put)
     this.commits++
-    return 'committed'
+    return null
   }
 
   put({ value, ...row }: Put): void {
@@ -91,6 +95,25 @@ test('writer: a write is repeated on what another process has written meanwhile'
   t.is(await writer.run(count('n')), 8)
   rows.meanwhile = Array.from({ length: 1000 }, (_, n) => write(100 + n))
   await t.throwsAsync(writer.run(count('n')), { message: /changes faster than it can be written/ })
+})
+
+test('writer: rows of an earlier moment decide nothing but a commit that finds them true', async (t) => {
+  const { rows, writer } = setUp()
+  await writer.run(count('n'))
+  const [place, see] = [placeOf('facts', 'n'), (draft: Draft) => draft.get('facts', 'n')?.value]
+  const moment = { ...(await rows.get([place])), isEarlier: true }
+  rows.earlier = moment
+  rows.reads = 0
+  t.is(await writer.run(count('n'), [place]), 2)
+  t.is(rows.reads, 0, 'they still held')
+  rows.earlier = moment
+  t.is(await writer.run(see, [place]), '2')
+  const throwAt1 = (draft: Draft) => {
+    if (see(draft) === '1') throw new Error('1')
+    return see(draft)
+  }
+  t.is(await writer.run(throwAt1, [place]), '2')
+  t.is(await writer.run(count('n'), [place]), 3)
 })
 
 test('writer: a rule that throws puts nothing, and does not fail the others', async (t) => {

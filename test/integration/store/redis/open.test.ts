@@ -72,20 +72,19 @@ test('Redis URL: an unreachable Redis is unavailable', async (t) => {
   await t.throwsAsync(openRedisStore('redis+cluster://127.0.0.1:1'), { code: 'unavailable' })
 })
 
+const OLDER = /is not converted: point STORE_URL at another Redis, or .* let sellers run `entrepot sync`$/
+
 for (const [format, age, advice] of [
-  [
-    1,
-    'an older',
-    /is not converted: point STORE_URL at another Redis, or .* let sellers run `entrepot sync`$/,
-  ],
-  [3, 'a newer', /run that version again, or point STORE_URL at another Redis$/],
+  [1, 'an older', OLDER],
+  [2, 'an older', OLDER],
+  [4, 'a newer', /run that version again, or point STORE_URL at another Redis$/],
 ] as const)
-  test(`Redis format: keys of ${age} version are a configuration error, and unchanged`, async (t) => {
+  test(`Redis format ${format}: keys of ${age} version are a configuration error, and unchanged`, async (t) => {
     const prefix = `{entrepot-${format}}:`
     await operator.set(`${prefix}format`, format)
     await operator.hset(`${prefix}listings`, 'L', 'a row')
     const error = await t.throwsAsync(openRedisStore(redis.url, { prefix }), { instanceOf: ConfigError })
-    t.true(error.message.includes(`was written by ${age} entrepot (format ${format}, this one reads 2)`))
+    t.true(error.message.includes(`was written by ${age} entrepot (format ${format}, this one reads 3)`))
     t.regex(error.message, advice)
     t.deepEqual(await operator.keys(`${prefix}*`).then((keys) => keys.sort()), [
       `${prefix}format`,

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { Redis } from 'ioredis'
+import type { PublishCommand, UsedSignature } from '../../../../src/store/commands.ts'
 import { openRedisStore } from '../../../../src/store/redis/open.ts'
-import { startSpreadCluster, testRedis } from '../../../helpers/redis.ts'
-import { loaded, type OpenStore, published, publishOf } from '../../../helpers/store/subject.ts'
+import { startRedis, startSpreadCluster, testRedis } from '../../../helpers/redis.ts'
+import {
+  BOB,
+  loaded,
+  type OpenStore,
+  published,
+  publishOf,
+  removeOf,
+} from '../../../helpers/store/subject.ts'
 import { frozenContract } from '../contract/frozen.ts'
 import { sharedStoreContract } from '../contract.ts'
 
@@ -49,6 +57,41 @@ test('redis: a store of which rows were evicted is not loaded', async (t) => {
     const message = 'Redis lacks rows: restore a backup'
     await t.throwsAsync(loaded(await open()), { message }, evicted.join())
   }
+})
+
+test('redis: a write whose use was looked up asks Redis once more, whose commit finds out what was written meanwhile', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.dispose())
+  const { store, another } = await openAt(() => server)(t)
+  const other = await another()
+  const client = new Redis(server.url)
+  t.teardown(() => client.disconnect())
+  await published(store, publishOf('L'))
+  await published(store, publishOf('M'))
+  const scripts = async () => Number(/evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1])
+  const looked = async (command: PublishCommand) => {
+    const { identity, listingId, use } = command
+    await store.hasUse(
+      { operation: 'publish', listingId, signature: (use as UsedSignature).signature },
+      identity,
+    )
+    return command
+  }
+  const before = await scripts()
+  await published(store, await looked(publishOf('N')))
+  t.is((await scripts()) - before, 2)
+
+  const late = await looked(publishOf('O', { identity: BOB }))
+  await published(other, publishOf('O'))
+  t.deepEqual(await store.publish(late), { outcome: 'not_owner' })
+  const removal = removeOf('P')
+  const { identity, listingId, use } = removal
+  await store.hasUse(
+    { operation: 'remove', listingId, signature: (use as UsedSignature).signature },
+    identity,
+  )
+  await published(other, publishOf('P'))
+  t.deepEqual(await store.remove(removal), { outcome: 'removed' })
 })
 
 test('redis: a publisher that was evicted is no removal of the listing with its number', async (t) => {

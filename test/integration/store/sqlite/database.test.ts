@@ -24,18 +24,32 @@ function refusal(t: ExecutionContext, path: string, expected: RegExp): void {
 test('SQLite open: a file of a newer schema is refused and unchanged', async (t) => {
   const path = inDirectory(t)
   await openSqliteStore(path).close()
-  sql(path, 'PRAGMA user_version = 3')
-  refusal(t, path, /newer entrepot \(schema 3, this one reads up to 2\): run that version again/)
-  t.is(sql(path, 'PRAGMA user_version').user_version, 3)
+  sql(path, 'PRAGMA user_version = 4')
+  refusal(t, path, /newer entrepot \(schema 4, this one reads up to 3\): run that version again/)
+  t.is(sql(path, 'PRAGMA user_version').user_version, 4)
 })
 
-test('SQLite open: a file of an older schema is refused and unchanged, as a store and as a backup', (t) => {
-  for (const name of ['0.4.0', '0.4.0-backup']) {
+test('SQLite open: a file of an older schema is refused and unchanged, as a store and as a backup', async (t) => {
+  const fixture = (name: string) => (path: string) =>
+    writeFileSync(
+      path,
+      gunzipSync(readFileSync(new URL(`../../../fixtures/stores/${name}`, import.meta.url))),
+    )
+  const before = async (path: string) => {
+    await openSqliteStore(path).close()
+    sql(path, 'PRAGMA user_version = 2')
+  }
+  for (const [schema, create] of [
+    [1, fixture('0.4.0.db.gz')],
+    [1, fixture('0.4.0-backup.db.gz')],
+    [2, before],
+  ] as const) {
     const path = inDirectory(t)
-    const bytes = gunzipSync(readFileSync(new URL(`../../../fixtures/stores/${name}.db.gz`, import.meta.url)))
-    writeFileSync(path, bytes)
-    const older =
-      /entrepot\.db was written by an older entrepot \(schema 1, this one reads 2\), and is not converted: .*`entrepot sync`/
+    await create(path)
+    const bytes = readFileSync(path)
+    const older = new RegExp(
+      `entrepot\\.db was written by an older entrepot \\(schema ${schema}, this one reads 3\\), and is not converted: .*\`entrepot sync\``,
+    )
     refusal(t, path, older)
     for (const read of [checkDatabase, readSqliteRows])
       t.throws(() => read(path), { instanceOf: ConfigError, message: older })

@@ -33,14 +33,6 @@ test('SQLite file: after a move, pings and writes fail until it is back', async 
   t.is((await published(store, publishOf('M'))).listingId, 'M')
 })
 
-test('SQLite file: after a deletion, no write is acknowledged', async (t) => {
-  const { path, store } = setUp(t)
-  await published(store, publishOf('L'))
-  rmSync(path)
-  await t.throwsAsync(store.ping(), REPLACED)
-  await t.throwsAsync(store.publish(publishOf('M')), REPLACED)
-})
-
 for (const after of ['nothing', 'an older copy'] as const)
   test(`SQLite file: with ${after} in its place, a restart keeps the moved file whole`, async (t) => {
     const { path, store } = setUp(t)
@@ -66,23 +58,25 @@ for (const after of ['nothing', 'an older copy'] as const)
     t.deepEqual(await loaded(again), all)
   })
 
-test('SQLite file: a log whose file is missing is refused, and not deleted', async (t) => {
-  const { path, store } = setUp(t)
-  await published(store, publishOf('L'))
-  const killed = `${path}.killed`
-  for (const end of ['', '-wal']) cpSync(path + end, killed + end)
-  renameSync(killed, `${killed}.away`)
-  for (const open of [openSqliteStore, checkDatabase])
-    t.throws(() => open(killed), {
-      instanceOf: ConfigError,
-      message: /killed does not exist, and .*killed-wal has its latest writes: put the file back/,
-    })
-  t.false(existsSync(killed))
-  renameSync(`${killed}.away`, killed)
-  const again = openSqliteStore(killed)
-  t.teardown(() => again.close())
-  t.deepEqual(await loaded(again), await loaded(store))
-})
+for (const isLink of [false, true])
+  test(`SQLite file: a log whose file is missing${isLink ? ' behind a link' : ''} is refused, and not deleted`, async (t) => {
+    const { path, store } = setUp(t)
+    await published(store, publishOf('L'))
+    const killed = `${path}.killed`
+    const named = isLink ? `${path}.link` : killed
+    if (isLink) symlinkSync(killed, named)
+    cpSync(`${path}-wal`, `${killed}-wal`)
+    for (const open of [openSqliteStore, checkDatabase])
+      t.throws(() => open(named), {
+        instanceOf: ConfigError,
+        message: /killed does not exist, and .*killed-wal has its latest writes: put the file back/,
+      })
+    t.false(existsSync(killed))
+    cpSync(path, killed)
+    const again = openSqliteStore(named)
+    t.teardown(() => again.close())
+    t.deepEqual(await loaded(again), await loaded(store))
+  })
 
 test('SQLite file: other processes, checkpoints and backups do not count as a loss', async (t) => {
   const { path, store } = setUp(t)
@@ -97,26 +91,6 @@ test('SQLite file: other processes, checkpoints and backups do not count as a lo
   for (let n = 0; n < 30; n++)
     await published(store, publishOf('L', { fields: { demands: JSON.stringify(['x'.repeat(60_000), n]) } }))
   t.is((await published(store, publishOf('N'))).listingId, 'N')
-})
-
-test('SQLite file: a log whose file is missing behind a link is refused, and not deleted', async (t) => {
-  const folder = temporaryFolder(t)
-  const [path, link] = [join(folder, 'real.db'), join(folder, 'link.db')]
-  symlinkSync('real.db', link)
-  const store = openSqliteStore(link)
-  t.teardown(() => store.close())
-  await published(store, publishOf('L'))
-  const killed = join(temporaryFolder(t), 'real.db')
-  cpSync(`${path}-wal`, `${killed}-wal`)
-  const away = join(folder, 'killed.db')
-  symlinkSync(killed, away)
-  for (const open of [openSqliteStore, checkDatabase])
-    t.throws(() => open(away), { instanceOf: ConfigError, message: /real\.db-wal has its latest writes/ })
-  t.false(existsSync(killed))
-  cpSync(path, killed)
-  const again = openSqliteStore(away)
-  t.teardown(() => again.close())
-  t.deepEqual(await loaded(again), await loaded(store))
 })
 
 test('SQLite file: only its owner can read a new file, its log and its folder', async (t) => {

@@ -6,6 +6,7 @@ import type { SavedSnapshot, SnapshotStorage } from '../../../../src/domain/sour
 import { SourceError } from '../../../../src/domain/source/source-error.ts'
 import { PULL_WAIT_MS } from '../../../../src/upstream/publisher-directory.ts'
 import { PULL_AGAIN_SECONDS } from '../../../../src/upstream/snapshot/next-pull.ts'
+import type { PullerOptions } from '../../../../src/upstream/snapshot/puller.ts'
 import { SAVE_EVERY_MS } from '../../../../src/upstream/snapshot/saved-pulls.ts'
 import { collectGarbage } from '../../../helpers/collect-garbage.ts'
 import { eventually } from '../../../helpers/eventually.ts'
@@ -115,20 +116,6 @@ test('what decides whether an answer is current holds no query', async (t) => {
   t.true(isCurrent())
 })
 
-test('any filter is answered exactly, indexed or not', async (t) => {
-  const items = listingTexts('a', 30).map((text, n) =>
-    listingText({
-      ...JSON.parse(text),
-      offer_resource: { gpu_model: n % 2 ? 'H100' : 'A100', ...(n % 3 ? { region: 'eu' } : {}) },
-    }),
-  )
-  const { read } = await openPulled(t, { items })
-  const both = filtered([MODEL, REGION], ['gpu_model', 'H100'], ['region', 'eu'])
-  const wanted = items.filter((_, n) => n % 2 && n % 3)
-  t.deepEqual(textsOf(await read(both, ALL)), wanted)
-  t.like(await read(both, { count: 4 }), { total: wanted.length, hasMore: true })
-})
-
 test('a snapshot is indexed by further filters from the next pull on', async (t) => {
   let filters = [MODEL]
   const items = listingTexts('a', 250, { offer_resource: { region: 'eu' } })
@@ -200,6 +187,18 @@ test('periods vary by a tenth', async (t) => {
   }
 })
 
+test('periods: of many sources that start together, one is asked earlier by its share once, and then each period', async (t) => {
+  const { read, pass, fake, clock } = await openPulled(t, {}, { parts: { head: 0.75 } })
+  for (const [n, seconds] of [REFRESH / 4, REFRESH, REFRESH].entries()) {
+    fake.items = listingTexts('a', n + 1)
+    clock.advance((seconds - 1) * 1000)
+    await setImmediate()
+    t.is((await read()).total, n)
+    await pass(1)
+    t.is((await read()).total, n + 1)
+  }
+})
+
 const LARGE = listingTexts('a', 30, { demands: ['x'.repeat(10_000)] })
 
 for (const [kind, what, items, limits] of [
@@ -260,12 +259,6 @@ test('held in part: how many there are is counted also where the first page had 
   t.like(await read(), { part: { state: 'partial', held: 3, of: 40 } })
 })
 
-test('held in part: too_large is the reason also while the part is old', async (t) => {
-  const subject = await openPulled(t, { items: listingTexts('a', 4) }, { maxListings: 3, maxAgeSeconds: 10 })
-  subject.clock.advance(11_000)
-  t.like(await subject.read(), { stale: true, part: { state: 'partial' }, reason: 'too_large' })
-})
-
 test('loading: what has arrived is served, until the first pull has ended', async (t) => {
   const until = Promise.withResolvers<void>()
   const script: Behaviour[] = [
@@ -300,7 +293,9 @@ test('loading: where the first pull fails, what has arrived stays, with the reas
 })
 
 test('loading: a first page is served while the pull waits for its turn', async (t) => {
-  const snapshots = { inTurn: () => new Promise<never>(() => {}) }
+  const inTurn: PullerOptions['inTurn'] = (work, turn) =>
+    turn === 'first page' ? work() : new Promise<never>(() => {})
+  const snapshots = { inTurn }
   const { source, status } = await open(t, { items: listingTexts('a', 450) }, { snapshots })
   await source.prepare(undefined, new AbortController().signal)
   t.like(status(), { state: 'loading', part: { held: 200, of: 450 } })
@@ -755,13 +750,6 @@ test('held: of several items of one listing at a gateway the last one counts', a
     ['b', 'c'],
   )
   t.is((await read()).total, 2)
-})
-
-test('held: one listing of a gateway is answered from memory where it may not be asked', async (t) => {
-  const { read, fake } = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
-  const before = fake.requests.length
-  t.deepEqual(idsOf(await read({ listingId: '2', status: null, caching: 'only-if-cached' })), ['2'])
-  t.is(fake.requests.length, before)
 })
 
 test('one listing: a gateway chooses the copy, and a closed one that it shows removes none of its pages', async (t) => {

@@ -37,13 +37,3 @@ export type Origin = {
 /** Whether it came through one of these gateways. */
 export const hasPassed = ({ origin }: Pick<Item, 'origin'>, via: readonly string[] = []): boolean =>
   origin?.via?.some((id) => via.includes(id)) === true
-
-/** What is held of a source whose other listings are not: what has arrived so far, or the newest that fit. */
-export type SourcePart = {
-  state: 'loading' | 'partial'
-  /** How many are held, of how many: whatever the reader sees of them. */
-  held?: number | undefined
-  of?: number | undefined
-}
-
-export type Visibility = 'public' | 'private'
