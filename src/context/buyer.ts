@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '../domain/clock.ts'
 import { lazy } from '../domain/lazy.ts'
 import { isLocalUrl } from '../domain/private-address.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
+import { FilterSpecCache } from '../upstream/filter-spec-cache.ts'
 import { createAgent } from '../upstream/http/agent.ts'
 import { createGet, type Endpoint, type Interceptor, NOT_SENT, requestsTo } from '../upstream/http/request.ts'
 import { CircuitBreaker } from '../upstream/interceptors/circuit-breaker.ts'
@@ -44,6 +45,11 @@ export function openRegistryClient({
     return composeRequests(isTrusted ? trusted : publicOnly, around.interceptors)
   }
   return {
+    spec: (registry, timeoutMs) =>
+      new FilterSpecCache(
+        createGet(optionsOf(registry, timeoutMs), requestsOf(registry, timeoutMs).dispatcher),
+        around.clock ?? systemClock,
+      ),
     source: (registry, spec, { timeoutMs, specs, ...options }) => {
       const { dispatcher } = requestsOf(registry, timeoutMs)
       const upstream = optionsOf(registry, timeoutMs)

@@ -107,10 +107,22 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-function specSource({ spec }: Upstream): SpecSource {
+/** Readers wait for the first answer only. */
+function specSource({ source, spec }: Upstream): SpecSource {
+  const { name, priority, isGateway } = source
   let isLoaded = false
   void spec.loaded.then(() => {
     isLoaded = true
   })
-  return { ...spec, load: () => (isLoaded ? null : spec.loaded) }
+  return {
+    name,
+    kind: isGateway ? 'gateway' : 'registry',
+    priority,
+    spec: () => {
+      void spec.load()
+      return spec.current
+    },
+    failure: () => spec.failure,
+    load: () => (isLoaded ? null : spec.loaded),
+  }
 }

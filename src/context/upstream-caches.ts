@@ -10,16 +10,6 @@ import type { PullTurn } from '../upstream/snapshot/puller.ts'
 import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
 
-/** What was learnt of each upstream, by its name, URL and credential. Every runtime continues with it. */
-type UpstreamCaches = {
-  /** While two runtimes overlap, the larger limits apply. */
-  prepare: (config: CacheConfig) => void
-  partsOf: (upstream: UpstreamOptions) => CachedParts
-  /** Applies these limits, and drops what was learnt of other upstreams. */
-  activate: (config: CacheConfig) => void
-  close: () => void
-}
-
 type CacheConfig = Pick<Config, 'cache' | 'upstreams'>
 
 type CachedParts = Pick<UpstreamParts, 'state' | 'sharedBreaker'> & {
@@ -37,8 +27,8 @@ type CachesOptions = {
 
 const PREFIX = 'entrepot:'
 
-export async function openUpstreamCaches(options: CachesOptions): Promise<UpstreamCaches> {
-  const { index, redisUrl, snapshotFolder, clock } = options
+/** What was learnt of each upstream, by its name, URL and credential. Every runtime continues with it. */
+export async function openUpstreamCaches({ index, redisUrl, snapshotFolder, clock }: CachesOptions) {
   const budget = new MemoryBudget()
   const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
   const states = new Map<string, UpstreamState>()
@@ -54,8 +44,9 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
       : snapshotFile(join(snapshotFolder, `${upstream.name}.json`), cacheGroup(upstream))
 
   return {
-    prepare: (config) => budget.raiseTo(config),
-    partsOf: (upstream) => {
+    /** While two runtimes overlap, the larger limits apply. */
+    prepare: (config: CacheConfig): void => budget.raiseTo(config),
+    partsOf: (upstream: UpstreamOptions): CachedParts => {
       const key = keyOf(upstream)
       const state = states.get(key) ?? new UpstreamState()
       states.set(key, state)
@@ -69,22 +60,23 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
           maxBytes: () => budget.maxSnapshotBytes(state, upstream),
           inTurn: (work, turn) => turns[turn](work),
           onResize: (bytes) => {
-            if (states.get(key) === state) budget.setSnapshotBytes(state, bytes, upstream)
+            if (states.get(key) === state) budget.held.set(state, { priority: upstream.priority, bytes })
           },
         },
       }
     },
-    activate: (config) => {
+    /** Applies these limits, and drops what was learnt of other upstreams. */
+    activate: (config: CacheConfig): void => {
       const keys = new Set(config.upstreams.map(keyOf))
       for (const [key, state] of states) {
         if (keys.has(key)) continue
         states.delete(key)
         void state.snapshot.drop()
-        budget.dropSnapshot(state)
+        budget.held.delete(state)
       }
       budget.setTo(config)
     },
-    close: () => redis?.close(),
+    close: (): void => redis?.close(),
   }
 }
 
@@ -141,7 +133,7 @@ type Priority = Pick<UpstreamOptions, 'priority'>
 
 /** Divides `cache.max_bytes` between the upstreams, the better ones first. */
 class MemoryBudget {
-  readonly #held = new Map<UpstreamState, Priority & { bytes: number }>()
+  readonly held = new Map<UpstreamState, Priority & { bytes: number }>()
   #maxBytes = 0
   /** Of one upstream, in Redis. */
   maxSharedBytes = 0
@@ -159,18 +151,9 @@ class MemoryBudget {
   /** The memory that sources of its priority and better ones leave. Worse sources get less at their next pull. */
   maxSnapshotBytes(upstream: UpstreamState, { priority }: Priority): number {
     let left = this.#maxBytes
-    for (const [other, held] of this.#held)
+    for (const [other, held] of this.held)
       if (other !== upstream && held.priority <= priority) left -= held.bytes
     return Math.max(0, Math.floor(Math.min(left, this.#maxBytes * MAX_SHARE)))
-  }
-
-  setSnapshotBytes(upstream: UpstreamState, bytes: number, { priority }: Priority): void {
-    if (bytes === 0) this.#held.delete(upstream)
-    else this.#held.set(upstream, { priority, bytes })
-  }
-
-  dropSnapshot(upstream: UpstreamState): void {
-    this.#held.delete(upstream)
   }
 }
 

@@ -39,7 +39,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
   let known: { specs: readonly (UpstreamSpec | null)[]; filters: readonly Filter[] } | null = null
   /** One of each path, of all that readers may use here: the index has their columns. */
   const filters = (): readonly Filter[] => {
-    const specs = opened.map(({ upstream }) => upstream.spec.spec())
+    const specs = opened.map(({ upstream }) => upstream.spec.current)
     if (known?.specs.every((spec, n) => spec === specs[n]) === true) return known.filters
     const all = [...own, ...TEXTS, ...specs.flatMap((spec) => [...(spec?.filters.values() ?? [])])]
     known = { specs, filters: [...new Map(all.map((one) => [pathKey(one.compiled), one])).values()] }

@@ -88,15 +88,31 @@ export class PulledSource implements Holding {
   readonly find: Holding['find'] = (question, signal) => this.#lookUp(question, signal)
 
   readonly answer: Holding['answer'] = (query) => {
-    const { result = this.#notAsked() } = this.#kept.get(questionKey(query)) ?? {}
+    const kept = this.#kept.get(questionKey(query))
+    if (kept === undefined) throw new SourceError('not_yet_loaded', `${this.name}: was not asked yet`)
+    const { result } = kept
     if (result instanceof SourceError) throw result
-    const isNewest = this.#options.isAlone && isOfNewest(result, query)
-    const judged = query.criteria.map(({ filter }) => filter.name).filter((one) => !result.left.includes(one))
-    return { ...this.#describe(result, query), isNewest, judged: new Set(judged), isCurrent: () => false }
+    const { isAlone, publishers } = this.#options
+    const { pulled, left } = result
+    const { snapshot, asOf, reason, part, invalid, missing, isSorted } = pulled
+    const { knowsPublishers } = snapshot
+    // A listing without a known publisher may belong to the publisher of the query.
+    const lacksPublishers = query.publisher !== null && !knowsPublishers
+    return {
+      source: snapshot.source,
+      ...{ asOf, stale: false, reason, part, invalid: invalid || undefined },
+      isAttributed: knowsPublishers || !publishers.isBehind,
+      missing: lacksPublishers ? joinMissing(missing, DIRECTORY) : missing,
+      isNewest: isAlone && isSorted && left.length === 0 && query.priceLimit === undefined,
+      judged: namesOf(query).difference(new Set(left)),
+      isCurrent: () => false,
+    }
   }
 
   readonly fetch = (query: ListingQuery, signal: AbortSignal): Promise<void> =>
-    raceAbort(this.#fetch(query), signal).catch(ignoreSourceError)
+    raceAbort(this.#fetch(query), signal).catch((error) => {
+      if (!(error instanceof SourceError)) throw error
+    })
 
   readonly rows = (): number | null => this.#pulls.at(-1)?.snapshot.source ?? null
 
@@ -111,15 +127,9 @@ export class PulledSource implements Holding {
 
   /** The latest last. */
   get #pulls(): readonly Pulled[] {
-    const kept = [...this.#kept.values()]
-    const pulls = new Set(
-      kept.flatMap(({ result }) => (result instanceof SourceError ? [] : [result.pulled])),
-    )
-    return [...pulls].sort((a, b) => a.endedAt - b.endedAt)
-  }
-
-  #notAsked(): SourceError {
-    return new SourceError('not_yet_loaded', `${this.#options.upstream.name}: was not asked yet`)
+    const results = [...this.#kept.values()].map(({ result }) => result)
+    const pulls = results.flatMap((result) => (result instanceof SourceError ? [] : [result.pulled]))
+    return [...new Set(pulls)].sort((a, b) => a.endedAt - b.endedAt)
   }
 
   /** Pulls what the question needs. A `SourceError` is its answer. */
@@ -161,6 +171,8 @@ export class PulledSource implements Holding {
   async #pullFor(query: ListingQuery): Promise<Answer> {
     const { spec, isAlone, clock } = this.#options
     if (query.criteria.length > 0) await spec.loaded
+    // Without an answer its own filters are not known.
+    if (query.criteria.length > 0 && spec.current === null && spec.failure !== null) throw spec.failure
     const unfiltered = { ...UNFILTERED, status: query.status }
     const left = [...namesOf(query)]
     const kept = this.#pulls.find(({ sent }) => sentKey(sent) === sentKey(unfiltered))
@@ -257,32 +269,12 @@ export class PulledSource implements Holding {
     const about = { reason: isPart ? cut : undefined, isSorted, invalid, missing }
     return { sent, snapshot, maxListings, asOf, endedAt: clock.monotonic(), part, ...about }
   }
-
-  #describe({ pulled }: Answer, { publisher }: ListingQuery): Omit<HeldAnswer, 'isCurrent'> {
-    const { snapshot, asOf, reason, part, invalid, missing } = pulled
-    // A listing without a known publisher may belong to the publisher of the query.
-    const lacksPublishers = publisher !== null && !snapshot.knowsPublishers
-    return {
-      source: snapshot.source,
-      ...{ asOf, stale: false, reason, part, invalid: invalid || undefined },
-      isAttributed: snapshot.knowsPublishers || !this.#options.publishers.isBehind,
-      missing: lacksPublishers ? joinMissing(missing, DIRECTORY) : missing,
-    }
-  }
 }
 
 const NEVER = new AbortController().signal
 
-function ignoreSourceError(error: unknown): void {
-  if (!(error instanceof SourceError)) throw error
-}
-
 const isWhole = ({ sent, part }: Pulled): boolean =>
   sent.pushed.length === 0 && sent.publisher === null && part === undefined
-
-/** Whether what was pulled are the newest matches. */
-const isOfNewest = ({ pulled, left }: Answer, { priceLimit }: ListingQuery): boolean =>
-  pulled.isSorted && left.length === 0 && priceLimit === undefined
 
 function questionKey({ status, publisher, filters, criteria, newest }: ListingQuery): string {
   return JSON.stringify([status, publisher, newest, filters, criteria.map(({ filter }) => filter.name)])

@@ -6,7 +6,6 @@ import { SourceError } from '../domain/source/source-error.ts'
 import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { isSameSchema } from '../filter-spec/schema-id.ts'
-import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { FilterSpecCache, FilterSpecState } from './filter-spec-cache.ts'
 import { createGet, type Interceptor } from './http/request.ts'
 import { CallStats } from './interceptors/call-stats.ts'
@@ -33,13 +32,7 @@ export class UpstreamState {
 
 export type Upstream = {
   source: Holding
-  spec: Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
-    spec: () => UpstreamSpec | null
-    /** Why the latest request for it failed. */
-    failure: () => SourceError | null
-    /** Settles after the first request for it. Never rejects. */
-    loaded: Promise<unknown>
-  }
+  spec: FilterSpecCache
   status: () => SourceDetails
   /** Fetches its filter spec, and pulls it whole. */
   refresh: () => void
@@ -86,7 +79,7 @@ const MAX_READY_MS = 20_000
 
 export function createUpstream(parts: UpstreamParts): Upstream {
   const { upstream, state, freshSeconds, clock, schema } = parts
-  const { name, kind, visibility, priority } = upstream
+  const { name } = upstream
   const requests = openRequests(parts)
   const { breaker, fetch, get } = requests
   const spec = new FilterSpecCache(get, clock, state.spec)
@@ -119,15 +112,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   })
   return {
     source,
-    spec: {
-      name,
-      kind,
-      visibility,
-      priority,
-      spec: () => spec.current,
-      failure: () => spec.failure,
-      loaded: spec.loaded,
-    },
+    spec,
     status: () => ({ ...describeRequests(parts, breaker, spec), ...source.status() }),
     refresh: () => {
       void spec.refresh()
@@ -192,6 +177,7 @@ function openPuller(
     state: state.snapshot,
     fetchFirstPage: async () => {
       await spec.loaded
+      void spec.load()
       checkSchema()
       const sent = query()
       return fetchFirstPage(sent).catch(failing(sent))

@@ -27,7 +27,6 @@ import {
   type RegistryClient,
   readJsonObject,
 } from '../registries/registry-client.ts'
-import { RegistrySpec } from '../registries/registry-spec.ts'
 import type { Registry } from '../registries/select-registries.ts'
 import { type Finding, printFindings, visitRegistry } from './doctor.ts'
 
@@ -226,7 +225,7 @@ async function checkUpstream(
   const state = visit.state === 'wrong' && !visit.unauthorized ? 'warning' : visit.state
   const { listings } = visit
   const only = onlyOf(upstreamRules(config), name)
-  const declared = only.criteria.length === 0 ? null : new RegistrySpec(client, registry, timeoutMs)
+  const declared = only.criteria.length === 0 ? null : client.spec(registry, timeoutMs)
   await declared?.load()
   const held =
     listings === undefined

@@ -16,7 +16,6 @@ import type { Report } from '../../gateway/source-report.ts'
 import { CopyIndex } from '../../listing-index/copy-index.ts'
 import { healthOf } from './inspect-registry.ts'
 import { describeSourceError, type RegistryClient, type SourceOptions } from './registry-client.ts'
-import { RegistrySpec } from './registry-spec.ts'
 import { keyHint, pinHint, type Registry, type SelectedRegistries } from './select-registries.ts'
 
 /** Most listings that are read of a Registry for one question. */
@@ -56,7 +55,7 @@ export function openBuyerMarket(
 ): Market {
   const isAlone = registries.length === 1
   const index = new CopyIndex([])
-  const specs = registries.map((registry) => new RegistrySpec(client, registry, registryMs))
+  const specs = registries.map((registry) => client.spec(registry, registryMs))
   const options = { index, specs, timeoutMs: registryMs, pullMs: wholeMs, maxListings, isAlone, onSettled }
   return inOneTurn(
     openMarket({
@@ -93,8 +92,7 @@ export function openAgentMarket(
 
 const AGENT_MS = 10_000
 
-type RegistrySourceOptions = SourceOptions &
-  Required<Pick<BuyerOptions, 'onSettled'>> & { specs: readonly RegistrySpec[] }
+type RegistrySourceOptions = SourceOptions & Required<Pick<BuyerOptions, 'onSettled'>>
 
 function registrySource(
   client: RegistryClient,

@@ -60,6 +60,8 @@ export type SourceOptions = {
 
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {
+  /** Its filter spec, requested for the first query that has filters. */
+  spec: (registry: Registry, timeoutMs: number) => KnownSpec
   source: (registry: Registry, spec: KnownSpec, options: SourceOptions) => Holding
   send: (request: ApiRequest) => Promise<ApiResponse>
   close: () => Promise<void>

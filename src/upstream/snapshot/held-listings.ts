@@ -1,15 +1,15 @@
 import { failureOf } from '../../domain/source/failure.ts'
 import type { Item } from '../../domain/source/item.ts'
-import { coversRegistry } from '../../domain/source/missing-source.ts'
+import { coversRegistry, describeAllMissing } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceLog } from '../../domain/source/source-status.ts'
 import type { Copy } from '../../listing-index/copy.ts'
 import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
 import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
-import { logPull } from './log-pull.ts'
 import type { PullHistory } from './next-pull.ts'
 import type { FoundPublisher, Pull } from './pull.ts'
 import { type Bounds, learnFilters, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
@@ -259,6 +259,26 @@ export class HeldListings {
     }
     this.#set({ ...current }, this.#state.failure)
   }
+}
+
+/** What changes with a pull that has succeeded, before the state does. */
+function logPull(
+  log: SourceLog,
+  upstream: string,
+  { current, failure }: Pick<SnapshotState, 'current' | 'failure'>,
+  { missing, listings, partOf }: Pick<Pull, 'missing' | 'partOf'> & { listings: number },
+): void {
+  const before = current?.isLoading === true ? null : current
+  if (before === null) log.info({ upstream, listings }, 'upstream is held in memory')
+  else if (failure !== null) log.info({ upstream, listings }, 'snapshot pulled again')
+  if (partOf !== undefined && before?.partOf === undefined)
+    log.warn({ upstream, reason: 'too_large', listings, of: partOf }, 'upstream is held in part')
+  if (partOf === undefined && before?.partOf !== undefined)
+    log.info({ upstream, listings }, 'upstream is held whole again')
+  const wasComplete = before?.missing === undefined
+  if (missing !== undefined && wasComplete)
+    log.warn({ upstream, missing: describeAllMissing(missing) }, 'upstream gateway answered incomplete')
+  if (missing === undefined && !wasComplete) log.info({ upstream }, 'upstream gateway answers complete again')
 }
 
 /** About 5 ms. */

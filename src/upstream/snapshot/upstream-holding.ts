@@ -5,7 +5,6 @@ import { hasPassed, type Item } from '../../domain/source/item.ts'
 import { DIRECTORY, joinMissing, type MissingSource, NOT_OPEN } from '../../domain/source/missing-source.ts'
 import { isRefusal } from '../../domain/source/reasons.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import type { SourceDetails } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { parseObject } from '../../json/value.ts'
 import type { LookUp } from '../look-up.ts'
@@ -87,7 +86,8 @@ export class UpstreamHolding implements Holding {
 
   /** For reports. */
   status() {
-    const { current, visible, failure, lastError, feedDifferences, feedFailures } = this.#options.state
+    const { current, visible, failure, lastError, isFollowed, feedDifferences, feedFailures } =
+      this.#options.state
     const about = {
       missedChanges: feedDifferences,
       feedFailures,
@@ -99,9 +99,11 @@ export class UpstreamHolding implements Holding {
       return { ...about, state, ageSeconds: null, listings: null }
     }
     const part = this.#part()
+    const { heardAt } = current
+    const isHeard = isFollowed && heardAt !== undefined
     return {
       ...about,
-      followed: this.#followed(current),
+      followed: isHeard ? { behindSeconds: this.#secondsSince(heardAt) } : undefined,
       state: part?.state ?? (this.#isStale(current) ? ('stale' as const) : ('loaded' as const)),
       part,
       ageSeconds: this.#secondsSince(currentAt(current)),
@@ -122,11 +124,6 @@ export class UpstreamHolding implements Holding {
       held,
       of: Math.max(held, totals?.total ?? partOf),
     }
-  }
-
-  #followed({ heardAt }: HeldSnapshot): SourceDetails['followed'] {
-    const isHeard = this.#options.state.isFollowed && heardAt !== undefined
-    return isHeard ? { behindSeconds: this.#secondsSince(heardAt) } : undefined
   }
 
   /**
