@@ -263,7 +263,7 @@ test.serial('board: requests that fail alone, hang or come too often say so, and
 test.serial('board: the sheet warns of a possible better copy and a disputed seller', async (t) => {
   const [alice, elsewhere] = [`0x${'a'.repeat(40)}`, 'http://elsewhere.example/']
   const trusted = await startFake(t, {
-    items: listingTexts('known', 2),
+    items: listingTexts('known', 2, { storefront_url: elsewhere }),
     publishers: [[1, alice, elsewhere]],
   })
   const other = await startFake(t, {
