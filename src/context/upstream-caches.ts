@@ -14,6 +14,8 @@ type CacheConfig = Pick<Config, 'cache' | 'upstreams'>
 
 type CachedParts = Pick<UpstreamParts, 'state' | 'sharedBreaker'> & {
   snapshots: Omit<UpstreamParts['snapshots'], 'filters'>
+  /** Once the runtime reads them no more. */
+  release: () => void
 }
 
 type CachesOptions = {
@@ -32,6 +34,8 @@ export async function openUpstreamCaches({ index, redisUrl, snapshotFolder, cloc
   const budget = new MemoryBudget()
   const redis = redisUrl === null ? null : await openRedis(redisUrl, budget, clock)
   const states = new Map<string, UpstreamState>()
+  /** Runtimes that read what is held. */
+  const users = new WeakMap<UpstreamState, number>()
   const turns: Readonly<Record<PullTurn, LimitFunction>> = {
     'first page': pLimit(MAX_FIRST_PAGES),
     first: pLimit(MAX_FIRST_PULLS),
@@ -50,8 +54,14 @@ export async function openUpstreamCaches({ index, redisUrl, snapshotFolder, cloc
       const key = keyOf(upstream)
       const state = states.get(key) ?? new UpstreamState()
       states.set(key, state)
+      users.set(state, (users.get(state) ?? 0) + 1)
       return {
         state,
+        release: () => {
+          const left = users.get(state)! - 1
+          users.set(state, left)
+          if (left === 0 && states.get(key) !== state) void state.snapshot.drop()
+        },
         sharedBreaker: redis?.breakerOf(cacheGroup(upstream)) ?? null,
         snapshots: {
           index,
@@ -65,13 +75,12 @@ export async function openUpstreamCaches({ index, redisUrl, snapshotFolder, cloc
         },
       }
     },
-    /** Applies these limits, and drops what was learnt of other upstreams. */
+    /** Applies these limits, and forgets other upstreams: their rows go with the last runtime that reads them. */
     activate: (config: CacheConfig): void => {
       const keys = new Set(config.upstreams.map(keyOf))
       for (const [key, state] of states) {
         if (keys.has(key)) continue
         states.delete(key)
-        void state.snapshot.drop()
         budget.held.delete(state)
       }
       budget.setTo(config)

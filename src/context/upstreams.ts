@@ -47,7 +47,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
   }
   const opened = narrowed.upstreams.map((options, n) => {
     const { pin, url } = options
-    const { snapshots, ...cached } = caches.partsOf(options)
+    const { snapshots, release, ...cached } = caches.partsOf(options)
     const { stats } = cached.state
     const agent = createAgent(options, resolver.lookup, (endsAt) => {
       stats.certificateEndsAt = endsAt
@@ -70,7 +70,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
       random,
       head: narrowed.upstreams.length > MOST_AT_ONCE ? n / narrowed.upstreams.length : 0,
     })
-    return { upstream, agent }
+    return { upstream, agent, release }
   })
   const upstreams = opened.map(({ upstream }) => upstream)
   for (const upstream of upstreams) await upstream.start()
@@ -83,6 +83,7 @@ export async function openUpstreams({ config, filters: own, scope }: UpstreamsOp
     close: async () => {
       await Promise.all(upstreams.map(({ close }) => close()))
       await Promise.all(opened.map(({ agent }) => agent.destroy()))
+      for (const { release } of opened) release()
     },
   }
 }
