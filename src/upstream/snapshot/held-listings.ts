@@ -217,7 +217,8 @@ export class HeldListings {
     // What a later runtime holds is not replaced.
     if (this.#isClosed) return false
     const copies = this.#state.isFollowed ? new Map(listingIds.map((id) => [id, before.find(id)])) : null
-    if (current !== null && partOf !== undefined) current.partOf = partOf
+    // What goes was pushed out only where the source is held in part by then.
+    if (current !== null && (partOf !== undefined || current.isLoading !== true)) current.partOf = partOf
     const snapshot = make()
     snapshot.remove(this.#removed)
     this.differences = copies === null ? [] : differencesOf(copies, snapshot, about.missing)
