@@ -218,9 +218,11 @@ export class HeldListings {
     if (this.#isClosed) return false
     const copies = this.#state.isFollowed ? new Map(listingIds.map((id) => [id, before.find(id)])) : null
     // What goes was pushed out only where the source is held in part by then.
-    if (current !== null && (partOf !== undefined || current.isLoading !== true)) current.partOf = partOf
+    const partBefore = current?.partOf
+    if (current !== null && current.isLoading !== true) current.partOf = partOf
     const snapshot = make()
     snapshot.remove(this.#removed)
+    if (current !== null) current.partOf = partBefore
     this.differences = copies === null ? [] : differencesOf(copies, snapshot, about.missing)
     if (failure === null || this.#state.current === null)
       logPull(log, upstream.name, this.#state, { ...about, partOf, listings: snapshot.size })
