@@ -49,18 +49,15 @@ export function* matchCopies(
 ): Generator<void, CopyMatches> {
   const scan = new DocumentScan()
   const conditions = conditionsOf(parts, scope, asked)
-  const unread: { segment: Segment; slots: Bitset; criteria: Conditions['criteria'] }[] = []
-  const collect: Conditions['scan'] = {
-    keep: (segment, criteria) => unread.push({ segment, criteria, slots: segment.matches.slice() }) * 0,
-  }
-  for (const segment of parts.segments.all) matchSegment(segment, { ...conditions, scan: collect })
-  for (const { segment, slots, criteria } of unread) yield* scan.evaluate(segment, slots, criteria)
-  let version = ''
+  for (const [segment, slots] of unreadRows(parts, conditions))
+    yield* scan.evaluate(segment, slots, [...conditions.criteria, ...conditions.standing])
+  let [version, ofRanking] = [-1, -1]
   let matches: readonly Match[] = []
   const find = (): readonly Match[] => {
-    const now = `${parts.version()} ${scope.ranking.version}`
-    if (now !== version) matches = findMatches(parts, { ...conditions, scan })
-    version = now
+    const { ranking } = scope
+    if (parts.version() !== version || ranking.version !== ofRanking)
+      matches = findMatches(parts, { ...conditions, scan })
+    ;[version, ofRanking] = [parts.version(), ranking.version]
     return matches
   }
   const isWhole =
@@ -75,6 +72,18 @@ export function* matchCopies(
     ...(hasFilter(scope) && {
       hiddenInView: () => hiddenInView(parts, scope, { ...conditions, scan }, asked.status),
     }),
+  })
+}
+
+/** Rows whose documents are read, since their segment lacks a column: those that pass all else. */
+function unreadRows(parts: IndexParts, conditions: Conditions): [Segment, Bitset][] {
+  const { criteria, standing } = conditions
+  const isKnown = (segment: Segment) =>
+    [...criteria, ...standing].every(({ filter }) => segment.columnOf(filter) !== undefined)
+  return parts.segments.all.flatMap((segment): [Segment, Bitset][] => {
+    if (isKnown(segment)) return []
+    matchSegment(segment, conditions)
+    return [[segment, segment.matches.slice()]]
   })
 }
 
