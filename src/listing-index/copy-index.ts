@@ -45,10 +45,22 @@ export class CopyIndex {
   readonly #parts: IndexParts
   #version = 0
   readonly #copyAt = ({ rows, slot }: RowPlace): Copy => {
-    const { listingId: key, publisherId, createdAt, meaning = '', terms = '', ...entry } = rows.entry(slot)
+    const entry = rows.entry(slot)
+    const { listingId: key, publisherId: seller, createdAt: position } = entry
+    const { status, bytes, origin, meaning = '', terms = '' } = entry
     const { source } = this.#lanes.at(rows.laneOf(slot))
-    const about = { key, listingId: listingIdOf(key), source, seller: publisherId, position: createdAt }
-    return { ...entry, ...about, meaning, terms, ...this.sellers.of(publisherId) }
+    const about = {
+      key,
+      listingId: listingIdOf(key),
+      source,
+      seller,
+      position,
+      status,
+      bytes,
+      meaning,
+      terms,
+    }
+    return { ...about, ...(origin && { origin }), ...this.sellers.of(seller) }
   }
   readonly #changing = new Emitter<readonly string[]>()
   readonly #touched = new Emitter<readonly string[]>()
