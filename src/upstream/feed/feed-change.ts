@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { listingKey } from '../../domain/listing-identity.ts'
 import type { Item } from '../../domain/source/item.ts'
-import { coversRegistry } from '../../domain/source/missing-source.ts'
+import { coversRegistry, type MissingSource, readMissingList } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamKind } from '../../domain/source/upstream.ts'
 import { nestingDepth } from '../../json/limits.ts'
@@ -23,7 +23,14 @@ export type FeedChange =
       publisher: string | null
       unchecked: readonly string[]
     }
-  | { kind: 'source'; registry: string; state: string; reason: string | null }
+  /** `part`: of a source that the gateway holds in part, as an envelope reports it. */
+  | {
+      kind: 'source'
+      registry: string
+      state: string
+      reason: string | null
+      part?: MissingSource | undefined
+    }
 
 /** A listing may be nested 32 deep. */
 const MAX_DEPTH = 40
@@ -43,7 +50,8 @@ export function readChange(data: Buffer, kind: UpstreamKind, conditions: Conditi
     case 'source': {
       const [registry, state] = [textAt(value, 'source', 'registry'), textAt(value, 'source', 'state')]
       if (registry === null || state === null) throw badChange('it names no source')
-      return { kind: 'source', registry, state, reason: textAt(value, 'source', 'reason') }
+      const [part] = state === 'partial' ? readMissingList([value.source!]) : []
+      return { kind: 'source', registry, state, reason: textAt(value, 'source', 'reason'), part }
     }
     default:
       return null

@@ -1,6 +1,12 @@
 import { failureOf } from '../../domain/source/failure.ts'
 import type { Item } from '../../domain/source/item.ts'
-import { coversRegistry, describeAllMissing } from '../../domain/source/missing-source.ts'
+import {
+  addReporter,
+  coversRegistry,
+  describeAllMissing,
+  MAX_MISSING,
+  type MissingSource,
+} from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -140,12 +146,19 @@ export class HeldListings {
     const { size, version } = snapshot
     const left = changes.reduce((count, change) => count + applyTo(current, change), 0)
     if (position !== null) current.feedPosition = position
-    if (snapshot.version === version) return listingIds
+    const missing = changes.reduce((before, change) => missingAfter(before, change, current), current.missing)
+    if (snapshot.version === version && missing === current.missing) return listingIds
     const { totals } = current
     const total = (totals?.total ?? 0) + snapshot.size - size
     const invalid = current.invalid + left
     const partOf = this.#pushOut(current)
-    const next = { ...current, invalid, partOf, totals: totals && { ...totals, total, counts: null } }
+    const next = {
+      ...current,
+      invalid,
+      partOf,
+      missing,
+      totals: totals && { ...totals, total, counts: null },
+    }
     this.#set(next, failure)
     return listingIds
   }
@@ -314,6 +327,23 @@ function applyTo({ snapshot, missing }: HeldSnapshot, change: FeedChange): numbe
 function isHeldInPart({ origin }: Item, missing: HeldSnapshot['missing'] = []): boolean {
   return missing.some((one) => one.state === 'partial' && origin && coversRegistry(one, origin.registry))
 }
+
+/** What a gateway holds in part by now: of sources that it cannot ask, the next pull says what is missing. */
+function missingAfter(
+  missing: HeldSnapshot['missing'],
+  change: FeedChange,
+  { gatewayId }: HeldSnapshot,
+): HeldSnapshot['missing'] {
+  if (change.kind !== 'source' || !ANSWERING.includes(change.state)) return missing
+  const { registry, part } = change
+  const isOther = (entry: MissingSource): boolean => entry.state !== 'partial' || entry.registry !== registry
+  if (part === undefined && missing?.every(isOther) !== false) return missing
+  const others = missing?.filter(isOther) ?? []
+  const now = part === undefined ? others : [...others, addReporter(part, gatewayId)].slice(0, MAX_MISSING)
+  return now.length > 0 ? now : undefined
+}
+
+const ANSWERING: readonly string[] = ['loaded', 'stale', 'partial']
 
 /** Ids whose listings have changed, and not only what a gateway says about them, or what newer ones have pushed out at it. */
 function differencesOf(

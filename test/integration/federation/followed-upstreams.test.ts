@@ -204,6 +204,27 @@ test(
   'b',
 )
 
+test('a followed upstream: what its gateway holds in part, or whole again, is known before a pull', async (t) => {
+  const noted = (source: object, id: string): string =>
+    event({ type: 'source', source: { registry: 'b', ...source } }, id)
+  const scripted = await startScriptedEntrepot(t, [
+    noted({ state: 'partial', reason: 'too_large', held: 2, of: 3 }, 'one'),
+    noted({ state: 'loaded' }, 'two'),
+  ])
+  const gateway = await startGateway(t, [
+    { name: 'inner', url: scripted.url, settings: 'kind = "gateway"\nrefresh_seconds = 3600' },
+  ])
+  const answer = async () =>
+    (await gateway.get('/listings')).json() as { complete: boolean; sources: { registry: string }[] }
+  await whenReady(gateway)
+  await eventually('held in part', async () => !(await answer()).complete)
+  const { sources } = await answer()
+  const inPart = { registry: 'inner/b', state: 'partial', reason: 'too_large', held: 2, of: 3 }
+  t.like(sources.at(-1), inPart)
+  scripted.cut()
+  await eventually('held whole', async () => (await answer()).complete)
+})
+
 test('a followed upstream: of a source that its stream misses the pulls go on as before', async (t) => {
   const scripted = await startScriptedEntrepot(t, [
     event({ type: 'source', source: { registry: 'live', state: 'unavailable', reason: 'timeout' } }),
