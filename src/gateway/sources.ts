@@ -49,7 +49,7 @@ export type MarketSettings = {
   describeFailure?: ((failure: SourceError, source: string) => string) | undefined
 }
 
-/** Who asks which sources. */
+/** The reader of a question, and the sources that it names. */
 export type Asker = {
   reader: Reader
   /** Default: all visible sources. */

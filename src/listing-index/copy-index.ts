@@ -4,7 +4,7 @@ import type { Filter } from '../filter-spec/filter.ts'
 import { pathIn, pathKey } from '../filter-spec/path.ts'
 import type { Decision } from './authority.ts'
 import { bitset, forEachBit } from './bitset.ts'
-import { type Copy, listingIdOf, type Row } from './copy.ts'
+import { type Copy, isSame, listingIdOf, type Row } from './copy.ts'
 import type { CopyConditions, CopyMatches } from './copy-matches.ts'
 import { SharedUnions } from './key-union.ts'
 import { Lanes } from './lanes.ts'
@@ -308,7 +308,7 @@ export class CopyIndex {
     return decisions.find(({ decider }) => decider.source === source && decider.key === key)
   }
 
-  /** Sources that have an open listing of that address which exists in the scope, with its storefronts there. */
+  /** Sources with a listing of that address which exists in the scope, with its storefronts there. */
   sellersOf(address: string, scope: Scope): Map<number, Set<string | null>> {
     return sellersOf(this.#parts, scope, address)
   }
@@ -337,16 +337,6 @@ const ALONE = { otherCopies: [], isConflict: false }
 function entryOf({ key, seller, position, status, bytes, origin }: Row): IndexEntry {
   const entry = { listingId: key, publisherId: seller, createdAt: position, status, bytes }
   return origin === undefined ? entry : { ...entry, origin }
-}
-
-function isSame(one: Copy, other: Copy): boolean {
-  return (
-    one.seller === other.seller &&
-    one.position === other.position &&
-    one.status === other.status &&
-    Buffer.compare(one.bytes, other.bytes) === 0 &&
-    JSON.stringify(one.origin) === JSON.stringify(other.origin)
-  )
 }
 
 /** The listing of a row by chance; it may be dead. */

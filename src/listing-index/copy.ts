@@ -35,3 +35,14 @@ export function listingIdOf(key: string): string {
   const end = key.indexOf('\n')
   return end === -1 ? key : key.slice(0, end)
 }
+
+/** Whether both sources have the listing alike. */
+export function isSame(one: Copy, other: Copy): boolean {
+  return (
+    one.seller === other.seller &&
+    one.position === other.position &&
+    one.status === other.status &&
+    Buffer.compare(one.bytes, other.bytes) === 0 &&
+    JSON.stringify(one.origin) === JSON.stringify(other.origin)
+  )
+}

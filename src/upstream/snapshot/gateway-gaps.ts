@@ -1,7 +1,13 @@
 import { isSameListing } from '../../domain/listing-identity.ts'
 import type { Item } from '../../domain/source/item.ts'
-import { coversRegistry, type MissingSource } from '../../domain/source/missing-source.ts'
+import {
+  addReporter,
+  coversRegistry,
+  MAX_MISSING,
+  type MissingSource,
+} from '../../domain/source/missing-source.ts'
 import type { PersistedMissing } from '../../domain/source/saved-snapshot.ts'
+import type { FeedChange } from '../feed/feed-change.ts'
 import type { Pull } from './pull.ts'
 import { MAX_COPIES } from './snapshot.ts'
 import type { HeldSnapshot } from './snapshot-state.ts'
@@ -42,4 +48,25 @@ export function withLastContact(entry: MissingSource, current: HeldSnapshot | nu
   )
   if (before.some(({ heardAt }) => heardAt === undefined)) return entry
   return { ...entry, heardAt: Math.min(takenAt, ...before.map(({ heardAt = 0 }) => heardAt)) }
+}
+
+/** What a gateway holds in part by now: of sources that it cannot ask, the next pull says what is missing. */
+export function missingAfter(
+  missing: HeldSnapshot['missing'],
+  change: FeedChange,
+  { gatewayId }: HeldSnapshot,
+): HeldSnapshot['missing'] {
+  if (change.kind !== 'source' || !ANSWERING.includes(change.state)) return missing
+  const { registry, part } = change
+  const isOther = (entry: MissingSource): boolean => entry.state !== 'partial' || entry.registry !== registry
+  if (part === undefined && missing?.every(isOther) !== false) return missing
+  const others = missing?.filter(isOther) ?? []
+  const now = part === undefined ? others : [...others, addReporter(part, gatewayId)].slice(0, MAX_MISSING)
+  return now.length > 0 ? now : undefined
+}
+
+const ANSWERING: readonly string[] = ['loaded', 'stale', 'partial']
+
+export function isHeldInPart({ origin }: Item, missing: HeldSnapshot['missing'] = []): boolean {
+  return missing.some((one) => one.state === 'partial' && origin && coversRegistry(one, origin.registry))
 }

@@ -1,12 +1,6 @@
 import { failureOf } from '../../domain/source/failure.ts'
 import type { Item } from '../../domain/source/item.ts'
-import {
-  addReporter,
-  coversRegistry,
-  describeAllMissing,
-  MAX_MISSING,
-  type MissingSource,
-} from '../../domain/source/missing-source.ts'
+import { describeAllMissing } from '../../domain/source/missing-source.ts'
 import type { SourceReason } from '../../domain/source/reasons.ts'
 import type { SavedSnapshot, SharedPull, SharedPullId, Totals } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -15,7 +9,7 @@ import type { Copy } from '../../listing-index/copy.ts'
 import { type FeedChange, isRemoved, isUnchecked } from '../feed/feed-change.ts'
 import type { PageItem } from '../page/listing-page.ts'
 import { type FirstPage, totalsOf } from './first-page.ts'
-import { retainUnreachable, withLastContact } from './gateway-gaps.ts'
+import { isHeldInPart, missingAfter, retainUnreachable, withLastContact } from './gateway-gaps.ts'
 import type { PullHistory } from './next-pull.ts'
 import type { FoundPublisher, Pull } from './pull.ts'
 import { type Bounds, learnFilters, newestOf, Snapshot, snapshotKey } from './snapshot.ts'
@@ -323,27 +317,6 @@ function applyTo({ snapshot, missing }: HeldSnapshot, change: FeedChange): numbe
   snapshot.remove([key])
   return 0
 }
-
-function isHeldInPart({ origin }: Item, missing: HeldSnapshot['missing'] = []): boolean {
-  return missing.some((one) => one.state === 'partial' && origin && coversRegistry(one, origin.registry))
-}
-
-/** What a gateway holds in part by now: of sources that it cannot ask, the next pull says what is missing. */
-function missingAfter(
-  missing: HeldSnapshot['missing'],
-  change: FeedChange,
-  { gatewayId }: HeldSnapshot,
-): HeldSnapshot['missing'] {
-  if (change.kind !== 'source' || !ANSWERING.includes(change.state)) return missing
-  const { registry, part } = change
-  const isOther = (entry: MissingSource): boolean => entry.state !== 'partial' || entry.registry !== registry
-  if (part === undefined && missing?.every(isOther) !== false) return missing
-  const others = missing?.filter(isOther) ?? []
-  const now = part === undefined ? others : [...others, addReporter(part, gatewayId)].slice(0, MAX_MISSING)
-  return now.length > 0 ? now : undefined
-}
-
-const ANSWERING: readonly string[] = ['loaded', 'stale', 'partial']
 
 /** Ids whose listings have changed, and not only what a gateway says about them, or what newer ones have pushed out at it. */
 function differencesOf(

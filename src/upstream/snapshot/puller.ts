@@ -281,7 +281,7 @@ export class SnapshotPuller {
   async #load(items: readonly PageItem[], first: FirstPage): Promise<void> {
     await this.#options.attribute(items)
     this.#held.load(items, first)
-    // A pull of one page has ended by then, and who waits for it hears of no part.
+    // A pull of one page has ended by then: an answer that waits for it reports no part.
     setImmediate(() => this.#arrival.resolve())
   }
 

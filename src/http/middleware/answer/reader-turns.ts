@@ -1,4 +1,4 @@
-/** Questions begin one in each turn of the event loop, of each reader in turn: who asks many things at once waits for them alone. */
+/** Questions begin one in each turn of the event loop, of each reader in turn: many of one reader at once delay no other reader. */
 export class ReaderTurns {
   /** By reader, the one whose turn is next first. */
   readonly #waiting = new Map<string, (() => void)[]>()
